@@ -1,0 +1,207 @@
+"""Many problem files, one after another: one that fails never stops the others."""
+
+from __future__ import annotations
+
+import json
+import re
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+from dxopt import evaluate
+from dxopt.errors import DxoptError, SpecError
+from dxopt.program import Status
+from dxopt.report.folder import is_result
+from dxopt.report.result import Report
+from dxopt.report.table import Line
+from dxopt.solving import solve
+from dxopt.spec import Expect, SpecFileError, Task, load
+from dxopt.stopping import Stop
+
+Tell = Callable[[str, str], None]
+
+EVALUATORS: dict[str, Callable[[Report], float]] = {
+    "expected_loss": lambda r: evaluate.expected_loss(r.mechanism, r.problem.prior, r.problem.loss),
+    "worst_loss": lambda r: evaluate.worst_loss(r.mechanism, r.problem.loss),
+    "utility": lambda r: evaluate.utility(r.mechanism, r.problem.prior),
+    "min_entropy_leakage": lambda r: evaluate.min_entropy_leakage(r.mechanism, r.problem.prior),
+    "adversary_error": lambda r: evaluate.adversary_error(r.mechanism, r.problem.prior),
+}
+
+
+@dataclass(frozen=True)
+class Overrides:
+    """Options of the command line that take the place of a file's."""
+
+    solver: str | None = None
+    tolerance: float | None = None
+    time_limit: float | None = None
+
+    def apply(self, task: Task) -> Task:
+        """The task with every option that was given."""
+        given = {key: value for key, value in asdict(self).items() if value is not None}
+        return replace(task, **given)
+
+
+@dataclass
+class Outcome:
+    """What became of a batch.
+
+    Attributes
+    ----------
+    lines : list of Line
+        One per problem, in order; a file that could not be read is one line.
+    errors : list of str
+        One line of text per file or problem that failed.
+    bad_input : bool
+    folders : list of Path
+        Where the results lie.
+    """
+
+    lines: list[Line] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    bad_input: bool = False
+    folders: list[Path] = field(default_factory=list)
+
+    @property
+    def exit_code(self) -> int:
+        """0 done, 1 not certified within limits (or failed), 2 bad input."""
+        if self.bad_input:
+            return 2
+        return 0 if all(line.delivered for line in self.lines) else 1
+
+    def as_json(self) -> str:
+        """The lines and errors for machines."""
+        content = {"problems": [asdict(line) for line in self.lines], "errors": self.errors}
+        return json.dumps(content, indent=2, ensure_ascii=False)
+
+
+def problem_files(paths: Iterable[Path]) -> list[Path]:
+    """Files as given, and every *.yaml below a directory that is not inside a result folder.
+
+    Raises
+    ------
+    SpecError
+        If a directory holds none.
+    """
+    found: list[Path] = []
+    for path in paths:
+        if not path.is_dir():
+            found.append(path)
+            continue
+        inside = [file for file in sorted(path.rglob("*.yaml")) if not any(map(is_result, file.parents))]
+        if not inside:
+            raise SpecError(str(path), "holds no problem file", "name a folder with *.yaml files")
+        found += inside
+    return list(dict.fromkeys(found))
+
+
+def run(
+    files: Iterable[Path],
+    output: Path,
+    *,
+    overrides: Overrides | None = None,
+    tell: Tell = lambda name, line: None,
+    finished: Callable[[Report], None] = lambda report: None,
+) -> Outcome:
+    """Solve every problem of every file and save each result as it comes.
+
+    Parameters
+    ----------
+    files : paths of problem files
+    output : Path
+        Each result goes to a folder in it, named after its problem.
+    tell : callable
+        Given (problem name, progress line).
+    finished : callable
+        Given each report once it is saved.
+    """
+    outcome, taken = Outcome(), set()
+    with Stop() as stop:
+        for file in files:
+            for task in _tasks(file, outcome):
+                if stop.interrupted:
+                    line = Line(task.problem.name, status="not started", delivered=False)
+                    _failed(outcome, line, f"{task.problem.name}: not started, as the run was interrupted")
+                    continue
+                report = _run_one((overrides or Overrides()).apply(task), output, taken, outcome, tell)
+                if report is not None:
+                    finished(report)
+                    stop.interrupted |= report.status is Status.INTERRUPTED
+    return outcome
+
+
+def _tasks(file: Path, outcome: Outcome) -> Iterator[Task]:
+    try:
+        yield from load(file)
+    except SpecError as error:
+        _failed(outcome, Line(file.stem, status="bad input", delivered=False), str(error))
+        outcome.bad_input = True
+
+
+def _run_one(task: Task, output: Path, taken: set[str], outcome: Outcome, tell: Tell) -> Report | None:
+    problem = task.problem
+    unsolved = Line(problem.name, len(problem.space), problem.epsilon, task.method, delivered=False)
+    folder = output / _folder_name(problem.name, taken)
+    try:
+        report = solve(
+            problem,
+            method=task.method,
+            solver=task.solver,
+            spanner=task.spanner,
+            tolerance=task.tolerance,
+            time_limit=task.time_limit,
+            progress=lambda line: tell(problem.name, line),
+        )
+        report = replace(report, evaluation={name: EVALUATORS[name](report) for name in task.evaluate})
+        report.save(folder)
+    except SpecError as error:
+        outcome.bad_input = True
+        located = error if isinstance(error, SpecFileError) else task.located(error)
+        _failed(outcome, replace(unsolved, status="bad input"), str(located))
+        return None
+    except (DxoptError, MemoryError) as error:
+        reason = str(error) or "out of memory"
+        _failed(outcome, replace(unsolved, status="failed"), f"{problem.name}: {reason}")
+        return None
+    except Exception as error:
+        output.mkdir(parents=True, exist_ok=True)
+        trace = folder.with_suffix(".crash.txt")
+        trace.write_text(traceback.format_exc(), encoding="utf-8")
+        reason = f"{problem.name}: {type(error).__name__}: {error} (a fault of dxopt; see {trace})"
+        _failed(outcome, replace(unsolved, status="crashed"), " ".join(reason.split()))
+        return None
+    line = Line.of(report, task.method)
+    if task.expect is not None:
+        line = _compared(line, report, task.expect, outcome)
+    outcome.lines.append(line)
+    outcome.folders.append(folder)
+    return report
+
+
+def _compared(line: Line, report: Report, expect: Expect, outcome: Outcome) -> Line:
+    off = abs(report.certificate.value - expect.value)
+    if off <= expect.tolerance:
+        return replace(line, expected="agrees")
+    outcome.errors.append(
+        f"{line.problem}: the value {report.certificate.value:.10g} is not {expect.value:.10g} within "
+        f"{expect.tolerance:g} ({expect.source})"
+    )
+    return replace(line, expected=f"off by {off:.1e}", delivered=False)
+
+
+def _failed(outcome: Outcome, line: Line, error: str) -> None:
+    outcome.lines.append(line)
+    outcome.errors.append(error)
+
+
+def _folder_name(name: str, taken: set[str]) -> str:
+    plain = re.sub(r"[^\w.=-]+", "-", name).strip("-.") or "problem"
+    number = 1
+    unique = plain
+    while unique in taken:
+        number += 1
+        unique = f"{plain}-{number}"
+    taken.add(unique)
+    return unique

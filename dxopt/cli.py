@@ -1,0 +1,126 @@
+"""The command line: arguments only."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from dxopt.batch import Outcome
+    from dxopt.report.result import Report
+
+app = typer.Typer(
+    help="Optimal mechanisms for metric differential privacy, with proofs.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+Output = Annotated[Path, typer.Option("--output", "-o", help="Folder for the result folders.")]
+Solver = Annotated[str | None, typer.Option(help="clarabel, highs, or another that cvxpy has installed.")]
+Tolerance = Annotated[float | None, typer.Option(help="On the gap between value and bound.")]
+TimeLimit = Annotated[float | None, typer.Option(help="Seconds for each problem.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+
+
+@app.command("solve")
+def solve_files(
+    files: Annotated[list[Path], typer.Argument(help="Problem files.")],
+    output: Output = Path("results"),
+    solver: Solver = None,
+    tolerance: Tolerance = None,
+    time_limit: TimeLimit = None,
+    as_json: Json = False,
+) -> None:
+    """Solve problem files and print each report."""
+    _run(files, output, solver, tolerance, time_limit, as_json, show_reports=True)
+
+
+@app.command("batch")
+def batch_files(
+    paths: Annotated[list[Path], typer.Argument(help="Problem files, or folders that are searched for *.yaml.")],
+    output: Output = Path("results"),
+    solver: Solver = None,
+    tolerance: Tolerance = None,
+    time_limit: TimeLimit = None,
+    as_json: Json = False,
+) -> None:
+    """Solve many problem files and print one table."""
+    _run(paths, output, solver, tolerance, time_limit, as_json, show_reports=False)
+
+
+@app.command("schema")
+def schema() -> None:
+    """Print the JSON Schema of a problem file, for editors."""
+    import json
+
+    from dxopt.spec import json_schema
+
+    typer.echo(json.dumps(json_schema(), indent=2))
+
+
+def _run(
+    paths: list[Path],
+    output: Path,
+    solver: str | None,
+    tolerance: float | None,
+    time_limit: float | None,
+    as_json: bool,
+    *,
+    show_reports: bool,
+) -> None:
+    from rich.console import Console
+
+    from dxopt.batch import Overrides, problem_files, run
+    from dxopt.errors import SpecError
+    from dxopt.report.progress import Progress
+
+    def show(report: Report) -> None:
+        if show_reports and not as_json:
+            progress.print(report, Console())
+
+    try:
+        files = problem_files(paths)
+    except SpecError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(2) from None
+    overrides = Overrides(solver=solver, tolerance=tolerance, time_limit=time_limit)
+    with Progress(Console(stderr=True)) as progress:
+        outcome = run(files, output, overrides=overrides, tell=progress.tell, finished=show)
+    _show(outcome, output, as_json, table=not show_reports)
+    raise typer.Exit(outcome.exit_code)
+
+
+def _show(outcome: Outcome, output: Path, as_json: bool, *, table: bool) -> None:
+    from rich.console import Console
+
+    from dxopt.report.table import plain_summary, summary
+
+    if as_json:
+        typer.echo(outcome.as_json())
+    elif table:
+        console = Console()
+        if console.is_terminal:
+            console.print(summary(outcome.lines))
+        else:
+            typer.echo(plain_summary(outcome.lines))
+    for error in outcome.errors:
+        typer.echo(error, err=True)
+    if outcome.folders and not as_json:
+        typer.echo(f"results in {output}/: {', '.join(folder.name for folder in outcome.folders)}")
+
+
+def main() -> None:
+    """Entry point: bad arguments exit with 2, an unexpected Ctrl-C with 1."""
+    try:
+        app()
+    except KeyboardInterrupt:
+        typer.echo("interrupted", err=True)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

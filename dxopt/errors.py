@@ -1,0 +1,51 @@
+"""The errors a user can meet. All of them say, in one line, what is wrong and what would be right."""
+
+from __future__ import annotations
+
+
+class DxoptError(Exception):
+    """Base of every error raised on purpose."""
+
+
+class SpecError(DxoptError, ValueError):
+    """Bad input: `field` names where, the message says what is wrong and what would be right."""
+
+    def __init__(self, field: str, wrong: str, fix: str = "") -> None:
+        self.field = field
+        self.wrong = wrong
+        self.fix = fix
+        super().__init__(f"{field}: {wrong}" + (f"; {fix}" if fix else ""))
+
+    def __reduce__(self) -> tuple[type[SpecError], tuple[str, str, str]]:
+        return type(self), (self.field, self.wrong, self.fix)
+
+
+class UnsupportedError(SpecError):
+    """The input is sound, but what is asked of it cannot be done by the chosen method."""
+
+
+class SolveError(DxoptError):
+    """A solver failed in a way that left nothing to certify."""
+
+
+class CertificateError(DxoptError):
+    """A channel could not be proven private, or a saved result does not hold."""
+
+
+class NoTightMechanism(UnsupportedError):
+    """No tight-constraints mechanism exists: the weighting of the space has negative entries.
+
+    Attributes
+    ----------
+    negative : tuple of str
+        Labels of the points whose weight is negative.
+    exists_from : float or None
+        A privacy level from which one was found to exist, where a search found any.
+    """
+
+    def __init__(
+        self, field: str, wrong: str, fix: str, *, negative: tuple[str, ...], exists_from: float | None
+    ) -> None:
+        super().__init__(field, wrong, fix)
+        self.negative = negative
+        self.exists_from = exists_from

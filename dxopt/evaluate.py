@@ -1,0 +1,82 @@
+"""What a mechanism is worth, to its user and to an adversary, under any prior."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import SpecError
+from dxopt.loss import Loss, LossLike
+from dxopt.mechanism import Mechanism
+from dxopt.prior import Prior
+
+
+def expected_loss(mechanism: Mechanism, prior: Prior, loss: LossLike | Loss) -> float:
+    """Σ_x π_x Σ_z K[x, z] l(x, z); infinite where a report of positive probability costs that."""
+    joint = _joint(mechanism, prior)
+    losses = _losses(mechanism, loss)
+    return math.fsum((joint * np.where(joint > 0, losses, 0.0)).ravel())
+
+
+def worst_loss(mechanism: Mechanism, loss: LossLike | Loss) -> float:
+    """max_x Σ_z K[x, z] l(x, z) (HLM14 eq 13)."""
+    losses = np.where(mechanism.matrix > 0, _losses(mechanism, loss), 0.0)
+    return float((mechanism.matrix * losses).sum(axis=1).max())
+
+
+def utility(mechanism: Mechanism, prior: Prior, gain: str | LossLike = "binary") -> float:
+    """Expected gain under the best remap of each report (ECP14 §3.4).
+
+    Parameters
+    ----------
+    gain : "binary" or (n, w) array
+        g(x, w) of guessing w for the secret x; `"binary"` is 1 for the secret itself and 0 otherwise.
+    """
+    if isinstance(gain, str):
+        if gain != "binary":
+            raise SpecError("gain", f"there is no {gain!r}", "use binary or a matrix")
+        return math.fsum(_joint(mechanism, prior).max(axis=0))
+    gains = Loss.of(gain, mechanism.space).matrix
+    return math.fsum((gains.T @ _joint(mechanism, prior)).max(axis=0))
+
+
+def optimal_remap(mechanism: Mechanism, prior: Prior, loss: LossLike | Loss) -> NDArray[np.int64]:
+    """The best thing to make of each report: argmin_w Σ_x π_x K[x, z] l(x, w), `(m,)` (ECP14 §3.4)."""
+    losses = _finite(_guesses(mechanism, loss))
+    return (losses.T @ _joint(mechanism, prior)).argmin(axis=0)
+
+
+def min_entropy_leakage(mechanism: Mechanism, prior: Prior) -> float:
+    """log2(Σ_z max_x π_x K[x, z] / max_x π_x), in bits (ECP14 §3.5, Prop 4)."""
+    return math.log2(utility(mechanism, prior) / float(prior.probabilities.max()))
+
+
+def adversary_error(mechanism: Mechanism, prior: Prior, loss: LossLike | Loss = "distance") -> float:
+    """The least expected loss of an adversary who knows the prior: Σ_z min_w Σ_x π_x K[x, z] l(x, w) (Cha13)."""
+    losses = _finite(_guesses(mechanism, loss))
+    return math.fsum((losses.T @ _joint(mechanism, prior)).min(axis=0))
+
+
+def _joint(mechanism: Mechanism, prior: Prior) -> NDArray[np.float64]:
+    if len(prior) != len(mechanism.space):
+        raise SpecError("prior", f"has {len(prior)} entries for {len(mechanism.space)} secrets", "match them")
+    return prior.probabilities[:, None] * mechanism.matrix
+
+
+def _losses(mechanism: Mechanism, loss: LossLike | Loss) -> NDArray[np.float64]:
+    matrix = Loss.of(loss, mechanism.space, mechanism.reports if isinstance(loss, str) else None).matrix
+    if matrix.shape != mechanism.matrix.shape:
+        raise SpecError("loss", f"has shape {matrix.shape}", f"the mechanism has {mechanism.matrix.shape}")
+    return matrix
+
+
+def _guesses(mechanism: Mechanism, loss: LossLike | Loss) -> NDArray[np.float64]:
+    return Loss.of(loss, mechanism.space).matrix
+
+
+def _finite(losses: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Infinite losses as a number no optimum would pay, so that a probability of 0 makes them 0."""
+    largest = np.where(np.isfinite(losses), np.abs(losses), 0.0).max(initial=1.0)
+    return np.where(np.isinf(losses), 1e200 * largest, losses)

@@ -1,0 +1,148 @@
+"""What a report costs whoever uses it: one number for each secret and each report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dxopt.errors import SpecError
+from dxopt.registry import Registry
+from dxopt.spaces.space import MetricSpace
+
+
+@dataclass(frozen=True, eq=False)
+class Reports:
+    """What a mechanism may say: labels, and coordinates where they have any.
+
+    `secrets` tells that the reports are the secrets themselves, in the same order.
+    """
+
+    labels: tuple[str, ...]
+    points: NDArray | None = None
+    secrets: bool = False
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @classmethod
+    def of(cls, space: MetricSpace) -> Reports:
+        """The secrets as reports."""
+        return cls(space.labels, space.points, secrets=True)
+
+    @classmethod
+    def at(cls, points: ArrayLike, labels: Sequence[Any] | None = None) -> Reports:
+        """Reports at any points, `(m, k)`, in the coordinates of the space."""
+        space = MetricSpace.from_points(points, "discrete", labels=labels)
+        return cls(space.labels, space.points)
+
+
+class NamedLoss(Protocol):
+    """A loss that a problem file can name."""
+
+    def __call__(self, space: MetricSpace, reports: Reports) -> NDArray[np.float64]:
+        """The losses `(n, m)`."""
+        ...
+
+
+LOSSES: Registry[NamedLoss] = Registry("loss")
+
+
+@LOSSES.register("distance")
+def _distance(space: MetricSpace, reports: Reports) -> NDArray[np.float64]:
+    if reports.secrets:
+        return space.distances
+    if reports.points is None:
+        raise SpecError("reports", "have no coordinates", "give the loss as a matrix")
+    return space.distances_to(reports.points)
+
+
+@LOSSES.register("squared")
+def _squared(space: MetricSpace, reports: Reports) -> NDArray[np.float64]:
+    return _distance(space, reports) ** 2
+
+
+@LOSSES.register("binary")
+def _binary(space: MetricSpace, reports: Reports) -> NDArray[np.float64]:
+    if not reports.secrets:
+        raise SpecError("loss", "binary needs the secrets themselves as reports", "give the loss as a matrix")
+    return 1.0 - np.eye(len(space))
+
+
+LossLike = str | ArrayLike | Callable[[Any, Any], float]
+
+
+@dataclass(frozen=True, eq=False)
+class Loss:
+    """Losses l(x, w), `(n, m)`, read-only, and the reports its columns stand for. May be infinite, not NaN."""
+
+    matrix: NDArray[np.float64]
+    reports: Reports
+    name: str = "matrix"
+
+    @classmethod
+    def of(cls, loss: LossLike | Loss, space: MetricSpace, reports: Reports | None = None) -> Loss:
+        """A loss from a registered name, an `(n, m)` array, or a function of (secret, report).
+
+        Parameters
+        ----------
+        loss : str, array or callable
+            `"distance"` is d(secret, report) unscaled, `"squared"` its square, `"binary"` 0 on the diagonal and
+            1 off it. A callable gets coordinates (labels where the space has no points).
+        reports : Reports, optional
+            The secrets by default; for a matrix of another width, columns numbered from 0.
+
+        Raises
+        ------
+        SpecError
+            If the shape does not fit or an entry is NaN or minus infinity.
+        """
+        if isinstance(loss, Loss):
+            return loss
+        if isinstance(loss, str):
+            reports = reports or Reports.of(space)
+            matrix, name = LOSSES.get(loss)(space, reports), loss
+        elif callable(loss):
+            reports = reports or Reports.of(space)
+            matrix, name = _evaluated(loss, space, reports), getattr(loss, "__name__", "callable")
+        else:
+            matrix, name = _numbers(loss), "matrix"
+            reports = reports or _columns(matrix, space)
+        if matrix.shape != (len(space), len(reports)):
+            raise SpecError(
+                "loss",
+                f"has shape {matrix.shape}, not {(len(space), len(reports))}",
+                "give one row per secret and one column per report",
+            )
+        bad = np.argwhere(np.isnan(matrix) | (matrix == -np.inf))
+        if len(bad):
+            row, column = bad[0]
+            raise SpecError("loss", f"entry [{row}, {column}] is {matrix[row, column]}", "give a number or inf")
+        matrix = matrix.copy() if matrix.flags.writeable else matrix
+        matrix.flags.writeable = False
+        return cls(matrix, reports, name)
+
+
+def _numbers(loss: ArrayLike) -> NDArray[np.float64]:
+    try:
+        matrix = np.array(loss, dtype=float)
+    except (TypeError, ValueError):
+        raise SpecError("loss", "is not a matrix of numbers", "give an (n, m) array") from None
+    if matrix.ndim != 2 or not matrix.size:
+        raise SpecError("loss", f"has shape {matrix.shape}", "give one row per secret and one column per report")
+    return matrix
+
+
+def _columns(matrix: NDArray[np.float64], space: MetricSpace) -> Reports:
+    if matrix.shape[1] == len(space):
+        return Reports.of(space)
+    return Reports(tuple(str(column) for column in range(matrix.shape[1])))
+
+
+def _evaluated(loss: Callable[[Any, Any], float], space: MetricSpace, reports: Reports) -> NDArray[np.float64]:
+    rows = space.labels if space.points is None else space.points
+    columns = reports.labels if reports.points is None else reports.points
+    return np.array([[float(loss(x, w)) for w in columns] for x in rows])

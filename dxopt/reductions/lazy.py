@@ -1,0 +1,101 @@
+"""Solve a channel program with the pairs that matter: start sparse, add what is violated. Exact."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.program import ChannelProgram, ChannelSolution, Dual, LinearProgram, Rows, Solution, Status
+from dxopt.reductions.record import Reduction
+from dxopt.reductions.spanner import greedy_spanner
+
+CORE_DILATION = 1.15
+SPARSE_DEGREE = 12
+RELEVANT_BUDGET = 30.0
+
+LinearSolve = Callable[[LinearProgram], Solution]
+
+
+def solve_lazily(
+    program: ChannelProgram, solve: LinearSolve, tolerance: float, max_rounds: int = 60
+) -> tuple[ChannelSolution, Reduction]:
+    """Solve with a core of pairs, then with those that the closure of each column finds violated, until none is.
+
+    The core is a greedy spanner and every pair with the reported point itself; where at most 12 pairs a point are
+    left anyway, all of them. A pair of budget above 30 is left to the repair (its cost is e^-30). Each round is a
+    relaxation, so its dual proves a bound at every round, and an interrupted run keeps the last one.
+
+    Parameters
+    ----------
+    program : ChannelProgram
+    solve : callable
+        Solves one linear program.
+    tolerance : float
+        Rounds end when repairing the violations would cost less than a tenth of this, relative to the value.
+    """
+    relevant = program.with_budgets(np.where(program.budgets <= RELEVANT_BUDGET, program.budgets, np.inf))
+    rows = _core(relevant)
+    everything = len(program.pairs[0]) * program.costs.shape[1]
+    best = ChannelSolution(Status.FAILED, None, None)
+    iterations, rounds = 0, 0
+    while rounds < max_rounds:
+        rounds += 1
+        found = solve(LinearProgram.of(relevant, rows))
+        iterations += found.iterations
+        if found.primal is None:
+            best = ChannelSolution(found.status, best.channel, best.dual, iterations, found.message)
+            break
+        channel = found.primal.reshape(program.costs.shape[::-1]).T
+        best = ChannelSolution(found.status, channel, _dual(relevant, rows, found), iterations, found.message)
+        if found.status in (Status.INTERRUPTED, Status.TIME_LIMIT, Status.FAILED):
+            break
+        missing, cost = _violated(relevant, channel)
+        if not len(missing) or cost <= 0.1 * tolerance * abs(float((program.costs * channel).sum())):
+            break
+        rows = rows.joined(missing)
+    note = f"{rounds} round{'s' if rounds > 1 else ''}; rows of the linear program"
+    return best, Reduction("lazy pairs", True, everything, len(rows), note)
+
+
+def _core(program: ChannelProgram) -> Rows:
+    size, reports = program.costs.shape
+    first, second = program.pairs
+    if len(first) <= SPARSE_DEGREE * size:
+        return Rows.everywhere(program)
+    spanner = program.with_budgets(greedy_spanner(program.budgets, CORE_DILATION).relax(program).budgets)
+    rows = Rows.everywhere(spanner)
+    if reports != size:
+        return rows
+    kept = spanner.budgets[first, second] < np.inf
+    star = ~kept
+    stars = [Rows(points[star], first[star], second[star]) for points in (first, second)]
+    return rows.joined(stars[0]).joined(stars[1])
+
+
+def _dual(program: ChannelProgram, rows: Rows, found: Solution) -> Dual | None:
+    if found.equality_dual is None or found.inequality_dual is None:
+        return None
+    used = found.inequality_dual > 0
+    report, first, second = rows.report[used], rows.first[used], rows.second[used]
+    unscaled = found.inequality_dual[used] * np.exp(program.budgets[first, second] / 2)
+    return Dual(found.equality_dual, report, first, second, unscaled)
+
+
+def _violated(program: ChannelProgram, channel: NDArray[np.float64]) -> tuple[Rows, float]:
+    """The worst violated pair into each entry, and the cost of raising all entries to their closure."""
+    factors = np.exp(-program.budgets)
+    np.fill_diagonal(factors, 0.0)
+    highest = np.zeros_like(channel)
+    source = np.zeros(channel.shape, dtype=np.int64)
+    for point in range(len(factors)):
+        pulled = factors[point, :, None] * channel[None, point, :]
+        higher = pulled > highest
+        highest[higher] = pulled[higher]
+        source[higher] = point
+    lifted = np.maximum(channel, highest)
+    second, report = np.nonzero(highest > channel * (1 + 1e-7) + 1e-10)
+    excess = float((lifted.sum(axis=1) - 1).max(initial=0.0))
+    cost = float((program.costs * (lifted - channel)).sum()) + excess
+    return Rows(report, source[second, report], second), cost

@@ -1,0 +1,74 @@
+"""Keep a sparse graph instead of all pairs (Cha13): safe, at a cost in utility that is bounded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.program import ChannelProgram
+from dxopt.reductions.record import Reduction
+
+
+@dataclass(frozen=True, eq=False)
+class Spanner:
+    """A subgraph of the pairs whose path metric is at most `dilation` times the budgets.
+
+    Attributes
+    ----------
+    edges : (k, k) bool array
+        The pairs kept; symmetric.
+    dilation : float
+        The realised one: the largest ratio of path length to budget over all finite pairs.
+    """
+
+    edges: NDArray[np.bool_]
+    dilation: float
+
+    def restrict(self, program: ChannelProgram) -> ChannelProgram:
+        """The kept pairs at budgets divided by the dilation: every feasible channel satisfies all pairs."""
+        return program.with_budgets(np.where(self.edges, program.budgets / self.dilation, np.inf))
+
+    def relax(self, program: ChannelProgram) -> ChannelProgram:
+        """The kept pairs at their own budgets: its optimum is a lower bound."""
+        return program.with_budgets(np.where(self.edges, program.budgets, np.inf))
+
+    def record(self, program: ChannelProgram) -> Reduction:
+        """What the report says of it."""
+        note = f"budgets divided by the realised dilation {self.dilation:.4f}"
+        return Reduction("spanner", False, len(program.pairs[0]), int(self.edges.sum()), note)
+
+
+def greedy_spanner(budgets: NDArray[np.float64], dilation: float) -> Spanner:
+    """The greedy spanner: pairs by growing budget, each kept if no path so far is short enough.
+
+    Parameters
+    ----------
+    budgets : (k, k) array
+        For asymmetric budgets a pair is ordered by its larger one and kept in both directions.
+    dilation : float
+        The stretch allowed, 1 or more.
+    """
+    size = len(budgets)
+    paths = np.where(np.eye(size, dtype=bool), 0.0, np.inf)
+    edges = np.zeros((size, size), dtype=bool)
+    first, second = np.triu_indices(size, 1)
+    there, back = budgets[first, second], budgets[second, first]
+    finite = np.isfinite(there) | np.isfinite(back)
+    longest = np.where(np.isfinite(there) & np.isfinite(back), np.maximum(there, back), np.minimum(there, back))
+    for pair in np.argsort(longest, kind="stable")[: int(finite.sum())]:
+        a, b = first[pair], second[pair]
+        needed = [(p, q) for p, q in ((a, b), (b, a)) if paths[p, q] > dilation * budgets[p, q]]
+        for p, q in needed and [(a, b), (b, a)]:
+            if np.isfinite(budgets[p, q]):
+                edges[p, q] = True
+                np.minimum(paths, paths[:, p, None] + budgets[p, q] + paths[None, q, :], out=paths)
+    return Spanner(edges, _realised(paths, budgets))
+
+
+def _realised(paths: NDArray[np.float64], budgets: NDArray[np.float64]) -> float:
+    counted = np.isfinite(budgets) & (budgets > 0)
+    if not counted.any():
+        return 1.0
+    return max(1.0, float((paths[counted] / budgets[counted]).max()))

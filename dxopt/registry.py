@@ -1,0 +1,48 @@
+"""One way to name the things a problem file can name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Generic, TypeVar
+
+from dxopt.errors import SpecError
+
+T = TypeVar("T")
+Entry = TypeVar("Entry")
+
+
+class Registry(Generic[T]):
+    """A table of named classes. A missing or double name is an error at import.
+
+    Parameters
+    ----------
+    field : str
+        What the names stand for; used in error messages.
+    """
+
+    def __init__(self, field: str) -> None:
+        self.field = field
+        self._entries: dict[str, T] = {}
+
+    def register(self, name: str) -> Callable[[Entry], Entry]:
+        """Class decorator that files the class under `name`."""
+        if not name or name in self._entries:
+            raise RuntimeError(f"{self.field}: the name {name!r} is missing or registered twice")
+
+        def file(entry: Entry) -> Entry:
+            self._entries[name] = entry  # pyright: ignore[reportArgumentType]
+            return entry
+
+        return file
+
+    def get(self, name: str) -> T:
+        """The entry called `name`; a SpecError that lists the names there are, otherwise."""
+        if name not in self._entries:
+            raise SpecError(self.field, f"there is no {name!r}", f"choose one of {', '.join(self)}")
+        return self._entries[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(self._entries))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries

@@ -1,0 +1,205 @@
+"""A result on disk: a self-contained folder with a format version, written all at once."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dxopt.certify import Certificate, expected_cost, gap, prove_private, safe_bound
+from dxopt.errors import CertificateError, SpecError
+from dxopt.loss import Loss, Reports
+from dxopt.mechanism import Mechanism
+from dxopt.prior import Prior
+from dxopt.problem import Problem
+from dxopt.program import Dual, Status
+from dxopt.reductions.record import Reduction
+from dxopt.report.result import Report
+from dxopt.spaces.space import MetricSpace, Structure
+
+FORMAT = 1
+REPORT = "report.json"
+AGREEMENT = 1e-12
+
+
+def save(report: Report, folder: Path) -> Path:
+    """Write a report to `folder`, replacing an earlier result there; anything else there is left alone.
+
+    Raises
+    ------
+    SpecError
+        If the folder holds something that is no result, or cannot be written.
+    """
+    if folder.exists() and not is_result(folder) and (not folder.is_dir() or any(folder.iterdir())):
+        raise SpecError("output", f"{folder} exists and is no result folder", "name another folder")
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    except OSError as error:
+        raise SpecError("output", f"{folder} cannot be written: {error.strerror}", "name another folder") from None
+    try:
+        _write(report, fresh)
+        fresh.chmod(0o755)
+        if folder.exists():
+            old = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+            folder.replace(old / "old")
+            fresh.replace(folder)
+            shutil.rmtree(old)
+        else:
+            fresh.replace(folder)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+    return folder
+
+
+def is_result(folder: Path) -> bool:
+    """Whether a folder holds a result."""
+    return (folder / REPORT).is_file()
+
+
+def _write(report: Report, folder: Path) -> None:
+    problem, mechanism = report.problem, report.mechanism
+    np.savez_compressed(
+        folder / "problem.npz",
+        distances=problem.space.distances,
+        prior=problem.prior.probabilities,
+        loss=problem.losses,
+        epsilon=problem.epsilon,
+    )
+    points: dict[str, Any] = {}
+    for name, array in (("points", problem.space.points), ("report_points", problem.reports.points)):
+        if array is not None:
+            points[name] = array.astype(str) if array.dtype == object else array
+    np.savez_compressed(
+        folder / "mechanism.npz",
+        matrix=mechanism.matrix,
+        labels=np.array(problem.space.labels),
+        report_labels=np.array(problem.reports.labels),
+        **points,
+    )
+    dual = report.dual or Dual(np.zeros(len(problem.space)))
+    np.savez_compressed(folder / "dual.npz", **{f.name: getattr(dual, f.name) for f in fields(dual)})
+    _write_json(folder / "certificate.json", asdict(report.certificate))
+    _write_json(folder / REPORT, _summary(report))
+    (folder / "problem.yaml").write_text(_description(report), encoding="utf-8")
+
+
+def _write_json(path: Path, content: dict[str, Any]) -> None:
+    path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _summary(report: Report) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "problem": report.problem.name,
+        "secrets_are_reports": report.problem.reports.secrets,
+        "loss": report.problem.loss.name,
+        "prior": report.problem.prior.name,
+        "structure": asdict(report.problem.space.structure),
+        "mechanism": report.mechanism.name,
+        "status": str(report.status),
+        "claim": report.claim,
+        "route": report.route,
+        "refused": dict(report.refused),
+        "reductions": [asdict(reduction) for reduction in report.reductions],
+        "seconds": report.seconds,
+        "tolerance": report.tolerance,
+        "evaluation": dict(report.evaluation),
+    }
+
+
+def _description(report: Report) -> str:
+    from io import StringIO
+
+    from ruamel.yaml import YAML
+
+    problem = report.problem
+    metric = problem.space.metric.name if problem.space.metric else "given distances"
+    stream = StringIO()
+    YAML().dump(
+        {
+            "name": problem.name,
+            "epsilon": problem.epsilon,
+            "space": {
+                "points": len(problem.space),
+                "metric": metric,
+                "structure": problem.space.structure.kind,
+            },
+            "prior": problem.prior.name,
+            "loss": problem.loss.name,
+            "arrays": "problem.npz",
+        },
+        stream,
+    )
+    return stream.getvalue()
+
+
+def load(folder: str | Path) -> Report:
+    """Read a result folder, proving privacy, value and bound again from its arrays.
+
+    Raises
+    ------
+    SpecError
+        If the folder is no result, lacks a file, or has another format version.
+    CertificateError
+        If the channel cannot be proven private, or value or bound differ from those saved by more than 1e-12.
+    """
+    folder = Path(folder)
+    if not is_result(folder):
+        raise SpecError("folder", f"{folder} is no result folder", "name one that `save` wrote")
+    try:
+        summary = json.loads((folder / REPORT).read_text(encoding="utf-8"))
+        if summary["format"] != FORMAT:
+            raise SpecError("format", f"version {summary['format']} is not {FORMAT}", "use a matching dxopt")
+        proof = Certificate(**json.loads((folder / "certificate.json").read_text(encoding="utf-8")))
+        with np.load(folder / "mechanism.npz") as arrays:
+            mechanism_arrays = dict(arrays)
+        with np.load(folder / "dual.npz") as arrays:
+            dual = Dual(**arrays)
+        with np.load(folder / "problem.npz") as arrays:
+            problem = _problem(summary, dict(arrays), mechanism_arrays)
+        mechanism = Mechanism(problem.space, problem.reports, mechanism_arrays["matrix"], summary["mechanism"])
+        reductions = tuple(Reduction(**entry) for entry in summary["reductions"])
+        status = Status(summary["status"])
+    except (OSError, KeyError, TypeError, ValueError, EOFError) as error:
+        if isinstance(error, SpecError):
+            raise
+        raise SpecError("folder", f"{folder} is damaged ({error})", "solve the problem again") from None
+    _check(problem, mechanism, dual, proof)
+    return Report(
+        problem=problem,
+        mechanism=mechanism,
+        certificate=proof,
+        dual=dual,
+        status=status,
+        reductions=reductions,
+        **{key: summary[key] for key in ("claim", "route", "refused", "seconds", "tolerance", "evaluation")},
+    )
+
+
+def _problem(summary: dict[str, Any], arrays: dict[str, Any], described: dict[str, Any]) -> Problem:
+    labels = tuple(str(label) for label in described["labels"])
+    structure = Structure(**{**summary["structure"], "shape": tuple(summary["structure"]["shape"])})
+    for array in arrays.values():
+        array.flags.writeable = False
+    space = MetricSpace(labels, described.get("points"), None, structure, given=arrays["distances"])
+    report_labels = tuple(str(label) for label in described["report_labels"])
+    reports = Reports(report_labels, described.get("report_points"), summary["secrets_are_reports"])
+    loss = Loss(arrays["loss"], reports, summary["loss"])
+    prior = Prior(arrays["prior"], summary["prior"])
+    return Problem(space, epsilon=float(arrays["epsilon"]), prior=prior, loss=loss, name=summary["problem"])
+
+
+def _check(problem: Problem, mechanism: Mechanism, dual: Dual, proof: Certificate) -> None:
+    realised = prove_private(problem, mechanism.matrix)
+    value, bound = expected_cost(problem, mechanism.matrix), safe_bound(problem, dual)
+    again = {"epsilon": realised, "value": value, "bound": bound, "gap": gap(value, bound)}
+    for name, number in again.items():
+        saved = getattr(proof, name)
+        if not abs(number - saved) <= AGREEMENT * max(1.0, abs(number)):
+            raise CertificateError(f"{name} is {number:.17g} by the arrays, but {saved:.17g} was saved")

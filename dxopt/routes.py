@@ -1,0 +1,189 @@
+"""The ways to an answer: each yields a candidate and the story of how it came about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.classic.exponential import Exponential
+from dxopt.errors import NoTightMechanism, UnsupportedError
+from dxopt.formulations.contract import Candidate
+from dxopt.formulations.tight import Tight, tight_candidate
+from dxopt.formulations.utility import CompiledUtility, Utility
+from dxopt.problem import Problem
+from dxopt.program import ChannelProgram, ChannelSolution, Dual, LinearProgram, Solution
+from dxopt.reductions.geodesic import drop_redundant
+from dxopt.reductions.lazy import solve_lazily
+from dxopt.reductions.record import Reduction
+from dxopt.reductions.spanner import greedy_spanner
+from dxopt.solvers import worker
+from dxopt.stopping import Stop
+
+METHODS = ("auto", "optimal", "tight", "exponential")
+PREFERENCE = ("clarabel", "highs")
+VARIABLE_LIMIT = 1_000_000
+SPANNER_ACCURACY = 1e-6
+
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Options:
+    """What a route needs to know beside the problem."""
+
+    solver: str
+    spanner: float | None
+    tolerance: float
+    stop: Stop
+    progress: Progress
+
+
+@dataclass(frozen=True, eq=False)
+class Attempt:
+    """A candidate for the answer and the story of how it came about."""
+
+    candidate: Candidate
+    route: str
+    refused: dict[str, str]
+    reductions: tuple[Reduction, ...] = ()
+
+
+def attempts(problem: Problem, method: str, options: Options) -> Iterator[Attempt]:
+    """Candidates for the answer, the preferred one first; the next is asked for while the gap is open."""
+    if method == "tight":
+        yield Attempt(tight_candidate(problem), "tight-constraints mechanism", {})
+        return
+    if method == "exponential":
+        yield _exponential(problem)
+        return
+    refused = {}
+    if method == "auto":
+        tight = _tight_if_exact(problem, options)
+        if isinstance(tight, Candidate):
+            reason = "the tight-constraints mechanism is optimal here"
+            yield Attempt(tight, "tight-constraints mechanism", {"optimal": reason})
+            tight = "its gap stayed above the tolerance"
+        refused["tight"] = tight
+    yield from _optimal(problem, options, refused)
+
+
+def _tight_if_exact(problem: Problem, options: Options) -> Candidate | str:
+    """The tight-constraints mechanism where it is optimal, or why it is not taken."""
+    if options.spanner is not None:
+        return "a spanner was asked for"
+    if problem.loss.name != "binary":
+        return f"proven optimal for binary loss only, not for {problem.loss.name}"
+    reason = Tight().refuses(problem)
+    if reason:
+        return reason
+    try:
+        candidate = tight_candidate(problem, diagnose=False)
+    except NoTightMechanism as error:
+        return error.wrong
+    return candidate if candidate.claim == "exact" else "the prior is not regular, so it need not be optimal"
+
+
+def _exponential(problem: Problem, route: str = "exponential mechanism") -> Attempt:
+    classic = Exponential()
+    reason = classic.refuses(problem)
+    if reason:
+        raise UnsupportedError("method", f"exponential {reason}", "use method: optimal")
+    return Attempt(Candidate(classic.channel(problem), None, "valid"), route, {})
+
+
+def _optimal(problem: Problem, options: Options, refused: dict[str, str]) -> Iterator[Attempt]:
+    formulation = Utility()
+    options.progress("building the linear program")
+    compiled = formulation.compile(problem)
+    variables = compiled.program.costs.size
+    if variables > VARIABLE_LIMIT:
+        raise UnsupportedError(
+            "method",
+            f"optimal needs {variables:,} variables, over the limit of {VARIABLE_LIMIT:,}",
+            "take fewer points, or use method: tight",
+        )
+    reduced, geodesic = drop_redundant(compiled.program)
+    reductions = _merging(compiled, geodesic)
+    route = _with_spanner if options.spanner is not None else _exact
+    kind, claim = (
+        ("linear program on a spanner", "valid") if options.spanner else ("linear program", formulation.claim)
+    )
+    found = False
+    for name in PREFERENCE if options.solver == "auto" else (options.solver,):
+        solution, dual, records = route(compiled, reduced, name, options)
+        if solution.channel is None:
+            refused[name] = solution.message or str(solution.status)
+        else:
+            found = True
+            candidate = formulation.recover(compiled, replace(solution, dual=dual))
+            yield Attempt(replace(candidate, claim=claim), f"{kind}, {name}", dict(refused), (*reductions, *records))
+        if options.stop.requested:
+            break
+    if not found:
+        yield _fallback(problem, refused)
+
+
+def _merging(compiled: CompiledUtility, geodesic: Reduction) -> list[Reduction]:
+    merged, points = compiled.partition.size, len(compiled.partition.index)
+    reductions = [] if geodesic.before == geodesic.after else [geodesic]
+    if merged < points:
+        reductions.insert(0, Reduction("merged points", True, points, merged, "points at distance 0"))
+    return reductions
+
+
+Solved = tuple[ChannelSolution, Dual | None, list[Reduction]]
+
+
+def _exact(compiled: CompiledUtility, program: ChannelProgram, solver: str, options: Options) -> Solved:
+    accuracy = max(1e-10, 1e-3 * options.tolerance)
+    solution, record = _lazily(compiled, program, solver, accuracy, options.tolerance, "", options)
+    return solution, solution.dual, [record] if record.before != record.after else []
+
+
+def _with_spanner(compiled: CompiledUtility, program: ChannelProgram, solver: str, options: Options) -> Solved:
+    spanner = greedy_spanner(compiled.program.budgets, options.spanner or 1.0)
+    accuracy = max(SPANNER_ACCURACY, 1e-3 * options.tolerance)
+    found: list[ChannelSolution] = []
+    for stage, reduced in (("mechanism, ", spanner.restrict(program)), ("bound, ", spanner.relax(program))):
+        if not options.stop.requested:
+            found.append(_lazily(compiled, reduced, solver, accuracy, 1.0, stage, options)[0])
+    dual = found[1].dual if len(found) > 1 else None
+    return found[0], dual, [spanner.record(compiled.program)]
+
+
+def _lazily(
+    compiled: CompiledUtility,
+    program: ChannelProgram,
+    solver: str,
+    accuracy: float,
+    tolerance: float,
+    stage: str,
+    options: Options,
+) -> tuple[ChannelSolution, Reduction]:
+    offset, rounds = float(compiled.shift.sum()), 0
+
+    def tell(iterations: int, value: float) -> None:
+        if np.isfinite(value):
+            loss = offset + compiled.scale * value
+            options.progress(f"{stage}{solver}, round {rounds}, iteration {iterations}: {loss:.6g}")
+
+    def linear(program: LinearProgram) -> Solution:
+        nonlocal rounds
+        rounds += 1
+        options.progress(f"{stage}{solver}, round {rounds}: {program.rows:,} rows")
+        return worker.solve(solver, program, accuracy, options.stop, tell)
+
+    return solve_lazily(program, linear, tolerance)
+
+
+def _fallback(problem: Problem, refused: dict[str, str]) -> Attempt:
+    """A mechanism that needs no solver, for when none had an answer in time."""
+    if Exponential().refuses(problem) is None:
+        return replace(_exponential(problem, "exponential mechanism, no solver's answer was kept"), refused=refused)
+    channel: NDArray[np.float64] = np.zeros(problem.shape)
+    channel[:, int(problem.costs.sum(axis=0).argmin())] = 1.0
+    return Attempt(Candidate(channel, None, "valid"), "constant report, no solver's answer was kept", refused)

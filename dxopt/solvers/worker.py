@@ -1,0 +1,154 @@
+"""Solvers run in one helper process, so that Ctrl-C, a deadline or a lack of memory stops them and nothing else.
+
+The parent sends (solver, program, accuracy, seconds); the worker answers with progress and then a `Solution`.
+Asked to stop (SIGINT), a solver with a callback returns what it has; one that does not within `GRACE` seconds is
+ended, and a new worker is started for the next solve.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from multiprocessing.connection import Connection
+
+from dxopt.program import LinearProgram, Solution, Status
+from dxopt.solvers.contract import SOLVERS, Settings
+from dxopt.stopping import Stop
+
+GRACE = 1.0
+_TICK = 0.05
+_REPORT_EVERY = 0.2
+
+
+class Worker:
+    """A helper process and the line to it."""
+
+    def __init__(self) -> None:
+        here, there = socket.socketpair()
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "dxopt.solvers.worker", str(there.fileno())],
+            pass_fds=[there.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        there.close()
+        self.line = Connection(here.detach())
+        self.line.recv()
+
+    def end(self) -> None:
+        """Kill the process."""
+        self.line.close()
+        self.process.kill()
+        self.process.wait()
+
+    def solve(
+        self,
+        solver: str,
+        program: LinearProgram,
+        accuracy: float,
+        stop: Stop,
+        progress: Callable[[int, float], None],
+    ) -> Solution:
+        """Send a program and wait for its solution, a stop, or the end of the process."""
+        self.line.send((solver, program, accuracy, stop.remaining()))
+        patience = None
+        while True:
+            if self.line.poll(_TICK):
+                message = self.line.recv()
+                if isinstance(message, Solution):
+                    return message
+                progress(*message)
+            if stop.requested and patience is None:
+                patience = time.monotonic() + GRACE
+                self.process.send_signal(signal.SIGINT)
+            if patience is not None and time.monotonic() > patience:
+                raise TimeoutError
+
+
+_worker: Worker | None = None
+_turn = threading.Lock()
+
+
+def solve(
+    solver: str,
+    program: LinearProgram,
+    accuracy: float,
+    stop: Stop,
+    progress: Callable[[int, float], None] = lambda iterations, value: None,
+) -> Solution:
+    """Solve a linear program in the helper process; whatever happens there comes back as a Status."""
+    global _worker
+    with _turn:
+        if _worker is None:
+            _worker = Worker()
+        try:
+            solution = _worker.solve(solver, program, accuracy, stop, progress)
+        except TimeoutError:
+            end()
+            solution = Solution(Status.FAILED, message=f"{solver}: did not stop when asked and was ended")
+        except (EOFError, OSError):
+            end()
+            solution = Solution(Status.FAILED, message=f"{solver}: its process died, out of memory perhaps")
+        except BaseException:
+            end()
+            raise
+    if solution.status is not Status.OPTIMAL and stop.requested:
+        return replace(solution, status=Status.INTERRUPTED if stop.interrupted else Status.TIME_LIMIT)
+    return solution
+
+
+def end() -> None:
+    """End the helper process, if there is one."""
+    global _worker
+    if _worker is not None:
+        _worker.end()
+        _worker = None
+
+
+atexit.register(end)
+
+
+def main(descriptor: int) -> None:
+    """The helper process: answer programs until the line closes."""
+    import dxopt.solvers  # noqa: F401
+
+    asked_to_stop = threading.Event()
+    signal.signal(signal.SIGINT, lambda signum, frame: asked_to_stop.set())
+    line, parent = Connection(descriptor), os.getppid()
+    line.send("ready")
+    while True:
+        try:
+            solver, program, accuracy, seconds = line.recv()
+        except (EOFError, OSError):
+            return
+        asked_to_stop.clear()
+        last = 0.0
+
+        def report(iterations: int, value: float) -> None:
+            nonlocal last
+            if time.monotonic() - last > _REPORT_EVERY:
+                last = time.monotonic()
+                line.send((iterations, value))
+
+        def should_stop() -> bool:
+            return asked_to_stop.is_set() or os.getppid() != parent
+
+        settings = Settings(accuracy, seconds, should_stop, report)
+        try:
+            solution = SOLVERS.get(solver)().solve(program, settings)
+        except Exception as error:
+            solution = Solution(Status.FAILED, message=f"{solver}: {type(error).__name__}: {error}")
+        line.send(solution)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

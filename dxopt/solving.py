@@ -1,0 +1,140 @@
+"""The only orchestrator: tries routes, proves what they yield, and records why the others were refused."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+
+from dxopt.certify import Certificate, certify, gap
+from dxopt.errors import SpecError, UnsupportedError
+from dxopt.mechanism import Mechanism
+from dxopt.problem import Problem
+from dxopt.program import Status
+from dxopt.report.result import Report
+from dxopt.routes import METHODS, Attempt, Options, Progress, attempts
+from dxopt.solvers import require_solver
+from dxopt.stopping import Stop
+
+
+def solve(
+    problem: Problem,
+    *,
+    method: str = "auto",
+    solver: str = "auto",
+    spanner: float | None = None,
+    tolerance: float = 1e-6,
+    time_limit: float | None = None,
+    progress: Progress | None = None,
+) -> Report:
+    """Find a private mechanism of least expected loss, prove it private, and bound its distance from the optimum.
+
+    Parameters
+    ----------
+    problem : Problem
+    method : {"auto", "optimal", "tight", "exponential"}
+        "auto" takes the tight-constraints mechanism where it is proven optimal (binary loss, regular prior), else
+        "optimal", a linear program over all private channels.
+    solver : str
+        For the linear program: "clarabel", "highs", or the name of another one that cvxpy has installed. "auto" is
+        Clarabel, then HiGHS where the gap stays above the tolerance; the better mechanism and bound are kept.
+    spanner : float, optional
+        Keep only a greedy spanner of this dilation (1 or more) instead of all pairs. Private at the level asked,
+        at a cost in loss; the bound comes from a second program, so that the gap contains that cost.
+    tolerance : float
+        On the gap.
+    time_limit : float, optional
+        Seconds. At the limit, or at Ctrl-C, the best mechanism known is returned, proven as always.
+    progress : callable, optional
+        Given a line of text now and then.
+
+    Returns
+    -------
+    Report
+
+    Raises
+    ------
+    SpecError
+        If an option is wrong, or the method does not suit the problem (UnsupportedError, NoTightMechanism).
+    """
+    start = time.perf_counter()
+    _check(method, solver, spanner, tolerance, time_limit)
+    with Stop(time_limit) as stop:
+        options = Options(solver, spanner, tolerance, stop, progress or (lambda line: None))
+        best: Report | None = None
+        for attempt in attempts(problem, method, options):
+            options.progress("proving privacy")
+            mechanism, proof = certify(problem, attempt.candidate.channel, attempt.candidate.dual, name=attempt.route)
+            report = _report(problem, attempt, mechanism, proof, options, time.perf_counter() - start)
+            best = report if best is None else _better(best, report, options)
+            if best.status is Status.OPTIMAL or stop.requested:
+                break
+    if best is None:
+        raise UnsupportedError("method", f"{method} gave nothing to certify", "use method: auto")
+    return best
+
+
+def _check(method: str, solver: str, spanner: float | None, tolerance: float, time_limit: float | None) -> None:
+    if method not in METHODS:
+        raise SpecError("method", f"there is no {method!r}", f"choose one of {', '.join(METHODS)}")
+    if solver != "auto":
+        require_solver(solver)
+    if spanner is not None and not (np.isfinite(spanner) and spanner >= 1):
+        raise SpecError("spanner", f"is {spanner:g}", "give a dilation of 1 or more")
+    if spanner is not None and method not in ("auto", "optimal"):
+        raise SpecError("spanner", f"does not go with method {method}", "use method: optimal")
+    if not 0 < tolerance < 1:
+        raise SpecError("tolerance", f"is {tolerance:g}", "give a number between 0 and 1")
+    if time_limit is not None and not time_limit > 0:
+        raise SpecError("time_limit", f"is {time_limit:g}", "give a positive number of seconds")
+
+
+def _report(
+    problem: Problem,
+    attempt: Attempt,
+    mechanism: Mechanism,
+    proof: Certificate,
+    options: Options,
+    seconds: float,
+) -> Report:
+    return Report(
+        problem=problem,
+        mechanism=mechanism,
+        certificate=proof,
+        dual=attempt.candidate.dual,
+        status=_status(proof, options),
+        claim=attempt.candidate.claim,
+        route=attempt.route,
+        refused=attempt.refused,
+        reductions=attempt.reductions,
+        seconds=seconds,
+        tolerance=options.tolerance,
+    )
+
+
+def _status(proof: Certificate, options: Options) -> Status:
+    if proof.gap <= options.tolerance:
+        return Status.OPTIMAL
+    if options.stop.interrupted:
+        return Status.INTERRUPTED
+    return Status.TIME_LIMIT if options.stop.expired else Status.FEASIBLE
+
+
+def _better(first: Report, second: Report, options: Options) -> Report:
+    """The better mechanism of two with the better bound of two."""
+    low, high = sorted((first, second), key=lambda report: report.certificate.value)
+    sharp = max((first, second), key=lambda report: report.certificate.bound)
+    value, bound = low.certificate.value, sharp.certificate.bound
+    how = low.certificate.how if sharp is low else f"{low.certificate.how} (bound by {sharp.route})"
+    proof = replace(low.certificate, bound=bound, gap=gap(value, bound), how=how)
+    claim = "exact" if "exact" in (low.claim, high.claim) else low.claim
+    return replace(
+        low,
+        certificate=proof,
+        dual=sharp.dual,
+        status=_status(proof, options),
+        claim=claim,
+        refused={**high.refused, **low.refused},
+        seconds=second.seconds,
+    )

@@ -1,0 +1,237 @@
+"""What is protected: a finite set of secrets and the distances that say which must look alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dxopt.errors import SpecError
+from dxopt.spaces.metrics import Metric, metric_named
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+TRIANGLE_SLACK = 1e-12
+_BLOCK_CELLS = 4_000_000
+
+
+@dataclass(frozen=True)
+class Structure:
+    """What is known of a space beyond its distances; formulations and solvers choose by it."""
+
+    kind: Literal["general", "path", "lattice", "torus", "graph"] = "general"
+    shape: tuple[int, ...] = ()
+    spacing: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class MetricSpace:
+    """A finite extended, pseudo- or quasi-metric space (CABP13 §3).
+
+    Distances are unscaled: a `Problem` multiplies them by ε. Infinite means no constraint between the two;
+    0 between different points forces them to be reported alike; asymmetric distances are one-sided.
+    Build one with `from_points`, `from_distances`, `from_graph`, `line`, `grid` or `torus`.
+
+    Attributes
+    ----------
+    labels : tuple of str, length n
+    points : (n, k) array or None
+    metric : Metric or None
+        None where distances were given or come from a graph.
+    structure : Structure
+    """
+
+    labels: tuple[str, ...]
+    points: NDArray | None = None
+    metric: Metric | None = None
+    structure: Structure = Structure()
+    given: NDArray[np.float64] | None = field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __repr__(self) -> str:
+        how = self.metric.name if self.metric else "given distances"
+        return f"<MetricSpace of {len(self)} points, {how}, {self.structure.kind}>"
+
+    @cached_property
+    def distances(self) -> NDArray[np.float64]:
+        """All distances, `(n, n)`, read-only; entry [x, x'] is d(x, x')."""
+        everything = np.arange(len(self))
+        distances = self.block(everything, everything)
+        distances.flags.writeable = False
+        return distances
+
+    def block(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
+        """Distances `(p, q)` from the points `rows` to the points `columns` (indices)."""
+        rows, columns = np.asarray(rows), np.asarray(columns)
+        if self.given is not None:
+            return self.given[np.ix_(rows, columns)].copy()
+        return self.distances_to(self._located()[columns], rows)
+
+    def distances_to(self, targets: NDArray, rows: NDArray | None = None) -> NDArray[np.float64]:
+        """Distances `(p, q)` from the points `rows` (all by default) to any points `(q, k)` of the same kind."""
+        if self.metric is None:
+            raise SpecError("reports", "the space has no metric between points", "give the loss as a matrix")
+        sources = self._located() if rows is None else self._located()[rows]
+        step = max(1, _BLOCK_CELLS // max(1, len(targets) * sources.shape[1]))
+        blocks = [self.metric.block(sources[i : i + step], targets) for i in range(0, len(sources), step)]
+        return np.concatenate(blocks)
+
+    @cached_property
+    def symmetric(self) -> bool:
+        """Whether d(x, x') = d(x', x) for all pairs, exactly."""
+        return bool(np.array_equal(self.distances, self.distances.T))
+
+    def index(self, label: Any) -> int:
+        """Position of a point given by its label, or by its index."""
+        if isinstance(label, int | np.integer) and 0 <= label < len(self):
+            return int(label)
+        try:
+            return self.labels.index(str(label))
+        except ValueError:
+            raise SpecError("point", f"there is no point {label!r}", "use an index or a label") from None
+
+    def _located(self) -> NDArray:
+        if self.points is None:
+            raise SpecError("space", "has no points, only distances", "use its labels or indices")
+        return self.points
+
+    @classmethod
+    def from_points(
+        cls,
+        points: ArrayLike,
+        metric: str | Metric = "euclidean",
+        *,
+        labels: Sequence[Any] | None = None,
+        structure: Structure | None = None,
+    ) -> MetricSpace:
+        """A space from coordinates.
+
+        Parameters
+        ----------
+        points : (n, k) array, or (n,) for one coordinate
+        metric : str or Metric
+            A registered name or a metric object.
+
+        Raises
+        ------
+        SpecError
+            If the points do not suit the metric.
+        """
+        located = np.array(points)
+        if located.ndim == 1:
+            located = located[:, None]
+        if located.ndim != 2 or not located.size:
+            raise SpecError("points", f"have shape {located.shape}", "give one row of coordinates per point")
+        if np.issubdtype(located.dtype, np.number) or located.dtype == bool:
+            located = located.astype(float)
+        located.flags.writeable = False
+        prepared = metric_named(metric).prepare(located)
+        names = labels if labels is not None else [_coordinates(point) for point in located]
+        if structure is None:
+            structure = _path_if_sorted(located, prepared)
+        return cls(_checked_labels(names, len(located)), located, prepared, structure)
+
+    @classmethod
+    def from_distances(
+        cls, distances: ArrayLike, *, close: bool = False, labels: Sequence[Any] | None = None
+    ) -> MetricSpace:
+        """A space from a matrix of distances; may be asymmetric, infinite, or 0 off the diagonal.
+
+        Parameters
+        ----------
+        distances : (n, n) array
+        close : bool
+            Replace distances that break the triangle inequality by their shortest-path closure, which
+            induces the same constraints. Without it such distances are an error.
+
+        Raises
+        ------
+        SpecError
+            If entries are negative or NaN, the diagonal is not 0, or the triangle inequality fails
+            (by more than 1e-12 relative); the message names the three points.
+        """
+        matrix = _checked_matrix(distances)
+        names = _checked_labels(labels if labels is not None else range(len(matrix)), len(matrix))
+        broken = _triangle_violation(matrix)
+        if broken is not None:
+            if not close:
+                a, b, c = (names[i] for i in broken)
+                i, j, k = broken
+                raise SpecError(
+                    "distances",
+                    f"d({a}, {c}) = {matrix[i, k]:.6g} exceeds d({a}, {b}) + d({b}, {c}) = "
+                    f"{matrix[i, j] + matrix[j, k]:.6g}",
+                    "mend the triangle inequality, or set close to true",
+                )
+            matrix = _closure(matrix)
+        matrix.flags.writeable = False
+        return cls(names, given=matrix)
+
+    @classmethod
+    def from_graph(cls, graph: nx.Graph | nx.DiGraph, weight: str | None = None) -> MetricSpace:
+        """Shortest-path distances of a networkx graph, directed or not; see `spaces.graphs`."""
+        from dxopt.spaces.graphs import graph_space
+
+        return graph_space(graph, weight)
+
+
+def _coordinates(point: NDArray) -> str:
+    parts = [f"{value:.10g}" if isinstance(value, float) else str(value) for value in point.tolist()]
+    return parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
+
+
+def _checked_labels(labels: Sequence[Any] | range, size: int) -> tuple[str, ...]:
+    names = tuple(str(label) for label in labels)
+    if len(names) != size:
+        raise SpecError("labels", f"{len(names)} labels for {size} points", "give one label per point")
+    return names
+
+
+def _path_if_sorted(points: NDArray, metric: Metric) -> Structure:
+    on_a_line = points.shape[1] == 1 and metric.name in ("euclidean", "manhattan", "chebyshev")
+    steps = np.diff(points[:, 0]) if on_a_line else np.zeros(0)
+    if on_a_line and ((steps > 0).all() or (steps < 0).all()):
+        return Structure("path", (len(points),))
+    return Structure()
+
+
+def _checked_matrix(distances: ArrayLike) -> NDArray[np.float64]:
+    try:
+        matrix = np.array(distances, dtype=float)
+    except (TypeError, ValueError):
+        raise SpecError("distances", "are not a matrix of numbers", "give an n × n array") from None
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
+        raise SpecError("distances", f"have shape {matrix.shape}", "give a square matrix")
+    for bad, wrong in ((np.isnan(matrix), "is not a number"), (matrix < 0, "is negative")):
+        if bad.any():
+            row, column = np.argwhere(bad)[0]
+            raise SpecError("distances", f"entry [{row}, {column}] {wrong}", "distances are 0 or more, or inf")
+    if np.diagonal(matrix).any():
+        row = int(np.flatnonzero(np.diagonal(matrix))[0])
+        raise SpecError("distances", f"entry [{row}, {row}] is {matrix[row, row]:g}", "the diagonal must be 0")
+    return matrix
+
+
+def _triangle_violation(matrix: NDArray[np.float64]) -> tuple[int, int, int] | None:
+    """Indices (a, b, c) with d(a, c) > d(a, b) + d(b, c) beyond rounding, or None."""
+    for via in range(len(matrix)):
+        detour = matrix[:, via, None] + matrix[None, via, :]
+        bad = matrix > detour * (1 + TRIANGLE_SLACK)
+        if bad.any():
+            start, end = np.argwhere(bad)[0]
+            return int(start), via, int(end)
+    return None
+
+
+def _closure(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    closed = matrix.copy()
+    for via in range(len(closed)):
+        np.minimum(closed, closed[:, via, None] + closed[None, via, :], out=closed)
+    return closed

@@ -1,0 +1,196 @@
+"""From a problem file to the tasks it stands for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from pydantic import ValidationError
+
+from dxopt.errors import SpecError
+from dxopt.loss import Loss
+from dxopt.prior import Prior
+from dxopt.problem import Problem
+from dxopt.spec import sheet as s
+from dxopt.spec.fields import MAX_LOCATIONS
+from dxopt.spec.locations import Secrets, build_reports, build_space
+from dxopt.spec.reader import read
+from dxopt.spec.source import Source, SpecFileError
+from dxopt.spec.tables import Table, read_matrix
+from dxopt.spec.words import first_error
+
+
+@dataclass(frozen=True)
+class Expect:
+    """A value that is known.
+
+    Attributes
+    ----------
+    value : float
+    tolerance : float
+        How far off, absolutely, the value may be.
+    source : str
+        Where the value is from.
+    """
+
+    value: float
+    tolerance: float = 1e-6
+    source: str = field(kw_only=True)
+
+
+@dataclass(frozen=True)
+class Task:
+    """A problem and how a file asks for it to be solved.
+
+    Attributes
+    ----------
+    problem : Problem
+    method : {"auto", "optimal", "tight", "exponential"}
+    solver : str
+        "auto", or what should be the name of a solver; it is not looked up here.
+    spanner : float or None
+        Dilation of at least 1.
+    tolerance : float
+        Largest relative gap, above 0 and below 1.
+    time_limit : float or None
+        Seconds.
+    evaluate : tuple of str
+    expect : Expect or None
+    source : Path
+        The file.
+    origin : Source
+        What was read from it, with the place of everything.
+    """
+
+    problem: Problem
+    method: str
+    solver: str
+    spanner: float | None
+    tolerance: float
+    time_limit: float | None
+    evaluate: tuple[str, ...]
+    expect: Expect | None
+    source: Path
+    origin: Source = field(repr=False)
+
+    def located(self, error: SpecError) -> SpecFileError:
+        """An error met while solving, at the place in the file that it speaks of."""
+        return self.origin.error((error.field,), error.wrong, error.fix)
+
+
+def load(path: str | Path) -> list[Task]:
+    """The tasks of a problem file: one, or one for each epsilon of a family.
+
+    Raises
+    ------
+    SpecFileError
+        If anything is wrong with the file or the files it names; the first thing in file order.
+    """
+    source = read(Path(path))
+    try:
+        sheet = s.Sheet.model_validate(source.root.value)
+    except ValidationError as error:
+        raise first_error(source, error) from None
+    return _tasks(source, sheet)
+
+
+def _tasks(source: Source, sheet: s.Sheet) -> list[Task]:
+    secrets = build_space(source, sheet.space)
+    if sheet.method == "tight" and not secrets.space.symmetric:
+        raise source.error(("method",), "tight needs symmetric distances", "use method: optimal")
+    epsilons = sheet.epsilons()
+    priors = _priors(source, sheet.prior, secrets, epsilons)
+    loss = _loss(source, sheet, secrets)
+    name = sheet.name or source.path.stem
+    expected = sheet.expect if isinstance(sheet.expect, list) else [sheet.expect] * len(epsilons)
+    tasks: list[Task] = []
+    for epsilon, prior, expect in zip(epsilons, priors, expected, strict=True):
+        title = f"{name} [epsilon={_short(epsilon)}]" if sheet.is_family else name
+        with source.within("loss"):
+            problem = Problem(secrets.space, epsilon=epsilon, prior=prior, loss=loss, name=title)
+        tasks.append(
+            Task(
+                problem,
+                method=sheet.method,
+                solver=sheet.solver,
+                spanner=sheet.spanner,
+                tolerance=sheet.tolerance,
+                time_limit=sheet.time_limit,
+                evaluate=tuple(sheet.evaluate),
+                expect=expect and Expect(expect.value, expect.tolerance, source=expect.source),
+                source=source.path,
+                origin=source,
+            )
+        )
+    return tasks
+
+
+def _short(number: float) -> str:
+    """The shortest usual text that reads back as the same number."""
+    return f"{number:g}" if float(f"{number:g}") == number else repr(number)
+
+
+def _priors(source: Source, asked: s.Prior, secrets: Secrets, epsilons: list[float]) -> list[Prior]:
+    with source.within("prior"):
+        if isinstance(asked, s.CornerPrior):
+            return [_corner(source, asked, secrets, epsilon) for epsilon in epsilons]
+        return [_fixed_prior(source, asked, secrets)] * len(epsilons)
+
+
+def _corner(source: Source, asked: s.CornerPrior, secrets: Secrets, epsilon: float) -> Prior:
+    if isinstance(asked.point, str) and secrets.space.labels.count(asked.point) > 1:
+        raise source.error(("prior", "point"), f"{asked.point!r} names several points", "give an index")
+    corner = secrets.space.index(asked.point)
+    distances = secrets.space.block([corner], np.arange(len(secrets.space)))[0]
+    label = secrets.space.labels[corner]
+    return Prior.from_weights(secrets.space, np.exp(-epsilon * distances), name=f"corner {label}")
+
+
+def _fixed_prior(source: Source, asked: s.Prior, secrets: Secrets) -> Prior:
+    match asked:
+        case s.ExplicitPrior():
+            return Prior.from_weights(secrets.space, asked.values, name="explicit")
+        case s.ColumnPrior():
+            return _column_prior(source, asked, secrets)
+        case s.SamplesPrior():
+            return _samples_prior(source, asked, secrets)
+        case _:
+            return Prior.uniform(secrets.space)
+
+
+def _column_prior(source: Source, asked: s.ColumnPrior, secrets: Secrets) -> Prior:
+    table, rows = secrets.table, secrets.rows
+    if asked.file is not None:
+        table = Table.read(source.beside(asked.file), source.blame("prior", "file"), most_rows=MAX_LOCATIONS)
+        rows = range(len(table))
+    if table is None:
+        raise source.error(("prior", "file"), "is missing, as the space has no CSV file", "add file")
+    weights = table.numbers(asked.column, source.blame("prior", "column"), rows)
+    return Prior.from_weights(secrets.space, weights, name=f"column {asked.column}")
+
+
+def _samples_prior(source: Source, asked: s.SamplesPrior, secrets: Secrets) -> Prior:
+    table = Table.read(source.beside(asked.file), source.blame("prior", "file"))
+    columns = [(name, source.blame("prior", "columns", i)) for i, name in enumerate(asked.columns)]
+    points = secrets.space.points
+    if points is not None and np.issubdtype(points.dtype, np.number):
+        samples = np.stack([table.numbers(name, blame) for name, blame in columns], axis=1)
+        return Prior.from_samples(secrets.space, samples)
+    cells = [table.column(name, blame) for name, blame in columns]
+    labels = [row[0] if len(row) == 1 else f"({', '.join(row)})" for row in zip(*cells, strict=True)]
+    return Prior.from_samples(secrets.space, labels)
+
+
+def _loss(source: Source, sheet: s.Sheet, secrets: Secrets) -> Loss:
+    reports = build_reports(source, sheet.reports, secrets.space) if sheet.reports else None
+    with source.within("loss"):
+        match sheet.loss:
+            case str() as name:
+                return Loss.of(name, secrets.space, reports)
+            case s.MatrixValues():
+                return Loss.of(sheet.loss.values, secrets.space, reports)
+            case s.MatrixFile():
+                blame = source.blame("loss", "file")
+                matrix = read_matrix(source.beside(sheet.loss.file), blame, most_rows=MAX_LOCATIONS)
+                return Loss.of(matrix, secrets.space, reports)

@@ -1,0 +1,137 @@
+"""The types that fields of a problem file have, whatever section they stand in."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    PlainValidator,
+    WithJsonSchema,
+    field_validator,
+)
+from pydantic_core import CoreSchema, core_schema
+
+from dxopt.spaces.lattices import LATTICE_METRICS
+from dxopt.spaces.metrics import METRICS, Haversine
+from dxopt.spec import quantities as q
+from dxopt.spec.quantities import bad, shown
+
+MAX_LOCATIONS = 4_000
+TOO_LARGE = f"is larger than the cap of {MAX_LOCATIONS:,} locations"
+TOP = r"^([1-9][0-9]{0,8}) by (\S.*)$"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """Annotation of a name that must be in a table; `besides` tells what else could be written."""
+
+    names: Iterable[str]
+    besides: str = ""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self._known, handler(source))
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"type": "string", "enum": list(self.names)}
+
+    def _known(self, name: str) -> str:
+        if name not in self.names:
+            close = difflib.get_close_matches(name, self.names, 1)
+            hint = f" (did you mean {close[0]}?)" if close else ""
+            raise bad(f"there is no {name!r}", f"choose one of {', '.join(self.names)}{self.besides}{hint}")
+        return name
+
+
+def _matching(pattern: str, fix: str) -> Any:
+    def check(text: str) -> str:
+        if not (text.isprintable() and re.fullmatch(pattern, text)):
+            raise bad(f"is {shown(text)}", fix)
+        return text
+
+    return AfterValidator(check), Field(json_schema_extra={"pattern": pattern})
+
+
+def _cell(value: Any) -> str | int | float:
+    if not isinstance(value, str):
+        q.number(value)
+    return value
+
+
+def _node(value: Any, *at: int) -> str | int:
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise bad(f"is {shown(value)}", "give text or a whole number", *at)
+    return value
+
+
+def _edge(value: Any) -> tuple[str, str, float]:
+    if not isinstance(value, list) or len(value) not in (2, 3):
+        raise bad(f"is {shown(value)}, not an edge", "write [from, to] or [from, to, length]")
+    start, end = (_node(node, place) for place, node in enumerate(value[:2]))
+    length = q.number(value[2], 2) if len(value) == 3 else 1.0
+    if length < 0:
+        raise bad(f"is the number {length:g}", "give a length of 0 or more", 2)
+    return str(start), str(end), length
+
+
+_NODE = {"type": ["string", "integer"]}
+_EDGE = {
+    "type": "array",
+    "minItems": 2,
+    "maxItems": 3,
+    "prefixItems": [_NODE, _NODE, {"type": ["number", "string"]}],
+}
+Label = Annotated[str | int, PlainValidator(_node), WithJsonSchema(_NODE)]
+Edge = Annotated[tuple[str, str, float], PlainValidator(_edge), WithJsonSchema(_EDGE)]
+Cell = Annotated[str | int | float, PlainValidator(_cell), WithJsonSchema({"type": ["number", "string"]})]
+Text = Annotated[str, *_matching(r"^\S(.*\S)?$", "give one line of text that does not start or end with a blank")]
+Identifier = Annotated[str, *_matching(r"^[A-Za-z_][A-Za-z0-9_]*$", "give a name such as auto, highs or clarabel")]
+Top = Annotated[str, *_matching(TOP, "write N by COLUMN, such as 60 by weight")]
+File = Annotated[Text, Field(description="File name, relative to the folder of this problem file.")]
+Columns = Annotated[list[Text], Field(min_length=1)]
+MetricName = Annotated[str, OneOf(METRICS)]
+LatticeMetric = Annotated[str, OneOf(LATTICE_METRICS)]
+Unit = Annotated[str, OneOf(tuple(Haversine.units))]  # pyright: ignore[reportAttributeAccessIssue]
+Count = Annotated[int, Field(ge=1)]
+
+
+class Section(BaseModel):
+    """Keys and values of one mapping of the file."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _given(cls, value: Any) -> Any:
+        if value is None:
+            raise bad("is empty", "give a value or leave the key out")
+        return value
+
+
+def _rectangular(rows: list[list[Any]]) -> list[list[Any]]:
+    for index, row in enumerate(rows):
+        if len(row) != len(rows[0]):
+            wrong = f"has {len(row)} entries where the first row has {len(rows[0])}"
+            raise bad(wrong, "give rows of equal length", index)
+    return rows
+
+
+def _capped(rows: list[Any]) -> list[Any]:
+    if len(rows) > MAX_LOCATIONS:
+        raise bad(f"{TOO_LARGE} with its {len(rows):,}", "give fewer")
+    return rows
+
+
+Row = Annotated[list[T], Field(min_length=1)]
+Rows = Annotated[list[Row[T]], Field(min_length=1), AfterValidator(_rectangular), AfterValidator(_capped)]

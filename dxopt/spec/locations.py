@@ -1,0 +1,174 @@
+"""Spaces and reports as a problem file describes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic_core import PydanticCustomError
+
+from dxopt.loss import Reports
+from dxopt.spaces.lattices import grid, line, torus
+from dxopt.spaces.metrics import Haversine
+from dxopt.spaces.space import MetricSpace
+from dxopt.spec import spaces as m
+from dxopt.spec.fields import MAX_LOCATIONS, TOO_LARGE
+from dxopt.spec.quantities import number
+from dxopt.spec.sheet import ReportsFile, ReportsValues
+from dxopt.spec.source import Source, SpecFileError
+from dxopt.spec.tables import Table, read_matrix
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+
+@dataclass(frozen=True)
+class Secrets:
+    """A space, and which rows of which CSV file its points come from, where they come from one."""
+
+    space: MetricSpace
+    table: Table | None = None
+    rows: Sequence[int] = ()
+
+
+def build_space(source: Source, asked: m.Space) -> Secrets:
+    """The space that the key `space` asks for."""
+    with source.within("space"):
+        secrets = _built(source, asked)
+        if secrets.space.metric is not None and not np.isfinite(secrets.space.distances).all():
+            raise source.error(("space",), "has distances too large for a number", "use a larger unit")
+    return secrets
+
+
+def build_reports(source: Source, asked: ReportsFile | ReportsValues, space: MetricSpace) -> Reports:
+    """The reports that the key `reports` asks for, in the coordinates of the space."""
+    if space.points is None:
+        raise source.error(
+            ("reports",), "need a space with coordinates", "leave them out, or give the loss as a matrix"
+        )
+    as_text = not np.issubdtype(space.points.dtype, np.number)
+    with source.within("reports"):
+        if isinstance(asked, ReportsFile):
+            table = Table.read(source.beside(asked.file), source.blame("reports", "file"), most_rows=MAX_LOCATIONS)
+            points = _coordinates(source, "reports", table, asked.columns, range(len(table)), as_text)
+        else:
+            points = _array(asked.values, "reports", source, as_text)
+        if points.shape[1] != space.points.shape[1]:
+            wrong = f"have {points.shape[1]} coordinates where the space has {space.points.shape[1]}"
+            key = "columns" if isinstance(asked, ReportsFile) else "values"
+            raise source.error(("reports", key), wrong, "give the same number")
+        if isinstance(space.metric, Haversine):
+            space.metric.prepare(points)
+        return Reports.at(points)
+
+
+def _built(source: Source, asked: m.Space) -> Secrets:
+    match asked:
+        case m.PointsFile():
+            return _from_table(source, asked)
+        case m.PointsValues():
+            as_text = asked.metric in m.TEXT_METRICS and any(isinstance(c, str) for row in asked.values for c in row)
+            return Secrets(MetricSpace.from_points(_array(asked.values, "space", source, as_text), _metric(asked)))
+        case m.Lattice():
+            make = grid if asked.kind == "grid" else torus
+            return Secrets(make(asked.shape, spacing=asked.spacing, metric=asked.metric))
+        case m.Line():
+            return Secrets(line(asked.size, step=asked.step))
+        case m.GraphFile():
+            return Secrets(MetricSpace.from_graph(_small(_graph(source, asked), source, "file"), asked.weight))
+        case m.GraphEdges():
+            graph = _joined(asked.edges, directed=asked.directed)
+            return Secrets(MetricSpace.from_graph(_small(graph, source, "edges"), "length"))
+        case m.DistancesFile():
+            blame = source.blame("space", "file")
+            matrix = read_matrix(source.beside(asked.file), blame, most_rows=MAX_LOCATIONS)
+            return Secrets(MetricSpace.from_distances(matrix, close=asked.close))
+        case m.DistancesValues():
+            return Secrets(MetricSpace.from_distances(asked.values, close=asked.close))
+
+
+def _metric(asked: m.PointsFile | m.PointsValues) -> str | Haversine:
+    return asked.metric if asked.unit is None else Haversine(asked.unit)  # pyright: ignore[reportCallIssue]
+
+
+def _from_table(source: Source, asked: m.PointsFile) -> Secrets:
+    most = MAX_LOCATIONS if asked.top is None else None
+    table = Table.read(source.beside(asked.file), source.blame("space", "file"), most_rows=most)
+    rows = range(len(table))
+    if asked.top is not None:
+        count, _, column = asked.top.partition(" by ")
+        if int(count) > MAX_LOCATIONS:
+            raise source.error(("space", "top"), TOO_LARGE, "ask for fewer")
+        rows = table.largest(int(count), column, source.blame("space", "top"))
+    labels = None
+    if asked.label is not None:
+        cells = table.column(asked.label, source.blame("space", "label"))
+        labels = [cells[row] for row in rows]
+    as_text = None if asked.metric in m.TEXT_METRICS else False
+    points = _coordinates(source, "space", table, asked.columns, rows, as_text)
+    return Secrets(MetricSpace.from_points(points, _metric(asked), labels=labels), table, rows)
+
+
+def _coordinates(
+    source: Source, section: str, table: Table, columns: list[str], rows: Sequence[int], as_text: bool | None
+) -> NDArray[Any]:
+    """Chosen rows of the columns, `(n, k)`: numbers, text, or (None) text only if not all are numbers."""
+    blames = [source.blame(section, "columns", place) for place in range(len(columns))]
+    cells = [table.column(name, blame) for name, blame in zip(columns, blames, strict=True)]
+    if not as_text:
+        try:
+            return np.stack([table.numbers(*asked, rows) for asked in zip(columns, blames, strict=True)], axis=1)
+        except SpecFileError:
+            if as_text is False:
+                raise
+    return np.array([[column[row] for column in cells] for row in rows])
+
+
+def _array(values: list[list[str | int | float]], section: str, source: Source, as_text: bool) -> NDArray[Any]:
+    if as_text:
+        return np.array([[str(cell) for cell in row] for row in values])
+    try:
+        return np.array([[number(cell, i, j) for j, cell in enumerate(row)] for i, row in enumerate(values)])
+    except PydanticCustomError as error:
+        found = error.context or {}
+        raise source.error((section, "values", *found["at"]), found["wrong"], found["fix"]) from None
+
+
+def _graph(source: Source, asked: m.GraphFile) -> nx.Graph:
+    blame = source.blame("space", "file")
+    if asked.is_csv:
+        table = Table.read(source.beside(asked.file), blame)
+        if len(table.header) < 2:
+            raise blame(f"{table.name} has one column", "give the two ends of each edge in the first two")
+        ends = [[row[0].strip(), row[1].strip()] for row in table.rows]
+        lengths = np.ones(len(table))
+        if asked.weight is not None:
+            lengths = table.numbers(asked.weight, source.blame("space", "weight"))
+        edges = [(a, b, float(length)) for (a, b), length in zip(ends, lengths, strict=True)]
+        return _joined(edges, directed=bool(asked.directed), attribute=asked.weight or "length")
+    import networkx as nx
+
+    path = source.beside(asked.file)
+    try:
+        return nx.read_graphml(path)
+    except FileNotFoundError:
+        raise blame(f"there is no file {str(path)!r}", "check the name") from None
+    except Exception as error:  # the reader lets whatever it meets escape
+        raise blame(f"{str(path)!r} cannot be read as GraphML ({error})", "mend the file or its name") from None
+
+
+def _joined(edges: list[tuple[str, str, float]], *, directed: bool, attribute: str = "length") -> nx.Graph:
+    import networkx as nx
+
+    graph = nx.MultiDiGraph() if directed else nx.MultiGraph()
+    graph.add_weighted_edges_from(edges, weight=attribute)
+    return graph
+
+
+def _small(graph: nx.Graph, source: Source, key: str) -> nx.Graph:
+    if len(graph) > MAX_LOCATIONS:
+        raise source.error(("space", key), f"{TOO_LARGE} with its {len(graph):,}", "give a smaller graph")
+    return graph

@@ -1,0 +1,106 @@
+"""The numbers of a problem file: plain, or written ln(a), log2(a), sqrt(a) or a/b."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+_DECIMAL = r"-?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
+PATTERN = rf"^(?:(?:ln|log2|sqrt)\( *{_DECIMAL} *\)|{_DECIMAL} */ *{_DECIMAL})$"
+INFINITY = (".inf", "inf")
+_CALL = re.compile(rf"(ln|log2|sqrt)\( *({_DECIMAL}) *\)")
+_QUOTIENT = re.compile(rf"({_DECIMAL}) */ *({_DECIMAL})")
+_FUNCTIONS: dict[str, Callable[[float], float]] = {"ln": math.log, "log2": math.log2, "sqrt": math.sqrt}
+
+
+def bad(wrong: str, fix: str, *at: str | int) -> PydanticCustomError:
+    """An error in plain words, for a validator to raise; `at` leads on from the value being validated."""
+    return PydanticCustomError("spec", "{wrong}; {fix}", {"wrong": wrong, "fix": fix, "at": at})
+
+
+def shown(value: Any) -> str:
+    """A value as a message shows it."""
+    match value:
+        case None:
+            return "empty"
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return f"the number {value:.12g}"
+        case str():
+            return f"the text {value if len(value) <= 60 else value[:57] + '...'!r}"
+        case list():
+            return "a list"
+        case _:
+            return "a mapping"
+
+
+def number(value: Any, *at: str | int, infinite: bool = False) -> float:
+    """The number that `value`, a scalar of a problem file, stands for; raises `bad` if it stands for none."""
+    if isinstance(value, str) and infinite and value in INFINITY:
+        return math.inf
+    if isinstance(value, str):
+        return _evaluated(value, at)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise bad(f"is {shown(value)}", "give a number", *at)
+    return _finite(float(value), value, at)
+
+
+def _evaluated(text: str, at: tuple[str | int, ...]) -> float:
+    call, quotient = _CALL.fullmatch(text), _QUOTIENT.fullmatch(text)
+    try:
+        if call:
+            value = _FUNCTIONS[call[1]](float(call[2]))
+        elif quotient:
+            value = float(quotient[1]) / float(quotient[2])
+        else:
+            value = math.nan if text.lower().lstrip("+-.") in ("nan", "inf") else float(text)
+    except ZeroDivisionError:
+        raise bad(f"{text} divides by 0", "give another divisor", *at) from None
+    except ValueError:
+        if call:
+            raise bad(f"{text} is not a real number", "give another argument", *at) from None
+        fix = "give a number, plain or written ln(a), log2(a), sqrt(a) or a/b with a and b plain"
+        raise bad(f"is {shown(text)}", fix, *at) from None
+    value = _finite(value, text, at)
+    if not (call or quotient):
+        raise bad(f"is {shown(text)}", f"write {value!r} without quotes, as a plain decimal number", *at)
+    return value
+
+
+def _finite(value: float, written: Any, at: tuple[str | int, ...]) -> float:
+    if not math.isfinite(value):
+        raise bad(f"is {written}, which is not a finite number", "give a finite number", *at)
+    return value
+
+
+@dataclass(frozen=True)
+class Written:
+    """Annotation that lets a float be written as in a problem file."""
+
+    infinite: bool = False
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        def parse(value: Any) -> float:
+            return number(value, infinite=self.infinite)
+
+        return core_schema.no_info_before_validator_function(parse, handler(source))
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        forms: list[dict[str, Any]] = [handler(core), {"type": "string", "pattern": PATTERN}]
+        return {"anyOf": [*forms, {"enum": list(INFINITY)}] if self.infinite else forms}
+
+
+Number = Annotated[float, Written()]
+Positive = Annotated[float, Field(gt=0), Written()]
+AtLeastOne = Annotated[float, Field(ge=1), Written()]
+NonNegative = Annotated[float, Field(ge=0), Written()]
+Fraction = Annotated[float, Field(gt=0, lt=1), Written()]
+Extended = Annotated[float, Written(infinite=True)]
+ExtendedDistance = Annotated[float, Field(ge=0), Written(infinite=True)]

@@ -1,0 +1,266 @@
+"""The whole of a problem file, and its JSON Schema."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Discriminator, Field, Tag, field_validator, model_validator
+from pydantic.json_schema import GenerateJsonSchema
+
+from dxopt.loss import LOSSES
+from dxopt.spec import fields as f
+from dxopt.spec import quantities as q
+from dxopt.spec.quantities import bad
+from dxopt.spec.spaces import Space, kind_of
+
+MAX_FAMILY = 10_000
+EVALUATIONS = ("expected_loss", "worst_loss", "utility", "min_entropy_leakage", "adversary_error")
+METHODS = ("auto", "optimal", "tight", "exponential")
+
+
+class Privacy(f.Section):
+    """A level of indistinguishability within a radius: epsilon = level / radius."""
+
+    level: q.Positive = Field(description="Largest privacy loss, such as ln(4), between points one radius apart.")
+    radius: q.Positive = Field(description="The distance at which `level` holds.")
+
+
+class Range(f.Section):
+    """Evenly spaced values, both ends included."""
+
+    start: q.Positive = Field(alias="from", description="First value.")
+    to: q.Positive = Field(description="Last value; the steps may stop short of it.")
+    step: q.Positive = Field(description="Distance from one value to the next.")
+
+    @model_validator(mode="after")
+    def _finite(self) -> Self:
+        if self.to < self.start:
+            raise bad(f"is {self.to:g}, below from: {self.start:g}", "give the larger end", "to")
+        if (self.to - self.start) / self.step >= MAX_FAMILY:
+            raise bad(f"makes more than {MAX_FAMILY:,} values", "give a larger step", "step")
+        return self
+
+    def values(self) -> list[float]:
+        """The values, each the double nearest to what the decimals written in the file give."""
+        start, to, step = (Fraction(repr(value)) for value in (self.start, self.to, self.step))
+        slack = step / 10**9
+        count = math.floor((to - start + slack) / step) + 1
+        reached = [start + index * step for index in range(count)]
+        return [float(to if abs(value - to) <= slack else value) for value in reached]
+
+
+class UniformPrior(f.Section):
+    """The same probability everywhere."""
+
+    kind: Literal["uniform"] = Field(description="The same probability everywhere.")
+
+
+class ExplicitPrior(f.Section):
+    """Probabilities written out."""
+
+    kind: Literal["explicit"] = Field(description="Probabilities written out.")
+    values: Annotated[list[q.NonNegative], Field(min_length=1)] = Field(
+        description="One probability per point; they sum to 1."
+    )
+
+    @field_validator("values")
+    @classmethod
+    def _normalised(cls, values: list[float]) -> list[float]:
+        if not abs(math.fsum(values) - 1) <= 1e-9:
+            raise bad(f"sum to {math.fsum(values):.12g}", "give probabilities that sum to 1")
+        return values
+
+
+class ColumnPrior(f.Section):
+    """Weights from a column of a CSV file."""
+
+    kind: Literal["column"] = Field(description="Weights from a column of a CSV file.")
+    column: f.Text = Field(description="Column that holds the weights.")
+    file: f.File | None = Field(
+        None, description="CSV file with one row per point, in their order; by default that of the space."
+    )
+
+
+class CornerPrior(f.Section):
+    """The corner prior of a point, proportional to exp(-epsilon d(point, ·))."""
+
+    kind: Literal["corner"] = Field(description="Prior proportional to exp(-epsilon d(point, ·)).")
+    point: f.Label = Field(description="Label or index of the point.")
+
+
+class SamplesPrior(f.Section):
+    """The frequencies of observed points."""
+
+    kind: Literal["samples"] = Field(description="Frequencies of observed points.")
+    file: f.File = Field(description="CSV file with a header line and one row per observation.")
+    columns: f.Columns = Field(description="Columns that hold the coordinates, or the label, of an observation.")
+
+
+class MatrixFile(f.Section):
+    """A matrix of losses from a file."""
+
+    kind: Literal["matrix"] = Field(description="A matrix of losses.")
+    file: f.File = Field(description="CSV file without a header: a row per secret, a column per report.")
+
+
+class MatrixValues(f.Section):
+    """A matrix of losses written out."""
+
+    kind: Literal["matrix"] = Field(description="A matrix of losses.")
+    values: f.Rows[q.Extended] = Field(description="A row per secret, a column per report; `inf` is allowed.")
+
+
+class ReportsFile(f.Section):
+    """Reports from the rows of a CSV file with a header."""
+
+    kind: Literal["points"] = Field(description="Points with the coordinates of the space.")
+    file: f.File = Field(description="CSV file with a header line.")
+    columns: f.Columns = Field(description="Columns that hold the coordinates.")
+
+
+class ReportsValues(f.Section):
+    """Reports written out."""
+
+    kind: Literal["points"] = Field(description="Points with the coordinates of the space.")
+    values: f.Rows[f.Cell] = Field(description="One row of coordinates per report.")
+
+
+class Expected(f.Section):
+    """A value that is known."""
+
+    value: q.Number = Field(description="The expected value.")
+    tolerance: q.NonNegative = Field(1e-6, description="How far off, absolutely, the value may be.")
+    source: f.Text = Field(description="Where the value is from.")
+
+
+def _prior_kind(value: Any) -> str | None:
+    return "bare name" if isinstance(value, str) else kind_of(value)
+
+
+def _epsilon_kind(value: Any) -> str:
+    return {list: "list", dict: "range"}.get(type(value), "number")
+
+
+def _expect_kind(value: Any) -> str:
+    return "list" if isinstance(value, list) else "one"
+
+
+Prior = Annotated[
+    Annotated[str, f.OneOf(("uniform",), " or give a mapping with a kind"), Tag("bare name")]
+    | Annotated[UniformPrior, Tag("uniform")]
+    | Annotated[ExplicitPrior, Tag("explicit")]
+    | Annotated[ColumnPrior, Tag("column")]
+    | Annotated[CornerPrior, Tag("corner")]
+    | Annotated[SamplesPrior, Tag("samples")],
+    Discriminator(_prior_kind),
+]
+Loss = Annotated[
+    Annotated[str, f.OneOf(LOSSES, " or give a mapping with kind: matrix"), Tag("bare name")]
+    | Annotated[MatrixFile, Tag("matrix file")]
+    | Annotated[MatrixValues, Tag("matrix values")],
+    Discriminator(_prior_kind),
+]
+Reports = Annotated[
+    Annotated[ReportsFile, Tag("points file")] | Annotated[ReportsValues, Tag("points values")],
+    Discriminator(kind_of),
+]
+Epsilon = Annotated[
+    Annotated[q.Positive, Tag("number")]
+    | Annotated[list[q.Positive], Field(min_length=1), Tag("list")]
+    | Annotated[Range, Tag("range")],
+    Discriminator(_epsilon_kind),
+]
+Expectation = Annotated[
+    Annotated[Expected, Tag("one")] | Annotated[list[Expected], Tag("list")], Discriminator(_expect_kind)
+]
+
+
+class Sheet(f.Section):
+    """A problem file of dxopt: which secrets to protect, how well, and at what loss."""
+
+    name: f.Text | None = Field(None, description="Name of the problem; the name of the file by default.")
+    space: Space = Field(description="What is protected, and the distances.")
+    privacy: Privacy | None = Field(None, description="Privacy as a level within a radius; instead of `epsilon`.")
+    epsilon: Epsilon | None = Field(
+        None,
+        description="Privacy per unit of distance; a list or {from, to, step} makes a family of problems.",
+    )
+    prior: Prior = Field("uniform", description="What is believed before a report is seen.")
+    loss: Loss = Field("distance", description="What a report costs.")
+    reports: Reports | None = Field(None, description="What may be reported; the points of the space by default.")
+    method: Annotated[str, f.OneOf(METHODS)] = Field("auto", description="How to find a mechanism.")
+    solver: f.Identifier = Field("auto", description="Solver to use: auto, highs, clarabel or a solver of cvxpy.")
+    spanner: q.AtLeastOne | None = Field(
+        None, description="Dilation of the spanner that replaces the constraints; method auto or optimal."
+    )
+    tolerance: q.Fraction = Field(1e-6, description="Largest relative gap between value and bound.")
+    time_limit: q.Positive | None = Field(None, description="Seconds that solving may take.")
+    evaluate: list[Annotated[str, f.OneOf(EVALUATIONS)]] = Field([], description="What to evaluate besides.")
+    expect: Expectation | None = Field(None, description="Known value; for a family, a list of one per epsilon.")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.privacy is not None and self.epsilon is not None:
+            raise bad("is given beside privacy", "keep one of the two", "epsilon")
+        if self.privacy is None and self.epsilon is None:
+            raise bad("is missing", "add epsilon, or privacy with a level and a radius", "epsilon")
+        epsilons = self.epsilons()
+        if self.privacy is not None and not 0 < epsilons[0] < math.inf:
+            raise bad(f"level / radius is {epsilons[0]:g}", "give a level and a radius less far apart", "privacy")
+        first = {epsilon: index for index, epsilon in reversed(list(enumerate(epsilons)))}
+        for index, epsilon in enumerate(epsilons):
+            if first[epsilon] != index:
+                raise bad(f"{epsilon:g} is given twice", "keep one", "epsilon", index)
+        if self.spanner is not None and self.method not in ("auto", "optimal"):
+            raise bad(f"does not go with method: {self.method}", "use method auto or optimal", "spanner")
+        self._expect_each(len(epsilons))
+        return self
+
+    def _expect_each(self, size: int) -> None:
+        if self.is_family and isinstance(self.expect, Expected):
+            raise bad(f"is one value for a family of {size}", "give a list of one per epsilon", "expect")
+        if isinstance(self.expect, list) and not self.is_family:
+            raise bad("is a list where there is one epsilon", "give one value", "expect")
+        if isinstance(self.expect, list) and len(self.expect) != size:
+            wrong = f"has {len(self.expect)} entries for a family of {size}"
+            raise bad(wrong, "give one per epsilon", "expect")
+
+    @property
+    def is_family(self) -> bool:
+        """Whether the file makes one problem per epsilon of several."""
+        return isinstance(self.epsilon, list | Range)
+
+    def epsilons(self) -> list[float]:
+        """The privacy levels per unit of distance that are asked for."""
+        match self.epsilon:
+            case None:
+                return [self.privacy.level / self.privacy.radius] if self.privacy else []
+            case Range():
+                return self.epsilon.values()
+            case list():
+                return self.epsilon
+            case _:
+                return [self.epsilon]
+
+
+class _EditorSchema(GenerateJsonSchema):
+    """Optional keys are left out, never null."""
+
+    def nullable_schema(self, schema: Any) -> dict[str, Any]:
+        return self.generate_inner(schema["schema"])
+
+    def default_schema(self, schema: Any) -> dict[str, Any]:
+        written = super().default_schema(schema)
+        if written.get("default", 0) is None:
+            del written["default"]
+        return written
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema (draft 2020-12) of a problem file, for editors."""
+    schema = Sheet.model_json_schema(schema_generator=_EditorSchema)
+    schema["title"] = "dxopt problem"
+    schema["oneOf"] = [{"required": ["epsilon"]}, {"required": ["privacy"]}]
+    return {"$schema": GenerateJsonSchema.schema_dialect, **schema}

@@ -1,0 +1,137 @@
+"""A problem file that has been read: plain data in which every key and value knows its line and column."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dxopt.errors import SpecError
+
+FieldPath = tuple[str | int, ...]
+
+_SECTIONS = ("space", "epsilon", "prior", "loss", "reports", "method")
+_ELSEWHERE = ("values", "columns", "column", "file", "edges")
+
+
+class SpecFileError(SpecError):
+    """Something is wrong with a problem file.
+
+    `str()` is one line, `file:line:column: field: what is wrong; what would be right`.
+
+    Attributes
+    ----------
+    file : str
+    line, column : int
+        Counted from 1.
+    """
+
+    def __init__(self, file: str, line: int, column: int, field: str, wrong: str, fix: str = "") -> None:
+        super().__init__(field, wrong, fix)
+        self.file, self.line, self.column = file, line, column
+
+    def __str__(self) -> str:
+        text = f"{self.file}:{self.line}:{self.column}: {self.field}: {self.wrong}"
+        whole = " ".join((f"{text}; {self.fix}" if self.fix else text).splitlines())
+        return whole.encode("utf-8", "backslashreplace").decode("utf-8")
+
+    def __reduce__(self) -> tuple[type[SpecFileError], tuple[Any, ...]]:
+        return type(self), (self.file, self.line, self.column, self.field, self.wrong, self.fix)
+
+
+class Place(NamedTuple):
+    """A line and a column, both counted from 1."""
+
+    line: int
+    column: int
+
+
+@dataclass(slots=True)
+class Node:
+    """A value, where it stands, and how many values it holds once its aliases are written out."""
+
+    value: Any
+    start: Place
+    end: Place
+    size: int = 1
+    parts: dict[str | int, Node] = field(default_factory=dict)
+    keys: dict[str, Place] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A problem file that has been read."""
+
+    path: Path
+    root: Node
+
+    def error(self, path: FieldPath, wrong: str, fix: str = "", *, at_key: bool = False) -> SpecFileError:
+        """What is wrong with the value (or the key) at `path`, or with what should be there.
+
+        Scalars are pointed at themselves, lists, mappings and missing values at the nearest key above.
+        """
+        return SpecFileError(str(self.path), *self._place(path, at_key), dotted(path), wrong, fix)
+
+    def blame(self, *path: str | int) -> Callable[[str, str], SpecFileError]:
+        """Makes errors at `path` out of what is wrong and what would be right."""
+        return partial(self.error, path)
+
+    def beside(self, name: str) -> Path:
+        """A file that the problem file names."""
+        return self.path.parent / name
+
+    def _place(self, path: FieldPath, at_key: bool) -> Place:
+        node, place = self.root, self.root.start
+        for depth, part in enumerate(path):
+            if part not in node.parts:
+                return place
+            place = node.keys[part] if isinstance(part, str) else node.parts[part].start
+            node = node.parts[part]
+            if depth == len(path) - 1 and not at_key and isinstance(node.value, str | int | float):
+                place = node.start
+        return place
+
+    def order(self, path: FieldPath, *, missing: bool = False) -> tuple[Place, bool]:
+        """Sorts errors in file order; what is missing counts as the end of the mapping that lacks it."""
+        if not missing:
+            return self._place(path, at_key=True), True
+        node = self.root
+        for part in path[:-1]:
+            node = node.parts.get(part, node)
+        return node.end, False
+
+    def has(self, path: FieldPath) -> bool:
+        """Whether the file writes anything at `path`."""
+        node = self.root
+        for part in path:
+            if part not in node.parts:
+                return False
+            node = node.parts[part]
+        return True
+
+    @contextmanager
+    def within(self, section: str) -> Iterator[None]:
+        """Give a SpecError raised inside the place of the key of `section` that it speaks of."""
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):  # results that are not finite are refused below
+                yield
+        except SpecFileError:
+            raise
+        except SpecError as error:
+            options = [(section, key) for key in (error.field, *_ELSEWHERE)]
+            if error.field != section and error.field in _SECTIONS:
+                options = [(error.field,)]
+            path = next((path for path in options if self.has(path)), options[0] if len(options) == 1 else (section,))
+            named = error.field in path or not error.wrong.startswith("is ")
+            raise self.error(path, error.wrong if named else f"{error.field} {error.wrong}", error.fix) from None
+
+
+def dotted(path: FieldPath) -> str:
+    """`("space", "shape", 1)` as `space.shape[1]`."""
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return text.removeprefix(".")

@@ -1,0 +1,161 @@
+"""The kinds of space a problem file may ask for."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Discriminator, Field, Tag, field_validator, model_validator
+
+from dxopt.spec import fields as f
+from dxopt.spec import quantities as q
+from dxopt.spec.quantities import bad
+
+TEXT_METRICS = ("hamming", "discrete")
+_INLINE = {"points": "values", "distances": "values", "matrix": "values", "graph": "edges"}
+Shape = Annotated[list[f.Count], Field(min_length=1, max_length=16)]
+
+
+class _Metric(f.Section):
+    metric: f.MetricName = Field("euclidean", description="Metric between points.")
+    unit: f.Unit | None = Field(None, description="Unit of haversine distances; km by default.")
+
+    @model_validator(mode="after")
+    def _unit_of_haversine(self) -> Self:
+        if self.unit is not None and self.metric != "haversine":
+            raise bad(f"{self.metric} has no unit", "leave it out, or use metric: haversine", "unit")
+        return self
+
+
+class PointsFile(_Metric):
+    """Points from the rows of a CSV file with a header."""
+
+    kind: Literal["points"] = Field(description="Points and a metric between them.")
+    file: f.File = Field(description="CSV file with a header line, relative to the folder of this problem file.")
+    columns: f.Columns = Field(description="Columns that hold the coordinates; (lat, lon) for haversine.")
+    top: f.Top | None = Field(
+        None,
+        description="`N by COLUMN` keeps the N rows largest in COLUMN, largest first; of equals the earlier.",
+    )
+    label: f.Text | None = Field(None, description="Column that holds the names of the points.")
+
+
+class PointsValues(_Metric):
+    """Points written out."""
+
+    kind: Literal["points"] = Field(description="Points and a metric between them.")
+    values: f.Rows[f.Cell] = Field(description="One row of coordinates per point; text for hamming and discrete.")
+
+    @model_validator(mode="after")
+    def _numeric(self) -> Self:
+        if self.metric not in TEXT_METRICS:
+            require_numbers(self.values)
+        return self
+
+
+class Lattice(f.Section):
+    """A rectangular grid of points, or a torus."""
+
+    kind: Literal["grid", "torus"] = Field(description="A grid; a torus joins its opposite sides.")
+    shape: Shape = Field(description="Number of points along each axis.")
+    spacing: q.Positive = Field(1.0, description="Distance between neighbours.")
+    metric: f.LatticeMetric = Field("euclidean", description="Metric between points.")
+
+    @field_validator("shape")
+    @classmethod
+    def _small(cls, shape: list[int]) -> list[int]:
+        if math.prod(shape) > f.MAX_LOCATIONS:
+            raise bad(f"{f.TOO_LARGE} with its {math.prod(shape):,}", "give a smaller shape")
+        return shape
+
+
+class Line(f.Section):
+    """Equally spaced numbers."""
+
+    kind: Literal["line"] = Field(description="Points 0, step, 2·step, … on a line.")
+    size: f.Count = Field(description="Number of points.")
+    step: q.Positive = Field(1.0, description="Distance between neighbours.")
+
+    @field_validator("size")
+    @classmethod
+    def _small(cls, size: int) -> int:
+        if size > f.MAX_LOCATIONS:
+            raise bad(f"{f.TOO_LARGE} with its {size:,}", "give a smaller size")
+        return size
+
+
+class GraphFile(f.Section):
+    """The shortest paths of a graph in a file."""
+
+    kind: Literal["graph"] = Field(description="Nodes of a graph and the lengths of shortest paths.")
+    file: f.File = Field(
+        description="GraphML; or a CSV file with a header, whose first two columns are the ends of edges."
+    )
+    weight: f.Text | None = Field(None, description="Edge attribute or column that holds lengths; 1 each by default.")
+    directed: bool | None = Field(None, description="Whether the edges of a CSV file are one-way; not for GraphML.")
+
+    @model_validator(mode="after")
+    def _direction_once(self) -> Self:
+        if self.directed is not None and not self.is_csv:
+            raise bad("a GraphML file says itself whether it is directed", "leave it out", "directed")
+        return self
+
+    @property
+    def is_csv(self) -> bool:
+        return self.file.lower().endswith(".csv")
+
+
+class GraphEdges(f.Section):
+    """The shortest paths of a graph that is written out."""
+
+    kind: Literal["graph"] = Field(description="Nodes of a graph and the lengths of shortest paths.")
+    edges: Annotated[list[f.Edge], Field(min_length=1)] = Field(
+        description="Edges [from, to] of length 1, or [from, to, length]."
+    )
+    directed: bool = Field(False, description="Whether edges are one-way.")
+
+
+class DistancesFile(f.Section):
+    """Given distances, from a file."""
+
+    kind: Literal["distances"] = Field(description="A matrix of distances.")
+    file: f.File = Field(description="CSV file without a header: the matrix of distances; `inf` is allowed.")
+    close: bool = Field(False, description="Replace the distances by their shortest-path closure where they need it.")
+
+
+class DistancesValues(f.Section):
+    """Given distances, written out."""
+
+    kind: Literal["distances"] = Field(description="A matrix of distances.")
+    values: f.Rows[q.ExtendedDistance] = Field(description="The matrix of distances; `inf` is allowed.")
+    close: bool = Field(False, description="Replace the distances by their shortest-path closure where they need it.")
+
+
+def require_numbers(rows: list[list[str | int | float]]) -> None:
+    """Refuse text among coordinates, unless it is a number that is written out."""
+    for i, row in enumerate(rows):
+        for j, cell in enumerate(row):
+            q.number(cell, "values", i, j)
+
+
+def kind_of(value: Any) -> str | None:
+    """Tag of the model a mapping is meant for: its kind, and which of the mutually exclusive keys it has."""
+    kind = value.get("kind") if isinstance(value, dict) else None
+    if not isinstance(kind, str) or " " in kind:
+        return None
+    if kind not in _INLINE:
+        return "grid" if kind == "torus" else kind
+    return f"{kind} {_INLINE[kind] if _INLINE[kind] in value and 'file' not in value else 'file'}"
+
+
+Space = Annotated[
+    Annotated[PointsFile, Tag("points file")]
+    | Annotated[PointsValues, Tag("points values")]
+    | Annotated[Lattice, Tag("grid")]
+    | Annotated[Line, Tag("line")]
+    | Annotated[GraphFile, Tag("graph file")]
+    | Annotated[GraphEdges, Tag("graph edges")]
+    | Annotated[DistancesFile, Tag("distances file")]
+    | Annotated[DistancesValues, Tag("distances values")],
+    Discriminator(kind_of),
+]

@@ -1,0 +1,128 @@
+"""CSV files as columns and matrices; every complaint names the file and the line in it."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.spec.source import SpecFileError
+
+Blame = Callable[[str, str], SpecFileError]
+"""Makes an error out of what is wrong and what would be right, at the key that asked for the table."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A CSV file with a header: the cells, and the line each row stands on."""
+
+    name: str
+    header: list[str]
+    rows: list[list[str]]
+    lines: list[int]
+
+    @classmethod
+    def read(cls, path: Path, blame: Blame, *, most_rows: int | None = None) -> Table:
+        """Read a file of at most so many rows; blank lines are skipped."""
+        with _rows_of(path, blame) as rows:
+            _, header = next(rows)
+            header = [name.strip() for name in header]
+            twice = next((name for i, name in enumerate(header) if name in header[:i]), None)
+            if twice is not None:
+                raise blame(f"{path.name} has two columns {twice!r}", "rename one")
+            numbered = list(rows if most_rows is None else islice(rows, most_rows + 1))
+        if not numbered:
+            raise blame(f"{path.name} has no rows below its header", "add some")
+        if most_rows is not None and len(numbered) > most_rows:
+            raise blame(f"{path.name} has more than {most_rows:,} rows, the cap on locations", "keep fewer")
+        return cls(path.name, header, [row for _, row in numbered], [line for line, _ in numbered])
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def column(self, name: str, blame: Blame) -> list[str]:
+        """The cells of one column."""
+        if name not in self.header:
+            raise blame(f"{self.name} has no column {name!r}", f"its columns are {', '.join(self.header)}")
+        place = self.header.index(name)
+        return [row[place].strip() for row in self.rows]
+
+    def numbers(self, name: str, blame: Blame, rows: Sequence[int] | None = None) -> NDArray[np.float64]:
+        """The cells of one column as finite numbers; of the rows with these indices only, where given."""
+        cells = self.column(name, blame)
+        chosen = range(len(cells)) if rows is None else rows
+        return np.array([_number(cells[i], self.name, self.lines[i], repr(name), blame) for i in chosen])
+
+    def largest(self, count: int, name: str, blame: Blame) -> list[int]:
+        """Indices of the `count` rows largest in a column, largest first; of equal rows the earlier."""
+        weights = self.numbers(name, blame)
+        if count > len(weights):
+            raise blame(f"asks for {count} rows of {self.name}, which has {len(weights)}", "ask for fewer")
+        return np.argsort(-weights, kind="stable")[:count].tolist()
+
+
+def read_matrix(path: Path, blame: Blame, *, most_rows: int) -> NDArray[np.float64]:
+    """A CSV file without a header as a matrix of numbers, of which any may be `inf`."""
+    matrix: list[NDArray[np.float64]] = []
+    with _rows_of(path, blame) as rows:
+        for line, row in rows:
+            if len(matrix) == most_rows:
+                raise blame(f"{path.name} has more than {most_rows:,} rows, the cap on locations", "keep fewer")
+            matrix.append(_numbers(row, path.name, line, blame))
+    return np.array(matrix)
+
+
+def _numbers(row: list[str], file: str, line: int, blame: Blame) -> NDArray[np.float64]:
+    cells = enumerate(row, start=1)
+    return np.array([_number(cell.strip(), file, line, str(i), blame, infinite=True) for i, cell in cells])
+
+
+def _number(cell: str, file: str, line: int, column: str, blame: Blame, *, infinite: bool = False) -> float:
+    try:
+        value = float(cell)
+    except ValueError:
+        value = math.nan
+    if (math.isfinite(value) and "_" not in cell) or (infinite and cell == "inf"):
+        return value
+    also = " or inf" if infinite else ""
+    raise blame(f"{file} line {line}, column {column}: {cell!r} is not a number", f"give a finite number{also}")
+
+
+@contextmanager
+def _rows_of(path: Path, blame: Blame) -> Iterator[Iterator[tuple[int, list[str]]]]:
+    """Rows and their line numbers; whatever goes wrong with the file becomes a complaint."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            yield _even(csv.reader(file, strict=True), path.name, blame)
+    except SpecFileError:
+        raise
+    except FileNotFoundError:
+        raise blame(f"there is no file {str(path)!r}", "check the name") from None
+    except IsADirectoryError:
+        raise blame(f"{str(path)!r} is a folder", "name a file") from None
+    except UnicodeDecodeError:
+        raise blame(f"{path.name} is not UTF-8", "save it as UTF-8") from None
+    except (OSError, ValueError, csv.Error) as error:
+        raise blame(f"{str(path)!r} cannot be read ({error})", "mend the file or its name") from None
+
+
+def _even(reader: Iterable[list[str]], name: str, blame: Blame) -> Iterator[tuple[int, list[str]]]:
+    width = None
+    for row in reader:
+        line: int = reader.line_num  # pyright: ignore[reportAttributeAccessIssue]
+        if not row:
+            continue
+        width = width or len(row)
+        if len(row) != width:
+            wrong = f"{name} line {line} has {len(row)} cells where the first line has {width}"
+            raise blame(wrong, "give every line the same number")
+        yield line, row
+    if width is None:
+        raise blame(f"{name} is empty", "fill it or name another file")

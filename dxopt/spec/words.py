@@ -1,0 +1,140 @@
+"""The errors of the models, in plain words and at their place in the file."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Any, get_args
+
+from pydantic import BaseModel, Tag, ValidationError
+
+from dxopt.spec.quantities import shown
+from dxopt.spec.sheet import Epsilon, Expectation, Loss, Prior, Privacy, Reports, Sheet
+from dxopt.spec.source import FieldPath, Source, SpecFileError
+from dxopt.spec.spaces import Space
+
+_UNIONS = {
+    "space": Space,
+    "prior": Prior,
+    "loss": Loss,
+    "reports": Reports,
+    "epsilon": Epsilon,
+    "expect": Expectation,
+}
+_TYPES = {
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "string_type": "text, in quotes if it looks like something else",
+    "bool_type": "true or false",
+    "list_type": "a list, such as [a, b]",
+    "model_type": "a mapping, such as {key: value}",
+}
+_LIMITS = {
+    "greater_than": ("gt", "above"),
+    "greater_than_equal": ("ge", "of at least"),
+    "less_than": ("lt", "below"),
+}
+_LENGTHS = {"too_short": "at least {min_length}", "too_long": "at most {max_length}"}
+
+
+def _models() -> dict[tuple[str, ...], type[BaseModel]]:
+    """The model behind each mapping, by the names on the way to it (a union adds the tag it chose)."""
+    models: dict[tuple[str, ...], Any] = {(): Sheet, ("privacy",): Privacy}
+    for field, union in _UNIONS.items():
+        for member in get_args(get_args(union)[0]):
+            model, tag = get_args(member)[0], get_args(member)[-1]
+            inner = get_args(model)[0] if get_args(model) else model
+            if isinstance(tag, Tag) and isinstance(inner, type) and issubclass(inner, BaseModel):
+                models[field, tag.tag] = inner
+    return models
+
+
+_MODELS = _models()
+_TAGS = [names for names in _MODELS if len(names) == 2]
+
+
+def first_error(source: Source, error: ValidationError) -> SpecFileError:
+    """The first of the errors in file order."""
+    found = [_in_words(source, detail) for detail in error.errors(include_url=False)]
+    path, wrong, fix, at_key, _ = min(found, key=lambda item: item[-1])
+    return source.error(path, wrong, fix, at_key=at_key)
+
+
+def _in_words(source: Source, detail: Any) -> tuple[FieldPath, str, str, bool, Any]:
+    """Where, what is wrong, what would be right, whether the key is at fault, and the place in the order."""
+    kind, location, context = detail["type"], tuple(detail["loc"]), detail.get("ctx", {})
+    path = _path(location) + tuple(context.get("at", ()))
+    at_key, missing = False, not source.has(path)
+    if kind == "spec":
+        wrong, fix = context["wrong"], context["fix"]
+    elif kind == "missing":
+        wrong, fix = "is missing", f"add {' or '.join(_alternatives(location) or [str(path[-1])])}"
+    elif kind == "extra_forbidden":
+        at_key = True
+        wrong, fix = _unknown_key(location)
+    elif kind in ("union_tag_not_found", "union_tag_invalid"):
+        path, wrong, fix = _wrong_kind(path, detail["input"])
+        missing = not source.has(path)
+    elif kind in _LIMITS:
+        key, words = _LIMITS[kind]
+        wrong, fix = f"is {shown(detail['input'])}", f"give a number {words} {context[key]:g}"
+    elif kind in _LENGTHS:
+        wrong, fix = f"has {context['actual_length']} entries", f"give {_LENGTHS[kind].format(**context)}"
+    elif kind in _TYPES:
+        wrong, fix = f"is {shown(detail['input'])}", f"give {_TYPES[kind]}"
+    else:
+        wrong, fix = f"is {shown(detail['input'])}", detail["msg"]
+    return path, wrong, fix, at_key, source.order(path, missing=missing)
+
+
+def _path(location: tuple[str | int, ...]) -> FieldPath:
+    """Where in the file: the location without the tag of a union."""
+    return location[:1] + location[2:] if location and location[0] in _UNIONS else location
+
+
+def _names(location: tuple[str | int, ...]) -> tuple[str, ...]:
+    return tuple(part for part in location if isinstance(part, str))
+
+
+def _keys(model: type[BaseModel]) -> list[str]:
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _alternatives(location: tuple[str | int, ...]) -> list[str]:
+    """The keys of which a mapping has exactly one, where the last of `location` is one of them."""
+    field, tag, *_, key = ("", "", *_names(location))[-3:]
+    kind = tag.partition(" ")[0]
+    keys = [name.partition(" ")[2] for section, name in _TAGS if section == field and name.startswith(f"{kind} ")]
+    return keys if key in keys else []
+
+
+def _unknown_key(location: tuple[str | int, ...]) -> tuple[str, str]:
+    key = str(location[-1])
+    others = [other for other in _alternatives(location) if other != key]
+    if others:
+        return f"does not go with {others[0]}", "keep one of the two"
+    return "is no known key here", _nearest(key, _keys(_MODELS[_names(location[:-1])]))
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    known = list(dict.fromkeys(known))
+    close = difflib.get_close_matches(name, known, 1)
+    return f"did you mean {close[0]}?" if close else f"choose one of {', '.join(known)}"
+
+
+def _wrong_kind(field: FieldPath, value: Any) -> tuple[FieldPath, str, str]:
+    kinds = [kind for names in _TAGS if names[0] == field[0] for kind in _kinds(_MODELS[names])]
+    choice = f"one of {', '.join(dict.fromkeys(kinds))}"
+    if not isinstance(value, dict):
+        return field, f"is {shown(value)}", f"give a mapping with a kind, {choice}"
+    kind = value.get("kind")
+    if "kind" not in value:
+        return (*field, "kind"), "is missing", f"add a kind, {choice}"
+    if not isinstance(kind, str):
+        return (*field, "kind"), f"is {shown(kind)}", f"give {choice}"
+    return (*field, "kind"), f"there is no {kind!r}", _nearest(kind, kinds)
+
+
+def _kinds(model: type[BaseModel]) -> tuple[str, ...]:
+    return get_args(model.model_fields["kind"].annotation) if "kind" in model.model_fields else ()

@@ -1,0 +1,56 @@
+"""When to stop: a deadline, and Ctrl-C turned into a request that every stage can see."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from types import FrameType, TracebackType
+
+
+class Stop:
+    """A context in which the first Ctrl-C asks for a stop and the second one raises KeyboardInterrupt.
+
+    Outside the main thread, where no signal arrives, only the deadline counts.
+
+    Parameters
+    ----------
+    time_limit : float, optional
+        Seconds from now.
+    """
+
+    def __init__(self, time_limit: float | None = None) -> None:
+        self.deadline = None if time_limit is None else time.monotonic() + time_limit
+        self.interrupted = False
+        self._previous = None
+
+    def remaining(self) -> float | None:
+        """Seconds until the deadline, or None without one."""
+        return None if self.deadline is None else self.deadline - time.monotonic()
+
+    @property
+    def expired(self) -> bool:
+        """Whether the deadline has passed."""
+        return self.deadline is not None and time.monotonic() >= self.deadline
+
+    @property
+    def requested(self) -> bool:
+        """Whether to stop now, for either reason."""
+        return self.interrupted or self.expired
+
+    def __enter__(self) -> Stop:
+        if threading.current_thread() is threading.main_thread():
+            self._previous = signal.signal(signal.SIGINT, self._ask)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._previous is not None:
+            signal.signal(signal.SIGINT, self._previous)
+            self._previous = None
+
+    def _ask(self, signum: int, frame: FrameType | None) -> None:
+        if self.interrupted:
+            raise KeyboardInterrupt
+        self.interrupted = True

@@ -1,0 +1,35 @@
+"""What every report has to satisfy, whatever the problem."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from exact import infinite_leakage, row_sum_errors, violations
+
+import dxopt as dx
+
+ROW_SUM_ERROR = Fraction(1, 2**50)
+
+
+def assert_proven(report: dx.Report) -> None:
+    """Private in exact arithmetic, at the level asked and at the level claimed; rows sum to 1; bound ≤ value."""
+    space, proof = report.problem.space, report.certificate
+    matrix = report.mechanism.matrix
+    assert proof.private
+    assert infinite_leakage(matrix, space.distances) == []
+    assert violations(matrix, space.distances, report.problem.epsilon) == []
+    assert proof.epsilon <= report.problem.epsilon
+    assert violations(matrix, space.distances, proof.epsilon) == []
+    assert max(abs(error) for error in row_sum_errors(matrix)) <= ROW_SUM_ERROR
+    assert proof.bound <= proof.value
+    assert proof.gap == abs(proof.value - proof.bound) / max(abs(proof.value), 1e-12)
+    prior = report.problem.prior.probabilities[:, None]
+    losses = np.where(prior > 0, report.problem.losses, 0.0)
+    value = float((prior * matrix * losses).sum())
+    assert np.isclose(proof.value, value, rtol=1e-12, atol=1e-300)
+
+
+def weights(space: dx.MetricSpace, *, period: int = 5) -> dx.Prior:
+    """A prior without symmetries that matter: weight 1 + (7k mod period) at point k."""
+    return dx.Prior.from_weights(space, 1.0 + (7 * np.arange(len(space))) % period)

@@ -1,0 +1,85 @@
+"""Many files: one that fails never stops the others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import dxopt as dx
+from dxopt import batch
+from dxopt.errors import SpecError
+
+GOOD = "space: {kind: line, size: 4}\nepsilon: 1.0\n"
+
+
+def write(folder: Path, **texts: str) -> None:
+    """Problem files by name."""
+    for name, text in texts.items():
+        (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
+
+
+def test_bad_and_good_files_side_by_side(tmp_path: Path) -> None:
+    write(tmp_path, a=GOOD, b="space: 7\nepsilon: 1\n", c=GOOD, d="")
+    outcome = batch.run(batch.problem_files([tmp_path]), tmp_path / "out")
+    assert [line.status for line in outcome.lines] == ["optimal", "bad input", "optimal", "bad input"]
+    assert len(outcome.errors) == 2
+    assert outcome.exit_code == 2
+    assert [folder.name for folder in outcome.folders] == ["a", "c"]
+    assert dx.load(tmp_path / "out" / "c").certificate.private
+
+
+def test_a_fault_of_ours_is_reported_and_the_rest_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, a=GOOD, b=GOOD)
+    real = batch.solve
+
+    def sometimes(problem, **options):
+        if problem.name == "a":
+            raise ZeroDivisionError("one\ntwo")
+        return real(problem, **options)
+
+    monkeypatch.setattr(batch, "solve", sometimes)
+    outcome = batch.run(batch.problem_files([tmp_path]), tmp_path / "out")
+    assert [line.status for line in outcome.lines] == ["crashed", "optimal"]
+    assert "\n" not in outcome.errors[0]
+    assert "ZeroDivisionError" in (tmp_path / "out" / "a.crash.txt").read_text(encoding="utf-8")
+    assert outcome.exit_code == 1
+
+
+def test_a_value_that_is_not_the_expected_one_fails(tmp_path: Path) -> None:
+    write(tmp_path, a=GOOD + "expect: {value: 0.123, source: nowhere}\n")
+    outcome = batch.run(batch.problem_files([tmp_path]), tmp_path / "out")
+    assert outcome.lines[0].status == "optimal"
+    assert outcome.lines[0].expected.startswith("off by")
+    assert outcome.exit_code == 1
+
+
+def test_families_and_equal_names_get_their_own_folders(tmp_path: Path) -> None:
+    family = "name: same\nspace: {kind: line, size: 3}\nepsilon: {from: 0.5, to: 1.5, step: 0.5}\n"
+    write(tmp_path, a=family, b="name: same\n" + GOOD, c="name: same\n" + GOOD)
+    outcome = batch.run(batch.problem_files([tmp_path]), tmp_path / "out")
+    names = [folder.name for folder in outcome.folders]
+    assert len(set(names)) == 5
+    assert names[-2:] == ["same", "same-2"]
+    assert [line.epsilon for line in outcome.lines[:3]] == [0.5, 1.0, 1.5]
+
+
+def test_measures_asked_for_are_in_the_report(tmp_path: Path) -> None:
+    names = "expected_loss, worst_loss, utility, min_entropy_leakage, adversary_error"
+    write(tmp_path, a=GOOD + f"evaluate: [{names}]\n")
+    batch.run(batch.problem_files([tmp_path]), tmp_path / "out")
+    report = dx.load(tmp_path / "out" / "a")
+    assert set(report.evaluation) == set(names.split(", "))
+    assert report.evaluation["expected_loss"] == pytest.approx(report.certificate.value, rel=1e-12)
+    assert report.evaluation["adversary_error"] <= report.certificate.value + 1e-12
+
+
+def test_result_folders_are_not_searched_for_problems(tmp_path: Path) -> None:
+    write(tmp_path, a=GOOD)
+    batch.run(batch.problem_files([tmp_path]), tmp_path / "out")
+    assert [path.name for path in batch.problem_files([tmp_path])] == ["a.yaml"]
+
+
+def test_a_folder_without_problems_is_bad_input(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="holds no problem file"):
+        batch.problem_files([tmp_path])

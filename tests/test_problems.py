@@ -1,0 +1,51 @@
+"""The problem files that ship: every stated value is met, and the data is what the sources say."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from dxopt.solving import solve
+from dxopt.spec import Task, load
+
+PROBLEMS = Path(__file__).parent.parent / "problems"
+TASKS = [task for file in sorted(PROBLEMS.glob("*.yaml")) for task in load(file)]
+
+
+@pytest.mark.parametrize("task", [t for t in TASKS if t.expect], ids=lambda task: task.problem.name)
+def test_expected_values(task: Task) -> None:
+    report = solve(task.problem, method=task.method, solver=task.solver, tolerance=task.tolerance)
+    assert task.expect is not None
+    assert report.certificate.private
+    assert report.certificate.gap <= 1e-6
+    assert report.certificate.value == pytest.approx(task.expect.value, abs=task.expect.tolerance)
+
+
+def test_montreal_through_a_spanner_is_private_and_bounds_the_optimum() -> None:
+    (task,) = [t for t in TASKS if t.problem.name == "montreal-249"]
+    assert task.spanner is not None
+    report = solve(task.problem, method=task.method, solver=task.solver, spanner=3.0)
+    assert report.certificate.private
+    assert report.certificate.bound <= 1.0861469
+    assert report.certificate.value >= 1.0861405
+    assert report.claim == "valid"
+    assert report.delivered
+
+
+def test_every_published_or_real_problem_is_there() -> None:
+    names = {task.source.stem for task in TASKS}
+    assert {"montreal-60", "montreal-249", "doctor-visits", "ecp14-count-query", "ecp14-example-2"} <= names
+
+
+def test_data_files() -> None:
+    def rows(name: str) -> list[dict[str, str]]:
+        with (PROBLEMS / name).open(newline="", encoding="utf-8") as file:
+            return list(csv.DictReader(file))
+
+    zones, visits = rows("montreal-carshare.csv"), rows("doctor-visits.csv")
+    assert len(zones) == 249
+    assert sum(float(zone["weight"]) for zone in zones) == pytest.approx(272039.6666666, rel=1e-9)
+    assert [int(row["visits"]) for row in visits] == list(range(78))
+    assert sum(int(row["people"]) for row in visits) == 20190

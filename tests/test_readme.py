@@ -1,0 +1,45 @@
+"""What the README shows works as shown."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from dxopt.spec import load
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    """The fenced blocks of one language."""
+    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+
+
+def test_the_python_example_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (example,) = blocks("python")
+    exec(compile(example, "README.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert "private" in printed
+    assert "optimal" in printed
+    assert (tmp_path / "results" / "my-grid" / "certificate.json").is_file()
+
+
+def test_the_problem_file_loads(tmp_path: Path) -> None:
+    (example,) = blocks("yaml")
+    path = tmp_path / "example.yaml"
+    path.write_text(example, encoding="utf-8")
+    os.symlink(ROOT / "problems" / "montreal-carshare.csv", tmp_path / "montreal-carshare.csv")
+    (task,) = load(path)
+    assert len(task.problem.space) == 60
+
+
+def test_the_files_it_links_to_are_there() -> None:
+    for target in re.findall(r"\]\(([^)#:]+)\)", README):
+        assert (ROOT / target).exists(), target

@@ -1,0 +1,415 @@
+"""Problem files: what good ones give, and where the errors of bad ones point."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import random
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+from broken_specs import BROKEN, FILES, GOOD, Broken, edited, with_space
+from ruamel.yaml import YAML
+
+from dxopt.spec import MAX_LOCATIONS, Expect, SpecFileError, Task, json_schema, load
+from dxopt.spec.spaces import Lattice, Line
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the files that problem files name."""
+    folder = tmp_path_factory.mktemp("spec")
+    for name, content in FILES.items():
+        (folder / name).write_bytes(content)
+    return folder
+
+
+def tasks_of(folder: Path, text: str) -> list[Task]:
+    path = folder / "problem.yaml"
+    path.write_text(text, encoding="utf-8")
+    return load(path)
+
+
+def task_of(folder: Path, text: str) -> Task:
+    (task,) = tasks_of(folder, text)
+    return task
+
+
+def small(space: str, *lines: str) -> str:
+    return "\n".join([f"space: {space}", "epsilon: 1", *lines, ""])
+
+
+def refusal(folder: Path, text: str) -> SpecFileError:
+    with pytest.raises(SpecFileError) as caught:
+        tasks_of(folder, text)
+    return caught.value
+
+
+# good files
+
+
+def test_the_good_file(folder: Path) -> None:
+    task = task_of(folder, GOOD)
+    problem = task.problem
+    assert problem.name == "town"
+    assert problem.space.labels == ("inn", "church", "mill")  # 30, 30, 10: of equals the earlier row
+    assert problem.space.distances[0].tolist() == [0, 5, 5]
+    assert problem.epsilon == pytest.approx(math.log(4) / 2, abs=0)
+    assert problem.prior.probabilities == pytest.approx([3 / 7, 3 / 7, 1 / 7], abs=1e-15)
+    assert problem.losses.tolist() == problem.space.distances.tolist()
+    assert (task.method, task.solver, task.spanner) == ("optimal", "highs", 1.5)
+    assert (task.tolerance, task.time_limit) == (1e-6, 60)
+    assert task.evaluate == ("expected_loss", "utility")
+    assert task.expect == Expect(0.5, 1e-4, source="by hand")
+    assert task.source == folder / "problem.yaml"
+
+
+def test_defaults(folder: Path) -> None:
+    task = task_of(folder, small("{kind: line, size: 3}"))
+    assert (task.problem.name, task.problem.epsilon) == ("problem", 1)
+    assert task.problem.prior.probabilities == pytest.approx([1 / 3] * 3)
+    assert task.problem.losses.tolist() == [[0, 1, 2], [1, 0, 1], [2, 1, 0]]
+    assert (task.method, task.solver, task.spanner) == ("auto", "auto", None)
+    assert (task.tolerance, task.time_limit, task.evaluate, task.expect) == (1e-6, None, (), None)
+
+
+SPACES: list[tuple[str, list[list[float]]]] = [
+    ("{kind: points, values: [[0], [3], [1/2]]}", [[0, 3, 0.5], [3, 0, 2.5], [0.5, 2.5, 0]]),
+    ("{kind: points, values: [[0, 0], [3, 4]], metric: manhattan}", [[0, 7], [7, 0]]),
+    ("{kind: points, values: [[a, b], [a, c], [d, 1]], metric: hamming}", [[0, 1, 2], [1, 0, 2], [2, 2, 0]]),
+    ("{kind: points, file: town.csv, columns: [place], metric: discrete, top: 2 by x}", [[0, 1], [1, 0]]),
+    ("{kind: points, file: town.csv, columns: [x, y], metric: hamming, top: 2 by people}", [[0, 2], [2, 0]]),
+    ("{kind: grid, shape: [1, 2], spacing: 1.5}", [[0, 1.5], [1.5, 0]]),
+    ("{kind: grid, shape: [2, 2], metric: chebyshev}", (1 - np.eye(4)).tolist()),
+    ("{kind: torus, shape: [4], spacing: 2}", [[0, 2, 4, 2], [2, 0, 2, 4], [4, 2, 0, 2], [2, 4, 2, 0]]),
+    ("{kind: line, size: 2, step: sqrt(4)}", [[0, 2], [2, 0]]),
+    ("{kind: graph, file: roads.graphml}", [[0, 1, 2], [1, 0, 1], [2, 1, 0]]),
+    ("{kind: graph, file: roads.graphml, weight: length}", [[0, 1.5, 3.5], [1.5, 0, 2], [3.5, 2, 0]]),
+    ("{kind: graph, file: roads.csv, weight: length}", [[0, 1.5, 3.5], [1.5, 0, 2], [3.5, 2, 0]]),
+    ("{kind: graph, edges: [[a, b], [b, c, 2.5], [b, c, 3]]}", [[0, 1, 3.5], [1, 0, 2.5], [3.5, 2.5, 0]]),
+    ("{kind: distances, values: [[0, ln(1)], [2, 0]]}", [[0, 0], [2, 0]]),
+    ("{kind: distances, file: triangle.csv, close: true}", [[0, 1, 2], [1, 0, 1], [2, 1, 0]]),
+    ("{kind: distances, file: asymmetric.csv}", [[0, 1], [2, 0]]),
+]
+
+
+@pytest.mark.parametrize(("space", "distances"), SPACES)
+def test_spaces(folder: Path, space: str, distances: list[list[float]]) -> None:
+    problem = task_of(folder, small(space)).problem
+    assert problem.space.distances == pytest.approx(np.array(distances), abs=1e-12)
+
+
+def test_infinite_distances_and_one_way_graphs(folder: Path) -> None:
+    loss = "loss: binary"
+    given = task_of(folder, small("{kind: distances, file: matrix.csv}", loss)).problem.space
+    assert given.distances.tolist() == [[0, 1, math.inf], [1, 0, math.inf], [math.inf, math.inf, 0]]
+    inline = task_of(folder, small("{kind: distances, values: [[0, inf], [.inf, 0]]}", loss)).problem.space
+    assert inline.distances.tolist() == [[0, math.inf], [math.inf, 0]]
+    one_way = task_of(folder, small("{kind: graph, edges: [[1, 2]], directed: true}", loss)).problem.space
+    assert (one_way.labels, one_way.distances.tolist()) == (("1", "2"), [[0, 1], [math.inf, 0]])
+    rows = task_of(folder, small("{kind: graph, file: roads.csv, directed: true}", loss)).problem.space
+    assert rows.distances.tolist() == [[0, 1, 2], [math.inf, 0, 1], [math.inf, math.inf, 0]]
+
+
+def test_haversine_units(folder: Path) -> None:
+    space = "{{kind: points, values: [[0, 0], [0, 180]], metric: haversine{}}}"
+    assert task_of(folder, small(space.format(""))).problem.space.distances[0, 1] == pytest.approx(20015.1, abs=0.1)
+    metres = task_of(folder, small(space.format(", unit: m"))).problem.space
+    assert metres.distances[0, 1] == pytest.approx(20015115, abs=100)
+
+
+def test_structures_are_kept(folder: Path) -> None:
+    kinds = {"{kind: grid, shape: [2, 3]}": "lattice", "{kind: torus, shape: [3]}": "torus"}
+    kinds |= {"{kind: line, size: 4}": "path", "{kind: graph, edges: [[a, b]]}": "graph"}
+    for space, kind in kinds.items():
+        assert task_of(folder, small(space)).problem.space.structure.kind == kind
+
+
+PRIORS: list[tuple[str, list[float]]] = [
+    ("uniform", [1 / 3, 1 / 3, 1 / 3]),
+    ("{kind: uniform}", [1 / 3, 1 / 3, 1 / 3]),
+    ("{kind: explicit, values: [0.5, 1/4, 0.25]}", [0.5, 0.25, 0.25]),
+    ("{kind: column, column: people}", [3 / 7, 3 / 7, 1 / 7]),
+    ("{kind: column, column: weight, file: weights.csv}", [0.25, 0.5, 0.25]),
+    ("{kind: samples, file: seen.csv, columns: [x, y]}", [0.75, 0.25, 0]),
+]
+
+
+@pytest.mark.parametrize(("prior", "probabilities"), PRIORS)
+def test_priors(folder: Path, prior: str, probabilities: list[float]) -> None:
+    text = edited((GOOD[GOOD.index("prior:") : GOOD.index("loss:")], f"prior: {prior}\n"))
+    assert task_of(folder, text).problem.prior.probabilities == pytest.approx(probabilities, abs=1e-15)
+
+
+def test_samples_by_label(folder: Path) -> None:
+    space = "{kind: points, file: town.csv, columns: [place], metric: discrete, label: place}"
+    prior = "prior: {kind: samples, file: seen.csv, columns: [place]}"
+    probabilities = task_of(folder, small(space, prior)).problem.prior.probabilities
+    assert probabilities == pytest.approx([0, 0.75, 0, 0.25])
+
+
+def test_corner_priors_depend_on_epsilon(folder: Path) -> None:
+    text = "space: {kind: line, size: 3}\nepsilon: [ln(2), ln(3)]\nprior: {kind: corner, point: 0}\n"
+    two, three = (task.problem.prior.probabilities for task in tasks_of(folder, text))
+    assert two == pytest.approx([4 / 7, 2 / 7, 1 / 7], abs=1e-15)
+    assert three == pytest.approx([9 / 13, 3 / 13, 1 / 13], abs=1e-15)
+
+
+def test_corner_by_label(folder: Path) -> None:
+    space = "{kind: points, values: [[0], [1], [3]]}"
+    text = small(space, "prior: {kind: corner, point: '3'}").replace("epsilon: 1", "epsilon: ln(2)")
+    assert task_of(folder, text).problem.prior.probabilities == pytest.approx([1 / 11, 2 / 11, 8 / 11])
+    twins = small("{kind: points, values: [[1], [1]]}", "prior: {kind: corner, point: '1'}")
+    assert refusal(folder, twins).field == "prior.point"
+
+
+LOSSES: list[tuple[str, list[list[float]]]] = [
+    ("distance", [[0, 2], [2, 0]]),
+    ("squared", [[0, 4], [4, 0]]),
+    ("binary", [[0, 1], [1, 0]]),
+    ("{kind: matrix, values: [[0, 1, 1/2], [ln(1), 2, 3]]}", [[0, 1, 0.5], [0, 2, 3]]),
+    ("{kind: matrix, file: wide.csv}", [[0, 1, 2], [1, 0, 1]]),
+]
+
+
+@pytest.mark.parametrize(("loss", "matrix"), LOSSES)
+def test_losses(folder: Path, loss: str, matrix: list[list[float]]) -> None:
+    problem = task_of(folder, small("{kind: line, size: 2, step: 2}", f"loss: {loss}")).problem
+    assert problem.losses.tolist() == matrix
+
+
+def test_reports(folder: Path) -> None:
+    line = "{kind: line, size: 2}"
+    written = task_of(folder, small(line, "reports: {kind: points, values: [[0], [0.5], [3]]}")).problem
+    assert written.losses.tolist() == [[0, 0.5, 3], [1, 0.5, 2]]
+    read = task_of(folder, small(line, "reports: {kind: points, file: town.csv, columns: [x]}")).problem
+    assert read.losses.tolist() == [[0, 3, 9, 0], [1, 2, 8, 1]]
+    words = "{kind: points, values: [[a], [b]], metric: hamming}"
+    text = task_of(folder, small(words, "reports: {kind: points, values: [[a], [1]]}")).problem
+    assert text.losses.tolist() == [[0, 1], [1, 1]]
+
+
+# families and numbers
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "values"),
+    [
+        ("[0.5, ln(4), 1/3]", [0.5, math.log(4), 1 / 3]),
+        ("[2]", [2]),
+        ("{from: 0.1, to: 0.7, step: 0.1}", [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]),
+        ("{from: 1/3, to: 1, step: 1/3}", [1 / 3, 2 / 3, 1]),
+        ("{from: 1, to: 2.2, step: 0.5}", [1, 1.5, 2]),
+        ("{from: ln(2), to: ln(2), step: 1}", [math.log(2)]),
+    ],
+)
+def test_families(folder: Path, epsilon: str, values: list[float]) -> None:
+    tasks = tasks_of(folder, small("{kind: line, size: 2}").replace("epsilon: 1", f"epsilon: {epsilon}"))
+    assert [task.problem.epsilon for task in tasks] == pytest.approx(values, abs=1e-16)
+    assert len({task.problem.name for task in tasks}) == len(values)
+    assert len({id(task.problem.space) for task in tasks}) == 1
+
+
+def test_family_names_and_expectations(folder: Path) -> None:
+    text = "name: n\nspace: {kind: line, size: 2}\nepsilon: {from: 0.5, to: 1, step: 0.5}\nexpect:\n"
+    text += "  - {value: 2, source: a}\n  - {value: 1/4, tolerance: 0, source: b}\n"
+    tasks = tasks_of(folder, text)
+    assert [task.problem.name for task in tasks] == ["n [epsilon=0.5]", "n [epsilon=1]"]
+    assert [task.expect for task in tasks] == [Expect(2, 1e-6, source="a"), Expect(0.25, 0, source="b")]
+
+
+def test_a_range_is_written_in_decimals(folder: Path) -> None:
+    tasks = tasks_of(folder, "space: {kind: line, size: 2}\nepsilon: {from: 0.1, to: 30, step: 0.1}\n")
+    assert [task.problem.epsilon for task in tasks] == [float(f"{i / 10:.1f}") for i in range(1, 301)]
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("2", 2.0),
+        (".5", 0.5),
+        ("1e-3", 1e-3),
+        ("+1.5E+1", 15.0),
+        ("ln(4)", math.log(4)),
+        ("'ln(4)'", math.log(4)),
+        ("log2( 8 )", 3.0),
+        ("sqrt(.25)", 0.5),
+        ("1/3", 1 / 3),
+        ("-1 / -.5", 2.0),
+    ],
+)
+def test_numbers(folder: Path, written: str, value: float) -> None:
+    text = small("{kind: line, size: 2}").replace("epsilon: 1", f"epsilon: {written}")
+    assert task_of(folder, text).problem.epsilon == value
+
+
+@pytest.mark.parametrize(
+    "written", ["1_000", "0x10", "ln 4", "ln(1e1)", "1/2/3", "2*3", "log(4)", "(4)", "-inf", "nan"]
+)
+def test_not_numbers(folder: Path, written: str) -> None:
+    error = refusal(folder, small("{kind: line, size: 2}").replace("epsilon: 1", f"epsilon: {written}"))
+    assert (error.line, error.column, error.field) == (2, 10, "epsilon")
+
+
+# bad files
+
+
+def check_line(error: SpecFileError, path: Path, broken: Broken) -> None:
+    text = str(error)
+    pattern = rf"{re.escape(str(path))}:{broken.line}:{broken.column}: {re.escape(broken.field)}: [^;]+; .+"
+    assert re.fullmatch(pattern, text), text
+    assert len(text.splitlines()) == 1
+
+
+@pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.name)
+def test_broken(folder: Path, broken: Broken) -> None:
+    check_line(refusal(folder, broken.text), folder / "problem.yaml", broken)
+
+
+def test_enough_is_broken() -> None:
+    assert len({broken.name for broken in BROKEN}) == len(BROKEN) >= 40
+
+
+def test_files_that_cannot_be_read(folder: Path) -> None:
+    (folder / "latin.yaml").write_bytes("name: x\nloss: größe\n".encode("latin-1"))
+    places = {"latin.yaml": (2, 9), ".": (1, 1), "none.yaml": (1, 1), "a\0b": (1, 1), "latin.csv/x": (1, 1)}
+    for name, (line, column) in places.items():
+        with pytest.raises(SpecFileError) as caught:
+            load(folder / name)
+        check_line(caught.value, folder / name, Broken(name, "", line, column, "file"))
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("unknown key", "did you mean loss?"),
+        ("unknown metric", "did you mean euclidean?"),
+        ("unknown loss", "binary, distance, squared"),
+        ("unknown column", "its columns are place, x, y, people"),
+        ("cell not a number", "words.csv line 3, column 'y': 'four'"),
+        ("ragged CSV", "ragged.csv line 3"),
+        ("prior of another sum", "sum to 1.1"),
+        ("shape too large", "4,000"),
+        ("too many rows", "4,000"),
+        ("tight and asymmetric", "needs symmetric distances"),
+        ("number is quoted", "without quotes"),
+    ],
+)
+def test_words(folder: Path, name: str, words: str) -> None:
+    (broken,) = (broken for broken in BROKEN if broken.name == name)
+    assert words in str(refusal(folder, broken.text))
+
+
+def test_the_first_error_in_file_order_is_told(folder: Path) -> None:
+    wrong = [("euclidean", "euclid"), ("2.0}", "x}"), ("loss:", "los:"), ("highs", "1")]
+    for place in range(len(wrong)):
+        new = wrong[place][1].removesuffix("}").removesuffix(":")
+        error = refusal(folder, edited(*reversed(wrong[place:])))
+        assert edited(wrong[place]).splitlines()[error.line - 1][error.column - 1 :].startswith(new)
+
+
+def test_what_is_missing_comes_after_what_its_mapping_holds(folder: Path) -> None:
+    assert refusal(folder, "spce: {kind: line, size: 2}\nepsilon: 1\n").field == "spce"
+    assert refusal(folder, "space: {kind: line, sze: 2}\nepsilon: x\n").field == "space.sze"
+    assert refusal(folder, "space: {kind: line}\nepsilon: x\n").field == "space.size"
+
+
+def test_aliases_are_read(folder: Path) -> None:
+    text = "epsilon: &one 1\nspace: {kind: points, values: [&row [*one, 2], [3, 4], *row]}\n"
+    assert task_of(folder, text).problem.space.distances[0, 2] == 0
+
+
+def test_the_cap_itself_is_allowed() -> None:
+    assert Line.model_validate({"kind": "line", "size": MAX_LOCATIONS}).size == MAX_LOCATIONS
+    assert Lattice.model_validate({"kind": "grid", "shape": [MAX_LOCATIONS, 1]}).shape == [MAX_LOCATIONS, 1]
+
+
+def test_errors_survive_pickling(folder: Path) -> None:
+    error = refusal(folder, BROKEN[-1].text)
+    copy = pickle.loads(pickle.dumps(error))
+    assert (type(copy), str(copy), copy.fix) == (SpecFileError, str(error), error.fix)
+
+
+def test_mutilated_files_give_errors_not_tracebacks(folder: Path) -> None:
+    generator = random.Random(7)
+    pieces = [
+        "",
+        ":",
+        "{",
+        "}",
+        "[",
+        "]",
+        "*a",
+        "&a ",
+        "\t",
+        "\n",
+        "'",
+        "-",
+        "0",
+        "!",
+        "? ",
+        "...",
+        "null",
+        "true",
+        "#",
+        " ",
+    ]
+    for _ in range(150):
+        text = generator.choice([GOOD, *(broken.text for broken in BROKEN)])
+        for _ in range(generator.randint(1, 4)):
+            start = generator.randrange(len(text) + 1)
+            text = text[:start] + generator.choice(pieces) + text[start + generator.randrange(8) :]
+        try:
+            tasks_of(folder, text)
+        except SpecFileError as error:
+            assert len(str(error).splitlines()) == 1
+
+
+# the schema
+
+
+def plain(text: str) -> Any:
+    return YAML(typ="safe", pure=True).load(text)
+
+
+def test_schema_accepts_good_files() -> None:
+    schema = json_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
+    texts = [GOOD, *(small(space) for space, _ in SPACES), *(with_space(space) for space, _ in SPACES)]
+    texts += [small("{kind: line, size: 2}", f"prior: {prior}") for prior, _ in PRIORS]
+    texts += [small("{kind: line, size: 2}", f"loss: {loss}") for loss, _ in LOSSES]
+    for text in texts:
+        validator.validate(plain(text))
+
+
+REJECTED = """unknown key|unknown inner key|no space|no columns|empty value|space is text|unknown kind|bad top|
+number is text|number is quoted|number is true|sum|both privacy and epsilon|neither|epsilon is 0|no radius|
+shape of 0|both values and file|edge of one end|unknown prior|unknown loss|unknown method|tolerance of 1|no source"""
+
+
+@pytest.mark.parametrize("name", REJECTED.replace("\n", "").split("|"))
+def test_schema_rejects_bad_files(name: str) -> None:
+    (broken,) = (broken for broken in BROKEN if broken.name == name)
+    validator = jsonschema.Draft202012Validator(json_schema())
+    assert not validator.is_valid(plain(broken.text))
+
+
+def test_every_field_of_the_schema_is_described() -> None:
+    schema = json_schema()
+    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    for model in [schema, *schema["$defs"].values()]:
+        for name, field in model["properties"].items():
+            assert field.get("description"), name
+            assert "null" not in str(field), name
+
+
+def test_networkx_waits_for_a_graph() -> None:
+    code = "import sys, dxopt.spec; sys.exit('networkx' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
