@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from dxopt import evaluate
 from dxopt.errors import DxoptError, SpecError
 from dxopt.program import Status
 from dxopt.report.folder import is_result
+from dxopt.report.measures import MEASURES
 from dxopt.report.result import Report
 from dxopt.report.table import Line
 from dxopt.solving import solve
@@ -20,14 +20,6 @@ from dxopt.spec import Expect, SpecFileError, Task, load
 from dxopt.stopping import Stop
 
 Tell = Callable[[str, str], None]
-
-EVALUATORS: dict[str, Callable[[Report], float]] = {
-    "expected_loss": lambda r: evaluate.expected_loss(r.mechanism, r.problem.prior, r.problem.loss),
-    "worst_loss": lambda r: evaluate.worst_loss(r.mechanism, r.problem.loss),
-    "utility": lambda r: evaluate.utility(r.mechanism, r.problem.prior),
-    "min_entropy_leakage": lambda r: evaluate.min_entropy_leakage(r.mechanism, r.problem.prior),
-    "adversary_error": lambda r: evaluate.adversary_error(r.mechanism, r.problem.prior),
-}
 
 
 @dataclass(frozen=True)
@@ -154,7 +146,7 @@ def _run_one(task: Task, output: Path, taken: set[str], outcome: Outcome, tell: 
             time_limit=task.time_limit,
             progress=lambda line: tell(problem.name, line),
         )
-        report = replace(report, evaluation={name: EVALUATORS[name](report) for name in task.evaluate})
+        report = replace(report, evaluation={name: MEASURES[name](report) for name in task.evaluate})
         report.save(folder)
     except SpecError as error:
         outcome.bad_input = True

@@ -8,6 +8,7 @@ counted against it. The one assumption is stated in `rounding`.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,8 +40,8 @@ class Certificate:
         A number no private channel's expected loss is below: proven.
     gap : float
         |value - bound| / max(|value|, 1e-12).
-    how : str
-        What was done to get there.
+    how : dict
+        What was done to prove `privacy` and `bound`.
     """
 
     private: bool
@@ -48,7 +49,7 @@ class Certificate:
     value: float
     bound: float
     gap: float
-    how: str
+    how: Mapping[str, str]
 
 
 def certify(
@@ -74,11 +75,12 @@ def certify(
     epsilon = prove_private(problem, channel)
     value = expected_cost(problem, channel)
     bound = safe_bound(problem, dual)
-    how = (
-        f"closure and slack report moved entries by at most {moved:.1e}; all {_pairs(problem)} ordered pairs checked "
-        f"in every report with rounding counted; bound from "
-        f"{'no dual' if dual is None else f'{len(dual.multiplier)} multipliers'} by weak duality"
-    )
+    multipliers = "no dual needed" if dual is None else f"{np.count_nonzero(dual.multiplier):,} multipliers"
+    how = {
+        "privacy": f"closure and slack report moved entries by at most {moved:.1e}; all {_pairs(problem):,} ordered "
+        "pairs checked in every report with rounding counted",
+        "bound": f"weak duality, {multipliers}, rounding counted",
+    }
     mechanism = Mechanism(problem.space, problem.reports, channel, name)
     return mechanism, Certificate(True, epsilon, value, bound, gap(value, bound), how)
 
@@ -164,7 +166,7 @@ def safe_bound(problem: Problem, dual: Dual | None) -> float:
     total = math.fsum(low)
     prior = problem.prior.probabilities
     underflow = costs.shape[1] * np.count_nonzero((prior > 0) & (prior < 1e-250)) * SMALLEST
-    return total - 4 * UNIT * abs(total) - underflow
+    return float(total - 4 * UNIT * abs(total) - underflow)
 
 
 def _pairs(problem: Problem) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from dxopt.classic.exponential import Exponential
 from dxopt.errors import NoTightMechanism, UnsupportedError
-from dxopt.formulations.contract import Candidate
+from dxopt.formulations.contract import Candidate, Claim
 from dxopt.formulations.tight import Tight, tight_candidate
 from dxopt.formulations.utility import CompiledUtility, Utility
 from dxopt.problem import Problem
@@ -23,6 +24,7 @@ from dxopt.solvers import worker
 from dxopt.stopping import Stop
 
 METHODS = ("auto", "optimal", "tight", "exponential")
+SPANNER_METHODS = ("auto", "optimal")
 PREFERENCE = ("clarabel", "highs")
 VARIABLE_LIMIT = 1_000_000
 SPANNER_ACCURACY = 1e-6
@@ -68,13 +70,15 @@ def attempts(problem: Problem, method: str, options: Options) -> Iterator[Attemp
             yield Attempt(tight, "tight-constraints mechanism", {"optimal": reason})
             tight = "its gap stayed above the tolerance"
         refused["tight"] = tight
+        if options.spanner is not None:
+            yield _closed_form(problem, refused, "valid")
     yield from _optimal(problem, options, refused)
 
 
 def _tight_if_exact(problem: Problem, options: Options) -> Candidate | str:
     """The tight-constraints mechanism where it is optimal, or why it is not taken."""
     if options.spanner is not None:
-        return "a spanner was asked for"
+        return "not proven optimal where a spanner is asked for"
     if problem.loss.name != "binary":
         return f"proven optimal for binary loss only, not for {problem.loss.name}"
     reason = Tight().refuses(problem)
@@ -87,12 +91,12 @@ def _tight_if_exact(problem: Problem, options: Options) -> Candidate | str:
     return candidate if candidate.claim == "exact" else "the prior is not regular, so it need not be optimal"
 
 
-def _exponential(problem: Problem, route: str = "exponential mechanism") -> Attempt:
+def _exponential(problem: Problem) -> Attempt:
     classic = Exponential()
     reason = classic.refuses(problem)
     if reason:
         raise UnsupportedError("method", f"exponential {reason}", "use method: optimal")
-    return Attempt(Candidate(classic.channel(problem), None, "valid"), route, {})
+    return Attempt(Candidate(classic.channel(problem), None, "valid"), "exponential mechanism", {})
 
 
 def _optimal(problem: Problem, options: Options, refused: dict[str, str]) -> Iterator[Attempt]:
@@ -109,9 +113,8 @@ def _optimal(problem: Problem, options: Options, refused: dict[str, str]) -> Ite
     reduced, geodesic = drop_redundant(compiled.program)
     reductions = _merging(compiled, geodesic)
     route = _with_spanner if options.spanner is not None else _exact
-    kind, claim = (
-        ("linear program on a spanner", "valid") if options.spanner else ("linear program", formulation.claim)
-    )
+    kind: str = "linear program on a spanner" if options.spanner else "linear program"
+    claim: Claim = "valid" if options.spanner else formulation.claim
     found = False
     for name in PREFERENCE if options.solver == "auto" else (options.solver,):
         solution, dual, records = route(compiled, reduced, name, options)
@@ -121,10 +124,10 @@ def _optimal(problem: Problem, options: Options, refused: dict[str, str]) -> Ite
             found = True
             candidate = formulation.recover(compiled, replace(solution, dual=dual))
             yield Attempt(replace(candidate, claim=claim), f"{kind}, {name}", dict(refused), (*reductions, *records))
-        if options.stop.requested:
+        if options.stop.requested or (found and options.spanner):
             break
-    if not found:
-        yield _fallback(problem, refused)
+    if options.stop.requested or not found:
+        yield _closed_form(problem, refused, claim)
 
 
 def _merging(compiled: CompiledUtility, geodesic: Reduction) -> list[Reduction]:
@@ -180,10 +183,24 @@ def _lazily(
     return solve_lazily(program, linear, tolerance)
 
 
-def _fallback(problem: Problem, refused: dict[str, str]) -> Attempt:
-    """A mechanism that needs no solver, for when none had an answer in time."""
+def _closed_form(problem: Problem, refused: dict[str, str], claim: Claim) -> Attempt:
+    """The best mechanism that needs no solver, each with its optimal remap."""
+    constant = np.zeros(problem.shape)
+    constant[:, 0] = 1.0
+    channels = {"constant report": constant}
     if Exponential().refuses(problem) is None:
-        return replace(_exponential(problem, "exponential mechanism, no solver's answer was kept"), refused=refused)
-    channel: NDArray[np.float64] = np.zeros(problem.shape)
-    channel[:, int(problem.costs.sum(axis=0).argmin())] = 1.0
-    return Attempt(Candidate(channel, None, "valid"), "constant report, no solver's answer was kept", refused)
+        channels["exponential mechanism with optimal remap"] = Exponential().channel(problem)
+    if Tight().refuses(problem) is None:
+        with suppress(NoTightMechanism):
+            tight = tight_candidate(problem, diagnose=False)
+            channels["tight-constraints mechanism with optimal remap"] = tight.channel
+    remapped = {name: _remapped(problem, channel) for name, channel in channels.items()}
+    name = min(remapped, key=lambda name: float((problem.costs * remapped[name]).sum()))
+    return Attempt(Candidate(remapped[name], None, claim), name, dict(refused))
+
+
+def _remapped(problem: Problem, channel: NDArray[np.float64]) -> NDArray[np.float64]:
+    best = (problem.costs.T @ channel).argmin(axis=0)
+    remapped = np.zeros(problem.shape)
+    np.add.at(remapped.T, best, channel.T)
+    return remapped

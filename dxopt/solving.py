@@ -13,7 +13,7 @@ from dxopt.mechanism import Mechanism
 from dxopt.problem import Problem
 from dxopt.program import Status
 from dxopt.report.result import Report
-from dxopt.routes import METHODS, Attempt, Options, Progress, attempts
+from dxopt.routes import METHODS, SPANNER_METHODS, Attempt, Options, Progress, attempts
 from dxopt.solvers import require_solver
 from dxopt.stopping import Stop
 
@@ -41,7 +41,8 @@ def solve(
         Clarabel, then HiGHS where the gap stays above the tolerance; the better mechanism and bound are kept.
     spanner : float, optional
         Keep only a greedy spanner of this dilation (1 or more) instead of all pairs. Private at the level asked,
-        at a cost in loss; the bound comes from a second program, so that the gap contains that cost.
+        at a cost in loss; the bound comes from a second program, so that the gap contains that cost. With "auto",
+        a mechanism known in closed form takes its place where it is better; the bound is kept.
     tolerance : float
         On the gap.
     time_limit : float, optional
@@ -68,7 +69,7 @@ def solve(
             mechanism, proof = certify(problem, attempt.candidate.channel, attempt.candidate.dual, name=attempt.route)
             report = _report(problem, attempt, mechanism, proof, options, time.perf_counter() - start)
             best = report if best is None else _better(best, report, options)
-            if best.status is Status.OPTIMAL or stop.requested:
+            if best.status is Status.OPTIMAL:
                 break
     if best is None:
         raise UnsupportedError("method", f"{method} gave nothing to certify", "use method: auto")
@@ -82,7 +83,7 @@ def _check(method: str, solver: str, spanner: float | None, tolerance: float, ti
         require_solver(solver)
     if spanner is not None and not (np.isfinite(spanner) and spanner >= 1):
         raise SpecError("spanner", f"is {spanner:g}", "give a dilation of 1 or more")
-    if spanner is not None and method not in ("auto", "optimal"):
+    if spanner is not None and method not in SPANNER_METHODS:
         raise SpecError("spanner", f"does not go with method {method}", "use method: optimal")
     if not 0 < tolerance < 1:
         raise SpecError("tolerance", f"is {tolerance:g}", "give a number between 0 and 1")
@@ -126,15 +127,16 @@ def _better(first: Report, second: Report, options: Options) -> Report:
     low, high = sorted((first, second), key=lambda report: report.certificate.value)
     sharp = max((first, second), key=lambda report: report.certificate.bound)
     value, bound = low.certificate.value, sharp.certificate.bound
-    how = low.certificate.how if sharp is low else f"{low.certificate.how} (bound by {sharp.route})"
+    how = {**low.certificate.how, "bound": sharp.certificate.how["bound"]}
     proof = replace(low.certificate, bound=bound, gap=gap(value, bound), how=how)
-    claim = "exact" if "exact" in (low.claim, high.claim) else low.claim
     return replace(
         low,
         certificate=proof,
         dual=sharp.dual,
         status=_status(proof, options),
-        claim=claim,
+        claim="exact" if "exact" in (low.claim, high.claim) else low.claim,
+        route=low.route if sharp is low else f"{low.route}; bound by {sharp.route}",
+        reductions=low.reductions or sharp.reductions,
         refused={**high.refused, **low.refused},
         seconds=second.seconds,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
@@ -35,7 +34,7 @@ def test_the_problem_file_loads(tmp_path: Path) -> None:
     (example,) = blocks("yaml")
     path = tmp_path / "example.yaml"
     path.write_text(example, encoding="utf-8")
-    os.symlink(ROOT / "problems" / "montreal-carshare.csv", tmp_path / "montreal-carshare.csv")
+    (tmp_path / "montreal-carshare.csv").symlink_to(ROOT / "problems" / "montreal-carshare.csv")
     (task,) = load(path)
     assert len(task.problem.space) == 60
 

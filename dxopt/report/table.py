@@ -32,7 +32,8 @@ def rows(report: Report) -> list[tuple[str, str]]:
         (r.name, f"{r.before:,} to {r.after:,}{', exact' if r.exact else ''}: {r.note}") for r in report.reductions
     ]
     lines += [(name.replace("_", " "), f"{value:.10g}") for name, value in report.evaluation.items()]
-    return [*lines, ("proof", proof.how), ("seconds", f"{report.seconds:.2f}")]
+    lines += [(f"proof of {what}", how) for what, how in proof.how.items()]
+    return [*lines, ("seconds", f"{report.seconds:.2f}")]
 
 
 def as_text(report: Report) -> str:

@@ -47,7 +47,7 @@ def build_reports(source: Source, asked: ReportsFile | ReportsValues, space: Met
     """The reports that the key `reports` asks for, in the coordinates of the space."""
     if space.points is None:
         raise source.error(
-            ("reports",), "need a space with coordinates", "leave them out, or give the loss as a matrix"
+            ("reports",), "need a space with coordinates", "leave them out; a matrix loss may have any columns"
         )
     as_text = not np.issubdtype(space.points.dtype, np.number)
     with source.within("reports"):

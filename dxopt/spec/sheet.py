@@ -10,14 +10,14 @@ from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 from pydantic.json_schema import GenerateJsonSchema
 
 from dxopt.loss import LOSSES
+from dxopt.report.measures import MEASURES
+from dxopt.routes import METHODS, SPANNER_METHODS
 from dxopt.spec import fields as f
 from dxopt.spec import quantities as q
 from dxopt.spec.quantities import bad
 from dxopt.spec.spaces import Space, kind_of
 
 MAX_FAMILY = 10_000
-EVALUATIONS = ("expected_loss", "worst_loss", "utility", "min_entropy_leakage", "adversary_error")
-METHODS = ("auto", "optimal", "tight", "exponential")
 
 
 class Privacy(f.Section):
@@ -197,7 +197,7 @@ class Sheet(f.Section):
     )
     tolerance: q.Fraction = Field(1e-6, description="Largest relative gap between value and bound.")
     time_limit: q.Positive | None = Field(None, description="Seconds that solving may take.")
-    evaluate: list[Annotated[str, f.OneOf(EVALUATIONS)]] = Field([], description="What to evaluate besides.")
+    evaluate: list[Annotated[str, f.OneOf(MEASURES)]] = Field([], description="What to evaluate besides.")
     expect: Expectation | None = Field(None, description="Known value; for a family, a list of one per epsilon.")
 
     @model_validator(mode="after")
@@ -213,7 +213,7 @@ class Sheet(f.Section):
         for index, epsilon in enumerate(epsilons):
             if first[epsilon] != index:
                 raise bad(f"{epsilon:g} is given twice", "keep one", "epsilon", index)
-        if self.spanner is not None and self.method not in ("auto", "optimal"):
+        if self.spanner is not None and self.method not in SPANNER_METHODS:
             raise bad(f"does not go with method: {self.method}", "use method auto or optimal", "spanner")
         self._expect_each(len(epsilons))
         return self

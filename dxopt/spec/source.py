@@ -15,7 +15,6 @@ from dxopt.errors import SpecError
 
 FieldPath = tuple[str | int, ...]
 
-_SECTIONS = ("space", "epsilon", "prior", "loss", "reports", "method")
 _ELSEWHERE = ("values", "columns", "column", "file", "edges")
 
 
@@ -124,9 +123,7 @@ class Source:
             raise
         except SpecError as error:
             options = [(section, key) for key in (error.field, *_ELSEWHERE)]
-            if error.field != section and error.field in _SECTIONS:
-                options = [(error.field,)]
-            path = next((path for path in options if self.has(path)), options[0] if len(options) == 1 else (section,))
+            path = next((path for path in options if self.has(path)), (section,))
             named = error.field in path or not error.wrong.startswith("is ")
             raise self.error(path, error.wrong if named else f"{error.field} {error.wrong}", error.fix) from None
 

@@ -1,0 +1,123 @@
+"""Channels: validation, rows, sampling and post-processing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dxopt as dx
+
+MATRIX = np.array([[0.5, 0.25, 0.25], [0.125, 0.0, 0.875]])
+
+
+@pytest.fixture
+def mechanism() -> dx.Mechanism:
+    space = dx.MetricSpace.from_distances([[0, 1], [1, 0]], labels=["left", "right"])
+    return dx.Mechanism(space, dx.Reports(("a", "b", "c")), MATRIX, "handmade")
+
+
+def test_is_a_read_only_copy(mechanism: dx.Mechanism) -> None:
+    source = MATRIX.copy()
+    made = dx.Mechanism(mechanism.space, mechanism.reports, source)
+    source[0, 0] = 0.0
+    assert made.matrix[0, 0] == 0.5
+    with pytest.raises(ValueError, match="read-only"):
+        made.matrix[0, 0] = 1.0
+
+
+@pytest.mark.parametrize(
+    ("matrix", "message"),
+    [
+        (np.ones((3, 3)) / 3, "shape"),
+        (np.ones((2, 2)) / 2, "shape"),
+        ([[0.5, 0.6, -0.1], [1.0, 0.0, 0.0]], r"entry \[0, 2\]"),
+        ([[1.0, 0.0, 0.0], [np.nan, 0.5, 0.5]], r"entry \[1, 0\]"),
+        ([[1.0, 0.0, 0.0], [0.5, 0.5, 1e-8]], "row 1 sums to"),
+    ],
+)
+def test_validation(mechanism: dx.Mechanism, matrix: object, message: str) -> None:
+    with pytest.raises(dx.SpecError, match=message):
+        dx.Mechanism(mechanism.space, mechanism.reports, np.array(matrix))
+
+
+def test_rows_by_index_or_label(mechanism: dx.Mechanism) -> None:
+    assert np.array_equal(mechanism.row(1), MATRIX[1])
+    assert np.array_equal(mechanism.row("right"), MATRIX[1])
+    assert np.array_equal(mechanism.row(np.int64(0)), MATRIX[0])
+    with pytest.raises(dx.SpecError, match="no point"):
+        mechanism.row("middle")
+    with pytest.raises(dx.SpecError, match="no point"):
+        mechanism.row(2)
+
+
+def test_sampling_frequencies(mechanism: dx.Mechanism) -> None:
+    draws = mechanism.sample("right", 40_000, rng=np.random.default_rng(7))
+    counts = np.bincount(draws, minlength=3)
+    assert counts[1] == 0
+    assert counts / 40_000 == pytest.approx(MATRIX[1], abs=0.01)
+    left = np.bincount(mechanism.sample(0, 40_000, rng=np.random.default_rng(8)), minlength=3)
+    assert left / 40_000 == pytest.approx(MATRIX[0], abs=0.015)
+
+
+def test_sampling_is_repeatable_with_a_generator_only(mechanism: dx.Mechanism) -> None:
+    first, second = (mechanism.sample(0, 50, rng=np.random.default_rng(1)) for _ in range(2))
+    assert np.array_equal(first, second)
+    np.random.seed(0)  # noqa: NPY002
+    third = mechanism.sample(0, 200)
+    np.random.seed(0)  # noqa: NPY002
+    fourth = mechanism.sample(0, 200)
+    assert not np.array_equal(third, fourth)
+    assert set(third) <= {0, 1, 2}
+
+
+class Extreme(np.random.Generator):
+    """A generator that returns the ends of [0, 1)."""
+
+    def __init__(self, value: float) -> None:
+        super().__init__(np.random.PCG64(0))
+        self.value = value
+
+    def random(self, size: int) -> np.ndarray:  # type: ignore[override]
+        return np.full(size, self.value)
+
+
+@pytest.mark.parametrize("value", [0.0, 1 - 2.0**-53])
+def test_sampling_never_leaves_the_support(value: float) -> None:
+    space = dx.line(1)
+    for row in ([0.0, 0.3, 0.7, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0] + [0.1] * 10 + [0.0]):
+        reports = dx.Reports(tuple("abcdefghijklm"[: len(row)]))
+        mechanism = dx.Mechanism(space, reports, np.array([row]))
+        (drawn,) = mechanism.sample(0, rng=Extreme(value))
+        assert row[drawn] > 0
+
+
+def test_remap(mechanism: dx.Mechanism) -> None:
+    remapped = mechanism.remap([2, 2, 0])
+    assert np.array_equal(remapped.matrix, [[0.25, 0.0, 0.75], [0.875, 0.0, 0.125]])
+    renamed = mechanism.remap([0, 1, 1], dx.Reports(("yes", "no")))
+    assert renamed.reports.labels == ("yes", "no")
+    assert np.array_equal(renamed.matrix, [[0.5, 0.5], [0.125, 0.875]])
+    for table in ([0, 1], [0, 1, 3], [0, 1, -1], [0.0, 1.0, 2.0]):
+        with pytest.raises(dx.SpecError, match="table"):
+            mechanism.remap(table)
+
+
+def test_compose(mechanism: dx.Mechanism) -> None:
+    then = np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]])
+    composed = mechanism.compose(then)
+    assert composed.matrix == pytest.approx(np.array([[0.625, 0.375], [0.125, 0.875]]))
+    assert composed.reports.labels == ("0", "1")
+    square = mechanism.compose(np.eye(3)[[1, 2, 0]])
+    assert square.reports.labels == ("a", "b", "c")
+    assert np.array_equal(square.matrix, MATRIX[:, [2, 0, 1]])
+    with pytest.raises(dx.SpecError, match="then"):
+        mechanism.compose(np.eye(2))
+    with pytest.raises(dx.SpecError, match="row"):
+        mechanism.compose(np.full((3, 2), 0.4))
+    with pytest.raises(dx.SpecError, match="entry"):
+        mechanism.compose([[2.0, -1.0], [1.0, 0.0], [1.0, 0.0]])
+
+
+def test_says_what_it_is(mechanism: dx.Mechanism) -> None:
+    assert "handmade" in repr(mechanism)
+    assert "2 secrets, 3 reports" in repr(mechanism)
