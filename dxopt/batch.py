@@ -47,14 +47,11 @@ class Outcome:
     errors : list of str
         One line of text per file or problem that failed.
     bad_input : bool
-    folders : list of Path
-        Where the results lie.
     """
 
     lines: list[Line] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     bad_input: bool = False
-    folders: list[Path] = field(default_factory=list)
 
     @property
     def exit_code(self) -> int:
@@ -134,7 +131,8 @@ def _tasks(file: Path, outcome: Outcome) -> Iterator[Task]:
 
 def _run_one(task: Task, output: Path, taken: set[str], outcome: Outcome, tell: Tell) -> Report | None:
     problem = task.problem
-    unsolved = Line(problem.name, len(problem.space), problem.epsilon, task.method, delivered=False)
+    method = task.method if task.spanner is None else f"{task.method}, spanner {task.spanner:g}"
+    unsolved = Line(problem.name, len(problem.space), problem.epsilon, method, delivered=False)
     folder = output / _folder_name(problem.name, taken)
     try:
         report = solve(
@@ -164,11 +162,10 @@ def _run_one(task: Task, output: Path, taken: set[str], outcome: Outcome, tell: 
         reason = f"{problem.name}: {type(error).__name__}: {error} (a fault of dxopt; see {trace})"
         _failed(outcome, replace(unsolved, status="crashed"), " ".join(reason.split()))
         return None
-    line = Line.of(report, task.method)
+    line = replace(Line.of(report, method), folder=folder.name)
     if task.expect is not None:
         line = _compared(line, report, task.expect, outcome)
     outcome.lines.append(line)
-    outcome.folders.append(folder)
     return report
 
 

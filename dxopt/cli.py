@@ -95,22 +95,16 @@ def _run(
 
 
 def _show(outcome: Outcome, output: Path, as_json: bool, *, table: bool) -> None:
-    from rich.console import Console
-
-    from dxopt.report.table import plain_summary, summary
+    from dxopt.report.table import summary
 
     if as_json:
         typer.echo(outcome.as_json())
     elif table:
-        console = Console()
-        if console.is_terminal:
-            console.print(summary(outcome.lines))
-        else:
-            typer.echo(plain_summary(outcome.lines))
+        typer.echo(summary(outcome.lines))
     for error in outcome.errors:
         typer.echo(error, err=True)
-    if outcome.folders and not as_json:
-        typer.echo(f"results in {output}/: {', '.join(folder.name for folder in outcome.folders)}")
+    if not as_json and any(line.folder for line in outcome.lines):
+        typer.echo(f"results in {output}/")
 
 
 def main() -> None:

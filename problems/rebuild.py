@@ -13,6 +13,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
 
@@ -38,7 +39,8 @@ def doctor_visits() -> None:
     """78 rows: visits, people."""
     from statsmodels.datasets import randhie
 
-    visits = randhie.load_pandas().data["mdvis"].astype(int)
+    people_seen: Any = randhie.load_pandas().data
+    visits = people_seen["mdvis"].astype(int)
     people = visits.value_counts()
     rows = [(count, int(people.get(count, 0))) for count in range(int(visits.max()) + 1)]
     write("doctor-visits.csv", ("visits", "people"), rows)

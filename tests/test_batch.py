@@ -25,7 +25,7 @@ def test_bad_and_good_files_side_by_side(tmp_path: Path) -> None:
     assert [line.status for line in outcome.lines] == ["optimal", "bad input", "optimal", "bad input"]
     assert len(outcome.errors) == 2
     assert outcome.exit_code == 2
-    assert [folder.name for folder in outcome.folders] == ["a", "c"]
+    assert [line.folder for line in outcome.lines] == ["a", "", "c", ""]
     assert dx.load(tmp_path / "out" / "c").certificate.private
 
 
@@ -58,7 +58,7 @@ def test_families_and_equal_names_get_their_own_folders(tmp_path: Path) -> None:
     family = "name: same\nspace: {kind: line, size: 3}\nepsilon: {from: 0.5, to: 1.5, step: 0.5}\n"
     write(tmp_path, a=family, b="name: same\n" + GOOD, c="name: same\n" + GOOD)
     outcome = batch.run(batch.problem_files([tmp_path]), tmp_path / "out")
-    names = [folder.name for folder in outcome.folders]
+    names = [line.folder for line in outcome.lines]
     assert len(set(names)) == 5
     assert names[-2:] == ["same", "same-2"]
     assert [line.epsilon for line in outcome.lines[:3]] == [0.5, 1.0, 1.5]

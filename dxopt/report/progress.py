@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from rich.console import Console
+from rich.text import Text
 
 if TYPE_CHECKING:
     from dxopt.report.result import Report
@@ -40,7 +41,7 @@ class Progress:
     def tell(self, problem: str, line: str) -> None:
         """Show where a problem stands."""
         if self._status is not None:
-            self._status.update(f"[bold]{problem}[/bold]  {line}")
+            self._status.update(Text.assemble((problem, "bold"), "  ", line))
         elif problem != self._problem or time.monotonic() - self._last > _EVERY:
             self._problem, self._last = problem, time.monotonic()
             self._console.print(f"{problem}: {line}", markup=False, highlight=False, soft_wrap=True)

@@ -11,7 +11,6 @@ from dxopt.report.result import Report
 
 if TYPE_CHECKING:
     from rich.panel import Panel
-    from rich.table import Table
 
 
 def rows(report: Report) -> list[tuple[str, str]]:
@@ -47,13 +46,14 @@ def as_panel(report: Report) -> Panel:
     """The same for a rich console."""
     from rich.panel import Panel
     from rich.table import Table
+    from rich.text import Text
 
     table = Table.grid(padding=(0, 2))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in rows(report):
-        table.add_row(name, value)
-    return Panel(table, title=report.problem.name, expand=False)
+        table.add_row(name, Text(value))
+    return Panel(table, title=Text(report.problem.name), expand=False)
 
 
 def as_html(report: Report) -> str:
@@ -82,6 +82,7 @@ class Line:
     seconds: float | None = None
     delivered: bool = True
     expected: str = ""
+    folder: str = ""
 
     @classmethod
     def of(cls, report: Report, method: str) -> Line:
@@ -102,7 +103,20 @@ class Line:
         )
 
 
-COLUMNS = ("problem", "n", "ε", "method", "value", "bound", "gap", "private", "status", "expected", "seconds")
+COLUMNS = (
+    "problem",
+    "n",
+    "ε",
+    "method",
+    "value",
+    "bound",
+    "gap",
+    "private",
+    "status",
+    "expected",
+    "seconds",
+    "result",
+)
 
 
 def cells(line: Line) -> list[str]:
@@ -112,7 +126,7 @@ def cells(line: Line) -> list[str]:
             "" if line.size is None else str(line.size),
             "" if line.epsilon is None else f"{line.epsilon:.5g}",
         ]
-        return [line.problem, *blank, line.method, "", "", "", "", line.status, "", ""]
+        return [line.problem, *blank, line.method, "", "", "", "", line.status, "", "", ""]
     return [
         line.problem,
         str(line.size),
@@ -125,24 +139,12 @@ def cells(line: Line) -> list[str]:
         line.status,
         line.expected,
         f"{line.seconds:.1f}",
+        line.folder,
     ]
 
 
-def summary(lines: Sequence[Line]) -> Table:
-    """The table of a batch; what went wrong stands under it, a line each."""
-    from rich.table import Table
-
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for column in COLUMNS:
-        right = column in ("n", "ε", "value", "bound", "gap", "seconds")
-        table.add_column(column, justify="right" if right else "left", no_wrap=True)
-    for line in lines:
-        table.add_row(*cells(line), style="" if line.delivered else "yellow")
-    return table
-
-
-def plain_summary(lines: Sequence[Line]) -> str:
-    """The same table in plain text, for logs; never wrapped."""
+def summary(lines: Sequence[Line]) -> str:
+    """The table of a batch as plain text, never cut."""
     grid = [list(COLUMNS), *(cells(line) for line in lines)]
     widths = [max(len(row[i]) for row in grid) for i in range(len(COLUMNS))]
     return "\n".join(
