@@ -142,7 +142,7 @@ Solved = tuple[ChannelSolution, Dual | None, list[Reduction]]
 
 
 def _exact(compiled: CompiledUtility, program: ChannelProgram, solver: str, options: Options) -> Solved:
-    accuracy = max(1e-10, 1e-3 * options.tolerance)
+    accuracy = max(1e-10, 1e-4 * options.tolerance)
     solution, record = _lazily(compiled, program, solver, accuracy, options.tolerance, "", options)
     return solution, solution.dual, [record] if record.before != record.after else []
 

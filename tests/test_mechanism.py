@@ -62,9 +62,9 @@ def test_sampling_frequencies(mechanism: dx.Mechanism) -> None:
 def test_sampling_is_repeatable_with_a_generator_only(mechanism: dx.Mechanism) -> None:
     first, second = (mechanism.sample(0, 50, rng=np.random.default_rng(1)) for _ in range(2))
     assert np.array_equal(first, second)
-    np.random.seed(0)  # noqa: NPY002
+    np.random.seed(0)
     third = mechanism.sample(0, 200)
-    np.random.seed(0)  # noqa: NPY002
+    np.random.seed(0)
     fourth = mechanism.sample(0, 200)
     assert not np.array_equal(third, fourth)
     assert set(third) <= {0, 1, 2}

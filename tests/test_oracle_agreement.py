@@ -86,6 +86,8 @@ def test_reports_at_other_places(seed: int) -> None:
     reports = dx.Reports.at(generator.random((3 + seed, 2)) * 2)
     prior = dx.Prior.from_weights(space, generator.random(5))
     problem = dx.Problem(space, epsilon=1.5, prior=prior, loss="squared", reports=reports)
+    assert space.points is not None
+    assert reports.points is not None
     apart = space.points[:, None, :] - reports.points[None, :, :]
     assert problem.losses == pytest.approx((apart**2).sum(axis=2))
     value = optimum(space.distances, 1.5, prior.probabilities, np.array(problem.losses))

@@ -208,7 +208,14 @@ def test_shown_as_text_html_and_in_colour(report: dx.Report) -> None:
     with console.capture() as capture:
         console.print(report)
     for text in (str(report), report._repr_html_(), capture.get()):
-        for figure in (f"{proof.value:.8g}", f"{proof.bound:.8g}", f"{proof.gap:.2e}", "optimal", "private", "points"):
+        for figure in (
+            f"{proof.value:.8g}",
+            f"{proof.bound:.8g}",
+            f"{proof.gap:.2e}",
+            "optimal",
+            "private",
+            "points",
+        ):
             assert figure in text
     assert f"{proof.value:.6g}" in repr(report)
 

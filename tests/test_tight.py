@@ -93,6 +93,7 @@ def test_refusal_names_the_negative_points() -> None:
     assert_proven(tight(space, 0.70))
     with pytest.raises(dx.NoTightMechanism) as caught:
         tight(space, 0.60)
+    assert space.points is not None
     distances = np.linalg.norm(space.points[:, None] - space.points[None], axis=2)
     weight = np.linalg.solve(np.exp(-0.6 * distances), np.ones(16))
     expected = tuple(space.labels[i] for i in np.flatnonzero(weight < 0))

@@ -11,6 +11,9 @@ import scipy.sparse as sp
 from dxopt.program import LinearProgram, Solution, Status
 from dxopt.solvers.contract import SOLVERS, Settings, example_programs
 
+FINEST = 1e-9
+"""Asked for more, IPX tends to end without an optimum, and the simplex method takes over for minutes."""
+
 
 @SOLVERS.register("highs")
 class Highs:
@@ -39,12 +42,12 @@ def _run(program: LinearProgram, settings: Settings, method: str, time_limit: fl
 
     highs = highspy.Highs()
     highs.silent()
-    accuracy = min(max(settings.accuracy, 1e-10), 1e-2)
+    accuracy = min(max(settings.accuracy, FINEST), 1e-2)
     highs.setOptionValue("solver", method)
     highs.setOptionValue("run_crossover", "off")
     highs.setOptionValue("primal_feasibility_tolerance", accuracy)
     highs.setOptionValue("dual_feasibility_tolerance", accuracy)
-    highs.setOptionValue("ipm_optimality_tolerance", max(accuracy, 1e-12))
+    highs.setOptionValue("ipm_optimality_tolerance", accuracy)
     if time_limit is not None:
         highs.setOptionValue("time_limit", max(time_limit, 1e-3))
     highs.passModel(_model(program, highspy))

@@ -1,0 +1,95 @@
+"""Losses by name, matrix and function, over the secrets or over other reports."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dxopt as dx
+
+
+@pytest.fixture
+def grid() -> dx.MetricSpace:
+    return dx.grid((1, 3), spacing=2.0)
+
+
+def test_named_losses(grid: dx.MetricSpace) -> None:
+    assert np.array_equal(dx.Loss.of("distance", grid).matrix, grid.distances)
+    assert dx.Loss.of("squared", grid).matrix[0].tolist() == [0, 4, 16]
+    assert dx.Loss.of("binary", grid).matrix.tolist() == [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
+    assert dx.Loss.of("binary", grid).name == "binary"
+    with pytest.raises(dx.SpecError, match="binary, distance, squared"):
+        dx.Loss.of("cubic", grid)
+
+
+def test_loss_by_distance_is_from_secret_to_report() -> None:
+    space = dx.MetricSpace.from_distances([[0, 1], [3, 0]])
+    assert dx.Loss.of("distance", space).matrix.tolist() == [[0, 1], [3, 0]]
+
+
+def test_matrices(grid: dx.MetricSpace) -> None:
+    source = np.array([[0.0, 1.0], [2.0, -1.0], [np.inf, 4.0]])
+    loss = dx.Loss.of(source, grid)
+    source[0, 0] = 9.0
+    assert loss.matrix.tolist() == [[0, 1], [2, -1], [np.inf, 4]]
+    assert loss.reports.labels == ("0", "1")
+    assert not loss.reports.secrets
+    with pytest.raises(ValueError, match="read-only"):
+        loss.matrix[0, 0] = 1.0
+    square = dx.Loss.of(np.zeros((3, 3)), grid)
+    assert square.reports.secrets
+    assert square.reports.labels == grid.labels
+
+
+@pytest.mark.parametrize(
+    ("loss", "message"),
+    [
+        (np.zeros((2, 3)), r"shape \(2, 3\)"),
+        (np.zeros(3), "shape"),
+        (np.zeros((3, 0)), "shape"),
+        ([[0, np.nan], [0, 0], [0, 0]], r"\[0, 1\] is nan"),
+        ([[0, 0], [0, 0], [-np.inf, 0]], r"\[2, 0\] is -inf"),
+        ([["a"], ["b"], ["c"]], "numbers"),
+    ],
+)
+def test_bad_matrices(grid: dx.MetricSpace, loss: object, message: str) -> None:
+    with pytest.raises(dx.SpecError, match=message):
+        dx.Loss.of(loss, grid)  # type: ignore[arg-type]
+
+
+def test_functions_get_coordinates_or_labels(grid: dx.MetricSpace) -> None:
+    loss = dx.Loss.of(lambda x, w: max(0.0, w[1] - x[1]), grid)
+    assert loss.matrix.tolist() == [[0, 2, 4], [0, 0, 2], [0, 0, 0]]
+    named = dx.MetricSpace.from_distances([[0, 1], [1, 0]], labels=["a", "bcd"])
+
+    def longer(secret: str, report: str) -> float:
+        return len(report) - len(secret)
+
+    by_label = dx.Loss.of(longer, named)
+    assert by_label.matrix.tolist() == [[0, 2], [-2, 0]]
+    assert by_label.name == "longer"
+
+
+def test_reports_elsewhere(grid: dx.MetricSpace) -> None:
+    reports = dx.Reports.at([[0.0, 1.0], [0.0, 4.0]], labels=["mid", "end"])
+    loss = dx.Loss.of("distance", grid, reports)
+    assert loss.matrix.tolist() == [[1, 4], [1, 2], [3, 0]]
+    assert loss.reports.labels == ("mid", "end")
+    assert dx.Loss.of("squared", grid, reports).matrix[0].tolist() == [1, 16]
+    by_function = dx.Loss.of(lambda x, w: abs(x[1] - w[1]), grid, reports)
+    assert np.array_equal(by_function.matrix, loss.matrix)
+    with pytest.raises(dx.SpecError, match="binary needs the secrets"):
+        dx.Loss.of("binary", grid, reports)
+    with pytest.raises(dx.SpecError, match="shape"):
+        dx.Loss.of(np.zeros((3, 3)), grid, reports)
+    nowhere = dx.Reports(("a", "b"))
+    with pytest.raises(dx.SpecError, match="coordinates"):
+        dx.Loss.of("distance", grid, nowhere)
+    given = dx.MetricSpace.from_distances([[0, 1], [1, 0]])
+    with pytest.raises(dx.SpecError, match="matrix"):
+        dx.Loss.of("distance", given, reports)
+
+
+def test_a_loss_is_kept_as_it_is(grid: dx.MetricSpace) -> None:
+    loss = dx.Loss.of("binary", grid)
+    assert dx.Loss.of(loss, grid) is loss
