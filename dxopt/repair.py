@@ -32,7 +32,7 @@ def repair(problem: Problem, raw: NDArray[np.float64]) -> NDArray[np.float64]:
     ----------
     problem : Problem
     raw : (n, m) array
-        Any numbers; negative and non-finite ones count as 0.
+        Any numbers; negative and non-finite ones count as 0, larger ones than 1 as 1.
 
     Raises
     ------
@@ -44,7 +44,7 @@ def repair(problem: Problem, raw: NDArray[np.float64]) -> NDArray[np.float64]:
     factors = -partition.least(-factors)
     np.fill_diagonal(factors, 1.0)
     counts = np.bincount(partition.index)[:, None]
-    rows = np.where(np.isfinite(raw) & (raw > NOTHING), raw, 0.0)
+    rows = np.where(np.isfinite(raw) & (raw > NOTHING), np.minimum(raw, 1.0), 0.0)
     rows = close(partition.totals(rows) / counts, factors)
     costs = partition.totals(problem.costs)
     for group in _groups(factors):

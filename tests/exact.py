@@ -63,8 +63,11 @@ def _enclosure(exponent: Fraction, bits: int) -> tuple[Fraction, Fraction]:
     return exp_enclosure(exponent, bits)
 
 
-def at_most(left: float, exponent: Fraction, right: float) -> bool:
-    """Whether left ≤ e^exponent · right, exactly, for doubles of 0 or more and an exponent of 0 or more."""
+def at_most(left: float, exponent: Fraction, right: float, bits: int = 128) -> bool:
+    """Whether left ≤ e^exponent · right, exactly, for doubles of 0 or more and an exponent of 0 or more.
+
+    `bits` is the precision to begin with; it is doubled until the enclosure decides.
+    """
     if left == 0.0:
         return True
     if right == 0.0:
@@ -74,7 +77,6 @@ def at_most(left: float, exponent: Fraction, right: float) -> bool:
         return ratio <= 1
     if exponent >= HUGE_EXPONENT:
         return True
-    bits = 128
     while True:
         low, high = _enclosure(exponent, bits)
         if ratio <= low:

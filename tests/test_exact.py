@@ -48,8 +48,9 @@ def neighbours_of_the_exponential(exponent: float) -> tuple[float, float]:
 def test_decides_on_both_sides_of_a_tight_pair(exponent: float) -> None:
     below, above = neighbours_of_the_exponential(exponent)
     tiny = 2.0**-1000
-    assert at_most(below * tiny, Fraction(exponent), tiny)
-    assert not at_most(above * tiny, Fraction(exponent), tiny)
+    for bits in (16, 64, 128):
+        assert at_most(below * tiny, Fraction(exponent), tiny, bits)
+        assert not at_most(above * tiny, Fraction(exponent), tiny, bits)
 
 
 def test_decides_the_extremes() -> None:
@@ -97,13 +98,15 @@ def test_rejects_one_unit_in_the_last_place(budget: float) -> None:
 
 
 def test_product_is_the_real_one() -> None:
-    epsilon, distance = 0.1, 3.0  # fl(0.1 · 3) = 0.30000000000000004 exceeds the real product of the doubles
-    assert Fraction(epsilon) * Fraction(distance) < Fraction(epsilon * distance)
-    channel = np.array([[0.0, 0.5], [0.25, 0.5]])
-    channel[0, 0] = 0.25 * neighbours_of_the_exponential(epsilon * distance)[0]
+    """The product of the doubles 0.1 and 554 lies well below its rounding."""
+    epsilon, distance = 0.1, 554.0
+    assert Fraction(epsilon * distance) - Fraction(epsilon) * Fraction(distance) > 1e-15
+    small = 2.0**-100
+    between = neighbours_of_the_exponential(epsilon * distance)[0] * small
+    channel = np.array([[between, 0.5], [small, 0.5]])
     distances = np.array([[0.0, distance], [distance, 0.0]])
-    exact = Fraction(channel[0, 0]) / Fraction(0.25) <= exp_enclosure(Fraction(epsilon) * 3, 300)[0]
-    assert (violations(channel, distances, epsilon) == []) == exact
+    assert violations(channel, distances, epsilon) == [(0, 1, 0)]
+    assert violations(channel, distances * epsilon, 1.0) == []
 
 
 def test_distances_of_zero_and_infinity() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import threading
@@ -63,7 +64,7 @@ def helper() -> int:
 def test_interrupt(big: dx.Problem, fallback_value: float, solver: str) -> None:
     start = time.monotonic()
     with after(1.0, interrupt):
-        report = dx.solve(big, method="optimal", solver=solver)
+        report = dx.solve(big, method="optimal", solver=solver, time_limit=HANG)
     assert time.monotonic() - start < HANG
     assert report.status == "interrupted"
     assert not report.delivered
@@ -86,7 +87,7 @@ def test_time_limit(big: dx.Problem, fallback_value: float, solver: str) -> None
 def test_interrupt_handler_is_put_back(big: dx.Problem, small: dx.Problem) -> None:
     before = signal.getsignal(signal.SIGINT)
     with after(0.3, interrupt):
-        dx.solve(big, method="optimal", solver="clarabel")
+        dx.solve(big, method="optimal", solver="clarabel", time_limit=HANG)
     assert signal.getsignal(signal.SIGINT) is before
     with pytest.raises(KeyboardInterrupt):
         interrupt()
@@ -157,3 +158,18 @@ def test_deadline_is_seen() -> None:
     assert Stop(1e-9).expired
     assert not Stop(1e9).requested
     assert Stop().remaining() is None
+
+
+def value_on_a_line(size: int) -> float:
+    space = dx.line(size)
+    problem = dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space))
+    return dx.solve(problem, method="optimal", solver="clarabel", time_limit=HANG).certificate.value
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="there is no fork here")
+def test_forked_processes_have_helpers_of_their_own() -> None:
+    sizes = list(range(10, 18))
+    expected = [value_on_a_line(size) for size in sizes]
+    with multiprocessing.get_context("fork").Pool(3) as pool:
+        found = pool.map_async(value_on_a_line, 3 * sizes, 1).get(4 * HANG)
+    assert found == pytest.approx(3 * expected, abs=1e-7)

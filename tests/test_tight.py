@@ -79,6 +79,8 @@ def test_exists_from_the_known_level(name: str) -> None:
     assert report.mechanism.matrix.min() >= 0
     with pytest.raises(dx.NoTightMechanism) as caught:
         tight(space, threshold - 0.05)
+    with pytest.raises(dx.NoTightMechanism):
+        tight(space, threshold - 1e-4)
     assert caught.value.exists_from == pytest.approx(threshold, abs=1e-5)
     level = caught.value.exists_from
     said = re.search(r"it exists \w+ epsilon = ([\d.]+)", str(caught.value))
