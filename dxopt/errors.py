@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 
 class DxoptError(Exception):
     """Base of every error raised on purpose."""
@@ -16,7 +19,7 @@ class SpecError(DxoptError, ValueError):
         self.fix = fix
         super().__init__(f"{field}: {wrong}" + (f"; {fix}" if fix else ""))
 
-    def __reduce__(self) -> tuple[type[SpecError], tuple[str, str, str]]:
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.field, self.wrong, self.fix)
 
 
@@ -49,3 +52,7 @@ class NoTightMechanism(UnsupportedError):
         super().__init__(field, wrong, fix)
         self.negative = negative
         self.exists_from = exists_from
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        make = partial(type(self), negative=self.negative, exists_from=self.exists_from)
+        return make, (self.field, self.wrong, self.fix)

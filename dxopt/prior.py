@@ -27,6 +27,13 @@ class Prior:
     probabilities: NDArray[np.float64]
     name: str = "explicit"
 
+    def __post_init__(self) -> None:
+        array = np.array(self.probabilities, dtype=float)
+        if array.ndim != 1 or not (np.isfinite(array) & (array >= 0)).all() or abs(math.fsum(array) - 1) > 1e-9:
+            raise SpecError("prior", "is no probability distribution", "use Prior.from_weights")
+        array.flags.writeable = False
+        object.__setattr__(self, "probabilities", array)
+
     def __len__(self) -> int:
         return len(self.probabilities)
 
@@ -60,7 +67,6 @@ class Prior:
             raise SpecError("prior", "has weight 0 everywhere", "give at least one positive weight")
         array /= array.max()
         array /= math.fsum(array)
-        array.flags.writeable = False
         return cls(array, name)
 
     @classmethod
@@ -86,7 +92,7 @@ class Prior:
 
 def _frequencies(space: MetricSpace, observed: list[Any]) -> NDArray[np.int64]:
     if space.points is None or not np.issubdtype(space.points.dtype, np.number):
-        return np.bincount([space.index(_plain(label)) for label in observed], minlength=len(space))
+        return np.bincount([_labelled(space, label) for label in observed], minlength=len(space))
     try:
         located = np.array(observed, dtype=float).reshape(len(observed), -1)
     except (TypeError, ValueError):
@@ -105,5 +111,8 @@ def _frequencies(space: MetricSpace, observed: list[Any]) -> NDArray[np.int64]:
     return frequencies
 
 
-def _plain(label: Any) -> Any:
-    return label.item() if isinstance(label, np.generic) else label
+def _labelled(space: MetricSpace, label: Any) -> int:
+    try:
+        return space.labels.index(str(label))
+    except ValueError:
+        raise SpecError("samples", f"{label!r} is no point of the space", "use its labels") from None

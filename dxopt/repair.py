@@ -2,8 +2,7 @@
 
 Columns are raised to their Lipschitz closure, which puts each in the cone; scaled so that rows sum to nearly 1,
 which keeps it there; and what is missing in each row goes to one report, which is safe because the scale is chosen
-so that the missing amounts lie in the cone as well, with room for rounding. Points whose budget is below 2^-26 are
-treated as one: keeping them apart would cost more than it gains.
+so that the missing amounts lie in the cone as well, with room for rounding.
 """
 
 from __future__ import annotations
@@ -16,9 +15,8 @@ from numpy.typing import NDArray
 from dxopt.errors import CertificateError
 from dxopt.partition import Partition
 from dxopt.problem import Problem
-from dxopt.rounding import factor_above
+from dxopt.rounding import ALIKE, factor_above
 
-ALIKE = 1 - 2.0**-26
 NOTHING = 1e-150
 ROOM = 2.0**-50
 MOST_ROOM = 2.0**-30
@@ -40,7 +38,7 @@ def repair(problem: Problem, raw: NDArray[np.float64]) -> NDArray[np.float64]:
         If no amount of room makes the result private (never seen; better loud than wrong).
     """
     factors = factor_above(problem.epsilon, problem.space.distances)
-    partition = Partition.joining((factors >= ALIKE) | (factors.T >= ALIKE))
+    partition = Partition.joining(problem.budgets <= ALIKE)
     factors = -partition.least(-factors)
     np.fill_diagonal(factors, 1.0)
     counts = np.bincount(partition.index)[:, None]

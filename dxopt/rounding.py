@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 UNIT = 2.0**-53
 SAFETY = 32 * UNIT
 SMALLEST = 2.0**-1022
+ALIKE = 2.0**-26
+"""Points whose budget is at most this are treated as one: keeping them apart would cost more than it gains."""
 
 
 def factor_above(epsilon: float, distances: NDArray[np.float64]) -> NDArray[np.float64]:

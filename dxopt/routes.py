@@ -115,19 +115,21 @@ def _optimal(problem: Problem, options: Options, refused: dict[str, str]) -> Ite
     route = _with_spanner if options.spanner is not None else _exact
     kind: str = "linear program on a spanner" if options.spanner else "linear program"
     claim: Claim = "valid" if options.spanner else formulation.claim
-    found = False
+    best_known = False
     for name in PREFERENCE if options.solver == "auto" else (options.solver,):
         solution, dual, records = route(compiled, reduced, name, options)
         if solution.channel is None:
             refused[name] = solution.message or str(solution.status)
         else:
-            found = True
             candidate = formulation.recover(compiled, replace(solution, dual=dual))
             yield Attempt(replace(candidate, claim=claim), f"{kind}, {name}", dict(refused), (*reductions, *records))
-        if options.stop.requested or (found and options.spanner):
-            break
-    if options.stop.requested or not found:
-        yield _closed_form(problem, refused, claim)
+            if options.spanner is not None:
+                return
+        if not best_known:
+            best_known = True
+            yield _closed_form(problem, refused, claim)
+        if options.stop.requested:
+            return
 
 
 def _merging(compiled: CompiledUtility, geodesic: Reduction) -> list[Reduction]:

@@ -86,5 +86,5 @@ def test_bad_samples(grid: dx.MetricSpace) -> None:
     with pytest.raises(dx.SpecError, match="no point"):
         dx.Prior.from_samples(grid, [[np.nan, 0.0]])
     words = dx.MetricSpace.from_points(["red", "green"], "discrete")
-    with pytest.raises(dx.SpecError, match="no point 'blue'"):
+    with pytest.raises(dx.SpecError, match="'blue' is no point"):
         dx.Prior.from_samples(words, ["blue"])

@@ -13,11 +13,12 @@ from dxopt.formulations.contract import Candidate, Claim
 from dxopt.partition import Partition
 from dxopt.problem import Problem
 from dxopt.program import ChannelProgram, ChannelSolution, Dual
+from dxopt.rounding import ALIKE
 
 
 @dataclass(frozen=True, eq=False)
 class CompiledUtility:
-    """A channel program on the classes of points at distance 0, its rows shifted and scaled.
+    """A channel program on the classes of points to be reported alike, its rows shifted and scaled.
 
     The problem's cost of class row X is `shift[X] + scale · program.costs[X]`.
     """
@@ -35,7 +36,8 @@ class Utility:
     Poses
         min Σ_x π_x Σ_z K[x, z] l(x, z) over channels K with K[x, z] ≤ e^{εd(x, x')} K[x', z].
     Requires
-        Nothing. Points at distance 0, in either direction, must have equal rows and are merged first.
+        Nothing. Points at distance 0, in either direction, must have equal rows and are merged first; so are
+        points that only rounding keeps apart.
     Guarantees
         Exact.
     Size
@@ -51,7 +53,7 @@ class Utility:
         return None
 
     def compile(self, problem: Problem) -> CompiledUtility:
-        partition = Partition.joining(problem.space.distances == 0)
+        partition = Partition.joining(problem.budgets <= ALIKE)
         costs = partition.totals(problem.costs)
         shift = costs.min(axis=1)
         costs = costs - shift[:, None]
@@ -88,7 +90,7 @@ def _recover_dual(compiled: CompiledUtility, dual: Dual | None) -> Dual | None:
 
 
 def _within_classes(compiled: CompiledUtility, dual: Dual, prices: NDArray[np.float64]) -> Dual:
-    """Move each class's residual to one point along distances of 0, so that the bound of the classes is kept.
+    """Move each class's residual to one point along distances of (nearly) 0, so that the classes' bound is kept.
 
     A point's residual is levelled to the same number in every report, which the least (or largest) of them over
     the reports makes possible with multipliers of one sign.
@@ -103,8 +105,8 @@ def _within_classes(compiled: CompiledUtility, dual: Dual, prices: NDArray[np.fl
     extra: list[tuple[NDArray[np.int64], int, int, NDArray[np.float64]]] = []
     for which in np.flatnonzero(np.bincount(partition.index) > 1):
         members = partition.members(int(which))
-        for child, parent in reversed(_tree(problem.space.distances, members)):
-            downward = problem.space.distances[parent, child] == 0
+        for child, parent in reversed(_tree(problem.budgets, members)):
+            downward = problem.budgets[parent, child] <= ALIKE
             first, second = (parent, child) if downward else (child, parent)
             levels[child] = residual[child].min() if downward else residual[child].max()
             moved = np.abs(residual[child] - levels[child])
@@ -122,9 +124,9 @@ def _within_classes(compiled: CompiledUtility, dual: Dual, prices: NDArray[np.fl
     )
 
 
-def _tree(distances: NDArray[np.float64], members: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """(child, parent) pairs at distance 0 that join the members, parents first, rooted at the first member."""
-    alike = distances[np.ix_(members, members)] == 0
+def _tree(budgets: NDArray[np.float64], members: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """(child, parent) pairs at distance (nearly) 0 that join the members, parents first, from the first member."""
+    alike = budgets[np.ix_(members, members)] <= ALIKE
     alike |= alike.T
     edges, reached = [], [0]
     waiting = set(range(1, len(members)))

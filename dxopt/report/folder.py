@@ -8,6 +8,7 @@ import tempfile
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -24,11 +25,12 @@ from dxopt.spaces.space import MetricSpace, Structure
 
 FORMAT = 1
 REPORT = "report.json"
+FILES = ("problem.yaml", "problem.npz", "mechanism.npz", "dual.npz", "certificate.json", REPORT)
 AGREEMENT = 1e-12
 
 
 def save(report: Report, folder: Path) -> Path:
-    """Write a report to `folder`, replacing an earlier result there; anything else there is left alone.
+    """Write a report to `folder`, replacing an earlier result there; other files in it are kept.
 
     Raises
     ------
@@ -46,6 +48,7 @@ def save(report: Report, folder: Path) -> Path:
         _write(report, fresh)
         fresh.chmod(0o755)
         if folder.exists():
+            shutil.copytree(folder, fresh, ignore=shutil.ignore_patterns(*FILES), dirs_exist_ok=True)
             old = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
             folder.replace(old / "old")
             fresh.replace(folder)
@@ -59,7 +62,7 @@ def save(report: Report, folder: Path) -> Path:
 
 def is_result(folder: Path) -> bool:
     """Whether a folder holds a result."""
-    return (folder / REPORT).is_file()
+    return all((folder / name).is_file() for name in (REPORT, "certificate.json", "mechanism.npz"))
 
 
 def _write(report: Report, folder: Path) -> None:
@@ -166,11 +169,13 @@ def load(folder: str | Path) -> Report:
         mechanism = Mechanism(problem.space, problem.reports, mechanism_arrays["matrix"], summary["mechanism"])
         reductions = tuple(Reduction(**entry) for entry in summary["reductions"])
         status = Status(summary["status"])
-    except (OSError, KeyError, TypeError, ValueError, EOFError) as error:
+    except (OSError, KeyError, TypeError, ValueError, EOFError, BadZipFile) as error:
         if isinstance(error, SpecError):
             raise
         raise SpecError("folder", f"{folder} is damaged ({error})", "solve the problem again") from None
     _check(problem, mechanism, dual, proof)
+    if (status is Status.OPTIMAL) != (proof.gap <= summary["tolerance"]):
+        raise CertificateError(f"the status {status} does not fit a gap of {proof.gap:.2e}")
     return Report(
         problem=problem,
         mechanism=mechanism,
@@ -196,6 +201,8 @@ def _problem(summary: dict[str, Any], arrays: dict[str, Any], described: dict[st
 
 
 def _check(problem: Problem, mechanism: Mechanism, dual: Dual, proof: Certificate) -> None:
+    if proof.private is not True:
+        raise CertificateError("the certificate does not say that the channel is private")
     realised = prove_private(problem, mechanism.matrix)
     value, bound = expected_cost(problem, mechanism.matrix), safe_bound(problem, dual)
     again = {"epsilon": realised, "value": value, "bound": bound, "gap": gap(value, bound)}

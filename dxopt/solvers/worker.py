@@ -25,6 +25,7 @@ from dxopt.stopping import Stop
 
 GRACE = 1.0
 _TICK = 0.05
+_NAG = 0.2
 _REPORT_EVERY = 0.2
 
 
@@ -60,21 +61,25 @@ class Worker:
     ) -> Solution:
         """Send a program and wait for its solution, a stop, or the end of the process."""
         self.line.send((solver, program, accuracy, stop.remaining()))
-        patience = None
+        patience, nagged = None, 0.0
         while True:
             if self.line.poll(_TICK):
                 message = self.line.recv()
                 if isinstance(message, Solution):
                     return message
                 progress(*message)
-            if stop.requested and patience is None:
-                patience = time.monotonic() + GRACE
-                self.process.send_signal(signal.SIGINT)
-            if patience is not None and time.monotonic() > patience:
-                raise TimeoutError
+            now = time.monotonic()
+            if stop.requested:
+                patience = patience or now + GRACE
+                if now > patience:
+                    raise TimeoutError
+                if now - nagged > _NAG:
+                    nagged = now
+                    self.process.send_signal(signal.SIGINT)
 
 
 _worker: Worker | None = None
+_owner = 0
 _turn = threading.Lock()
 
 
@@ -86,12 +91,9 @@ def solve(
     progress: Callable[[int, float], None] = lambda iterations, value: None,
 ) -> Solution:
     """Solve a linear program in the helper process; whatever happens there comes back as a Status."""
-    global _worker
     with _turn:
-        if _worker is None:
-            _worker = Worker()
         try:
-            solution = _worker.solve(solver, program, accuracy, stop, progress)
+            solution = _ready().solve(solver, program, accuracy, stop, progress)
         except TimeoutError:
             end()
             solution = Solution(Status.FAILED, message=f"{solver}: did not stop when asked and was ended")
@@ -106,12 +108,22 @@ def solve(
     return solution
 
 
+def _ready() -> Worker:
+    """The helper of this process: a new one if the last one died, or belongs to the process this is a copy of."""
+    global _worker, _owner
+    if _worker is not None and _owner == os.getpid() and _worker.process.poll() is not None:
+        end()
+    if _worker is None or _owner != os.getpid():
+        _worker, _owner = Worker(), os.getpid()
+    return _worker
+
+
 def end() -> None:
     """End the helper process, if there is one."""
     global _worker
-    if _worker is not None:
+    if _worker is not None and _owner == os.getpid():
         _worker.end()
-        _worker = None
+    _worker = None
 
 
 atexit.register(end)

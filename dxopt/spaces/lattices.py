@@ -38,8 +38,10 @@ class Wrapped:
 
 def line(size: int, *, step: float = 1.0) -> MetricSpace:
     """Points 0, step, …, (size-1)·step with the numeric distance, such as the answers of a counting query."""
-    indices = _indices((size,), step)
-    return MetricSpace.from_points(indices * step, labels=range(size), structure=Structure("path", (size,), step))
+    shape = _whole(size)
+    return MetricSpace.from_points(
+        _indices(shape, step) * step, labels=range(shape[0]), structure=Structure("path", shape, step)
+    )
 
 
 def grid(shape: Sequence[int], *, spacing: float = 1.0, metric: str = "euclidean") -> MetricSpace:
@@ -50,12 +52,12 @@ def grid(shape: Sequence[int], *, spacing: float = 1.0, metric: str = "euclidean
     SpecError
         If the shape or spacing is not positive, or the metric is not euclidean, manhattan or chebyshev.
     """
-    return _lattice("lattice", tuple(shape), spacing, lambda flat, _: flat, metric)
+    return _lattice("lattice", _whole(shape), spacing, lambda flat, _: flat, metric)
 
 
 def torus(shape: Sequence[int], *, spacing: float = 1.0, metric: str = "euclidean") -> MetricSpace:
     """A grid whose opposite sides are joined: a ring in one dimension, a torus in two."""
-    return _lattice("torus", tuple(shape), spacing, Wrapped, metric)
+    return _lattice("torus", _whole(shape), spacing, Wrapped, metric)
 
 
 def _lattice(kind, shape: tuple[int, ...], spacing: float, wrap, metric: str) -> MetricSpace:
@@ -74,9 +76,14 @@ def _lattice(kind, shape: tuple[int, ...], spacing: float, wrap, metric: str) ->
     )
 
 
-def _indices(shape: tuple[int, ...], spacing: float) -> NDArray[np.int64]:
-    if not shape or any(isinstance(s, bool) or int(s) != s or s < 1 for s in shape):
+def _whole(shape: Sequence[int] | int) -> tuple[int, ...]:
+    sizes = tuple(shape) if isinstance(shape, Sequence) else (shape,)
+    if not sizes or any(isinstance(s, bool) or not isinstance(s, int | np.integer) or s < 1 for s in sizes):
         raise SpecError("shape", f"{shape} is not a shape", "give positive whole numbers")
+    return tuple(int(s) for s in sizes)
+
+
+def _indices(shape: tuple[int, ...], spacing: float) -> NDArray[np.int64]:
     if not (np.isfinite(spacing) and spacing > 0):
         raise SpecError("spacing", f"is {spacing}", "give a positive number")
     return np.stack(np.meshgrid(*(np.arange(s) for s in shape), indexing="ij"), axis=-1).reshape(-1, len(shape))
