@@ -28,7 +28,7 @@ class ChannelProgram:
     Attributes
     ----------
     costs : (k, m) array
-        A cost per row and report, non-negative and scaled so that the best constant channel costs about 1.
+        A cost per row and report, non-negative and scaled so that the optimum is about 1.
     budgets : (k, k) array
         The cone: v_a ≤ e^{budgets[a, b]} v_b for every finite entry off the diagonal, and v ≥ 0.
     """

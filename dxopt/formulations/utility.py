@@ -57,10 +57,9 @@ class Utility:
         costs = partition.totals(problem.costs)
         shift = costs.min(axis=1)
         costs = costs - shift[:, None]
-        scale = float(costs.sum(axis=0).min())
-        scale = scale if scale > 0 else float(costs.max()) or 1.0
         budgets = partition.least(problem.budgets)
         np.fill_diagonal(budgets, 0.0)
+        scale = _scale(costs, budgets)
         return CompiledUtility(ChannelProgram(costs / scale, budgets), problem, partition, shift, scale)
 
     def recover(self, compiled: CompiledUtility, solution: ChannelSolution) -> Candidate:
@@ -68,6 +67,14 @@ class Utility:
             raise SolveError(solution.message)
         channel = compiled.partition.expand(solution.channel)
         return Candidate(channel, _recover_dual(compiled, solution.dual), self.claim)
+
+
+def _scale(costs: NDArray[np.float64], budgets: NDArray[np.float64]) -> float:
+    """About the optimum: the loss of the normalised kernel e^{-d} with the best remap, at most a constant report's."""
+    kernel = np.exp(-budgets)
+    kernel /= kernel.sum(axis=1, keepdims=True)
+    constant, remapped = costs.sum(axis=0).min(), (costs.T @ kernel).min(axis=0).sum()
+    return float(min(constant, remapped)) or float(costs.max()) or 1.0
 
 
 def _recover_dual(compiled: CompiledUtility, dual: Dual | None) -> Dual | None:
