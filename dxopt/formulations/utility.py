@@ -70,7 +70,7 @@ class Utility:
 
 
 def _scale(costs: NDArray[np.float64], budgets: NDArray[np.float64]) -> float:
-    """About the optimum: the loss of the normalised kernel e^{-d} with the best remap, at most a constant report's."""
+    """About the optimum: the loss of the normalised kernel e^{-d} with the best remap, or a constant report."""
     kernel = np.exp(-budgets)
     kernel /= kernel.sum(axis=1, keepdims=True)
     constant, remapped = costs.sum(axis=0).min(), (costs.T @ kernel).min(axis=0).sum()
