@@ -14,7 +14,7 @@ test: $(STAMP)-test
 lint: $(STAMP)-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/pyright
+	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports
 
 test-lowest:

@@ -70,6 +70,6 @@ def _shortest_paths(lengths: NDArray[np.float64]) -> NDArray[np.float64]:
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import dijkstra
 
-    start, end = np.nonzero(np.isfinite(lengths))
+    start, end = (index.astype(np.int32) for index in np.nonzero(np.isfinite(lengths)))
     edges = csr_array((lengths[start, end], (start, end)), shape=lengths.shape)
     return dijkstra(edges, directed=True)
