@@ -25,10 +25,9 @@ class Cvx:
         x = cp.Variable(len(program.cost))
         sums = cp.Zero(program.equalities @ x - program.totals)
         private = cp.NonNeg(program.inequalities @ x)
-        signs = cp.NonNeg(x[np.flatnonzero(program.signed)])
         rows: list[cp.Constraint] = [sums]
         rows += [private] if program.rows else []
-        rows += [signs] if program.signed.any() else []
+        rows += [cp.NonNeg(x[np.flatnonzero(program.signed)])] if program.signed.any() else []
         problem = cp.Problem(cp.Minimize(program.cost @ x), rows)
         try:
             problem.solve(solver=self.name.upper())
