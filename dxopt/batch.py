@@ -11,12 +11,12 @@ from pathlib import Path
 
 from dxopt.errors import DxoptError, SpecError
 from dxopt.program import Status
-from dxopt.report.folder import is_result
+from dxopt.report.folder import is_result, require_writable
 from dxopt.report.measures import MEASURES
 from dxopt.report.result import Report
 from dxopt.report.table import Line
 from dxopt.solving import solve
-from dxopt.spec import Expect, SpecFileError, Task, load
+from dxopt.spec import Expect, Task, load
 from dxopt.stopping import Stop
 
 Tell = Callable[[str, str], None]
@@ -135,6 +135,7 @@ def _run_one(task: Task, output: Path, taken: set[str], outcome: Outcome, tell: 
     unsolved = Line(problem.name, len(problem.space), problem.epsilon, method, delivered=False)
     folder = output / _folder_name(problem.name, taken)
     try:
+        require_writable(folder)
         report = solve(
             problem,
             method=task.method,
@@ -148,8 +149,7 @@ def _run_one(task: Task, output: Path, taken: set[str], outcome: Outcome, tell: 
         report.save(folder)
     except SpecError as error:
         outcome.bad_input = True
-        located = error if isinstance(error, SpecFileError) else task.located(error)
-        _failed(outcome, replace(unsolved, status="bad input"), str(located))
+        _failed(outcome, replace(unsolved, status="bad input"), str(task.located(error)))
         return None
     except (DxoptError, MemoryError) as error:
         reason = str(error) or "out of memory"

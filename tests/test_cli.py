@@ -129,3 +129,23 @@ def test_ctrl_c_keeps_what_is_done(tmp_path: Path) -> None:
     assert re.search(r"2-big .* proven +interrupted", stdout)
     assert "3-never: not started" in stderr
     assert "Traceback" not in stderr
+
+
+def test_where_results_cannot_go_is_said_before_the_work(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(GRID, encoding="utf-8")
+    (tmp_path / "out" / "a").mkdir(parents=True)
+    (tmp_path / "out" / "a" / "mine.txt").write_text("keep", encoding="utf-8")
+    done = call("solve", tmp_path / "a.yaml", "-o", tmp_path / "out")
+    assert done.exit_code == 2
+    assert done.stderr == f"output: {tmp_path / 'out' / 'a'} exists and is no result folder; name another folder\n"
+    assert (tmp_path / "out" / "a" / "mine.txt").read_text(encoding="utf-8") == "keep"
+    assert list((tmp_path / "out").iterdir()) == [tmp_path / "out" / "a"]
+
+
+@pytest.mark.parametrize(("option", "value"), [("--tolerance", "5"), ("--time-limit", "-1")])
+def test_bad_options_are_named(tmp_path: Path, option: str, value: str) -> None:
+    (tmp_path / "a.yaml").write_text(GRID, encoding="utf-8")
+    done = call("solve", tmp_path / "a.yaml", "-o", tmp_path / "out", option, value)
+    assert done.exit_code == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(option.strip("-").replace("-", "_") + ": is ")

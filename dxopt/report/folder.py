@@ -37,13 +37,7 @@ def save(report: Report, folder: Path) -> Path:
     SpecError
         If the folder holds something that is no result, or cannot be written.
     """
-    if folder.exists() and not is_result(folder) and (not folder.is_dir() or any(folder.iterdir())):
-        raise SpecError("output", f"{folder} exists and is no result folder", "name another folder")
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    except OSError as error:
-        raise SpecError("output", f"{folder} cannot be written: {error.strerror}", "name another folder") from None
+    fresh = _beside(folder)
     try:
         _write(report, fresh)
         fresh.chmod(0o755)
@@ -58,6 +52,22 @@ def save(report: Report, folder: Path) -> Path:
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
     return folder
+
+
+def require_writable(folder: Path) -> None:
+    """Raise SpecError unless a result can be saved to `folder`; to be asked before the work is done."""
+    _beside(folder).rmdir()
+
+
+def _beside(folder: Path) -> Path:
+    """A fresh folder next to `folder`, to be moved to its place."""
+    if folder.exists() and not is_result(folder) and (not folder.is_dir() or any(folder.iterdir())):
+        raise SpecError("output", f"{folder} exists and is no result folder", "name another folder")
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    except OSError as error:
+        raise SpecError("output", f"{folder} cannot be written: {error.strerror}", "name another folder") from None
 
 
 def is_result(folder: Path) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from pydantic import ValidationError
 
-from dxopt.errors import SpecError
+from dxopt.errors import SpecError, UnsupportedError
 from dxopt.loss import Loss
 from dxopt.prior import Prior
 from dxopt.problem import Problem
@@ -16,7 +16,7 @@ from dxopt.spec import sheet as s
 from dxopt.spec.fields import MAX_LOCATIONS
 from dxopt.spec.locations import Secrets, build_reports, build_space
 from dxopt.spec.reader import read
-from dxopt.spec.source import Source, SpecFileError
+from dxopt.spec.source import Source
 from dxopt.spec.tables import Table, read_matrix
 from dxopt.spec.words import first_error
 
@@ -74,9 +74,12 @@ class Task:
     source: Path
     origin: Source = field(repr=False)
 
-    def located(self, error: SpecError) -> SpecFileError:
-        """An error met while solving, at the place in the file that it speaks of."""
-        return self.origin.error((error.field,), error.wrong, error.fix)
+    def located(self, error: SpecError) -> SpecError:
+        """An error met while solving, at the place in the file that it speaks of, if it speaks of the file."""
+        path = (error.field,)
+        if isinstance(error, UnsupportedError) or self.origin.has(path):
+            return self.origin.error(path, error.wrong, error.fix)
+        return error
 
 
 def load(path: str | Path) -> list[Task]:
