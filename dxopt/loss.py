@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -82,6 +83,11 @@ class Loss:
     matrix: NDArray[np.float64]
     reports: Reports
     name: str = "matrix"
+
+    @cached_property
+    def is_binary(self) -> bool:
+        """Whether it is 0 for the secret itself and 1 for any other report."""
+        return self.reports.secrets and np.array_equal(self.matrix, 1.0 - np.eye(len(self.matrix)))
 
     @classmethod
     def of(cls, loss: LossLike | Loss, space: MetricSpace, reports: Reports | None = None) -> Loss:

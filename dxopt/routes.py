@@ -79,7 +79,7 @@ def _tight_if_exact(problem: Problem, options: Options) -> Candidate | str:
     """The tight-constraints mechanism where it is optimal, or why it is not taken."""
     if options.spanner is not None:
         return "not proven optimal where a spanner is asked for"
-    if problem.loss.name != "binary":
+    if not problem.loss.is_binary:
         return f"proven optimal for binary loss only, not for {problem.loss.name}"
     reason = Tight().refuses(problem)
     if reason:

@@ -93,3 +93,15 @@ def test_reports_elsewhere(grid: dx.MetricSpace) -> None:
 def test_a_loss_is_kept_as_it_is(grid: dx.MetricSpace) -> None:
     loss = dx.Loss.of("binary", grid)
     assert dx.Loss.of(loss, grid) is loss
+
+
+def test_binary_is_told_by_the_numbers_not_by_the_name() -> None:
+    line = dx.line(4)
+
+    def binary(x: np.ndarray, w: np.ndarray) -> float:
+        return float(abs(x[0] - w[0]) > 1)
+
+    assert dx.Loss.of("binary", line).is_binary
+    assert dx.Loss.of(1 - np.eye(len(line)), line).is_binary
+    assert not dx.Loss.of(binary, line).is_binary
+    assert not dx.Loss.of("distance", line).is_binary

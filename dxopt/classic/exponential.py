@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.problem import Problem
+from dxopt.spaces.space import path_closure
 
 
 class Exponential:
@@ -37,7 +38,4 @@ class Exponential:
 
 def _symmetric_part(budgets: NDArray[np.float64]) -> NDArray[np.float64]:
     smaller = np.minimum(budgets, budgets.T)
-    if not np.array_equal(smaller, budgets):
-        for via in range(len(smaller)):
-            np.minimum(smaller, smaller[:, via, None] + smaller[None, via, :], out=smaller)
-    return smaller
+    return smaller if np.array_equal(smaller, budgets) else path_closure(smaller)

@@ -73,7 +73,7 @@ class Tight:
     def _dual(self, compiled: CompiledTight) -> Dual | None:
         """For binary loss and regular π = μΦ: multiplier μ_x on e^{-d(z, x)} K[z, z] ≤ K[x, z] (ECP14, Thm 2)."""
         problem = compiled.problem
-        if problem.loss.name != "binary" or not compiled.partition.trivial:
+        if not problem.loss.is_binary or not compiled.partition.trivial:
             return None
         mu = _regular_weights(compiled.program.matrix, problem.prior.probabilities)
         if mu is None:

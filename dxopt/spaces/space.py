@@ -170,7 +170,7 @@ class MetricSpace:
                     f"{matrix[i, j] + matrix[j, k]:.6g}",
                     "mend the triangle inequality, or set close to true",
                 )
-            matrix = _closure(matrix)
+            matrix = path_closure(matrix)
         matrix.flags.writeable = False
         return cls(names, given=matrix)
 
@@ -230,8 +230,9 @@ def _triangle_violation(matrix: NDArray[np.float64]) -> tuple[int, int, int] | N
     return None
 
 
-def _closure(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    closed = matrix.copy()
+def path_closure(lengths: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Lengths `(n, n)` of shortest paths, where a step from i to j is `lengths[i, j]` long."""
+    closed = lengths.copy()
     for via in range(len(closed)):
         np.minimum(closed, closed[:, via, None] + closed[None, via, :], out=closed)
     return closed
