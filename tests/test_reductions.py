@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import networkx as nx
 import numpy as np
@@ -12,7 +13,7 @@ from instances import KINDS, problem_of, space_of
 from oracle import best_channel, optimum
 
 import dxopt as dx
-from dxopt.program import ChannelProgram, LinearProgram, Rows
+from dxopt.program import ChannelProgram, LinearProgram, Rows, Solution, Status
 from dxopt.reductions.geodesic import drop_redundant
 from dxopt.reductions.lazy import solve_lazily
 from dxopt.reductions.spanner import greedy_spanner
@@ -175,3 +176,23 @@ def test_reports_say_what_was_reduced() -> None:
     assert (merged.reductions[0].before, merged.reductions[0].after) == (3, 2)
     spanner = dx.solve(dx.Problem(space, epsilon=0.8, prior=weights(space)), solver="clarabel", spanner=1.5)
     assert not next(r for r in spanner.reductions if r.name == "spanner").exact
+
+
+def test_a_stopped_run_keeps_the_last_finished_round() -> None:
+    space = dx.grid((6, 6))
+    problem = dx.Problem(space, epsilon=0.3, prior=dx.Prior.uniform(space))
+    program = program_of(problem)
+    answers: list[Solution] = []
+
+    def solve(linear: LinearProgram) -> Solution:
+        answers.append(SOLVERS.get("highs")().solve(linear, Settings()))
+        if len(answers) == 1:
+            return answers[0]
+        return replace(answers[-1], status=Status.INTERRUPTED, primal=np.zeros(len(linear.cost)))
+
+    solution, _ = solve_lazily(program, solve, 1e-9)
+    assert len(answers) == 2
+    assert solution.status is Status.INTERRUPTED
+    assert solution.channel is not None
+    assert answers[0].primal is not None
+    assert np.array_equal(solution.channel.T.ravel(), answers[0].primal)

@@ -25,7 +25,7 @@ def solve_lazily(
 
     The core is a greedy spanner and every pair with the reported point itself; where at most 12 pairs a point are
     left anyway, all of them. A pair of budget above 30 is left to the repair (its cost is e^-30). Each round is a
-    relaxation, so its dual proves a bound at every round, and an interrupted run keeps the last one.
+    relaxation, so its dual proves a bound, and a run that is stopped keeps the last round that was finished.
 
     Parameters
     ----------
@@ -44,12 +44,13 @@ def solve_lazily(
         rounds += 1
         found = solve(LinearProgram.of(relevant, rows))
         iterations += found.iterations
-        if found.primal is None:
+        stopped = found.status in (Status.INTERRUPTED, Status.TIME_LIMIT, Status.FAILED)
+        if found.primal is None or (stopped and best.channel is not None):
             best = ChannelSolution(found.status, best.channel, best.dual, iterations, found.message)
             break
         channel = found.primal.reshape(program.costs.shape[::-1]).T
         best = ChannelSolution(found.status, channel, _dual(relevant, rows, found), iterations, found.message)
-        if found.status in (Status.INTERRUPTED, Status.TIME_LIMIT, Status.FAILED):
+        if stopped:
             break
         missing, cost = _violated(relevant, channel)
         if not len(missing) or cost <= 0.1 * tolerance * abs(float((program.costs * channel).sum())):
@@ -64,14 +65,13 @@ def _core(program: ChannelProgram) -> Rows:
     first, second = program.pairs
     if len(first) <= SPARSE_DEGREE * size:
         return Rows.everywhere(program)
-    spanner = program.with_budgets(greedy_spanner(program.budgets, CORE_DILATION).relax(program).budgets)
+    spanner = greedy_spanner(program.budgets, CORE_DILATION).relax(program)
     rows = Rows.everywhere(spanner)
-    if reports != size:
-        return rows
-    kept = spanner.budgets[first, second] < np.inf
-    star = ~kept
-    stars = [Rows(points[star], first[star], second[star]) for points in (first, second)]
-    return rows.joined(stars[0]).joined(stars[1])
+    if reports == size:
+        others = np.isinf(spanner.budgets[first, second])
+        first, second = first[others], second[others]
+        rows = rows.joined(Rows(first, first, second)).joined(Rows(second, first, second))
+    return rows
 
 
 def _dual(program: ChannelProgram, rows: Rows, found: Solution) -> Dual | None:
