@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dxopt import evaluate
+    from dxopt import evaluate, regularity
     from dxopt.errors import (
         CertificateError,
         DxoptError,
@@ -46,6 +46,7 @@ _HOMES = {
     "dxopt.spaces.lattices": ("grid", "line", "torus"),
     "dxopt.spaces.space": ("MetricSpace",),
 }
+_ROOMS = ("evaluate", "regularity")
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
@@ -66,14 +67,15 @@ __all__ = [
     "grid",
     "line",
     "load",
+    "regularity",
     "solve",
     "torus",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "evaluate":
-        return import_module("dxopt.evaluate")
+    if name in _ROOMS:
+        return import_module(f"dxopt.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'dxopt' has no attribute {name!r}")
     value = getattr(import_module(_HOME[name]), name)

@@ -57,7 +57,7 @@ class Problem:
         resolved = Loss.of(loss, space, reports)
         fields = {
             "space": space,
-            "epsilon": _positive(epsilon),
+            "epsilon": checked_level(epsilon),
             "prior": prior,
             "loss": resolved,
             "name": name,
@@ -113,7 +113,8 @@ class Problem:
         return budgets
 
 
-def _positive(epsilon: float) -> float:
+def checked_level(epsilon: float) -> float:
+    """ε as a float; SpecError unless it is positive and finite."""
     try:
         level = float(epsilon)
     except (TypeError, ValueError):

@@ -18,15 +18,17 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
 
 
-def test_the_python_example_runs(
+def test_the_python_examples_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (example,) = blocks("python")
-    exec(compile(example, "README.md", "exec"), {})
+    for example in blocks("python"):
+        exec(compile(example, "README.md", "exec"), {})
     printed = capsys.readouterr().out
     assert "private" in printed
     assert "optimal" in printed
+    assert "0.68631" in printed
+    assert "regular" in printed
     assert (tmp_path / "results" / "my-grid" / "certificate.json").is_file()
 
 

@@ -12,6 +12,7 @@ from dxopt.errors import SpecError, UnsupportedError
 from dxopt.loss import Loss
 from dxopt.prior import Prior
 from dxopt.problem import Problem
+from dxopt.regularity import corner_prior
 from dxopt.spec import sheet as s
 from dxopt.spec.fields import MAX_LOCATIONS
 from dxopt.spec.locations import Secrets, build_reports, build_space
@@ -144,10 +145,7 @@ def _priors(source: Source, asked: s.Prior, secrets: Secrets, epsilons: list[flo
 def _corner(source: Source, asked: s.CornerPrior, secrets: Secrets, epsilon: float) -> Prior:
     if isinstance(asked.point, str) and secrets.space.labels.count(asked.point) > 1:
         raise source.error(("prior", "point"), f"{asked.point!r} names several points", "give an index")
-    corner = secrets.space.index(asked.point)
-    distances = secrets.space.block([corner], np.arange(len(secrets.space)))[0]
-    label = secrets.space.labels[corner]
-    return Prior.from_weights(secrets.space, np.exp(-epsilon * distances), name=f"corner {label}")
+    return corner_prior(secrets.space, epsilon, asked.point)
 
 
 def _fixed_prior(source: Source, asked: s.Prior, secrets: Secrets) -> Prior:

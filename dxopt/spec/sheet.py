@@ -84,9 +84,9 @@ class ColumnPrior(f.Section):
 
 
 class CornerPrior(f.Section):
-    """The corner prior of a point, proportional to exp(-epsilon d(point, ·))."""
+    """The corner prior of a point, proportional to exp(-epsilon d(·, point))."""
 
-    kind: Literal["corner"] = Field(description="Prior proportional to exp(-epsilon d(point, ·)).")
+    kind: Literal["corner"] = Field(description="Prior proportional to exp(-epsilon d(·, point)).")
     point: f.Label = Field(description="Label or index of the point.")
 
 
