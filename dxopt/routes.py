@@ -115,7 +115,7 @@ def _optimal(problem: Problem, options: Options, refused: dict[str, str]) -> Ite
     route = _with_spanner if options.spanner is not None else _exact
     kind: str = "linear program on a spanner" if options.spanner else "linear program"
     claim: Claim = "valid" if options.spanner else formulation.claim
-    best_known = False
+    offered = False
     for name in PREFERENCE if options.solver == "auto" else (options.solver,):
         solution, dual, records = route(compiled, reduced, name, options)
         if solution.channel is None:
@@ -123,10 +123,10 @@ def _optimal(problem: Problem, options: Options, refused: dict[str, str]) -> Ite
         else:
             candidate = formulation.recover(compiled, replace(solution, dual=dual))
             yield Attempt(replace(candidate, claim=claim), f"{kind}, {name}", dict(refused), (*reductions, *records))
-            if options.spanner is not None:
+            if options.spanner is not None and not options.stop.requested:
                 return
-        if not best_known:
-            best_known = True
+        if not offered:
+            offered = True
             yield _closed_form(problem, refused, claim)
         if options.stop.requested:
             return
@@ -152,12 +152,12 @@ def _exact(compiled: CompiledUtility, program: ChannelProgram, solver: str, opti
 def _with_spanner(compiled: CompiledUtility, program: ChannelProgram, solver: str, options: Options) -> Solved:
     spanner = greedy_spanner(compiled.program.budgets, options.spanner or 1.0)
     accuracy = max(SPANNER_ACCURACY, 1e-3 * options.tolerance)
-    found: list[ChannelSolution] = []
-    for stage, reduced in (("mechanism, ", spanner.restrict(program)), ("bound, ", spanner.relax(program))):
-        if not options.stop.requested:
-            found.append(_lazily(compiled, reduced, solver, accuracy, 1.0, stage, options)[0])
-    dual = found[1].dual if len(found) > 1 else None
-    return found[0], dual, [spanner.record(compiled.program)]
+    channel, _ = _lazily(compiled, spanner.restrict(program), solver, accuracy, 1.0, "mechanism, ", options)
+    dual = None
+    if not options.stop.requested:
+        relaxed, _ = _lazily(compiled, spanner.relax(program), solver, accuracy, 1.0, "bound, ", options)
+        dual = relaxed.dual
+    return channel, dual, [spanner.record(compiled.program)]
 
 
 def _lazily(

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from dxopt.certify import Certificate, certify, gap
-from dxopt.errors import SpecError, UnsupportedError
+from dxopt.errors import SolveError, SpecError
 from dxopt.mechanism import Mechanism
 from dxopt.problem import Problem
 from dxopt.program import Status
@@ -72,7 +72,7 @@ def solve(
             if best.status is Status.OPTIMAL:
                 break
     if best is None:
-        raise UnsupportedError("method", f"{method} gave nothing to certify", "use method: auto")
+        raise SolveError(f"method {method} gave nothing to certify")
     return best
 
 

@@ -173,3 +173,13 @@ def test_forked_processes_have_helpers_of_their_own() -> None:
     with multiprocessing.get_context("fork").Pool(3) as pool:
         found = pool.map_async(value_on_a_line, 3 * sizes, 1).get(4 * HANG)
     assert found == pytest.approx(3 * expected, abs=1e-7)
+
+
+def test_a_spanner_that_is_stopped_at_once_is_no_worse_than_a_closed_form() -> None:
+    space = dx.grid((12, 12))
+    problem = dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space))
+    report = dx.solve(problem, method="optimal", spanner=1.5, time_limit=0.05)
+    assert str(report.status) == "time limit"
+    assert report.certificate.private
+    assert report.certificate.bound >= 0
+    assert report.certificate.value <= dx.solve(problem, method="exponential").certificate.value
