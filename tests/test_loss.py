@@ -54,7 +54,7 @@ def test_matrices(grid: dx.MetricSpace) -> None:
 )
 def test_bad_matrices(grid: dx.MetricSpace, loss: object, message: str) -> None:
     with pytest.raises(dx.SpecError, match=message):
-        dx.Loss.of(loss, grid)  # type: ignore[arg-type]
+        dx.Loss.of(loss, grid)  # pyright: ignore[reportArgumentType]
 
 
 def test_functions_get_coordinates_or_labels(grid: dx.MetricSpace) -> None:

@@ -77,7 +77,7 @@ class Extreme(np.random.Generator):
         super().__init__(np.random.PCG64(0))
         self.value = value
 
-    def random(self, size: int) -> np.ndarray:  # type: ignore[override]
+    def random(self, size: int) -> np.ndarray:  # pyright: ignore[reportIncompatibleMethodOverride]
         return np.full(size, self.value)
 
 

@@ -37,7 +37,7 @@ def test_loss_is_by_distance_by_default(line: dx.MetricSpace, prior: dx.Prior) -
 @pytest.mark.parametrize("epsilon", [0, -1.0, np.nan, np.inf, "much", None])
 def test_bad_levels(line: dx.MetricSpace, prior: dx.Prior, epsilon: object) -> None:
     with pytest.raises(dx.SpecError, match="epsilon"):
-        dx.Problem(line, epsilon=epsilon, prior=prior)  # type: ignore[arg-type]
+        dx.Problem(line, epsilon=epsilon, prior=prior)  # pyright: ignore[reportArgumentType]
 
 
 def test_sizes_must_agree(line: dx.MetricSpace, prior: dx.Prior) -> None:

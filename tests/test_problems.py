@@ -26,7 +26,7 @@ def test_expected_values(task: Task) -> None:
 def test_montreal_through_a_spanner_is_private_and_bounds_the_optimum() -> None:
     (task,) = [t for t in TASKS if t.problem.name == "montreal-249"]
     assert task.spanner is not None
-    report = solve(task.problem, method=task.method, solver=task.solver, spanner=3.0)
+    report = solve(task.problem, method=task.method, solver=task.solver, spanner=task.spanner)
     assert report.certificate.private
     assert report.certificate.bound <= 1.0861469
     assert report.certificate.value >= 1.0861405
