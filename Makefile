@@ -3,10 +3,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: solve test test-lowest lint format check clean
+.PHONY: solve figures test test-lowest lint format check bench clean
 
 solve: $(STAMP)-run
 	$(BIN)/dxopt batch problems --output results
+
+figures: $(STAMP)-run
+	$(BIN)/python -m problems.ecp14.figures --output figures
 
 test: $(STAMP)-test
 	$(BIN)/python -m pytest -n 2
@@ -29,6 +32,9 @@ format: $(STAMP)-lint
 
 check: test lint
 
+bench: $(STAMP)-run
+	$(BIN)/python -m benchmarks
+
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
@@ -45,4 +51,4 @@ $(STAMP)-lint: pyproject.toml | $(BIN)/python
 	touch $@
 
 clean:
-	rm -rf $(VENV) .venv-lowest results build dxopt.egg-info
+	rm -rf $(VENV) .venv-lowest results figures build dxopt.egg-info

@@ -6,7 +6,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dxopt import evaluate, regularity
+    from dxopt import classic, evaluate, regularity
+    from dxopt.comparing import compare
     from dxopt.errors import (
         CertificateError,
         DxoptError,
@@ -16,18 +17,22 @@ if TYPE_CHECKING:
         UnsupportedError,
     )
     from dxopt.loss import Loss, Reports
-    from dxopt.mechanism import Mechanism
+    from dxopt.mechanism import Mechanism, Privacy
     from dxopt.prior import Prior
     from dxopt.problem import Problem
+    from dxopt.report.comparison import Comparison
     from dxopt.report.folder import load
     from dxopt.report.result import Report
     from dxopt.solving import solve
     from dxopt.spaces.lattices import grid, line, torus
+    from dxopt.spaces.products import product
     from dxopt.spaces.space import MetricSpace
+    from dxopt.tight import tight_constraints
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "dxopt.comparing": ("compare",),
     "dxopt.errors": (
         "CertificateError",
         "DxoptError",
@@ -37,38 +42,47 @@ _HOMES = {
         "UnsupportedError",
     ),
     "dxopt.loss": ("Loss", "Reports"),
-    "dxopt.mechanism": ("Mechanism",),
+    "dxopt.mechanism": ("Mechanism", "Privacy"),
     "dxopt.prior": ("Prior",),
     "dxopt.problem": ("Problem",),
+    "dxopt.report.comparison": ("Comparison",),
     "dxopt.report.folder": ("load",),
     "dxopt.report.result": ("Report",),
     "dxopt.solving": ("solve",),
     "dxopt.spaces.lattices": ("grid", "line", "torus"),
+    "dxopt.spaces.products": ("product",),
     "dxopt.spaces.space": ("MetricSpace",),
+    "dxopt.tight": ("tight_constraints",),
 }
-_ROOMS = ("evaluate", "regularity")
+_ROOMS = ("classic", "evaluate", "regularity")
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "CertificateError",
+    "Comparison",
     "DxoptError",
     "Loss",
     "Mechanism",
     "MetricSpace",
     "NoTightMechanism",
     "Prior",
+    "Privacy",
     "Problem",
     "Report",
     "Reports",
     "SolveError",
     "SpecError",
     "UnsupportedError",
+    "classic",
+    "compare",
     "evaluate",
     "grid",
     "line",
     "load",
+    "product",
     "regularity",
     "solve",
+    "tight_constraints",
     "torus",
 ]
 

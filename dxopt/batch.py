@@ -9,12 +9,15 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
+from dxopt.comparing import compare
 from dxopt.errors import DxoptError, SpecError
 from dxopt.program import Status
+from dxopt.report.comparison import Comparison
 from dxopt.report.folder import is_result, require_writable
 from dxopt.report.measures import MEASURES
 from dxopt.report.result import Report
 from dxopt.report.table import Line
+from dxopt.routes import SPANNER_METHODS
 from dxopt.solving import solve
 from dxopt.spec import Expect, Task, load
 from dxopt.stopping import Stop
@@ -24,15 +27,18 @@ Tell = Callable[[str, str], None]
 
 @dataclass(frozen=True)
 class Overrides:
-    """Options of the command line that take the place of a file's."""
+    """Options of the command line that take the place of a file's; `compare` only where the file has none."""
 
     solver: str | None = None
     tolerance: float | None = None
     time_limit: float | None = None
+    compare: tuple[str, ...] | None = None
 
     def apply(self, task: Task) -> Task:
         """The task with every option that was given."""
         given = {key: value for key, value in asdict(self).items() if value is not None}
+        if task.compare:
+            given.pop("compare", None)
         return replace(task, **given)
 
 
@@ -117,7 +123,7 @@ def run(
                 report = _run_one((overrides or Overrides()).apply(task), output, taken, outcome, tell)
                 if report is not None:
                     finished(report)
-                    stop.interrupted |= report.status is Status.INTERRUPTED
+                    stop.interrupted |= report.status is Status.INTERRUPTED or _broken_off(report)
     return outcome
 
 
@@ -146,6 +152,8 @@ def _run_one(task: Task, output: Path, taken: set[str], outcome: Outcome, tell: 
             progress=lambda line: tell(problem.name, line),
         )
         report = replace(report, evaluation={name: MEASURES[name](report) for name in task.evaluate})
+        if task.compare:
+            report = replace(report, comparison=_compared_with(task, report, tell))
         report.save(folder)
     except SpecError as error:
         outcome.bad_input = True
@@ -163,13 +171,32 @@ def _run_one(task: Task, output: Path, taken: set[str], outcome: Outcome, tell: 
         _failed(outcome, replace(unsolved, status="crashed"), " ".join(reason.split()))
         return None
     line = replace(Line.of(report, method), folder=folder.name)
+    if _broken_off(report):
+        line = replace(line, delivered=False)
     if task.expect is not None:
-        line = _compared(line, report, task.expect, outcome)
+        line = _expected(line, report, task.expect, outcome)
     outcome.lines.append(line)
     return report
 
 
-def _compared(line: Line, report: Report, expect: Expect, outcome: Outcome) -> Line:
+def _compared_with(task: Task, report: Report, tell: Tell) -> Comparison:
+    problem = task.problem
+    return compare(
+        problem,
+        task.compare,
+        reference=report if task.method in SPANNER_METHODS else None,
+        solver=task.solver,
+        tolerance=task.tolerance,
+        time_limit=task.time_limit,
+        progress=lambda line: tell(problem.name, line),
+    )
+
+
+def _broken_off(report: Report) -> bool:
+    return report.comparison is not None and report.comparison.interrupted
+
+
+def _expected(line: Line, report: Report, expect: Expect, outcome: Outcome) -> Line:
     off = abs(report.certificate.value - expect.value)
     if off <= expect.tolerance:
         return replace(line, expected="agrees")

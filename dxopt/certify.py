@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import CertificateError
-from dxopt.mechanism import Mechanism
+from dxopt.mechanism import Mechanism, Privacy
 from dxopt.problem import Problem
 from dxopt.program import Dual
 from dxopt.repair import repair
@@ -81,7 +81,8 @@ def certify(
         "pairs checked in every report with rounding counted",
         "bound": f"weak duality, {multipliers}, rounding counted",
     }
-    mechanism = Mechanism(problem.space, problem.reports, channel, name)
+    proven = Privacy(epsilon, how["privacy"])
+    mechanism = Mechanism.from_matrix(problem.space, channel, problem.reports, name=name, privacy=proven)
     return mechanism, Certificate(True, epsilon, value, bound, gap(value, bound), how)
 
 

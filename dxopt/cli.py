@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -36,7 +36,7 @@ def solve_files(
     as_json: Json = False,
 ) -> None:
     """Solve problem files and print each report."""
-    _run(files, output, solver, tolerance, time_limit, as_json, show_reports=True)
+    _run(files, output, solver, tolerance, time_limit, as_json, show="reports")
 
 
 @app.command("batch")
@@ -49,7 +49,20 @@ def batch_files(
     as_json: Json = False,
 ) -> None:
     """Solve many problem files and print one table."""
-    _run(paths, output, solver, tolerance, time_limit, as_json, show_reports=False)
+    _run(paths, output, solver, tolerance, time_limit, as_json, show="table")
+
+
+@app.command("compare")
+def compare_files(
+    files: Annotated[list[Path], typer.Argument(help="Problem files.")],
+    output: Output = Path("results"),
+    solver: Solver = None,
+    tolerance: Tolerance = None,
+    time_limit: TimeLimit = None,
+    as_json: Json = False,
+) -> None:
+    """Compare the mechanisms that a file names under `compare` (all by default) with a bound on any."""
+    _run(files, output, solver, tolerance, time_limit, as_json, show="comparisons")
 
 
 @app.command("schema")
@@ -70,27 +83,31 @@ def _run(
     time_limit: float | None,
     as_json: bool,
     *,
-    show_reports: bool,
+    show: Literal["reports", "comparisons", "table"],
 ) -> None:
     from rich.console import Console
 
     from dxopt.batch import Overrides, problem_files, run
     from dxopt.errors import SpecError
     from dxopt.report.progress import Progress
+    from dxopt.routes import COMPARABLE
 
-    def show(report: Report) -> None:
-        if show_reports and not as_json:
+    def finished(report: Report) -> None:
+        if show == "reports" and not as_json:
             progress.print(report, Console())
+        if show != "table" and not as_json and report.comparison is not None:
+            progress.print(report.comparison, Console())
 
     try:
         files = problem_files(paths)
     except SpecError as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(2) from None
-    overrides = Overrides(solver=solver, tolerance=tolerance, time_limit=time_limit)
+    compare = COMPARABLE if show == "comparisons" else None
+    overrides = Overrides(solver=solver, tolerance=tolerance, time_limit=time_limit, compare=compare)
     with Progress(Console(stderr=True)) as progress:
-        outcome = run(files, output, overrides=overrides, tell=progress.tell, finished=show)
-    _show(outcome, output, as_json, table=not show_reports)
+        outcome = run(files, output, overrides=overrides, tell=progress.tell, finished=finished)
+    _show(outcome, output, as_json, table=show == "table")
     raise typer.Exit(outcome.exit_code)
 
 

@@ -15,15 +15,15 @@ from dxopt.prior import Prior
 
 def expected_loss(mechanism: Mechanism, prior: Prior, loss: LossLike | Loss) -> float:
     """Σ_x π_x Σ_z K[x, z] l(x, z); infinite where a report of positive probability costs that."""
-    joint = _joint(mechanism, prior)
-    losses = _losses(mechanism, loss)
-    return math.fsum((joint * np.where(joint > 0, losses, 0.0)).ravel())
+    return mechanism.cost(_matching(mechanism, prior), _losses(mechanism, loss))
 
 
 def worst_loss(mechanism: Mechanism, loss: LossLike | Loss) -> float:
     """max_x Σ_z K[x, z] l(x, z) (HLM14 eq 13)."""
-    losses = np.where(mechanism.matrix > 0, _losses(mechanism, loss), 0.0)
-    return float((mechanism.matrix * losses).sum(axis=1).max())
+    losses, worst = _losses(mechanism, loss), -math.inf
+    for secrets, rows in mechanism.blocks():
+        worst = max(worst, float((rows * np.where(rows > 0, losses.rows(secrets), 0.0)).sum(axis=1).max()))
+    return worst
 
 
 def utility(mechanism: Mechanism, prior: Prior, gain: str | LossLike = "binary") -> float:
@@ -37,7 +37,7 @@ def utility(mechanism: Mechanism, prior: Prior, gain: str | LossLike = "binary")
     if isinstance(gain, str):
         if gain != "binary":
             raise SpecError("gain", f"there is no {gain!r}", "use binary or a matrix")
-        return math.fsum(_joint(mechanism, prior).max(axis=0))
+        return mechanism.correct(_matching(mechanism, prior))
     gains = Loss.of(gain, mechanism.space).matrix
     return math.fsum((gains.T @ _joint(mechanism, prior)).max(axis=0))
 
@@ -59,17 +59,21 @@ def adversary_error(mechanism: Mechanism, prior: Prior, loss: LossLike | Loss = 
     return math.fsum((losses.T @ _joint(mechanism, prior)).min(axis=0))
 
 
-def _joint(mechanism: Mechanism, prior: Prior) -> NDArray[np.float64]:
+def _matching(mechanism: Mechanism, prior: Prior) -> NDArray[np.float64]:
     if len(prior) != len(mechanism.space):
         raise SpecError("prior", f"has {len(prior)} entries for {len(mechanism.space)} secrets", "match them")
-    return prior.probabilities[:, None] * mechanism.matrix
+    return prior.probabilities
 
 
-def _losses(mechanism: Mechanism, loss: LossLike | Loss) -> NDArray[np.float64]:
-    matrix = Loss.of(loss, mechanism.space, mechanism.reports if isinstance(loss, str) else None).matrix
-    if matrix.shape != mechanism.matrix.shape:
-        raise SpecError("loss", f"has shape {matrix.shape}", f"the mechanism has {mechanism.matrix.shape}")
-    return matrix
+def _joint(mechanism: Mechanism, prior: Prior) -> NDArray[np.float64]:
+    return _matching(mechanism, prior)[:, None] * mechanism.matrix
+
+
+def _losses(mechanism: Mechanism, loss: LossLike | Loss) -> Loss:
+    resolved = Loss.of(loss, mechanism.space, mechanism.reports if isinstance(loss, str) else None)
+    if len(resolved.reports) != len(mechanism.reports):
+        raise SpecError("loss", f"has {len(resolved.reports)} columns", f"the mechanism has {len(mechanism.reports)}")
+    return resolved
 
 
 def _guesses(mechanism: Mechanism, loss: LossLike | Loss) -> NDArray[np.float64]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,7 +22,7 @@ class Reports:
     `secrets` tells that the reports are the secrets themselves, in the same order.
     """
 
-    labels: tuple[str, ...]
+    labels: Sequence[str]
     points: NDArray | None = None
     secrets: bool = False
 
@@ -42,10 +42,10 @@ class Reports:
 
 
 class NamedLoss(Protocol):
-    """A loss that a problem file can name."""
+    """A loss that a problem file can name; a function of the distance between secret and report."""
 
-    def __call__(self, space: MetricSpace, reports: Reports) -> NDArray[np.float64]:
-        """The losses `(n, m)`."""
+    def __call__(self, space: MetricSpace, reports: Reports, secrets: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The losses `(k, m)` of k secrets, given by index."""
         ...
 
 
@@ -53,41 +53,73 @@ LOSSES: Registry[NamedLoss] = Registry("loss")
 
 
 @LOSSES.register("distance")
-def _distance(space: MetricSpace, reports: Reports) -> NDArray[np.float64]:
+def _distance(space: MetricSpace, reports: Reports, secrets: NDArray[np.int64]) -> NDArray[np.float64]:
     if reports.secrets:
-        return space.distances
+        return space.block(secrets, np.arange(len(space)))
     if reports.points is None:
         raise SpecError("reports", "have no coordinates", "give the loss as a matrix")
-    return space.distances_to(reports.points)
+    return space.distances_to(reports.points, secrets)
 
 
 @LOSSES.register("squared")
-def _squared(space: MetricSpace, reports: Reports) -> NDArray[np.float64]:
-    return _distance(space, reports) ** 2
+def _squared(space: MetricSpace, reports: Reports, secrets: NDArray[np.int64]) -> NDArray[np.float64]:
+    return _distance(space, reports, secrets) ** 2
 
 
 @LOSSES.register("binary")
-def _binary(space: MetricSpace, reports: Reports) -> NDArray[np.float64]:
+def _binary(space: MetricSpace, reports: Reports, secrets: NDArray[np.int64]) -> NDArray[np.float64]:
     if not reports.secrets:
         raise SpecError("loss", "binary needs the secrets themselves as reports", "give the loss as a matrix")
-    return 1.0 - np.eye(len(space))
+    return 1.0 - (secrets[:, None] == np.arange(len(space)))
 
 
 LossLike = str | ArrayLike | Callable[[Any, Any], float]
+Rows = Callable[[NDArray[np.int64]], NDArray[np.float64]]
 
 
 @dataclass(frozen=True, eq=False)
 class Loss:
-    """Losses l(x, w), `(n, m)`, read-only, and the reports its columns stand for. May be infinite, not NaN."""
+    """Losses l(x, w) of n secrets and the m reports that the columns stand for. May be infinite, not NaN.
 
-    matrix: NDArray[np.float64]
+    Attributes
+    ----------
+    source : (n, m) array, or function
+        A function of an array of k secrets gives their rows `(k, m)`: named losses are computed where needed.
+    reports : Reports
+    name : str
+    size : int
+        n, where `source` is a function.
+    """
+
+    source: NDArray[np.float64] | Rows
     reports: Reports
     name: str = "matrix"
+    size: int = 0
+
+    @property
+    def by_distance(self) -> bool:
+        """Whether it is a named loss, and so a function of the distance between secret and report alone."""
+        return callable(self.source)
+
+    @cached_property
+    def matrix(self) -> NDArray[np.float64]:
+        """All losses, `(n, m)`, read-only."""
+        matrix = self.source(np.arange(self.size)) if callable(self.source) else self.source
+        matrix.flags.writeable = False
+        return matrix
+
+    def rows(self, secrets: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The losses `(k, m)` of some secrets, given by index."""
+        return self.source(secrets) if callable(self.source) else self.source[secrets]
 
     @cached_property
     def is_binary(self) -> bool:
         """Whether it is 0 for the secret itself and 1 for any other report."""
-        return self.reports.secrets and np.array_equal(self.matrix, 1.0 - np.eye(len(self.matrix)))
+        if not self.reports.secrets:
+            return False
+        if self.by_distance:
+            return self.name == "binary"
+        return np.array_equal(self.matrix, 1.0 - np.eye(len(self.matrix)))
 
     @classmethod
     def of(cls, loss: LossLike | Loss, space: MetricSpace, reports: Reports | None = None) -> Loss:
@@ -109,9 +141,8 @@ class Loss:
         if isinstance(loss, Loss):
             return loss
         if isinstance(loss, str):
-            reports = reports or Reports.of(space)
-            matrix, name = LOSSES.get(loss)(space, reports), loss
-        elif callable(loss):
+            return cls._named(loss, space, reports or Reports.of(space))
+        if callable(loss):
             reports = reports or Reports.of(space)
             matrix, name = _evaluated(loss, space, reports), getattr(loss, "__name__", "callable")
         else:
@@ -127,9 +158,14 @@ class Loss:
         if len(bad):
             row, column = bad[0]
             raise SpecError("loss", f"entry [{row}, {column}] is {matrix[row, column]}", "give a number or inf")
-        matrix = matrix.copy() if matrix.flags.writeable else matrix
         matrix.flags.writeable = False
         return cls(matrix, reports, name)
+
+    @classmethod
+    def _named(cls, name: str, space: MetricSpace, reports: Reports) -> Loss:
+        source = partial(LOSSES.get(name), space, reports)
+        source(np.zeros(1, dtype=np.int64))
+        return cls(source, reports, name, len(space))
 
 
 def _numbers(loss: ArrayLike) -> NDArray[np.float64]:

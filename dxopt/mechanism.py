@@ -2,23 +2,47 @@
 
 from __future__ import annotations
 
-import random
-from dataclasses import dataclass
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxopt.errors import SpecError
-from dxopt.loss import Reports
+from dxopt.errors import SpecError, UnsupportedError
+from dxopt.loss import Loss, Reports
+from dxopt.sampling import uniforms
 from dxopt.spaces.space import MetricSpace
 
 ROW_SUM_SLACK = 1e-9
+MATRIX_CELLS = 200_000_000
+_BLOCK_CELLS = 4_000_000
 
 
-@dataclass(frozen=True, eq=False)
-class Mechanism:
-    """A probability of each report for each secret.
+@dataclass(frozen=True)
+class Privacy:
+    """What was proven of a mechanism.
+
+    Attributes
+    ----------
+    epsilon : float
+        K[x, z] ≤ e^{εd(x, x')} K[x', z] holds for all secrets x, x' and reports z.
+    how : str
+        How that was proven, in one line.
+    """
+
+    epsilon: float
+    how: str
+
+
+class Mechanism(ABC):
+    """A probability of each report for each secret: an explicit matrix, or rows on demand.
+
+    Make one from a matrix with `from_matrix`; solvers and `tight_constraints` make the others.
 
     Attributes
     ----------
@@ -26,19 +50,186 @@ class Mechanism:
         The n secrets.
     reports : Reports
         The m things it may say.
-    matrix : (n, m) array, read-only
-        Entry [x, z] is the probability of reporting z for the secret x. Rows sum to 1.
-
-    Raises
-    ------
-    SpecError
-        If the shape does not fit, an entry is negative or not finite, or a row sum is off by more than 1e-9.
+    name : str
+    privacy : Privacy or None
+        None where nothing was proven, as for a matrix that a user gave.
     """
 
     space: MetricSpace
     reports: Reports
-    matrix: NDArray[np.float64]
+    name: str
+    privacy: Privacy | None
+
+    @staticmethod
+    def from_matrix(
+        space: MetricSpace,
+        matrix: ArrayLike,
+        reports: Reports | None = None,
+        *,
+        name: str = "mechanism",
+        privacy: Privacy | None = None,
+    ) -> Mechanism:
+        """A mechanism from its probabilities `(n, m)`; the reports are the secrets by default.
+
+        Raises
+        ------
+        SpecError
+            If the shape does not fit, an entry is negative or not finite, or a row sum is off by more than 1e-9.
+        """
+        return MatrixMechanism(space, reports or Reports.of(space), np.asarray(matrix, dtype=float), name, privacy)
+
+    @abstractmethod
+    def rows(self, secrets: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The distributions of reports `(k, m)` for k secrets given by index."""
+
+    @cached_property
+    def matrix(self) -> NDArray[np.float64]:
+        """All probabilities, `(n, m)`, read-only. Entry [x, z] is the probability of reporting z for the secret x.
+
+        Raises
+        ------
+        UnsupportedError
+            Where it would have more than 200 million entries.
+        """
+        secrets, reports = len(self.space), len(self.reports)
+        if secrets * reports > MATRIX_CELLS:
+            raise UnsupportedError("matrix", f"would be {secrets:,} by {reports:,}", "use row, sample or dx.evaluate")
+        matrix = np.concatenate([rows for _, rows in self.blocks()])
+        matrix.flags.writeable = False
+        return matrix
+
+    def blocks(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+        """All rows, some at a time: indices of secrets and their distributions."""
+        step = max(1, _BLOCK_CELLS // len(self.reports))
+        for start in range(0, len(self.space), step):
+            secrets = np.arange(start, min(start + step, len(self.space)))
+            yield secrets, self.rows(secrets)
+
+    def row(self, secret: Any) -> NDArray[np.float64]:
+        """The distribution of reports for one secret, given by index or label."""
+        return self.rows(np.array([self.space.index(secret)]))[0]
+
+    def sample(self, secret: Any, size: int = 1, rng: np.random.Generator | None = None) -> NDArray[np.int64]:
+        """Draw report indices.
+
+        Parameters
+        ----------
+        secret : int, label, or array of ints `(k,)`
+            One secret, or several by index.
+        size : int
+            Draws for each secret.
+        rng : numpy Generator, optional
+            For repeatable experiments; the operating system's randomness otherwise.
+
+        Returns
+        -------
+        (size,) array for one secret, (k, size) array for several.
+
+        Raises
+        ------
+        SpecError
+            If there is no such secret, or the size is negative.
+        """
+        if size != int(size) or size < 0:
+            raise SpecError("size", f"is {size}", "give a number of draws")
+        if not isinstance(secret, np.ndarray | list | tuple | range):
+            return self._draw(np.full(int(size), self.space.index(secret)), rng)
+        places = np.asarray(secret)
+        if places.ndim != 1 or not np.issubdtype(places.dtype, np.integer):
+            raise SpecError("secret", "is no list of indices", "give one secret, or an array of indices")
+        if len(places) and (places.min() < 0 or places.max() >= len(self.space)):
+            raise SpecError("secret", "has an index out of range", f"indices run from 0 to {len(self.space) - 1}")
+        return self._draw(np.repeat(places, int(size)), rng).reshape(len(places), int(size))
+
+    def _draw(self, places: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
+        """One report for each of the secrets `(k,)`."""
+        drawn = np.empty(len(places), dtype=np.int64)
+        if not len(places):
+            return drawn
+        uniform, order = uniforms(len(places), rng), np.argsort(places, kind="stable")
+        starts = np.flatnonzero(np.diff(places[order], prepend=-1))
+        for which in np.split(order, starts[1:]):
+            cumulative = np.cumsum(self.rows(places[which[:1]])[0])
+            drawn[which] = np.searchsorted(cumulative, uniform[which] * cumulative[-1], side="right")
+        return drawn
+
+    def correct(self, prior: NDArray[np.float64]) -> float:
+        """Σ_z max_x π_x K[x, z]: the probability that the best guess after the report is right, `prior` `(n,)`."""
+        best = np.zeros(len(self.reports))
+        for secrets, rows in self.blocks():
+            np.maximum(best, (prior[secrets, None] * rows).max(axis=0), out=best)
+        return math.fsum(best)
+
+    def cost(self, prior: NDArray[np.float64], loss: Loss) -> float:
+        """Σ_x π_x Σ_z K[x, z] l(x, z), where reports of probability 0 cost nothing."""
+        total = []
+        for secrets, rows in self.blocks():
+            joint = prior[secrets, None] * rows
+            total.append(float((joint * np.where(joint > 0, loss.rows(secrets), 0.0)).sum()))
+        return math.fsum(total)
+
+    def save(self, file: str | Path) -> Path:
+        """Write the mechanism to a file `*.npz`: its matrix, or kernel and weights. `load` reads it back.
+
+        Raises
+        ------
+        SpecError
+            If the name has another ending, or the file cannot be written.
+        """
+        from dxopt.report.archive import save_mechanism
+
+        return save_mechanism(self, Path(file))
+
+    @staticmethod
+    def load(file: str | Path) -> Mechanism:
+        """Read a mechanism that `save` wrote, and prove its privacy again.
+
+        Raises
+        ------
+        SpecError
+            If the file is no saved mechanism, or damaged.
+        CertificateError
+            If the privacy that it claims cannot be proven.
+        """
+        from dxopt.report.archive import load_mechanism
+
+        return load_mechanism(Path(file))
+
+    def remap(self, table: ArrayLike, reports: Reports | None = None) -> Mechanism:
+        """Post-process: say `table[z]` (an index among `reports`) instead of z. Keeps privacy (CABP13 §3)."""
+        target = np.asarray(table)
+        reports = reports or self.reports
+        if target.shape != (len(self.reports),) or not np.issubdtype(target.dtype, np.integer):
+            raise SpecError("table", f"has shape {target.shape}", "give one index per report")
+        if target.min() < 0 or target.max() >= len(reports):
+            raise SpecError("table", "has an index out of range", f"indices run from 0 to {len(reports) - 1}")
+        remapped = np.zeros((len(self.space), len(reports)))
+        np.add.at(remapped.T, target, self.matrix.T)
+        return Mechanism.from_matrix(self.space, remapped, reports, name=f"{self.name}, remapped")
+
+    def compose(self, then: ArrayLike, reports: Reports | None = None) -> Mechanism:
+        """Post-process with a channel `(m, k)` from reports to new reports. Keeps privacy."""
+        channel = np.asarray(then, dtype=float)
+        if channel.ndim != 2 or channel.shape[0] != len(self.reports):
+            raise SpecError("then", f"has shape {channel.shape}", f"give {len(self.reports)} rows")
+        if reports is None:
+            same = channel.shape[1] == len(self.reports)
+            reports = self.reports if same else Reports(tuple(str(z) for z in range(channel.shape[1])))
+        return Mechanism.from_matrix(self.space, self.matrix @ channel, reports, name=f"{self.name}, composed")
+
+    def __repr__(self) -> str:
+        return f"<Mechanism {self.name}: {len(self.space)} secrets, {len(self.reports)} reports>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MatrixMechanism(Mechanism):
+    """A mechanism with all its probabilities in memory."""
+
+    space: MetricSpace
+    reports: Reports
+    matrix: NDArray[np.float64] = field()  # pyright: ignore[reportIncompatibleVariableOverride]
     name: str = "mechanism"
+    privacy: Privacy | None = None
 
     def __post_init__(self) -> None:
         matrix = np.array(self.matrix, dtype=float)
@@ -58,49 +249,5 @@ class Mechanism:
         matrix.flags.writeable = False
         object.__setattr__(self, "matrix", matrix)
 
-    def __repr__(self) -> str:
-        return f"<Mechanism {self.name}: {len(self.space)} secrets, {len(self.reports)} reports>"
-
-    def row(self, secret: Any) -> NDArray[np.float64]:
-        """The distribution of reports for one secret, given by index or label."""
-        return self.matrix[self.space.index(secret)]
-
-    def sample(self, secret: Any, size: int = 1, rng: np.random.Generator | None = None) -> NDArray[np.int64]:
-        """Draw report indices for one secret.
-
-        Parameters
-        ----------
-        secret : int or label
-        size : int
-        rng : numpy Generator, optional
-            For repeatable experiments; the operating system's randomness otherwise.
-        """
-        cumulative = np.cumsum(self.row(secret))
-        if rng is None:
-            system = random.SystemRandom()
-            uniform = np.array([system.random() for _ in range(size)])
-        else:
-            uniform = rng.random(size)
-        return np.searchsorted(cumulative, uniform * cumulative[-1], side="right")
-
-    def remap(self, table: ArrayLike, reports: Reports | None = None) -> Mechanism:
-        """Post-process: say `table[z]` (an index among `reports`) instead of z. Keeps privacy (CABP13 §3)."""
-        target = np.asarray(table)
-        reports = reports or self.reports
-        if target.shape != (len(self.reports),) or not np.issubdtype(target.dtype, np.integer):
-            raise SpecError("table", f"has shape {target.shape}", "give one index per report")
-        if target.min() < 0 or target.max() >= len(reports):
-            raise SpecError("table", "has an index out of range", f"indices run from 0 to {len(reports) - 1}")
-        remapped = np.zeros((len(self.space), len(reports)))
-        np.add.at(remapped.T, target, self.matrix.T)
-        return Mechanism(self.space, reports, remapped, f"{self.name}, remapped")
-
-    def compose(self, then: ArrayLike, reports: Reports | None = None) -> Mechanism:
-        """Post-process with a channel `(m, k)` from reports to new reports. Keeps privacy."""
-        channel = np.asarray(then, dtype=float)
-        if channel.ndim != 2 or channel.shape[0] != len(self.reports):
-            raise SpecError("then", f"has shape {channel.shape}", f"give {len(self.reports)} rows")
-        if reports is None:
-            same = channel.shape[1] == len(self.reports)
-            reports = self.reports if same else Reports(tuple(str(z) for z in range(channel.shape[1])))
-        return Mechanism(self.space, reports, self.matrix @ channel, f"{self.name}, composed")
+    def rows(self, secrets: NDArray[np.int64]) -> NDArray[np.float64]:
+        return self.matrix[secrets]

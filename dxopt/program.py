@@ -126,13 +126,6 @@ def _bound_both_ways(program: ChannelProgram, rows: Rows) -> NDArray[np.bool_]:
 
 
 @dataclass(frozen=True, eq=False)
-class LinearSystem:
-    """Find w with `matrix @ w = 1`."""
-
-    matrix: NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
 class Solution:
     """What a solver found. Nothing in it is trusted: `certify` repairs and proves.
 

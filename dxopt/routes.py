@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from dxopt.classic.contract import CLASSICS, title
 from dxopt.classic.exponential import Exponential
 from dxopt.errors import NoTightMechanism, UnsupportedError
 from dxopt.formulations.contract import Candidate, Claim
@@ -23,7 +24,8 @@ from dxopt.reductions.spanner import greedy_spanner
 from dxopt.solvers import worker
 from dxopt.stopping import Stop
 
-METHODS = ("auto", "optimal", "tight", "exponential")
+METHODS = ("auto", "optimal", "tight", *CLASSICS)
+COMPARABLE = METHODS[1:]
 SPANNER_METHODS = ("auto", "optimal")
 PREFERENCE = ("clarabel", "highs")
 VARIABLE_LIMIT = 1_000_000
@@ -59,8 +61,8 @@ def attempts(problem: Problem, method: str, options: Options) -> Iterator[Attemp
     if method == "tight":
         yield Attempt(tight_candidate(problem), "tight-constraints mechanism", {})
         return
-    if method == "exponential":
-        yield _exponential(problem)
+    if method in CLASSICS:
+        yield _classic(problem, method)
         return
     refused = {}
     if method == "auto":
@@ -91,12 +93,12 @@ def _tight_if_exact(problem: Problem, options: Options) -> Candidate | str:
     return candidate if candidate.claim == "exact" else "the prior is not regular, so it need not be optimal"
 
 
-def _exponential(problem: Problem) -> Attempt:
-    classic = Exponential()
+def _classic(problem: Problem, name: str) -> Attempt:
+    classic = CLASSICS.get(name)()
     reason = classic.refuses(problem)
     if reason:
-        raise UnsupportedError("method", f"exponential {reason}", "use method: optimal")
-    return Attempt(Candidate(classic.channel(problem), None, "valid"), "exponential mechanism", {})
+        raise UnsupportedError("method", f"{name} {reason}", "use method: optimal")
+    return Attempt(Candidate(classic.channel(problem), None, "valid"), title(classic), {})
 
 
 def _optimal(problem: Problem, options: Options, refused: dict[str, str]) -> Iterator[Attempt]:

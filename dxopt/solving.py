@@ -33,9 +33,9 @@ def solve(
     Parameters
     ----------
     problem : Problem
-    method : {"auto", "optimal", "tight", "exponential"}
+    method : {"auto", "optimal", "tight", "exponential", "geometric", "planar_laplace"}
         "auto" takes the tight-constraints mechanism where it is proven optimal (binary loss, regular prior), else
-        "optimal", a linear program over all private channels.
+        "optimal", a linear program over all private channels. A mechanism of `dx.classic` is taken as it is.
     solver : str
         For the linear program: "clarabel", "highs", or the name of another one that cvxpy has installed. "auto" is
         Clarabel, then HiGHS where the gap stays above the tolerance; the better mechanism and bound are kept.

@@ -24,7 +24,7 @@ def prior(space: dx.MetricSpace) -> dx.Prior:
 @pytest.fixture
 def mechanism(space: dx.MetricSpace) -> dx.Mechanism:
     matrix = [[0.5, 0.5, 0.0], [0.25, 0.5, 0.25], [0.0, 0.25, 0.75]]
-    return dx.Mechanism(space, dx.Reports.of(space), np.array(matrix))
+    return dx.Mechanism.from_matrix(space, matrix)
 
 
 def test_expected_loss(mechanism: dx.Mechanism, prior: dx.Prior) -> None:
@@ -60,8 +60,8 @@ def test_utility_and_leakage(mechanism: dx.Mechanism, prior: dx.Prior) -> None:
 
 def test_leakage_of_the_extremes(space: dx.MetricSpace, prior: dx.Prior) -> None:
     reports = dx.Reports.of(space)
-    telling = dx.Mechanism(space, reports, np.eye(3))
-    silent = dx.Mechanism(space, reports, np.full((3, 3), 1 / 3))
+    telling = dx.Mechanism.from_matrix(space, np.eye(3), reports)
+    silent = dx.Mechanism.from_matrix(space, np.full((3, 3), 1 / 3), reports)
     uniform = dx.Prior.uniform(space)
     assert evaluate.min_entropy_leakage(telling, uniform) == pytest.approx(math.log2(3))
     assert evaluate.min_entropy_leakage(telling, prior) == pytest.approx(1.0)

@@ -13,12 +13,12 @@ MATRIX = np.array([[0.5, 0.25, 0.25], [0.125, 0.0, 0.875]])
 @pytest.fixture
 def mechanism() -> dx.Mechanism:
     space = dx.MetricSpace.from_distances([[0, 1], [1, 0]], labels=["left", "right"])
-    return dx.Mechanism(space, dx.Reports(("a", "b", "c")), MATRIX, "handmade")
+    return dx.Mechanism.from_matrix(space, MATRIX, dx.Reports(("a", "b", "c")), name="handmade")
 
 
 def test_is_a_read_only_copy(mechanism: dx.Mechanism) -> None:
     source = MATRIX.copy()
-    made = dx.Mechanism(mechanism.space, mechanism.reports, source)
+    made = dx.Mechanism.from_matrix(mechanism.space, source, mechanism.reports)
     source[0, 0] = 0.0
     assert made.matrix[0, 0] == 0.5
     with pytest.raises(ValueError, match="read-only"):
@@ -37,7 +37,7 @@ def test_is_a_read_only_copy(mechanism: dx.Mechanism) -> None:
 )
 def test_validation(mechanism: dx.Mechanism, matrix: object, message: str) -> None:
     with pytest.raises(dx.SpecError, match=message):
-        dx.Mechanism(mechanism.space, mechanism.reports, np.array(matrix))
+        dx.Mechanism.from_matrix(mechanism.space, np.array(matrix), mechanism.reports)
 
 
 def test_rows_by_index_or_label(mechanism: dx.Mechanism) -> None:
@@ -86,7 +86,7 @@ def test_sampling_never_leaves_the_support(value: float) -> None:
     space = dx.line(1)
     for row in ([0.0, 0.3, 0.7, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0] + [0.1] * 10 + [0.0]):
         reports = dx.Reports(tuple("abcdefghijklm"[: len(row)]))
-        mechanism = dx.Mechanism(space, reports, np.array([row]))
+        mechanism = dx.Mechanism.from_matrix(space, [row], reports)
         (drawn,) = mechanism.sample(0, rng=Extreme(value))
         assert row[drawn] > 0
 

@@ -12,7 +12,6 @@ from scipy.optimize import linprog
 
 import dxopt as dx
 from dxopt import regularity
-from dxopt.loss import Reports
 from dxopt.regularity.quotient import Quotient
 from dxopt.regularity.verdicts import separates
 
@@ -26,7 +25,7 @@ SPACES = {
 
 def exponential(space: dx.MetricSpace, epsilon: float) -> dx.Mechanism:
     weights = np.exp(-0.5 * epsilon * space.distances)
-    return dx.Mechanism(space, Reports.of(space), weights / weights.sum(axis=1, keepdims=True))
+    return dx.Mechanism.from_matrix(space, weights / weights.sum(axis=1, keepdims=True))
 
 
 def tight(space: dx.MetricSpace, epsilon: float) -> dx.Mechanism:
@@ -83,7 +82,7 @@ def test_one_sided_bound_has_the_right_orientation() -> None:
     phi = regularity.phi(space, 1.0)
     assert phi[0, 1] == pytest.approx(math.exp(-0.2))
     weight = np.linalg.solve(phi.T, np.ones(2))
-    channel = dx.Mechanism(space, Reports.of(space), phi.T * weight)
+    channel = dx.Mechanism.from_matrix(space, phi.T * weight)
     prior = dx.Prior.from_weights(space, phi @ np.array([1.0, 2.0]))
     bound = regularity.utility_bound(prior, space, 1.0)
     assert dx.evaluate.utility(channel, prior) == pytest.approx(bound, abs=1e-12)

@@ -80,17 +80,43 @@ def test_symmetry_makes_every_level_regular() -> None:
     islands = dx.MetricSpace.from_distances(np.where(np.eye(3) == 1, 0.0, np.inf))
     tilted = dx.Prior.from_weights(islands, [1, 2, 3])
     for space in (dx.MetricSpace.from_graph(nx.cycle_graph(9)), cube):
-        assert regularity.threshold(space) == regularity.threshold(dx.line(1))
-        assert regularity.threshold(space).value == 0
+        found = regularity.threshold(space)
+        assert found.proven
+        assert found.low == found.value == found.high == 0
     assert regularity.threshold(islands, tilted).value == 0
 
 
-def test_lines_are_regular_as_far_down_as_examined() -> None:
-    found = regularity.threshold(dx.line(5), floor=0.05)
+def test_regular_as_far_down_as_examined() -> None:
+    found = regularity.threshold(dx.MetricSpace.from_distances(dx.line(5).distances), floor=0.05)
     assert found.low == 0
     assert found.value == found.high < 0.1
     assert not found.proven
     assert "not examined" in found.reason
+
+
+def test_structure_answers_for_the_uniform_prior() -> None:
+    for space in (dx.line(5), dx.line(1_000_000), dx.grid((900, 700), metric="manhattan"), dx.grid((1, 9))):
+        found = regularity.threshold(space)
+        assert found.proven
+        assert found.value == 0
+    star = dx.MetricSpace.from_graph(nx.star_graph(4))
+    found = regularity.threshold(star, tolerance=1e-9)
+    assert found.proven
+    assert found.value == pytest.approx(math.log(3), abs=1e-8)
+    both = regularity.threshold(dx.product(star, dx.line(3), dx.MetricSpace.from_graph(nx.star_graph(3))))
+    assert both.proven
+    assert both.value == pytest.approx(math.log(3), abs=1e-5)
+
+
+def test_large_lattices_are_sampled() -> None:
+    found = regularity.threshold(dx.grid((60, 60)))
+    assert not found.proven
+    assert found.value == pytest.approx(0.665352, abs=2e-6)
+    assert found.low < found.value < found.high
+    assert found.value - found.low < 1e-5
+    space = dx.grid((60, 60))
+    assert regularity.verdict(dx.Prior.uniform(space), space, found.low).status == "not regular"
+    assert regularity.verdict(dx.Prior.uniform(space), space, found.value + 1e-5).status == "regular"
 
 
 def test_priors_that_are_never_regular() -> None:

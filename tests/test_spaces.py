@@ -86,7 +86,7 @@ def test_unweighted_graph() -> None:
     space = dx.MetricSpace.from_graph(nx.path_graph(["a", "b", "c"]))
     assert space.labels == ("a", "b", "c")
     assert space.distances.tolist() == [[0, 1, 2], [1, 0, 1], [2, 1, 0]]
-    assert space.structure.kind == "graph"
+    assert space.structure.kind == "tree"
 
 
 def test_weighted_graph_takes_the_shorter_way() -> None:

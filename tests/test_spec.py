@@ -71,7 +71,7 @@ def test_haversine_units(folder: Path) -> None:
 
 def test_structures_are_kept(folder: Path) -> None:
     kinds = {"{kind: grid, shape: [2, 3]}": "lattice", "{kind: torus, shape: [3]}": "torus"}
-    kinds |= {"{kind: line, size: 4}": "path", "{kind: graph, edges: [[a, b]]}": "graph"}
+    kinds |= {"{kind: line, size: 4}": "path", "{kind: graph, edges: [[a, b]]}": "tree"}
     for space, kind in kinds.items():
         assert task_of(folder, small(space)).problem.space.structure.kind == kind
 

@@ -98,7 +98,7 @@ def test_refusal_names_the_negative_points() -> None:
     assert space.points is not None
     distances = np.linalg.norm(space.points[:, None] - space.points[None], axis=2)
     weight = np.linalg.solve(np.exp(-0.6 * distances), np.ones(16))
-    expected = tuple(space.labels[i] for i in np.flatnonzero(weight < 0))
+    expected = tuple(space.labels[int(i)] for i in np.flatnonzero(weight < 0))
     assert caught.value.negative == expected
     assert expected
     assert expected[0] in str(caught.value)
@@ -180,7 +180,7 @@ def test_points_at_distance_zero_share_a_weight() -> None:
     report = tight(space, 1.0)
     assert_proven(report)
     assert np.array_equal(report.mechanism.matrix[0], report.mechanism.matrix[1])
-    assert report.mechanism.matrix[0].max() == pytest.approx(1 / (1 + np.exp(-1.0)))
+    assert report.mechanism.matrix[0, :2].sum() == pytest.approx(1 / (1 + np.exp(-1.0)))
 
 
 def test_islands_have_each_their_own() -> None:

@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import linprog
 
 from dxopt.errors import NoTightMechanism, UnsupportedError
 from dxopt.formulations.contract import Candidate, Claim
-from dxopt.partition import Partition
 from dxopt.problem import Problem
-from dxopt.program import Dual, LinearSystem, Solution
-from dxopt.solvers.weighting import solve_weighting
+from dxopt.program import Dual
+from dxopt.regularity import verdict
+from dxopt.regularity.search import level_above
+from dxopt.regularity.weights import Weights, weights
+from dxopt.spaces.space import MetricSpace
 
+Array = NDArray[np.float64]
 _NAMED = 5
+_UNDECIDED = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
 class CompiledTight:
-    """Φ on the classes of points at distance 0."""
+    """The space whose weighting is sought, at a level."""
 
-    program: LinearSystem
     problem: Problem
-    partition: Partition
+
+    def solve(self) -> Weights:
+        """Φw = 1."""
+        return weights(self.problem.space, self.problem.epsilon, np.ones(len(self.problem.space)))
 
 
 class Tight:
@@ -37,7 +45,7 @@ class Tight:
     Guarantees
         A private channel. Exact for binary loss where π is regular (μ ≥ 0), for any such π.
     Size
-        One dense k × k system for k classes.
+        One system of n equations, solved by the structure of the space; without structure on classes of like points.
     Reference
         ECP14, Definition 6, Propositions 6 to 8, Theorems 2 and 4.
     """
@@ -53,40 +61,45 @@ class Tight:
         return None
 
     def compile(self, problem: Problem) -> CompiledTight:
-        partition = Partition.joining(problem.space.distances == 0)
-        kept = partition.representatives
-        phi = np.exp(-problem.budgets[np.ix_(kept, kept)])
-        return CompiledTight(LinearSystem(phi), problem, partition)
+        return CompiledTight(problem)
 
-    def recover(self, compiled: CompiledTight, solution: tuple[Solution, float]) -> Candidate | None:
-        """The mechanism, or None where Φ is singular or a weight is negative beyond its error."""
-        solved, error = solution
-        if solved.primal is None or solved.primal.min() < -error:
-            return None
-        problem, kept = compiled.problem, compiled.partition.representatives
-        channel = np.zeros(problem.shape)
-        kernel = np.exp(-problem.budgets[:, kept])
-        channel[:, kept] = kernel * np.maximum(solved.primal, 0.0)
-        dual = self._dual(compiled)
-        return Candidate(channel, dual, self.claim if dual is None else "exact")
-
-    def _dual(self, compiled: CompiledTight) -> Dual | None:
-        """For binary loss and regular π = μΦ: multiplier μ_x on e^{-d(z, x)} K[z, z] ≤ K[x, z] (ECP14, Thm 2)."""
+    def recover(self, compiled: CompiledTight, solution: Weights) -> Candidate | None:
+        """The mechanism, or None where there is none, or none was found."""
         problem = compiled.problem
-        if not problem.loss.is_binary or not compiled.partition.trivial:
+        found = feasible(problem.space, problem.epsilon, solution)
+        if found is None:
             return None
-        mu = _regular_weights(compiled.program.matrix, problem.prior.probabilities)
-        if mu is None:
+        dual = self._dual(problem)
+        return Candidate(np.exp(-problem.budgets) * found, dual, self.claim if dual is None else "exact")
+
+    def _dual(self, problem: Problem) -> Dual | None:
+        """For binary loss and regular π = μΦ: multiplier μ_x on e^{-d(z, x)} K[z, z] ≤ K[x, z] (ECP14, Thm 2)."""
+        if not problem.loss.is_binary:
             return None
+        found = verdict(problem.prior, problem.space, problem.epsilon)
+        if found.mu is None or found.error is None or (found.mu + found.error < 0).any():
+            return None
+        mu = np.maximum(found.mu, 0.0)
         x, z = np.nonzero(np.isfinite(problem.budgets) & ~np.eye(len(mu), dtype=bool))
         return Dual(problem.prior.probabilities - mu, z, z, x, mu[x])
 
 
-def _regular_weights(phi: NDArray[np.float64], prior: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """μ ≥ 0 with μΦ = π up to rounding, or None."""
-    mu = np.linalg.solve(phi.T, prior)
-    error = 1e3 * np.abs(phi.T @ mu - prior).max() + 1e-15
-    return None if mu.min() < -error else np.maximum(mu, 0.0)
+def feasible(space: MetricSpace, epsilon: float, solution: Weights) -> Array | None:
+    """Weights w ≥ 0 with Φw = 1 up to 1e-7, or None where none were found.
+
+    Entries that cannot be told from 0 are taken as 0. Where Φ is singular, linear programming looks for a solution.
+    """
+    if len(solution.negative):
+        return None
+    if solution.values is not None and solution.error is not None:
+        clipped = np.maximum(solution.values, 0.0)
+        if (clipped - solution.values).max() <= _UNDECIDED * clipped.max():
+            return clipped
+        return None
+    found = linprog(
+        np.zeros(len(space)), A_eq=np.exp(-epsilon * space.distances), b_eq=np.ones(len(space)), method="highs"
+    )
+    return None if found.x is None else np.maximum(np.asarray(found.x, dtype=float), 0.0)
 
 
 def tight_candidate(problem: Problem, *, diagnose: bool = True) -> Candidate:
@@ -109,54 +122,43 @@ def tight_candidate(problem: Problem, *, diagnose: bool = True) -> Candidate:
     if reason:
         raise UnsupportedError("method", f"tight {reason}", "use method: optimal")
     compiled = tight.compile(problem)
-    solution = solve_weighting(compiled.program)
+    solution = compiled.solve()
     candidate = tight.recover(compiled, solution)
     if candidate is None:
-        raise _missing(compiled, solution, _exists_from(compiled) if diagnose else None)
+        raise missing(problem.space, problem.epsilon, solution, diagnose=diagnose)
     return candidate
 
 
-def _missing(
-    compiled: CompiledTight, solution: tuple[Solution, float], exists_from: float | None
+def missing(
+    space: MetricSpace,
+    epsilon: float,
+    solution: Weights,
+    *,
+    diagnose: bool,
+    progress: Callable[[str], None] = lambda line: None,
 ) -> NoTightMechanism:
-    labels, error = compiled.problem.space.labels, solution[1]
-    weights = solution[0].primal
-    below = np.zeros(0, dtype=np.int64) if weights is None else np.flatnonzero(weights < -error)
-    negative = tuple(labels[compiled.partition.representatives[i]] for i in below)
-    shown = ", ".join(negative[:_NAMED]) + (f" and {len(negative) - _NAMED} more" if len(negative) > _NAMED else "")
-    where = f"the weight of {shown} is negative" if negative else "the constraint matrix is singular"
-    found = "" if exists_from is None else f"it exists at epsilon = {exists_from:.7g}, or "
+    """The error that names the offending points and, if asked, the level from which there is a mechanism."""
+    exists_from = level_above(space, np.ones(len(space)), epsilon, progress) if diagnose else None
+    where, negative = _offending(space, epsilon, solution)
+    found = "" if exists_from is None else f"it exists from epsilon = {exists_from:.7g}, or "
     return NoTightMechanism(
         "method",
-        f"no tight-constraints mechanism exists at epsilon = {compiled.problem.epsilon:g}: {where}",
+        f"no tight-constraints mechanism exists at epsilon = {epsilon:g}: {where}",
         f"{found}use method: optimal",
         negative=negative,
         exists_from=exists_from,
     )
 
 
-def _exists_from(compiled: CompiledTight, doublings: int = 12, halvings: int = 30) -> float | None:
-    """The upper end of a bracket of the level at which min w turns non-negative, above the problem's ε.
-
-    Sampled at the doublings of ε and bisected from there; min w need not be monotone in between.
-    """
-    kept = compiled.partition.representatives
-    distances = compiled.problem.space.distances[np.ix_(kept, kept)]
-
-    def exists(epsilon: float) -> bool:
-        solved, error = solve_weighting(LinearSystem(np.exp(-epsilon * distances)))
-        return solved.primal is not None and solved.primal.min() >= -error
-
-    low = high = compiled.problem.epsilon
-    for _ in range(doublings):
-        low, high = high, 2 * high
-        if exists(high):
-            break
-    else:
-        return None
-    for _ in range(halvings):
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if exists(middle) else (middle, high)
-        if high - low <= 1e-7 * high:
-            break
-    return high
+def _offending(space: MetricSpace, epsilon: float, solution: Weights) -> tuple[str, tuple[str, ...]]:
+    below, values = solution.negative, solution.values
+    if values is None:
+        values = np.linalg.lstsq(np.exp(-epsilon * space.distances), np.ones(len(space)), rcond=None)[0]
+        below = np.flatnonzero(values < 0)
+    if not len(below):
+        return "the constraint matrix is singular", ()
+    worst = below[np.argsort(values[below], kind="stable")]
+    shown = [space.labels[int(place)] for place in worst[:_NAMED]]
+    more = f" and {len(below) - _NAMED:,} more" if len(below) > _NAMED else ""
+    singular = "the constraint matrix is singular, and " if solution.values is None else ""
+    return f"{singular}the weight of {', '.join(shown)}{more} is negative", tuple(space.labels[int(i)] for i in worst)

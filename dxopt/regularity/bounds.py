@@ -18,6 +18,7 @@ from dxopt.regularity.corner import checked_prior
 from dxopt.regularity.enclosure import growth
 from dxopt.regularity.quotient import Quotient
 from dxopt.regularity.verdicts import verdict
+from dxopt.regularity.weights import CLASSED_POINTS
 from dxopt.rounding import UNIT, factor_below
 from dxopt.spaces.space import MetricSpace
 
@@ -53,6 +54,8 @@ def utility_bound(prior: Prior, space: MetricSpace, epsilon: float) -> float:
     found = verdict(prior, space, epsilon)
     if found.status == "not regular" or found.mu is None:
         raise UnsupportedError("prior", f"is not proven regular ({found})", "use binary_utility_bound")
+    if len(space) > CLASSED_POINTS and found.status == "regular" and found.error is not None:
+        return math.fsum(found.mu + found.error) * (1 + 4 * UNIT)
     return _raised(np.maximum(found.mu, 0.0), prior.probabilities, space, epsilon)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -83,7 +84,7 @@ def is_optimal_on_region(mechanism: Mechanism, epsilon: float, *, tolerance: flo
     return RegionVerdict("undecided", None, shortfall, f"no remap found is tight, by {shortfall:.1e}, nor excluded")
 
 
-def _require_private(channel: Array, kernel: Array, labels: tuple[str, ...]) -> None:
+def _require_private(channel: Array, kernel: Array, labels: Sequence[str]) -> None:
     for x, row in enumerate(channel):
         broken = channel < kernel[x][:, None] * row * (1 - _PRIVATE_SLACK)
         if broken.any():

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import SpecError
+from dxopt.errors import SpecError, UnsupportedError
 from dxopt.prior import Prior
 from dxopt.regularity.corner import checked_prior
 from dxopt.regularity.enclosure import Enclosure, growth
 from dxopt.regularity.quotient import Quotient
+from dxopt.regularity.search import level_below
+from dxopt.regularity.systems import system
 from dxopt.regularity.verdicts import Status, impossible, signs
+from dxopt.regularity.weights import CLASSED_POINTS, weights
 from dxopt.rounding import UNIT, factor_above
 from dxopt.spaces.space import MetricSpace
 
@@ -58,6 +62,7 @@ def threshold(
     tolerance: float = 1e-6,
     floor: float = 1e-3,
     evaluations: int = 400,
+    progress: Callable[[str], None] | None = None,
 ) -> Threshold:
     """The least level from which on a prior, uniform by default, is regular (ECP14 §6.1, after Cor 3; §7).
 
@@ -65,6 +70,10 @@ def threshold(
     regular and stays true at larger ones: μ = Σ_k E^{2k} (π - Eπ) with E = Φ - I. From there the proof goes down by
     intervals of levels, on each of which μ is enclosed together with its derivative, until μ reaches 0. Regularity is
     not monotone: below the threshold there may be regular levels again.
+
+    For the uniform prior structure helps: numbers on a line are regular at every level, a product from the largest
+    threshold of its factors, and trees from where 1 - Σ 1/(1 + e^{εl}) over the edges of each point is 0 or more.
+    Above 2,000 points without such structure all levels below the dominant one are sampled.
 
     Parameters
     ----------
@@ -78,6 +87,8 @@ def threshold(
         Levels below this fraction of the level where the proof begins are not examined.
     evaluations : int
         Systems to solve at most. What they leave unproven is sampled.
+    progress : callable, optional
+        Given a line of text now and then.
 
     Raises
     ------
@@ -87,7 +98,13 @@ def threshold(
     for name, number in (("tolerance", tolerance), ("floor", floor), ("evaluations", evaluations)):
         if not number > 0:
             raise SpecError(name, f"is {number}", "give a positive number")
+    if prior is None:
+        known = _by_structure(space, tolerance, floor, evaluations)
+        if known is not None:
+            return known
     probabilities = checked_prior(prior if prior is not None else Prior.uniform(space), space)
+    if len(space) > CLASSED_POINTS:
+        return _searched(space, probabilities, tolerance, floor, progress or (lambda line: None))
     never = impossible(space, probabilities)
     if never:
         return Threshold(np.inf, np.inf, np.inf, True, 0, f"regular at no level: {never}")
@@ -102,6 +119,67 @@ def threshold(
     if start is None:
         return Threshold(np.inf, 0.0, np.inf, False, 0, "no level was found from which on the prior is regular")
     return _descended(quotient, start, tolerance, start * floor, evaluations)
+
+
+def _by_structure(space: MetricSpace, tolerance: float, floor: float, evaluations: int) -> Threshold | None:
+    """The answer for the uniform prior where the structure gives it."""
+    structure, metric = space.structure, space.metric
+    line = structure.kind == "path" or (structure.kind == "lattice" and sum(s > 1 for s in structure.shape) <= 1)
+    if line or (structure.kind == "lattice" and metric is not None and metric.name == "manhattan"):
+        return Threshold(0.0, 0.0, 0.0, True, 0, "regular at every level: numbers on lines")
+    if structure.kind == "tree":
+        return _of_tree(space, tolerance)
+    if structure.kind == "product" and space.symmetric:
+        found = [threshold(f, tolerance=tolerance, floor=floor, evaluations=evaluations) for f in structure.factors]
+        low, high = max(part.low for part in found), max(part.high for part in found)
+        proven = high - low <= tolerance * high
+        value, sampled = max(part.value for part in found), sum(part.sampled for part in found)
+        return Threshold(value, low, high, proven, sampled, "the largest threshold of the factors")
+    return None
+
+
+def _of_tree(space: MetricSpace, tolerance: float) -> Threshold:
+    """By bisection: every weight rises with the level."""
+    edges, lengths = space.structure.edges, space.structure.lengths
+    degree = np.bincount(edges.ravel(), minlength=len(space))
+    doubt = 4 * UNIT * (int(degree.max(initial=0)) + 8)
+
+    def least(level: float) -> float:
+        taken = 1 / (1 + np.exp(np.minimum(level * lengths, 700.0)))
+        return 1 - float(np.bincount(edges.ravel(), np.repeat(taken, 2), minlength=len(space)).max())
+
+    if degree.max(initial=0) <= 2:
+        return Threshold(0.0, 0.0, 0.0, True, 0, "regular at every level: every point has at most two neighbours")
+    high = 1.0 / float(lengths.min())
+    while least(high) < doubt:
+        high *= 2
+    low = 0.0
+    while high - low > tolerance * high:
+        middle = 0.5 * (low + high)
+        value = least(middle)
+        if abs(value) <= doubt:
+            break
+        low, high = (middle, high) if value < 0 else (low, middle)
+    proven = high - low <= tolerance * high
+    return Threshold(
+        high, low, high, proven, 0, f"a tree: proven regular from here on, and not regular at {low:.10g}"
+    )
+
+
+def _searched(
+    space: MetricSpace, probabilities: Array, tolerance: float, floor: float, tell: Callable[[str], None]
+) -> Threshold:
+    """Sampled below the level from which Φ is diagonally dominant, with the prior's range counted."""
+    if not (space.symmetric and probabilities.min() > 0 and np.isfinite(space.nearest)):
+        raise UnsupportedError("space", f"has {len(space):,} points", "thresholds need positive priors at this size")
+    ratio, high = float(probabilities.max() / probabilities.min()), 1.0 / space.nearest
+    while (system(space, high).norm - 1) * ratio >= 1:
+        high *= 1.25
+    value, count = level_below(space, probabilities, high, floor * high, tolerance, tell)
+    below = value * (1 - 2 * tolerance)
+    low = below if len(weights(space, below, probabilities).negative) else 0.0
+    reason = f"proven from {high:.7g} on, only sampled from {value:.7g} to there"
+    return Threshold(value, low, high, False, count, reason)
 
 
 def _descended(quotient: Quotient, start: float, tolerance: float, least: float, evaluations: int) -> Threshold:

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from dxopt.prior import Prior
 from dxopt.problem import checked_level
 from dxopt.regularity.corner import checked_prior
-from dxopt.regularity.enclosure import Enclosure, growth
+from dxopt.regularity.enclosure import growth
 from dxopt.regularity.quotient import Quotient
+from dxopt.regularity.systems import system
+from dxopt.regularity.weights import CLASSED_POINTS, weights
 from dxopt.rounding import UNIT, factor_above, factor_below
 from dxopt.spaces.space import MetricSpace
 
@@ -56,9 +58,10 @@ def verdict(prior: Prior, space: MetricSpace, epsilon: float) -> Verdict:
     """Whether π = μΦᵀ for some μ ≥ 0 (ECP14, Def 4), decided soundly.
 
     Φ is taken as the interval matrix around the real e^{-εd}, the prior as its exact doubles (its scale does not
-    matter). First the necessary conditions (equal probabilities where the distances are equal, full support, ECP14
-    Prop 1; Prop 2 follows from it); then an enclosure of μ; where Φ cannot be inverted, a search by linear
-    programming for a vector v with vΦ ≥ 0 and v·π < 0, which is then checked with every rounding counted.
+    matter). First, up to 2,000 points, the necessary conditions (equal probabilities where the distances are equal,
+    full support, ECP14 Prop 1; Prop 2 follows from it); then μ with a proven error, by the structure of the space
+    where it has one (`weights`); where Φ cannot be inverted, a search by linear programming for a vector v with
+    vΦ ≥ 0 and v·π < 0, which is then checked with every rounding counted.
 
     Parameters
     ----------
@@ -81,10 +84,11 @@ def verdict(prior: Prior, space: MetricSpace, epsilon: float) -> Verdict:
     """
     level = checked_level(epsilon)
     probabilities = checked_prior(prior, space)
-    never = impossible(space, probabilities) or _unlike_neighbours(space, probabilities, level)
-    if never:
-        return Verdict("not regular", None, None, None, never)
-    return _decided(space, Quotient.of(space.distances, probabilities), probabilities, level)
+    if len(space) <= CLASSED_POINTS:
+        never = impossible(space, probabilities) or _unlike_neighbours(space, probabilities, level)
+        if never:
+            return Verdict("not regular", None, None, None, never)
+    return _decided(space, probabilities, level)
 
 
 def impossible(space: MetricSpace, probabilities: Array) -> str | None:
@@ -93,7 +97,7 @@ def impossible(space: MetricSpace, probabilities: Array) -> str | None:
     empty, full = np.flatnonzero(probabilities == 0), np.flatnonzero(probabilities > 0)
     reached = np.argwhere(np.isfinite(distances[np.ix_(empty, full)]))
     if len(reached):
-        nothing, other = empty[reached[0, 0]], full[reached[0, 1]]
+        nothing, other = int(empty[reached[0, 0]]), int(full[reached[0, 1]])
         return f"the probability of {labels[nothing]} is 0, but that of {labels[other]} within finite distance is not"
     first: dict[bytes, int] = {}
     for place, row in enumerate(distances):
@@ -110,7 +114,7 @@ def _unlike_neighbours(space: MetricSpace, probabilities: Array, level: float) -
         logs = np.log(probabilities)
         excess = logs[None, :] - logs[:, None] - level * distances
     excess[np.isnan(excess)] = -np.inf
-    small, large = np.unravel_index(int(excess.argmax()), excess.shape)
+    small, large = divmod(int(excess.argmax()), len(excess))
     if not excess[small, large] > 0:
         return None
     above = factor_above(level, distances[large])
@@ -121,25 +125,31 @@ def _unlike_neighbours(space: MetricSpace, probabilities: Array, level: float) -
     return f"{labels[large]} is more than e^(epsilon d) as likely as {labels[small]}, against ECP14 Prop 1"
 
 
-def _decided(space: MetricSpace, quotient: Quotient, probabilities: Array, level: float) -> Verdict:
-    low, high = quotient.between(level, level)
-    enclosure = Enclosure.of(low, high)
-    if enclosure is None:
-        separated = separates(low, high)
+def _decided(space: MetricSpace, probabilities: Array, level: float) -> Verdict:
+    found = weights(space, level, probabilities)
+    mu, error = found.values, found.error
+    doubtful = mu is None or error is None or (not found.decided and error.max() > _SMALL * np.abs(mu).max())
+    separated = doubtful and len(space) <= CLASSED_POINTS and _separated(space, probabilities, level)
+    if mu is None or error is None:
         reason = "a vector v with vΦ ≥ 0 and v·π < 0 was found" if separated else "Φ is singular to working precision"
         return Verdict("not regular" if separated else "undecided", None, None, None, reason)
-    ratios, errors = enclosure.solve(np.ones(len(quotient)))
-    status = signs(ratios, errors)
-    if status == "undecided" and errors.max() > _SMALL * np.abs(ratios).max() and separates(low, high):
-        status = "not regular"
-    size = len(space)
-    mu = quotient.spread(ratios * quotient.prior, size)
-    error = quotient.spread((errors + 4 * UNIT * np.abs(ratios)) * quotient.prior * (1 + 8 * UNIT) + 1e-320, size)
-    with np.errstate(over="ignore"):
-        gamma = mu * np.exp(-level * space.distances).sum(axis=0) / math.fsum(probabilities)
+    status: Status = "regular" if found.proven else "not regular" if separated or len(found.negative) else "undecided"
+    gamma = mu * _row_sums(space, level) / math.fsum(probabilities)
     for array in (mu, gamma, error):
         array.flags.writeable = False
     return Verdict(status, mu, gamma, error, _reason(space, status, mu, error))
+
+
+def _separated(space: MetricSpace, probabilities: Array, level: float) -> bool:
+    return separates(*Quotient.of(space.distances, probabilities).between(level, level))
+
+
+def _row_sums(space: MetricSpace, level: float) -> Array:
+    """Σ_x' e^{-εd(x', x)} for every x."""
+    if len(space) > CLASSED_POINTS:
+        return system(space, level).apply(np.ones(len(space)))[0]
+    with np.errstate(over="ignore"):
+        return np.exp(-level * space.distances).sum(axis=0)
 
 
 def signs(values: Array, errors: Array) -> Status:

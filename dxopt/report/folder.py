@@ -15,17 +15,19 @@ import numpy as np
 from dxopt.certify import Certificate, expected_cost, gap, prove_private, safe_bound
 from dxopt.errors import CertificateError, SpecError
 from dxopt.loss import Loss, Reports
-from dxopt.mechanism import Mechanism
+from dxopt.mechanism import Mechanism, Privacy
 from dxopt.prior import Prior
 from dxopt.problem import Problem
 from dxopt.program import Dual, Status
 from dxopt.reductions.record import Reduction
+from dxopt.report.comparison import Comparison
 from dxopt.report.result import Report
 from dxopt.spaces.space import MetricSpace, Structure
 
 FORMAT = 1
 REPORT = "report.json"
 FILES = ("problem.yaml", "problem.npz", "mechanism.npz", "dual.npz", "certificate.json", REPORT)
+STRUCTURE = ("kind", "shape", "spacing")
 AGREEMENT = 1e-12
 
 
@@ -113,7 +115,7 @@ def _summary(report: Report) -> dict[str, Any]:
         "secrets_are_reports": report.problem.reports.secrets,
         "loss": report.problem.loss.name,
         "prior": report.problem.prior.name,
-        "structure": asdict(report.problem.space.structure),
+        "structure": {key: getattr(report.problem.space.structure, key) for key in STRUCTURE},
         "mechanism": report.mechanism.name,
         "status": str(report.status),
         "claim": report.claim,
@@ -123,6 +125,7 @@ def _summary(report: Report) -> dict[str, Any]:
         "seconds": report.seconds,
         "tolerance": report.tolerance,
         "evaluation": dict(report.evaluation),
+        "comparison": report.comparison and asdict(report.comparison),
     }
 
 
@@ -176,9 +179,17 @@ def load(folder: str | Path) -> Report:
             dual = Dual(**arrays)
         with np.load(folder / "problem.npz") as arrays:
             problem = _problem(summary, dict(arrays), mechanism_arrays)
-        mechanism = Mechanism(problem.space, problem.reports, mechanism_arrays["matrix"], summary["mechanism"])
+        mechanism = Mechanism.from_matrix(
+            problem.space,
+            mechanism_arrays["matrix"],
+            problem.reports,
+            name=summary["mechanism"],
+            privacy=Privacy(proof.epsilon, proof.how["privacy"]),
+        )
         reductions = tuple(Reduction(**entry) for entry in summary["reductions"])
         status = Status(summary["status"])
+        compared = summary.get("comparison")
+        comparison = compared and Comparison.read(compared)
     except (OSError, KeyError, TypeError, ValueError, EOFError, BadZipFile) as error:
         if isinstance(error, SpecError):
             raise
@@ -193,13 +204,14 @@ def load(folder: str | Path) -> Report:
         dual=dual,
         status=status,
         reductions=reductions,
+        comparison=comparison,
         **{key: summary[key] for key in ("claim", "route", "refused", "seconds", "tolerance", "evaluation")},
     )
 
 
 def _problem(summary: dict[str, Any], arrays: dict[str, Any], described: dict[str, Any]) -> Problem:
     labels = tuple(str(label) for label in described["labels"])
-    structure = Structure(**{**summary["structure"], "shape": tuple(summary["structure"]["shape"])})
+    structure = _structure(**summary["structure"])
     for array in arrays.values():
         array.flags.writeable = False
     space = MetricSpace(labels, described.get("points"), None, structure, given=arrays["distances"])
@@ -208,6 +220,11 @@ def _problem(summary: dict[str, Any], arrays: dict[str, Any], described: dict[st
     loss = Loss(arrays["loss"], reports, summary["loss"])
     prior = Prior(arrays["prior"], summary["prior"])
     return Problem(space, epsilon=float(arrays["epsilon"]), prior=prior, loss=loss, name=summary["problem"])
+
+
+def _structure(kind: Any, shape: list[int], spacing: float) -> Structure:
+    """What is known without the factors or edges, which are not saved."""
+    return Structure() if kind in ("product", "tree") else Structure(kind, tuple(shape), spacing)
 
 
 def _check(problem: Problem, mechanism: Mechanism, dual: Dual, proof: Certificate) -> None:

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 if TYPE_CHECKING:
+    from dxopt.report.comparison import Comparison
     from dxopt.report.result import Report
 
 _EVERY = 5.0
@@ -46,8 +47,8 @@ class Progress:
             self._problem, self._last = problem, time.monotonic()
             self._console.print(f"{problem}: {line}", markup=False, highlight=False, soft_wrap=True)
 
-    def print(self, report: Report, console: Console) -> None:
-        """Print a finished report, in colour on a terminal and as plain text elsewhere."""
+    def print(self, report: Report | Comparison, console: Console) -> None:
+        """Print a report or comparison, in colour on a terminal and as plain text elsewhere."""
         if console.is_terminal:
             console.print(report)
         else:

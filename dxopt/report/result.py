@@ -12,6 +12,7 @@ from dxopt.mechanism import Mechanism
 from dxopt.problem import Problem
 from dxopt.program import Dual, Status
 from dxopt.reductions.record import Reduction
+from dxopt.report.comparison import Comparison
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -43,6 +44,8 @@ class Report:
         On the gap.
     evaluation : dict
         Further measures that were asked for, by name.
+    comparison : Comparison or None
+        Other mechanisms for the problem, where that was asked for; kept by `dx.load` as it was saved.
     """
 
     problem: Problem
@@ -57,6 +60,7 @@ class Report:
     seconds: float
     tolerance: float
     evaluation: Mapping[str, float] = field(default_factory=dict)
+    comparison: Comparison | None = None
 
     @property
     def delivered(self) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dxopt.report.comparison import Comparison
 from dxopt.report.result import Report
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ class Line:
     delivered: bool = True
     expected: str = ""
     folder: str = ""
+    comparison: Comparison | None = None
 
     @classmethod
     def of(cls, report: Report, method: str) -> Line:
@@ -100,6 +102,7 @@ class Line:
             str(report.status),
             report.seconds,
             report.delivered,
+            comparison=report.comparison,
         )
 
 

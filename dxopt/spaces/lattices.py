@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
-from dxopt.spaces.metrics import Metric, metric_named, require_numbers
-from dxopt.spaces.space import MetricSpace, Structure
+from dxopt.spaces.labels import LazyLabels, Numbers, Tuples
+from dxopt.spaces.metrics import Euclidean, Metric, metric_named, require_numbers
+from dxopt.spaces.space import MetricSpace
+from dxopt.spaces.structure import Structure
 
 LATTICE_METRICS = ("euclidean", "manhattan", "chebyshev")
 
@@ -23,6 +25,7 @@ class Wrapped:
     flat: Metric
     circumference: tuple[float, ...]
     name: ClassVar[str] = "wrapped"
+    symmetric = True
 
     def prepare(self, points: NDArray) -> Wrapped:
         require_numbers(points, self.name)
@@ -38,42 +41,52 @@ class Wrapped:
 
 def line(size: int, *, step: float = 1.0) -> MetricSpace:
     """Points 0, step, …, (size-1)·step with the numeric distance, such as the answers of a counting query."""
-    shape = _whole(size)
-    return MetricSpace.from_points(
-        _indices(shape, step) * step, labels=range(shape[0]), structure=Structure("path", shape, step)
-    )
+    return _built(Structure("path", _whole((size,)), _positive(step)), Euclidean())
 
 
 def grid(shape: Sequence[int], *, spacing: float = 1.0, metric: str = "euclidean") -> MetricSpace:
     """A rectangular grid; `shape` gives the number of points along each axis, the last axis runs fastest.
+
+    Takes 8·k bytes a point in k dimensions; labels and distances are computed when asked for.
 
     Raises
     ------
     SpecError
         If the shape or spacing is not positive, or the metric is not euclidean, manhattan or chebyshev.
     """
-    return _lattice("lattice", _whole(shape), spacing, lambda flat, _: flat, metric)
+    return _built(*_lattice("lattice", shape, spacing, metric))
 
 
 def torus(shape: Sequence[int], *, spacing: float = 1.0, metric: str = "euclidean") -> MetricSpace:
     """A grid whose opposite sides are joined: a ring in one dimension, a torus in two."""
-    return _lattice("torus", _whole(shape), spacing, Wrapped, metric)
+    structure, flat = _lattice("torus", shape, spacing, metric)
+    return _built(structure, Wrapped(flat, tuple(size * structure.spacing for size in structure.shape)))
 
 
-def _lattice(kind, shape: tuple[int, ...], spacing: float, wrap, metric: str) -> MetricSpace:
-    indices = _indices(shape, spacing)
+def _lattice(
+    kind: Literal["lattice", "torus"], shape: Sequence[int], spacing: float, metric: str
+) -> tuple[Structure, Metric]:
+    structure = Structure(kind, _whole(shape), _positive(spacing))
     if metric not in LATTICE_METRICS:
         raise SpecError(
             "metric", f"{metric!r} is not a lattice metric", f"choose one of {', '.join(LATTICE_METRICS)}"
         )
-    around = tuple(float(size) * spacing for size in shape)
-    labels = [str(tuple(index)) if len(shape) > 1 else str(index[0]) for index in indices.tolist()]
-    return MetricSpace.from_points(
-        indices * spacing,
-        wrap(metric_named(metric), around),
-        labels=labels,
-        structure=Structure(kind, shape, spacing),
-    )
+    return structure, metric_named(metric)
+
+
+def _built(structure: Structure, metric: Metric) -> MetricSpace:
+    shape, axes = structure.shape, len(structure.shape)
+    points = np.empty((*shape, axes))
+    for axis, ticks in enumerate(structure.ticks):
+        points[..., axis] = ticks.reshape(-1, *[1] * (axes - axis - 1))
+    points = points.reshape(-1, axes)
+    points.flags.writeable = False
+    return MetricSpace(_labels(shape), points, metric.prepare(points), structure)
+
+
+def _labels(shape: tuple[int, ...]) -> LazyLabels:
+    parts = tuple(map(Numbers, shape))
+    return parts[0] if len(parts) == 1 else Tuples(parts)
 
 
 def _whole(shape: Sequence[int] | int) -> tuple[int, ...]:
@@ -83,7 +96,7 @@ def _whole(shape: Sequence[int] | int) -> tuple[int, ...]:
     return tuple(int(s) for s in sizes)
 
 
-def _indices(shape: tuple[int, ...], spacing: float) -> NDArray[np.int64]:
+def _positive(spacing: float) -> float:
     if not (np.isfinite(spacing) and spacing > 0):
         raise SpecError("spacing", f"is {spacing}", "give a positive number")
-    return np.stack(np.meshgrid(*(np.arange(s) for s in shape), indexing="ij"), axis=-1).reshape(-1, len(shape))
+    return spacing

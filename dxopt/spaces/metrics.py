@@ -23,6 +23,11 @@ class Metric(Protocol):
 
     name: ClassVar[str]
 
+    @property
+    def symmetric(self) -> bool:
+        """Whether blocks are symmetric, bit for bit, wherever they are cut."""
+        ...
+
     def prepare(self, points: NDArray) -> Metric:
         """The metric with whatever it takes from the whole set of points; raises SpecError on bad points."""
         ...
@@ -46,6 +51,8 @@ def _differences(rows: NDArray, columns: NDArray) -> NDArray[np.float64]:
 
 class _OnNumbers:
     """A metric on coordinates that takes nothing from the whole set."""
+
+    symmetric = True
 
     def prepare(self, points: NDArray) -> Metric:
         require_numbers(points, self.name)  # pyright: ignore[reportAttributeAccessIssue]
@@ -101,6 +108,7 @@ class NormalisedManhattan:
 
     diameter: float | None = None
     name: ClassVar[str] = "normalised_manhattan"
+    symmetric = True
 
     def prepare(self, points: NDArray) -> NormalisedManhattan:
         require_numbers(points, self.name)
@@ -128,6 +136,8 @@ class Chebyshev(_OnNumbers):
 
 class _OnValues:
     """A metric that only asks whether coordinates are equal; points may be of any type."""
+
+    symmetric = True
 
     def prepare(self, points: NDArray) -> Metric:
         return self  # pyright: ignore[reportReturnType]
@@ -186,8 +196,9 @@ class Haversine(_OnNumbers):
         return self
 
     def block(self, rows: NDArray, columns: NDArray) -> NDArray[np.float64]:
-        lat_r, lon_r = np.radians(rows).T[:, :, None]
-        lat_c, lon_c = np.radians(columns).T[:, None, :]
+        # contiguous, as other layouts may take another path through cos, an ulp away
+        lat_r, lon_r = np.ascontiguousarray(np.radians(rows).T)[:, :, None]
+        lat_c, lon_c = np.ascontiguousarray(np.radians(columns).T)[:, None, :]
         half = np.sin(np.abs(lat_r - lat_c) / 2) ** 2
         half = half + (np.cos(lat_r) * np.cos(lat_c)) * np.sin(np.abs(lon_r - lon_c) / 2) ** 2
         return 2 * EARTH_RADIUS_KM * self.units[self.unit] * np.arcsin(np.sqrt(np.minimum(half, 1.0)))
@@ -203,6 +214,10 @@ class OverTraces:
     length: int
     step: Metric = Euclidean()
     name: ClassVar[str] = "traces"
+
+    @property
+    def symmetric(self) -> bool:
+        return self.step.symmetric
 
     def prepare(self, points: NDArray) -> OverTraces:
         if self.length < 1 or points.shape[1] % self.length:
@@ -225,6 +240,10 @@ class WithNull:
     values: Metric = Euclidean()
     diameter: float | None = None
     name: ClassVar[str] = "with_null"
+
+    @property
+    def symmetric(self) -> bool:
+        return self.values.symmetric
 
     def prepare(self, points: NDArray) -> WithNull:
         present = points[~_is_null(points)]

@@ -5,28 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxopt.errors import SpecError
+from dxopt.errors import SpecError, UnsupportedError
+from dxopt.spaces.labels import Coordinates
 from dxopt.spaces.metrics import Metric, metric_named
+from dxopt.spaces.structure import Structure
 
 if TYPE_CHECKING:
     import networkx as nx
 
 TRIANGLE_SLACK = 1e-12
+MATRIX_POINTS = 20_000
 _BLOCK_CELLS = 4_000_000
-
-
-@dataclass(frozen=True)
-class Structure:
-    """What is known of a space beyond its distances; formulations and solvers choose by it."""
-
-    kind: Literal["general", "path", "lattice", "torus", "graph"] = "general"
-    shape: tuple[int, ...] = ()
-    spacing: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,58 +29,113 @@ class MetricSpace:
 
     Distances are unscaled: a `Problem` multiplies them by ε. Infinite means no constraint between the two;
     0 between different points forces them to be reported alike; asymmetric distances are one-sided.
-    Build one with `from_points`, `from_distances`, `from_graph`, `line`, `grid` or `torus`.
+    Build one with `from_points`, `from_distances`, `from_graph`, `line`, `grid`, `torus` or `product`.
 
     Attributes
     ----------
-    labels : tuple of str, length n
+    labels : sequence of str, length n
+        A tuple, or computed from indices or coordinates on demand where no labels were given.
     points : (n, k) array or None
     metric : Metric or None
-        None where distances were given or come from a graph.
+        None where distances were given, come from a graph, or are sums over factors.
     structure : Structure
     """
 
-    labels: tuple[str, ...]
+    labels: Sequence[str]
     points: NDArray | None = None
     metric: Metric | None = None
-    structure: Structure = Structure()
+    structure: Structure = field(default_factory=Structure)
     given: NDArray[np.float64] | None = field(default=None, repr=False)
+    _source: ClassVar[str] = "given distances"
 
     def __len__(self) -> int:
         return len(self.labels)
 
     def __repr__(self) -> str:
-        how = self.metric.name if self.metric else "given distances"
+        how = self.metric.name if self.metric else self._source
         return f"<MetricSpace of {len(self)} points, {how}, {self.structure.kind}>"
 
     @cached_property
     def distances(self) -> NDArray[np.float64]:
-        """All distances, `(n, n)`, read-only; entry [x, x'] is d(x, x')."""
-        everything = np.arange(len(self))
-        distances = self.block(everything, everything)
+        """All distances, `(n, n)`, read-only; entry [x, x'] is d(x, x').
+
+        Raises
+        ------
+        UnsupportedError
+            If there are more than 20,000 points and the matrix was not given; use `row` and `block`.
+        """
+        if self.given is None and len(self) > MATRIX_POINTS:
+            raise UnsupportedError(
+                "space",
+                f"has {len(self):,} points, too many for a matrix of distances ({MATRIX_POINTS:,} at most)",
+                "use fewer, or dx.tight_constraints, which needs no matrix",
+            )
+        distances = self._matrix()
         distances.flags.writeable = False
         return distances
+
+    def _matrix(self) -> NDArray[np.float64]:
+        everything = np.arange(len(self))
+        return self.block(everything, everything) if self.given is None else self.given
 
     def block(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
         """Distances `(p, q)` from the points `rows` to the points `columns` (indices)."""
         rows, columns = np.asarray(rows), np.asarray(columns)
         if self.given is not None:
-            return self.given[np.ix_(rows, columns)].copy()
+            return self.given[np.ix_(rows, columns)]
         return self.distances_to(self._located()[columns], rows)
+
+    def row(self, x: Any) -> NDArray[np.float64]:
+        """Distances `(n,)` from the point x (index or label) to every point, in memory for a few arrays of n."""
+        place = np.array([self.index(x)])
+        if self.given is not None:
+            return self.given[place[0]].copy()
+        return self.distances_to(self._located(), place)[0]
 
     def distances_to(self, targets: NDArray, rows: NDArray | None = None) -> NDArray[np.float64]:
         """Distances `(p, q)` from the points `rows` (all by default) to any points `(q, k)` of the same kind."""
         if self.metric is None:
             raise SpecError("reports", "the space has no metric between points", "give the loss as a matrix")
         sources = self._located() if rows is None else self._located()[rows]
-        step = max(1, _BLOCK_CELLS // max(1, len(targets) * sources.shape[1]))
-        blocks = [self.metric.block(sources[i : i + step], targets) for i in range(0, len(sources), step)]
-        return np.concatenate(blocks)
+        cells = max(1, _BLOCK_CELLS // sources.shape[1])
+        wide = max(1, min(len(targets), cells))
+        high = max(1, cells // wide)
+        distances = np.empty((len(sources), len(targets)))
+        for i in range(0, len(sources), high):
+            for j in range(0, len(targets), wide):
+                distances[i : i + high, j : j + wide] = self.metric.block(
+                    sources[i : i + high], targets[j : j + wide]
+                )
+        return distances
 
     @cached_property
     def symmetric(self) -> bool:
-        """Whether d(x, x') = d(x', x) for all pairs, exactly."""
+        """Whether d(x, x') = d(x', x) for all pairs, exactly; known at once unless the distances were given."""
+        # metrics from elsewhere need not say
+        if self.given is None and getattr(self.metric, "symmetric", False):
+            return True
         return bool(np.array_equal(self.distances, self.distances.T))
+
+    @cached_property
+    def nearest(self) -> float:
+        """The least distance between two points that is neither 0 nor infinite; infinite where there is none.
+
+        Takes O(n) time by structure, O(n²) without.
+        """
+        structure = self.structure
+        match structure.kind:
+            case "path":
+                return _least(np.abs(np.diff(self._located()[:, 0])))
+            case "lattice":
+                return min(_least(np.diff(ticks)) for ticks in structure.ticks)
+            case "torus":
+                seams = (len(ticks) * structure.spacing - ticks[-1] for ticks in structure.ticks if len(ticks) > 1)
+                return min([*(_least(np.diff(ticks)) for ticks in structure.ticks), *seams])
+            case "product":
+                return min(factor.nearest for factor in structure.factors)
+        high = max(1, _BLOCK_CELLS // len(self))
+        everything = np.arange(len(self))
+        return min(_least(self.block(everything[i : i + high], everything)) for i in range(0, len(self), high))
 
     def index(self, label: Any) -> int:
         """Position of a point given by its label, or by its index."""
@@ -109,9 +158,8 @@ class MetricSpace:
         metric: str | Metric = "euclidean",
         *,
         labels: Sequence[Any] | None = None,
-        structure: Structure | None = None,
     ) -> MetricSpace:
-        """A space from coordinates.
+        """A space from coordinates; a sorted line or a full product under a sum over columns is recognised.
 
         Parameters
         ----------
@@ -124,19 +172,19 @@ class MetricSpace:
         SpecError
             If the points do not suit the metric.
         """
-        located = np.array(points)
+        from dxopt.spaces.recognition import recognised
+
+        located = np.array(points, order="C")
         if located.ndim == 1:
             located = located[:, None]
         if located.ndim != 2 or not located.size:
             raise SpecError("points", f"have shape {located.shape}", "give one row of coordinates per point")
         if np.issubdtype(located.dtype, np.number) or located.dtype == bool:
-            located = located.astype(float)
+            located = located.astype(float, copy=False)
         located.flags.writeable = False
         prepared = metric_named(metric).prepare(located)
-        names = labels if labels is not None else [_coordinates(point) for point in located]
-        if structure is None:
-            structure = _path_if_sorted(located, prepared)
-        return cls(_checked_labels(names, len(located)), located, prepared, structure)
+        names = Coordinates(located) if labels is None else _checked_labels(labels, len(located))
+        return cls(names, located, prepared, recognised(located, prepared))
 
     @classmethod
     def from_distances(
@@ -182,11 +230,6 @@ class MetricSpace:
         return graph_space(graph, weight)
 
 
-def _coordinates(point: NDArray) -> str:
-    parts = [f"{value:.10g}" if isinstance(value, float) else str(value) for value in point.tolist()]
-    return parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
-
-
 def _checked_labels(labels: Sequence[Any] | range, size: int) -> tuple[str, ...]:
     names = tuple(str(label) for label in labels)
     if len(names) != size:
@@ -194,12 +237,8 @@ def _checked_labels(labels: Sequence[Any] | range, size: int) -> tuple[str, ...]
     return names
 
 
-def _path_if_sorted(points: NDArray, metric: Metric) -> Structure:
-    on_a_line = points.shape[1] == 1 and metric.name in ("euclidean", "manhattan", "chebyshev")
-    steps = np.diff(points[:, 0]) if on_a_line else np.zeros(0)
-    if on_a_line and ((steps > 0).all() or (steps < 0).all()):
-        return Structure("path", (len(points),))
-    return Structure()
+def _least(distances: NDArray[np.float64]) -> float:
+    return float(np.min(distances, where=distances > 0, initial=np.inf))
 
 
 def _checked_matrix(distances: ArrayLike) -> NDArray[np.float64]:

@@ -47,7 +47,7 @@ class Task:
     Attributes
     ----------
     problem : Problem
-    method : {"auto", "optimal", "tight", "exponential"}
+    method : str
     solver : str
         "auto", or what should be the name of a solver; it is not looked up here.
     spanner : float or None
@@ -57,6 +57,8 @@ class Task:
     time_limit : float or None
         Seconds.
     evaluate : tuple of str
+    compare : tuple of str
+        Mechanisms to compare with.
     expect : Expect or None
     source : Path
         The file.
@@ -71,6 +73,7 @@ class Task:
     tolerance: float
     time_limit: float | None
     evaluate: tuple[str, ...]
+    compare: tuple[str, ...]
     expect: Expect | None
     source: Path
     origin: Source = field(repr=False)
@@ -122,6 +125,7 @@ def _tasks(source: Source, sheet: s.Sheet) -> list[Task]:
                 tolerance=sheet.tolerance,
                 time_limit=sheet.time_limit,
                 evaluate=tuple(sheet.evaluate),
+                compare=tuple(sheet.compare),
                 expect=expect and Expect(expect.value, expect.tolerance, source=expect.source),
                 source=source.path,
                 origin=source,

@@ -11,7 +11,7 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from dxopt.loss import LOSSES
 from dxopt.report.measures import MEASURES
-from dxopt.routes import METHODS, SPANNER_METHODS
+from dxopt.routes import COMPARABLE, METHODS, SPANNER_METHODS
 from dxopt.spec import fields as f
 from dxopt.spec import quantities as q
 from dxopt.spec.quantities import bad
@@ -198,6 +198,7 @@ class Sheet(f.Section):
     tolerance: q.Fraction = Field(1e-6, description="Largest relative gap between value and bound.")
     time_limit: q.Positive | None = Field(None, description="Seconds that solving may take.")
     evaluate: list[Annotated[str, f.OneOf(MEASURES)]] = Field([], description="What to evaluate besides.")
+    compare: list[Annotated[str, f.OneOf(COMPARABLE)]] = Field([], description="Mechanisms to compare with.")
     expect: Expectation | None = Field(None, description="Known value; for a family, a list of one per epsilon.")
 
     @model_validator(mode="after")

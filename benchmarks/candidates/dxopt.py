@@ -1,0 +1,21 @@
+"""dxopt: the whole call, proof of privacy included."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import dxopt as dx
+from benchmarks.contract import CANDIDATES, Answer, Candidate, Draws, DrawsInstance, Instance
+from dxopt.tight import tight_constraints
+
+
+@CANDIDATES.register("dxopt")
+class Dxopt(Candidate):
+    def refuses(self, instance: Instance, points: int) -> str | None:
+        return None
+
+    def prepare(self, instance: Instance, space: dx.MetricSpace) -> Callable[[], Answer]:
+        if not isinstance(instance, DrawsInstance):
+            return lambda: tight_constraints(space, instance.epsilon)
+        mechanism, secrets = tight_constraints(space, instance.epsilon), instance.secrets(len(space))
+        return lambda: Draws(mechanism, secrets, mechanism.sample(secrets, instance.draws))

@@ -1,0 +1,72 @@
+"""What a mechanism known in closed form has to offer, and the table of their names."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.certify import certify
+from dxopt.errors import UnsupportedError
+from dxopt.mechanism import Mechanism
+from dxopt.prior import Prior
+from dxopt.problem import Problem
+from dxopt.registry import Registry
+from dxopt.spaces.space import MetricSpace
+
+
+class Classic(Protocol):
+    """A mechanism that needs no solver. It looks at the space, the level and the reports, not at prior and loss.
+
+    Attributes
+    ----------
+    name : str
+        As a method of `dx.solve`.
+    instead : str
+        What to do where it is refused, besides solving the problem.
+    """
+
+    name: ClassVar[str]
+    instead: ClassVar[str]
+
+    def refuses(self, problem: Problem) -> str | None:
+        """Why there is none, or None."""
+        ...
+
+    def channel(self, problem: Problem) -> NDArray[np.float64]:
+        """The channel `(n, m)`, private up to rounding."""
+        ...
+
+    @staticmethod
+    def examples() -> list[Problem]:
+        """Problems that it does not refuse, for the contract test."""
+        ...
+
+
+CLASSICS: Registry[type[Classic]] = Registry("method")
+
+
+def title(classic: Classic | type[Classic]) -> str:
+    """What it is called in a report."""
+    return f"{classic.name.replace('_', ' ')} mechanism"
+
+
+def require(classic: Classic, refused: str | None) -> None:
+    """Raise UnsupportedError if there is a reason why the mechanism does not exist for a space."""
+    if refused is not None:
+        raise UnsupportedError("space", f"{classic.name} {refused}", f"{classic.instead}, or dx.solve")
+
+
+def proven(classic: Classic, space: MetricSpace, epsilon: float) -> Mechanism:
+    """The mechanism for secrets as reports, repaired and proven private for ε·d.
+
+    Raises
+    ------
+    SpecError
+        If ε is not positive and finite, or the mechanism does not exist for the space (UnsupportedError).
+    """
+    problem = Problem(space, epsilon=epsilon, prior=Prior.uniform(space), loss="binary")
+    require(classic, classic.refuses(problem))
+    mechanism, _ = certify(problem, classic.channel(problem), None, name=title(classic))
+    return mechanism

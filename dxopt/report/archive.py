@@ -1,0 +1,87 @@
+"""A mechanism in one file: its matrix, or kernel and weights; proven again when it is read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from dxopt.certify import prove_private
+from dxopt.errors import SpecError, UnsupportedError
+from dxopt.kernel import KernelMechanism, prove_kernel
+from dxopt.loss import Loss, Reports
+from dxopt.mechanism import MatrixMechanism, Mechanism, Privacy
+from dxopt.prior import Prior
+from dxopt.problem import Problem
+from dxopt.regularity.systems import system
+from dxopt.spaces.archive import pack, unpack
+
+FORMAT = 1
+SUFFIX = ".npz"
+
+
+def save_mechanism(mechanism: Mechanism, file: Path) -> Path:
+    """Write a mechanism to a file; see `Mechanism.save`."""
+    if file.suffix != SUFFIX:
+        raise SpecError("file", f"{file} has no ending {SUFFIX}", f"name it {file.name}{SUFFIX}")
+    arrays: dict[str, Any] = {"format": FORMAT, "name": mechanism.name, **pack(mechanism.space)}
+    if mechanism.privacy is not None:
+        arrays |= {"epsilon": mechanism.privacy.epsilon, "how": mechanism.privacy.how}
+    match mechanism:
+        case KernelMechanism():
+            arrays |= {"weights": mechanism.weights, "level": mechanism.level, "slack": mechanism.slack}
+        case MatrixMechanism():
+            arrays |= {"matrix": mechanism.matrix, "reports": list(mechanism.reports.labels)}
+            arrays["secrets"] = mechanism.reports.secrets
+            if mechanism.reports.points is not None and mechanism.reports.points.dtype == float:
+                arrays["report_points"] = mechanism.reports.points
+        case _:
+            raise UnsupportedError("mechanism", f"{mechanism.name} cannot be saved", "save its matrix")
+    partial = file.with_name(f".{file.name}.part")
+    try:
+        with partial.open("wb") as stream:
+            np.savez_compressed(stream, **arrays)
+        partial.replace(file)
+    except OSError as error:
+        raise SpecError("file", f"{file} cannot be written: {error.strerror}", "name another file") from None
+    finally:
+        partial.unlink(missing_ok=True)
+    return file
+
+
+def load_mechanism(file: Path) -> Mechanism:
+    """Read a mechanism that `save_mechanism` wrote, and prove its privacy again; see `Mechanism.load`."""
+    try:
+        with np.load(file) as stored:
+            arrays = dict(stored)
+        if int(arrays["format"]) != FORMAT:
+            raise SpecError("format", f"version {arrays['format']} is not {FORMAT}", "use a matching dxopt")
+        return _kernel(arrays) if "weights" in arrays else _matrix(arrays)
+    except (OSError, KeyError, TypeError, ValueError, EOFError, BadZipFile) as error:
+        if isinstance(error, SpecError):
+            raise
+        raise SpecError("file", f"{file} is no saved mechanism, or damaged ({error})", "save it again") from None
+
+
+def _kernel(arrays: dict[str, Any]) -> Mechanism:
+    space, weights, level = unpack(arrays), arrays["weights"], float(arrays["level"])
+    if weights.shape != (len(space),) or not 0 <= int(arrays["slack"]) < len(space):
+        raise SpecError("weights", f"have shape {weights.shape}", f"there are {len(space)} points")
+    weights.flags.writeable = False
+    privacy = prove_kernel(space, float(arrays["epsilon"]), system(space, level), level, weights)
+    return KernelMechanism(
+        space, Reports.of(space), weights, level, int(arrays["slack"]), str(arrays["name"]), privacy
+    )
+
+
+def _matrix(arrays: dict[str, Any]) -> Mechanism:
+    space, matrix = unpack(arrays), arrays["matrix"]
+    reports = Reports(tuple(arrays["reports"].tolist()), arrays.get("report_points"), bool(arrays["secrets"]))
+    privacy = None
+    if "epsilon" in arrays:
+        loss = Loss(np.zeros((len(space), len(reports))), reports, "none")
+        problem = Problem(space, epsilon=float(arrays["epsilon"]), prior=Prior.uniform(space), loss=loss)
+        privacy = Privacy(prove_private(problem, matrix), str(arrays["how"]))
+    return Mechanism.from_matrix(space, matrix, reports, name=str(arrays["name"]), privacy=privacy)

@@ -1,0 +1,168 @@
+"""Curves against the privacy level in one style, saved so that the same figure gives the same bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Line = Literal["solid", "dashed", "dotted", "points"]
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+_STYLE: dict[str, Any] = {
+    "axes.grid": True,
+    "axes.labelsize": 10,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlesize": 11,
+    "font.family": "DejaVu Sans",
+    "font.size": 9,
+    "grid.alpha": 0.3,
+    "legend.fontsize": 8.5,
+    "legend.frameon": False,
+    "savefig.dpi": 150,
+    "svg.hashsalt": "dxopt",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """A quantity against the privacy level.
+
+    Attributes
+    ----------
+    label : str
+    levels, values : (k,) arrays
+    line : str
+        solid, dashed, dotted, or points for symbols that nothing joins.
+    colour : int
+        Place in `COLOURS`.
+    """
+
+    label: str
+    levels: ArrayLike
+    values: ArrayLike
+    line: Line = "solid"
+    colour: int = 0
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A vertical line at a level, such as a threshold."""
+
+    level: float
+    label: str
+    line: Literal["solid", "dashed", "dotted"] = "solid"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A value that somebody states for a level, such as one printed in a paper."""
+
+    level: float
+    value: float
+    label: str
+
+
+def style() -> AbstractContextManager[None]:
+    """The style of all figures, whatever the user's settings are; draw within it."""
+    import matplotlib
+
+    settings: dict[Any, Any] = {**matplotlib.rcParamsDefault, **_STYLE}
+    return matplotlib.rc_context(settings)
+
+
+def blank(width: float = 7.2, height: float = 4.6) -> Figure:
+    """An empty figure, in inches, that arranges its parts itself and needs no display."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def against_epsilon(
+    curves: Sequence[Curve],
+    *,
+    title: str,
+    quantity: str,
+    level: str,
+    marks: Sequence[Mark] = (),
+    readings: Sequence[Reading] = (),
+    shaded: tuple[float, float, str] | None = None,
+) -> Figure:
+    """Curves against epsilon, with thresholds marked, and one legend below.
+
+    Parameters
+    ----------
+    curves : sequence of Curve
+    title : str
+        The setting; it may have several lines.
+    quantity, level : str
+        What the vertical and the horizontal axis show, with units.
+    marks : sequence of Mark
+    readings : sequence of Reading
+    shaded : (low, high, label), optional
+        A range of levels.
+    """
+    with style():
+        figure = blank(7.2, 5.4)
+        axes = figure.add_subplot()
+        draw(axes, curves, marks, readings, shaded)
+        axes.set(title=title, xlabel=level, ylabel=quantity)
+        figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    return figure
+
+
+def draw(
+    axes: Axes,
+    curves: Sequence[Curve],
+    marks: Sequence[Mark] = (),
+    readings: Sequence[Reading] = (),
+    shaded: tuple[float, float, str] | None = None,
+) -> None:
+    """The same on axes of a larger figure, without titles and legend."""
+    if shaded is not None:
+        low, high, label = shaded
+        axes.axvspan(low, high, color="#888888", alpha=0.15, linewidth=0, label=label)
+    for mark in marks:
+        axes.axvline(mark.level, color="#666666", linewidth=1.2, linestyle=mark.line, label=mark.label)
+    for curve in curves:
+        joined = curve.line != "points"
+        axes.plot(
+            np.asarray(curve.levels),
+            np.asarray(curve.values),
+            linestyle=curve.line if joined else "none",
+            marker=None if joined else "o",
+            color=COLOURS[curve.colour],
+            label=curve.label,
+        )
+    for place, reading in enumerate(readings):
+        axes.plot(
+            [reading.level],
+            [reading.value],
+            linestyle="none",
+            marker="sD^v"[place % 4],
+            markerfacecolor="none",
+            color="#000000",
+            label=reading.label,
+        )
+
+
+def save(figure: Figure, folder: Path, name: str) -> tuple[Path, Path]:
+    """Write `name.svg` and `name.png`, without dates or versions; the folder is made where it is missing."""
+    folder.mkdir(parents=True, exist_ok=True)
+    drawn, painted = folder / f"{name}.svg", folder / f"{name}.png"
+    with style():
+        figure.savefig(drawn, format="svg", metadata={"Date": None, "Creator": None})
+        figure.savefig(painted, format="png", metadata={"Software": None})
+    return drawn, painted

@@ -1,0 +1,30 @@
+"""Φw = b for kernel matrices Φ = e^{-εd} that are known by their structure, with a bound on every error.
+
+For b = 1 the solution is the weighting of the space, in the words of magnitude theory. Which one is taken:
+
+- `Path`, `Forest`: numbers on a line, graphs without cycles. Φ⁻¹ is as sparse as the graph: O(n).
+- `Kronecker`: products under d_1, among them Manhattan grids and tuples under the Hamming distance. Factor by factor.
+- `Circulant`: tori. Fourier transforms diagonalise Φ.
+- `Toeplitz`: Euclidean and Chebyshev grids. Products by Fourier transforms, conjugate gradients
+  with a circulant preconditioner.
+- `Dense`: anything else, by Cholesky.
+"""
+
+from dxopt.solvers.weighting.contract import ROOM, Solved, System
+from dxopt.solvers.weighting.dense import Dense
+from dxopt.solvers.weighting.forest import Forest, Path
+from dxopt.solvers.weighting.kronecker import Kronecker
+from dxopt.solvers.weighting.lattice import Circulant, Toeplitz, least_eigenvalue
+
+__all__ = [
+    "ROOM",
+    "Circulant",
+    "Dense",
+    "Forest",
+    "Kronecker",
+    "Path",
+    "Solved",
+    "System",
+    "Toeplitz",
+    "least_eigenvalue",
+]

@@ -1,0 +1,76 @@
+"""A space as a few arrays, and back: by its structure where it has one, by its points or distances otherwise."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.spaces.lattices import Wrapped, grid, torus
+from dxopt.spaces.metrics import METRICS, Metric
+from dxopt.spaces.products import product
+from dxopt.spaces.space import MetricSpace
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def pack(space: MetricSpace, prefix: str = "space") -> Arrays:
+    """The arrays that `unpack` makes the space of; lattices take no memory, other structured spaces O(n)."""
+    structure, metric, packed = space.structure, space.metric, {}
+    if structure.kind in ("lattice", "torus") and metric is not None:
+        flat = metric.flat if isinstance(metric, Wrapped) else metric
+        packed = {"shape": structure.shape, "spacing": structure.spacing, "metric": flat.name}
+        how = structure.kind
+    elif structure.kind == "product" and metric is None:
+        how, packed = "product", {"factors": len(structure.factors)}
+        for place, factor in enumerate(structure.factors):
+            packed |= pack(factor, f"{prefix}.{place}")
+    elif structure.kind == "tree":
+        how, packed = "tree", {"edges": structure.edges, "lengths": structure.lengths, "labels": list(space.labels)}
+    elif space.points is not None and space.points.dtype.kind in "fU" and _registered(metric):
+        how, packed = "points", {"points": space.points, "metric": metric.name, "labels": list(space.labels)}
+        packed["parameters"] = json.dumps(asdict(metric))
+    else:
+        how, packed = "distances", {"distances": space.distances, "labels": list(space.labels)}
+    own = {"kind": how, **packed}
+    return {key if "." in key else f"{prefix}.{key}": np.asarray(value) for key, value in own.items()}
+
+
+def unpack(arrays: Mapping[str, NDArray[Any]], prefix: str = "space") -> MetricSpace:
+    """The space of `pack`; KeyError or SpecError where the arrays are not of one."""
+
+    def of(key: str) -> NDArray[Any]:
+        return arrays[f"{prefix}.{key}"]
+
+    match str(of("kind")):
+        case "lattice" | "torus" as kind:
+            build = grid if kind == "lattice" else torus
+            return build([int(s) for s in of("shape")], spacing=float(of("spacing")), metric=str(of("metric")))
+        case "product":
+            return product(*(unpack(arrays, f"{prefix}.{place}") for place in range(int(of("factors")))))
+        case "tree":
+            return _tree(of("edges"), of("lengths"), of("labels"))
+        case "points":
+            metric = METRICS.get(str(of("metric")))(**json.loads(str(of("parameters"))))
+            labels = of("labels").tolist()
+            return MetricSpace.from_points(of("points"), metric, labels=labels)
+    return MetricSpace.from_distances(of("distances"), labels=of("labels").tolist())
+
+
+def _registered(metric: Metric | None) -> TypeGuard[Any]:
+    return metric is not None and metric.name in METRICS and type(metric) is METRICS.get(metric.name)
+
+
+def _tree(edges: NDArray[np.int64], lengths: NDArray[np.float64], labels: NDArray[np.str_]) -> MetricSpace:
+    import networkx as nx
+
+    names, graph = labels.tolist(), nx.Graph()
+    graph.add_nodes_from(range(len(names)))
+    graph.add_weighted_edges_from(
+        (*ends, length) for ends, length in zip(edges.tolist(), lengths.tolist(), strict=True)
+    )
+    return MetricSpace.from_graph(nx.relabel_nodes(graph, dict(enumerate(names))), weight="weight")

@@ -1,0 +1,144 @@
+"""Names of points that are written when asked for, so that a million points need no million strings."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import islice
+from typing import Any, overload
+
+from numpy.typing import NDArray
+
+_SEPARATOR = ", "
+
+
+class LazyLabels(Sequence[str]):
+    """A sequence of strings that compares like a tuple of them; slices are tuples."""
+
+    @abstractmethod
+    def _label(self, place: int) -> str:
+        """The label at a place from 0 to n - 1."""
+
+    @abstractmethod
+    def _place(self, label: str) -> int:
+        """The first place of a label; raises ValueError where there is none."""
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, index: int | slice) -> str | tuple[str, ...]:
+        places = range(len(self))[index]
+        return tuple(map(self._label, places)) if isinstance(places, range) else self._label(places)
+
+    def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
+        """The first place of a label, found without writing the others where the kind of labels allows."""
+        if start or stop is not None:
+            return super().index(value, start, len(self) if stop is None else stop)
+        if not isinstance(value, str):
+            raise ValueError(value)
+        return self._place(value)
+
+    def __contains__(self, value: object) -> bool:
+        try:
+            self.index(value)
+        except ValueError:
+            return False
+        return True
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence) or len(self) != len(other):
+            return False
+        return self is other or all(mine == theirs for mine, theirs in zip(self, other, strict=True))
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]
+
+    def __repr__(self) -> str:
+        first = ", ".join(map(repr, islice(self, 2)))
+        return f"<{len(self):,} labels {first}{', …' if len(self) > 2 else ''}>"
+
+
+class Numbers(LazyLabels):
+    """`0`, `1`, …, `size - 1`."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def __len__(self) -> int:
+        return self.size
+
+    def _label(self, place: int) -> str:
+        return str(place)
+
+    def _place(self, label: str) -> int:
+        place = int(label)
+        if not 0 <= place < self.size or str(place) != label:
+            raise ValueError(label)
+        return place
+
+
+class Tuples(LazyLabels):
+    """`(a, b)` for each combination of labels, the last part fastest."""
+
+    def __init__(self, parts: tuple[Sequence[str], ...]) -> None:
+        self.parts = parts
+        self.size = math.prod(map(len, parts))
+
+    def __len__(self) -> int:
+        return self.size
+
+    def _label(self, place: int) -> str:
+        names = []
+        for part in reversed(self.parts):
+            place, inner = divmod(place, len(part))
+            names.append(part[inner])
+        return f"({_SEPARATOR.join(reversed(names))})"
+
+    def _place(self, label: str) -> int:
+        if not (label.startswith("(") and label.endswith(")")):
+            raise ValueError(label)
+        place = 0
+        for part, inner in zip(self.parts, _parsed(label[1:-1], self.parts), strict=True):
+            place = place * len(part) + inner
+        return place
+
+
+def _parsed(text: str, parts: tuple[Sequence[str], ...]) -> list[int]:
+    """The place of each name in its part; names may contain the separator themselves."""
+    first, *rest = parts
+    if not rest:
+        return [first.index(text)]
+    cut = text.find(_SEPARATOR)
+    while cut >= 0:
+        try:
+            return [first.index(text[:cut]), *_parsed(text[cut + len(_SEPARATOR) :], tuple(rest))]
+        except ValueError:
+            cut = text.find(_SEPARATOR, cut + 1)
+    raise ValueError(text)
+
+
+class Coordinates(LazyLabels):
+    """The coordinates of points `(n, k)` in 10 digits: `3.5`, or `(0, 3.5)` where there are several."""
+
+    def __init__(self, points: NDArray) -> None:
+        self.points = points
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def _label(self, place: int) -> str:
+        point = self.points[place].tolist()
+        parts = [f"{value:.10g}" if isinstance(value, float) else str(value) for value in point]
+        return parts[0] if len(parts) == 1 else f"({_SEPARATOR.join(parts)})"
+
+    def _place(self, label: str) -> int:
+        try:
+            return self._places[label]
+        except KeyError:
+            raise ValueError(label) from None
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {self._label(place): place for place in reversed(range(len(self)))}

@@ -1,0 +1,225 @@
+"""Mechanisms side by side: the same figures as each alone, one bound on all, and a reason for each missing one."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+from checks import weights
+from rich.console import Console
+from typer.testing import CliRunner
+
+import dxopt as dx
+from dxopt.certify import gap
+from dxopt.cli import app
+from dxopt.program import Status
+from dxopt.report.comparison import Compared
+from dxopt.routes import COMPARABLE
+
+GRID = "name: town\nspace: {kind: grid, shape: [3, 3]}\nepsilon: 0.9\n"
+
+
+def rows_of(comparison: dx.Comparison) -> dict[str, Compared]:
+    return {row.name: row for row in comparison.rows}
+
+
+def call(*arguments: str | Path):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def problem() -> dx.Problem:
+    space = dx.grid((3, 3))
+    return dx.Problem(space, epsilon=0.9, prior=weights(space), loss="distance", name="town")
+
+
+@pytest.mark.parametrize("loss", ["distance", "binary"])
+def test_figures_are_those_of_each_mechanism_alone(problem: dx.Problem, loss: str) -> None:
+    problem = dx.Problem(problem.space, epsilon=0.9, prior=problem.prior, loss=loss)
+    comparison = dx.compare(problem)
+    assert [row.name for row in comparison.rows] == list(COMPARABLE)
+    assert not comparison.interrupted
+    best = dx.solve(problem)
+    assert comparison.bound is not None
+    assert comparison.bound == pytest.approx(best.certificate.value, abs=1e-5)
+    for row in comparison.rows:
+        report = dx.solve(problem, method="auto" if row.name == "optimal" else row.name)
+        assert row.value == pytest.approx(report.certificate.value, abs=1e-7)
+        assert row.private is True
+        assert row.epsilon == pytest.approx(report.certificate.epsilon, rel=1e-6)
+        table = dx.evaluate.optimal_remap(report.mechanism, problem.prior, problem.loss)
+        remapped = report.mechanism.remap(table)
+        loss_then = dx.evaluate.expected_loss(remapped, problem.prior, problem.loss)
+        assert row.remapped == pytest.approx(loss_then, abs=1e-7)
+        leakage = dx.evaluate.min_entropy_leakage(report.mechanism, problem.prior)
+        assert row.leakage == pytest.approx(leakage, abs=1e-5)
+        assert row.value is not None
+        assert comparison.bound <= row.value
+        assert row.gap == gap(row.value, comparison.bound)
+
+
+def test_the_tight_mechanism_within_and_outside_its_region(problem: dx.Problem) -> None:
+    space = problem.space
+    inside, outside = dx.Prior.uniform(space), dx.Prior.from_weights(space, [90.0, *[1.0] * 8])
+    regular = dx.compare(dx.Problem(space, epsilon=0.9, prior=inside, loss="binary"), ["tight"])
+    assert (regular.verdict or "").startswith("regular: ")
+    assert rows_of(regular)["tight"].gap == pytest.approx(0.0, abs=1e-9)
+    irregular = dx.compare(dx.Problem(space, epsilon=0.9, prior=outside, loss="binary"), ["tight"])
+    assert (irregular.verdict or "").startswith("not regular: ")
+    assert (rows_of(irregular)["tight"].gap or 0) > 0.01
+    assert "the prior is not regular" in str(irregular)
+    assert dx.compare(problem, []).verdict is None
+
+
+def test_what_does_not_exist_is_a_row_with_the_reason() -> None:
+    space = dx.MetricSpace.from_distances([[0, 1, 2], [2, 0, 1], [1, 2, 0]], close=True, labels="abc")
+    problem = dx.Problem(space, epsilon=0.5, prior=dx.Prior.uniform(space), loss="binary")
+    rows = rows_of(dx.compare(problem, ["tight", "geometric", "planar_laplace", "exponential"]))
+    assert (rows["tight"].value, rows["tight"].private) == (None, False)
+    assert "symmetric" in rows["tight"].note
+    assert "needs numbers" in rows["geometric"].note
+    assert "needs a grid" in rows["planar_laplace"].note
+    assert rows["exponential"].value is not None
+    space = dx.grid((4, 4))
+    none = dx.Problem(space, epsilon=0.5, prior=dx.Prior.uniform(space), loss="binary")
+    assert "no tight-constraints mechanism exists" in rows_of(dx.compare(none, ["tight"]))["tight"].note
+
+
+def test_an_unknown_name_is_told_the_known_ones(problem: dx.Problem) -> None:
+    with pytest.raises(dx.SpecError) as caught:
+        dx.compare(problem, ["tight", "laplas"])
+    assert "'laplas'" in str(caught.value)
+    for name in COMPARABLE:
+        assert name in str(caught.value)
+
+
+def test_bad_options_are_errors_not_rows(problem: dx.Problem) -> None:
+    with pytest.raises(dx.SpecError, match="no 'cray'"):
+        dx.compare(problem, [], solver="cray")
+
+
+def test_a_name_is_compared_once(problem: dx.Problem) -> None:
+    names = [row.name for row in dx.compare(problem, ["geometric", "optimal", "geometric"]).rows]
+    assert names == ["optimal", "geometric"]
+
+
+def test_a_reference_is_taken_as_it_is(problem: dx.Problem) -> None:
+    reference = dx.solve(problem, tolerance=0.5)
+    comparison = dx.compare(problem, ["exponential"], reference=reference)
+    assert comparison.bound == reference.certificate.bound
+    assert comparison.rows[0].value == reference.certificate.value
+
+
+def test_nothing_is_started_after_an_interrupt(problem: dx.Problem) -> None:
+    reference = replace(dx.solve(problem), status=Status.INTERRUPTED)
+    comparison = dx.compare(problem, ["exponential", "tight"], reference=reference)
+    assert comparison.interrupted
+    assert comparison.rows[0].value == reference.certificate.value
+    assert {row.note for row in comparison.rows[1:]} == {"not started, as the run was interrupted"}
+
+
+def test_the_others_are_compared_when_time_is_up() -> None:
+    space = dx.grid((10, 10))
+    problem = dx.Problem(space, epsilon=1.0, prior=weights(space))
+    rows = rows_of(dx.compare(problem, ["geometric"], time_limit=0.01))
+    assert rows["optimal"].note.endswith("time limit")
+    assert rows["geometric"].value is not None
+
+
+def test_as_text_as_a_table_and_as_html(problem: dx.Problem) -> None:
+    comparison = dx.compare(problem, ["exponential"])
+    comparison = replace(comparison, rows=(*comparison.rows, Compared("tight", note="there is none")))
+    lines = str(comparison).splitlines()
+    assert lines[0] == "town, epsilon 0.9"
+    assert lines[1].split("  ")[0] == "mechanism"
+    assert [line.split()[0] for line in lines[2:]] == ["optimal", "exponential", "optimal:", "tight:"]
+    console = Console(record=True, width=80, force_terminal=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
+    console.print(comparison)
+    terminal = console.export_text()
+    assert max(map(len, terminal.splitlines())) <= 80
+    for text in (terminal, comparison._repr_html_()):
+        assert "tight: there is none" in text
+        for row in comparison.rows[:2]:
+            assert row.name in text
+            assert f"{row.value:.7f}" in text
+            assert f"{row.leakage:.4f}" in text
+
+
+# on the command line
+
+
+def test_compare_prints_every_mechanism(tmp_path: Path) -> None:
+    (tmp_path / "town.yaml").write_text(GRID, encoding="utf-8")
+    done = call("compare", tmp_path / "town.yaml", "-o", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    lines = done.stdout.splitlines()
+    assert [line.split()[0] for line in lines[2:-2]] == list(COMPARABLE)
+    assert lines[-2].startswith("optimal: linear program")
+    assert "weak duality" not in done.stdout
+
+
+def test_compare_takes_the_mechanisms_of_the_file_and_solves_for_the_bound(tmp_path: Path) -> None:
+    text = GRID + "method: exponential\ncompare: [geometric]\n"
+    (tmp_path / "town.yaml").write_text(text, encoding="utf-8")
+    done = call("compare", tmp_path / "town.yaml", "-o", tmp_path / "out", "--json")
+    assert done.exit_code == 0
+    (line,) = json.loads(done.stdout)["problems"]
+    best, geometric = line["comparison"]["rows"]
+    assert (best["name"], geometric["name"]) == ("optimal", "geometric")
+    assert best["value"] < line["value"]
+    assert best["gap"] <= 1e-6
+    assert line["comparison"]["bound"] <= best["value"] < geometric["value"]
+
+
+def test_solve_prints_and_saves_the_comparison(tmp_path: Path) -> None:
+    (tmp_path / "town.yaml").write_text(GRID + "compare: [tight]\n", encoding="utf-8")
+    done = call("solve", tmp_path / "town.yaml", "-o", tmp_path / "out")
+    assert done.exit_code == 0
+    assert "weak duality" in done.stdout
+    assert "with optimal remap" in done.stdout
+    comparison = dx.load(tmp_path / "out" / "town").comparison
+    assert comparison is not None
+    assert [row.name for row in comparison.rows] == ["optimal", "tight"]
+    saved = json.loads((tmp_path / "out" / "town" / "report.json").read_text(encoding="utf-8"))["comparison"]
+    assert saved == json.loads(json.dumps(asdict(comparison)))
+
+
+def test_without_compare_there_is_none(tmp_path: Path) -> None:
+    (tmp_path / "town.yaml").write_text(GRID, encoding="utf-8")
+    done = call("solve", tmp_path / "town.yaml", "-o", tmp_path / "out")
+    assert "with optimal remap" not in done.stdout
+    assert dx.load(tmp_path / "out" / "town").comparison is None
+
+
+def test_not_certified_gives_1_and_bad_input_2(tmp_path: Path) -> None:
+    (tmp_path / "town.yaml").write_text(GRID, encoding="utf-8")
+    (tmp_path / "bad.yaml").write_text(GRID + "compare: [laplas]\n", encoding="utf-8")
+    done = call("compare", tmp_path / "town.yaml", "-o", tmp_path / "out", "--tolerance", "1e-15")
+    assert done.exit_code == 1
+    assert "feasible" in done.stdout
+    done = call("compare", tmp_path / "bad.yaml", "-o", tmp_path / "out")
+    assert done.exit_code == 2
+    assert done.stderr.startswith(f"{tmp_path / 'bad.yaml'}:4:11: compare[0]: there is no 'laplas'; choose one of")
+
+
+def test_an_interrupt_keeps_what_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dxopt import comparing
+
+    def stopped(problem: dx.Problem, *, method: str, **options: object) -> dx.Report:
+        report = dx.solve(problem, method=method)
+        return replace(report, status=Status.INTERRUPTED) if method == "geometric" else report
+
+    monkeypatch.setattr(comparing, "solve", stopped)
+    for name in ("a", "b"):
+        text = GRID.replace("town", name) + "compare: [exponential, geometric, tight]\n"
+        (tmp_path / f"{name}.yaml").write_text(text, encoding="utf-8")
+    done = call("compare", tmp_path / "a.yaml", tmp_path / "b.yaml", "-o", tmp_path / "out")
+    assert done.exit_code == 1
+    comparison = dx.load(tmp_path / "out" / "a").comparison
+    assert comparison is not None
+    assert [row.value is None for row in comparison.rows] == [False, False, False, True]
+    assert comparison.rows[-1].note == "not started, as the run was interrupted"
+    assert "b: not started" in done.stderr
+    assert call("compare", tmp_path / "a.yaml", "-o", tmp_path / "out").exit_code == 1
