@@ -13,11 +13,12 @@ from dxopt.mechanism import Mechanism
 from dxopt.prior import Prior
 from dxopt.problem import Problem, checked_level
 from dxopt.regularity.systems import structured, system
-from dxopt.regularity.weights import Weights
+from dxopt.regularity.weights import weights
 from dxopt.solving import solve
 from dxopt.spaces.space import MetricSpace
 
 WRITTEN_POINTS = 1_000
+PREFER_WRITTEN = 300
 
 
 def tight_constraints(
@@ -30,8 +31,9 @@ def tight_constraints(
     """The mechanism K[x, z] = e^{-εd(x, z)} w_z with Φw = 1, proven private (ECP14, Def 6, Props 6 to 9).
 
     Optimal for binary gain and for min-entropy leakage on every regular prior (ECP14, Thm 4). On lines, trees,
-    products, lattices and tori, and above 1,000 points, it is implicit: rows, samples and evaluations are computed on
-    demand from n weights, at a level lowered by a hair against rounding. Else it is a matrix.
+    products, lattices and tori, and above 300 points, it is implicit: rows, samples and evaluations are computed on
+    demand from n weights, at a level lowered by a hair against rounding. It is a matrix for few points, and where
+    points are too close, or distances known too roughly, for that proof; then up to 1,000 points will do.
 
     Parameters
     ----------
@@ -62,24 +64,30 @@ def tight_constraints(
     level, tell = checked_level(epsilon), progress or (lambda line: None)
     if not space.symmetric:
         raise UnsupportedError("space", "tight needs symmetric distances", "make the distances symmetric")
-    known = structured(space, level)
-    if known is None and len(space) <= WRITTEN_POINTS:
-        problem = Problem(space, epsilon=level, prior=Prior.uniform(space), loss="binary")
-        return solve(problem, method="tight", progress=progress).mechanism
+    try:
+        lowered = lowered_level(space, level, system(space, level))
+        kernel = system(space, lowered)
+    except UnsupportedError:
+        if len(space) > WRITTEN_POINTS:
+            raise
+        return _written(space, level, progress)
+    if len(space) <= PREFER_WRITTEN and structured(space, level) is None:
+        return _written(space, level, progress)
     tell(f"solving for the weights of {len(space):,} points")
-    lowered = lowered_level(space, level, known or system(space, level))
-    kernel = system(space, lowered)
-    solved = kernel.solve(np.ones(len(space)))
-    moved = 1.01 * kernel.inverse_norm * kernel.norm * kernel.cap * (1 - lowered / level)
-    size = float(np.linalg.norm(solved.values, kernel.order)) + solved.error
-    error = solved.error + size * moved / (1 - moved) if moved < 1 else np.inf
-    solution = Weights(solved.values, np.full(len(space), error))
-    found = feasible(space, level, solution)
-    if found is None and len(solution.negative):
-        raise missing(space, level, solution, diagnose=diagnose, progress=tell)
+    ones = np.ones(len(space))
+    found = feasible(space, lowered, weights(space, lowered, ones, kernel))
     if found is None:
+        solution = weights(space, level, ones)
+        if solution.values is None or len(solution.negative):
+            raise missing(space, level, solution, diagnose=diagnose, progress=tell)
         raise UnsupportedError(
             "space", "it cannot be told whether a tight-constraints mechanism exists here", "try another epsilon"
         )
     tell("proving privacy")
     return kernel_mechanism(space, level, kernel, lowered, found)
+
+
+def _written(space: MetricSpace, epsilon: float, progress: Callable[[str], None] | None) -> Mechanism:
+    """As a matrix, repaired and proven entry by entry."""
+    problem = Problem(space, epsilon=epsilon, prior=Prior.uniform(space), loss="binary")
+    return solve(problem, method="tight", progress=progress).mechanism

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import dxopt as dx
 from benchmarks.contract import CANDIDATES, Answer, Candidate, Draws, DrawsInstance, Instance
-from dxopt.tight import tight_constraints
 
 
 @CANDIDATES.register("dxopt")
@@ -16,6 +15,6 @@ class Dxopt(Candidate):
 
     def prepare(self, instance: Instance, space: dx.MetricSpace) -> Callable[[], Answer]:
         if not isinstance(instance, DrawsInstance):
-            return lambda: tight_constraints(space, instance.epsilon)
-        mechanism, secrets = tight_constraints(space, instance.epsilon), instance.secrets(len(space))
+            return lambda: dx.tight_constraints(space, instance.epsilon)
+        mechanism, secrets = dx.tight_constraints(space, instance.epsilon), instance.secrets(len(space))
         return lambda: Draws(mechanism, secrets, mechanism.sample(secrets, instance.draws))

@@ -21,7 +21,7 @@ from dxopt.solvers.weighting import (
 from dxopt.spaces.space import TRIANGLE_SLACK, MetricSpace
 
 DENSE_POINTS = 20_000
-_ROUGH = ("haversine", "traces", "with_null")
+_ROUGH = ("traces", "with_null")
 
 
 def system(space: MetricSpace, epsilon: float, room: float = ROOM) -> System:
@@ -77,6 +77,9 @@ def structured(space: MetricSpace, epsilon: float, room: float = ROOM) -> System
 def doubt(space: MetricSpace) -> float:
     """A bound on the relative error of distances against exact ones that obey the triangle inequality.
 
+    Great-circle distances are exact up to rounding between the rounded points, as long as they stay below 90 degrees,
+    where the arc sine is well conditioned.
+
     Raises
     ------
     UnsupportedError
@@ -91,7 +94,9 @@ def doubt(space: MetricSpace) -> float:
         return 16 * (max(structure.shape) + 2) * UNIT
     if space.metric is None:
         return max(TRIANGLE_SLACK, 4 * len(space) * UNIT)
-    if space.metric.name in _ROUGH:
+    if space.metric.name == "haversine" and np.ptp(_coordinates(space), axis=0).sum() < 90:
+        return 128 * UNIT
+    if space.metric.name in (*_ROUGH, "haversine"):
         raise UnsupportedError("metric", f"{space.metric.name} is known only up to rounding", "use method: tight")
     return 4 * (8 + _coordinates(space).shape[1]) * UNIT
 

@@ -11,6 +11,7 @@ from dxopt.regularity.enclosure import Enclosure
 from dxopt.regularity.quotient import Quotient
 from dxopt.regularity.systems import DENSE_POINTS, structured, system
 from dxopt.rounding import UNIT
+from dxopt.solvers.weighting import Dense, System
 from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
@@ -46,12 +47,21 @@ class Weights:
         return self.proven or len(self.negative) > 0
 
 
-def weights(space: MetricSpace, epsilon: float, probabilities: Array) -> Weights:
+def weights(space: MetricSpace, epsilon: float, probabilities: Array, kernel: System | None = None) -> Weights:
     """Solve Φμ = π, where any solution that is constant on points alike will do.
 
     Structure is used where it costs least: always on lines, trees and products, from 600 points on lattices and tori.
     What it leaves undecided, and spaces without structure of up to 2,000 points, are solved on classes of points
     that neither the distances nor the right side tell apart, which also covers singular Φ; larger ones by Cholesky.
+
+    Parameters
+    ----------
+    space : MetricSpace of n points
+    epsilon : float
+    probabilities : (n,) array
+        π, or any numbers of 0 or more.
+    kernel : System, optional
+        Φ at this level, where it is known already.
 
     Raises
     ------
@@ -60,10 +70,10 @@ def weights(space: MetricSpace, epsilon: float, probabilities: Array) -> Weights
     """
     size = len(space)
     if space.symmetric and (size > _FEW or space.structure.kind in ("path", "tree", "product")):
-        known = structured(space, epsilon)
+        known = structured(space, epsilon) if kernel is None or isinstance(kernel, Dense) else kernel
         if known is not None or size > CLASSED_POINTS:
             scale = float(probabilities.max())
-            solved = (known or system(space, epsilon)).solve(probabilities / scale)
+            solved = (known or kernel or system(space, epsilon)).solve(probabilities / scale)
             found = Weights(solved.values * scale, np.full(size, solved.error * scale * (1 + 8 * UNIT)))
             if found.decided or size > CLASSED_POINTS:
                 return found

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 Tell = Callable[[str], None]
 Levels = NDArray[np.float64]
-CERTIFIED = (1.0, 1.2, 1.3)
-"""Levels at which the channel of the sum query is computed and proven private, which takes half a minute each."""
 
 
 @cache
@@ -43,11 +41,6 @@ def locations_threshold(side: int = 16) -> dx.regularity.Threshold:
 def tight_utility(space: dx.MetricSpace, epsilon: float) -> float:
     """The binary utility of the tight-constraints mechanism for the uniform prior."""
     return dx.evaluate.utility(dx.tight_constraints(space, epsilon), dx.Prior.uniform(space))
-
-
-def attained_utility(space: dx.MetricSpace, epsilon: float) -> float:
-    """The same as Σμ, the bound that it attains (Thm 2, Prop 8); refused where the uniform prior is not regular."""
-    return dx.regularity.utility_bound(dx.Prior.uniform(space), space, epsilon)
 
 
 def geometric_sum(epsilon: float, individuals: int = 150, largest: int = 5) -> float:
@@ -78,18 +71,14 @@ def figure_6a(tell: Tell) -> Figure:
     tell("Fig. 6a: the exact threshold")
     threshold, printed = sum_threshold().value, PRINTED.sum_threshold
     levels = _levels(printed, 0.02)
-    tell("Fig. 6a: bounds")
-    below, above = _bounds(space, levels, threshold), _from(threshold, levels)
-    known = [attained_utility(space, level) for level in above]
-    dots = []
-    for level in CERTIFIED:
-        tell(f"Fig. 6a: the channel at ε = {level}")
-        dots.append(tight_utility(space, level))
+    tell("Fig. 6a: mechanisms and bounds")
+    above = _from(threshold, levels)
     return _figure(
         [
-            plots.Curve("tight-constraints: Σμ, which it attains (Thm 2)", above, known, colour=0),
-            plots.Curve("tight-constraints: channels proven private", CERTIFIED, dots, "points", colour=0),
-            plots.Curve("no private mechanism does better (proven)", *below, "dashed", colour=2),
+            plots.Curve("tight-constraints", above, [tight_utility(space, e) for e in above], colour=0),
+            plots.Curve(
+                "no private mechanism does better (proven)", *_bounds(space, levels, threshold), "dashed", colour=2
+            ),
             plots.Curve(
                 "geometric, ε/5 per unit, on 0, …, 750", levels, [geometric_sum(e) for e in levels], colour=1
             ),

@@ -122,7 +122,8 @@ class Forest(System):
         p, q = self._factor[wide], self._escape[wide]
         solution = right.copy()
         for here, there in ((start, end), (end, start)):
-            np.add.at(solution, here, p * (p * right[here] - right[there]) / q)
+            with np.errstate(divide="ignore", invalid="ignore"):  # points that doubles cannot tell apart
+                np.add.at(solution, here, p * (p * right[here] - right[there]) / q)
         return solution
 
     def closure(self, vector: Array) -> Array:
