@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -58,6 +59,20 @@ def exact_phi(distances: np.ndarray, base: int) -> list[Row]:
     return [[Fraction(0) if np.isinf(d) else Fraction(1, base ** int(d)) for d in row] for row in distances]
 
 
+def structured(rng: np.random.Generator) -> list[dx.MetricSpace]:
+    """Small spaces that a solver by structure answers, with whole distances."""
+    size, gaps = int(rng.integers(2, 10)), rng.integers(1, 4, 6)
+    tree = nx.random_labeled_tree(size, seed=int(rng.integers(10**6)))
+    for edge in tree.edges:
+        tree.edges[edge]["length"] = int(rng.integers(1, 4))
+    found = [dx.line(size), dx.MetricSpace.from_points(np.cumsum(gaps)), dx.MetricSpace.from_graph(tree, "length")]
+    found += [dx.grid((3, 3), metric=metric) for metric in ("manhattan", "chebyshev")]
+    found += [dx.torus((size,)), dx.torus((3, 3), metric="manhattan"), dx.torus((2, 4), metric="chebyshev")]
+    found.append(dx.product(dx.line(2), dx.MetricSpace.from_points(range(4), "discrete")))
+    found.append(dx.MetricSpace.from_points(list(itertools.product(range(2), repeat=3)), "hamming"))
+    return found
+
+
 def graphs(rng: np.random.Generator) -> list[np.ndarray]:
     """Distances of small spaces of every kind, singular and indefinite ones included."""
     m, n, size = (int(k) for k in rng.integers((2, 2, 4), (5, 5, 9)))
@@ -91,9 +106,9 @@ def priors(rng: np.random.Generator, phi: list[Row]) -> list[Row]:
 @pytest.mark.parametrize("seed", range(25))
 def test_verdicts_agree_with_exact_arithmetic(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    for distances in graphs(rng):
+    for space in (*map(dx.MetricSpace.from_distances, graphs(rng)), *structured(rng)):
         base = int(rng.integers(2, 5))
-        phi, space = exact_phi(distances, base), dx.MetricSpace.from_distances(distances)
+        phi = exact_phi(space.distances, base)
         for weights in priors(rng, phi):
             if min(weights) == 0:
                 continue

@@ -84,6 +84,15 @@ def test_time_limit(big: dx.Problem, fallback_value: float, solver: str) -> None
     assert report.certificate.bound >= -1e-9
 
 
+@pytest.fixture
+def heard() -> Iterator[None]:
+    """SIGINT raises KeyboardInterrupt, also where the tests were started in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heard")
 def test_interrupt_handler_is_put_back(big: dx.Problem, small: dx.Problem) -> None:
     before = signal.getsignal(signal.SIGINT)
     with after(0.3, interrupt):

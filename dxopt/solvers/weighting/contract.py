@@ -94,8 +94,10 @@ class System(ABC):
         values = self.approximate(right)
         product, rounding = self.apply(values)
         if np.linalg.norm(right - product, self.order) > rounding:
-            values = values + self.approximate(right - product)
-            product, rounding = self.apply(values)
+            refined = values + self.approximate(right - product)
+            again, more = self.apply(refined)
+            if np.linalg.norm(right - again, self.order) < np.linalg.norm(right - product, self.order):
+                values, product, rounding = refined, again, more
         residual = np.abs(right - product)
         size = np.abs(values)
         if self.order == 2:
