@@ -117,13 +117,16 @@ class Forest(System):
         return inwards, np.array(sums), float(np.max(doubt)) * (1 + 1e-6)
 
     def approximate(self, right: Array) -> Array:
+        """Φ⁻¹b with 1 - p/(1 + p) written as (1 + tanh(l/2))/2, which keeps small weights accurate."""
         start, end = self.edges.T
         wide = (slice(None),) + (None,) * (right.ndim - 1)
         p, q = self._factor[wide], self._escape[wide]
-        solution = right.copy()
+        half = -0.5 * np.expm1(-self.lengths[wide]) / (1 + p)
+        degree = np.bincount(self.edges.ravel(), minlength=self.size)[wide]
+        solution = (1 - 0.5 * degree) * right
         for here, there in ((start, end), (end, start)):
             with np.errstate(divide="ignore", invalid="ignore"):  # points that doubles cannot tell apart
-                np.add.at(solution, here, p * (p * right[here] - right[there]) / q)
+                np.add.at(solution, here, half * right[here] + p * (right[here] - right[there]) / q)
         return solution
 
     def closure(self, vector: Array) -> Array:
