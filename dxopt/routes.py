@@ -27,8 +27,12 @@ from dxopt.stopping import Stop
 METHODS = ("auto", "optimal", "tight", *CLASSICS)
 COMPARABLE = METHODS[1:]
 SPANNER_METHODS = ("auto", "optimal")
-PREFERENCE = ("clarabel", "highs")
-VARIABLE_LIMIT = 1_000_000
+COLUMNS = "columns"
+GENERAL = ("clarabel", "highs")
+COLUMNS_FROM = 900
+GENERAL_TO = 20_000
+GENERAL_LIMIT = 1_000_000
+COLUMNS_LIMIT = 20_000_000
 SPANNER_ACCURACY = 1e-6
 
 
@@ -106,20 +110,27 @@ def _optimal(problem: Problem, options: Options, refused: dict[str, str]) -> Ite
     options.progress("building the linear program")
     compiled = formulation.compile(problem)
     variables = compiled.program.costs.size
-    if variables > VARIABLE_LIMIT:
+    names = _preferred(options, variables)
+    limit = COLUMNS_LIMIT if COLUMNS in names else GENERAL_LIMIT
+    if variables > limit:
         raise UnsupportedError(
             "method",
-            f"optimal needs {variables:,} variables, over the limit of {VARIABLE_LIMIT:,}",
+            f"optimal needs {variables:,} variables, over the limit of {limit:,}",
             "take fewer points, or use method: tight",
         )
-    reduced, geodesic = drop_redundant(compiled.program)
-    reductions = _merging(compiled, geodesic)
-    route = _with_spanner if options.spanner is not None else _exact
-    kind: str = "linear program on a spanner" if options.spanner else "linear program"
+    reduced, geodesic = drop_redundant(compiled.program) if set(names) - {COLUMNS} else (compiled.program, None)
     claim: Claim = "valid" if options.spanner else formulation.claim
     offered = False
-    for name in PREFERENCE if options.solver == "auto" else (options.solver,):
-        solution, dual, records = route(compiled, reduced, name, options)
+    for name in names:
+        if name == COLUMNS:
+            kind, reductions = "column generation", _merging(compiled, None)
+            solution, dual, records = _by_columns(compiled, options)
+        elif options.spanner is not None:
+            kind, reductions = "linear program on a spanner", _merging(compiled, geodesic)
+            solution, dual, records = _with_spanner(compiled, reduced, name, options)
+        else:
+            kind, reductions = "linear program", _merging(compiled, geodesic)
+            solution, dual, records = _exact(compiled, reduced, name, options)
         if solution.channel is None:
             refused[name] = solution.message or str(solution.status)
         else:
@@ -134,15 +145,39 @@ def _optimal(problem: Problem, options: Options, refused: dict[str, str]) -> Ite
             return
 
 
-def _merging(compiled: CompiledUtility, geodesic: Reduction) -> list[Reduction]:
+def _preferred(options: Options, variables: int) -> tuple[str, ...]:
+    """Solvers in the order in which they are tried; general ones alone know spanners, and are best on few points."""
+    if options.solver != "auto":
+        return (options.solver,)
+    if options.spanner is not None or variables < COLUMNS_FROM:
+        return GENERAL
+    return (COLUMNS, *GENERAL) if variables <= GENERAL_TO else (COLUMNS,)
+
+
+def _merging(compiled: CompiledUtility, geodesic: Reduction | None) -> list[Reduction]:
     merged, points = compiled.partition.size, len(compiled.partition.index)
-    reductions = [] if geodesic.before == geodesic.after else [geodesic]
+    reductions = [] if geodesic is None or geodesic.before == geodesic.after else [geodesic]
     if merged < points:
         reductions.insert(0, Reduction("merged points", True, points, merged, "points at distance 0"))
     return reductions
 
 
 Solved = tuple[ChannelSolution, Dual | None, list[Reduction]]
+
+
+def _by_columns(compiled: CompiledUtility, options: Options) -> Solved:
+    from dxopt.solvers.columns import solve_columns
+
+    offset = float(compiled.shift.sum())
+
+    def tell(rounds: int, value: float, bound: float) -> None:
+        low, high = offset + compiled.scale * bound, offset + compiled.scale * value
+        gap = f"{high:.8g}, bound {low:.8g}" if np.isfinite(high) else f"bound {low:.8g}"
+        options.progress(f"columns, round {rounds}: {gap}")
+
+    options.progress("columns")
+    solution = solve_columns(compiled.program, 0.3 * options.tolerance, lambda: options.stop.requested, tell)
+    return solution, solution.dual, []
 
 
 def _exact(compiled: CompiledUtility, program: ChannelProgram, solver: str, options: Options) -> Solved:

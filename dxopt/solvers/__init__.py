@@ -9,6 +9,8 @@ from dxopt.solvers.contract import SOLVERS, Settings, Solver
 
 def require_solver(name: str) -> None:
     """Raise SpecError unless `name` is a solver that is installed."""
+    if name not in SOLVERS:
+        raise SpecError("solver", f"there is no {name!r}", f"choose one of auto, columns, {', '.join(SOLVERS)}")
     solver = SOLVERS.get(name)
     if issubclass(solver, cvx.Cvx) and not solver.installed():
         raise SpecError("solver", f"{name} is not installed", "install it, or use clarabel or highs")
