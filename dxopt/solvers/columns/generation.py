@@ -35,6 +35,7 @@ UNBOXED = 1e-2
 MIXTURES = (0.5, 0.9, 0.7, 0.3, 0.0)
 FEW = 0.25
 IDLE = 5
+ROUGHLY = 0.05
 RELEVANT_BUDGET = 30.0
 _CHUNK = 256
 _TIGHT = 1e-13
@@ -146,8 +147,8 @@ class _Generation:
         self.prices = np.zeros(0)
         self.add(np.concatenate(starts))
         self.boxed = True
-        self.bound, self.best_rows = -np.inf, np.zeros(size)
-        self.central: Central | None = None
+        self.bound, self.best_rows, self.best = -np.inf, np.zeros(size), self.forest
+        self.mixture: tuple[Array, Array, NDArray[np.int64]] | None = None
 
     def add(self, columns: Array) -> None:
         """New columns `(k, n)`, each for the report where it costs least."""
@@ -168,7 +169,7 @@ class _Generation:
                 status = Status.INTERRUPTED
                 break
             if not self.boxed:
-                self.central = central
+                self.mixture = (central.weights, self.columns, self.reports)
             new = self.explore(central.rows)
             gap = min(1.0, abs(central.value - self.bound) / max(abs(central.value), 1e-300))
             self.tell(rounds, np.nan if self.boxed else central.value, self.bound)
@@ -248,7 +249,9 @@ class _Generation:
         np.minimum.at(least, self.forest.roots, self.forest.found)
         bound = float(rows.sum() + least.sum())
         if bound > self.bound:
+            f = self.forest
             self.bound, self.best_rows = bound, rows
+            self.best = replace(f, columns=f.columns.copy(), parents=f.parents.copy(), leads=f.leads.copy())
 
     def purge(self, central: Central) -> None:
         """Drop the columns that cost most at these prices, beyond three for each row."""
@@ -262,15 +265,15 @@ class _Generation:
 
     def answer(self, status: Status, rounds: int) -> ChannelSolution:
         channel = np.zeros((len(self.factors), len(self.costs)))
-        central = self.central or self.master(1e-6)
-        weights = central.weights
-        size = min(len(weights), len(self.reports))
-        np.add.at(channel.T, self.reports[:size], (self.columns[:, :size] * np.maximum(weights[:size], 0.0)).T)
-        self.price(self.best_rows, 2000)
+        if self.mixture is None:
+            central = solve_master(self.columns, self.prices, ROUGHLY, lambda: False)
+            self.mixture = (central.weights, self.columns, self.reports)
+        weights, columns, reports = self.mixture
+        np.add.at(channel.T, reports, (columns * np.maximum(weights, 0.0)).T)
         return ChannelSolution(status, channel, self.dual(), rounds, f"columns: {rounds} rounds")
 
     def dual(self) -> Dual:
-        f = self.forest
+        f = self.best
         found = np.empty(f.columns.shape)
         multipliers(self.costs, self.best_rows, f.columns, f.parents, f.leads, f.roots, found)
         report, point = np.nonzero(found)
