@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError, UnsupportedError
 from dxopt.loss import Loss, Reports
-from dxopt.sampling import uniforms
+from dxopt.sampling import by_rows
 from dxopt.spaces.space import MetricSpace
 
 ROW_SUM_SLACK = 1e-9
@@ -143,15 +143,7 @@ class Mechanism(ABC):
 
     def _draw(self, places: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
         """One report for each of the secrets `(k,)`."""
-        drawn = np.empty(len(places), dtype=np.int64)
-        if not len(places):
-            return drawn
-        uniform, order = uniforms(len(places), rng), np.argsort(places, kind="stable")
-        starts = np.flatnonzero(np.diff(places[order], prepend=-1))
-        for which in np.split(order, starts[1:]):
-            cumulative = np.cumsum(self.rows(places[which[:1]])[0])
-            drawn[which] = np.searchsorted(cumulative, uniform[which] * cumulative[-1], side="right")
-        return drawn
+        return by_rows(places, lambda place: self.rows(np.array([place]))[0], rng)
 
     def correct(self, prior: NDArray[np.float64]) -> float:
         """Σ_z max_x π_x K[x, z]: the probability that the best guess after the report is right, `prior` `(n,)`."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dxopt.regularity.enclosure import Enclosure
 from dxopt.regularity.quotient import Quotient
-from dxopt.regularity.systems import DENSE_POINTS, structured, system
+from dxopt.regularity.systems import structured, system
 from dxopt.rounding import UNIT
 from dxopt.solvers.weighting import Dense, System
 from dxopt.spaces.space import MetricSpace
@@ -88,6 +88,3 @@ def classed(space: MetricSpace, quotient: Quotient, epsilon: float) -> Weights:
     ratios, errors = enclosure.solve(np.ones(len(quotient)))
     errors = (errors + 4 * UNIT * np.abs(ratios)) * quotient.prior * (1 + 8 * UNIT) + 1e-320
     return Weights(quotient.spread(ratios * quotient.prior, len(space)), quotient.spread(errors, len(space)))
-
-
-__all__ = ["CLASSED_POINTS", "DENSE_POINTS", "Weights", "classed", "weights"]

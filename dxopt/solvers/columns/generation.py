@@ -194,7 +194,7 @@ class _Generation:
         columns = np.hstack([unit, -unit, self.columns])
         costs = np.concatenate([self.limit, np.zeros(size), self.prices])
         found = solve_master(columns, costs, accuracy, self.should_stop)
-        return Central(found.value, found.rows, found.weights[2 * size :], found.residual)
+        return Central(found.value, found.rows, found.weights[2 * size :])
 
     def price(self, rows: Array, pivots: int) -> bool:
         """Price every report; whether all prices are least ones."""

@@ -24,14 +24,11 @@ class Central:
         y.
     weights : (k,) array
         θ.
-    residual : float
-        max |V θ - 1|.
     """
 
     value: float
     rows: Array
     weights: Array
-    residual: float
 
 
 def solve_master(columns: Array, costs: Array, accuracy: float, should_stop: Callable[[], bool]) -> Central:
@@ -82,7 +79,7 @@ def solve_master(columns: Array, costs: Array, accuracy: float, should_stop: Cal
         dx, dy, ds = direction(ahead**3 * mean - x * s - dx * ds)
         forward, back = min(1.0, 0.99 * _step(x, dx)), min(1.0, 0.99 * _step(s, ds))
         x, y, s = x + forward * dx, y + back * dy, s + back * ds
-    return Central(float(costs @ x), y, x, float(np.abs(ones - columns @ x).max()))
+    return Central(float(costs @ x), y, x)
 
 
 def _step(values: Array, change: Array) -> float:

@@ -9,7 +9,7 @@ import scipy.linalg as sl
 from numpy.typing import NDArray
 
 from dxopt.rounding import UNIT
-from dxopt.sampling import uniforms
+from dxopt.sampling import by_rows
 from dxopt.solvers.weighting.contract import ROOM, Array, System
 
 INVERTED = 500
@@ -89,11 +89,4 @@ class Dense(System):
         return closed
 
     def draw(self, weights: Array, places: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
-        uniform, drawn = uniforms(len(places), rng), np.empty(len(places), dtype=np.int64)
-        order = np.argsort(places, kind="stable")
-        starts = np.flatnonzero(np.diff(places[order], prepend=-1))
-        for which in np.split(order, starts[1:]):
-            if len(which):
-                cumulative = np.cumsum(self.matrix[places[which[0]]] * weights)
-                drawn[which] = np.searchsorted(cumulative, uniform[which] * cumulative[-1], side="right")
-        return drawn
+        return by_rows(places, lambda place: self.matrix[place] * weights, rng)

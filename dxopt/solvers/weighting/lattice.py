@@ -8,6 +8,7 @@ with large prime factors are transformed by Bluestein's convolution: 16 times as
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from functools import cached_property, partial
 
 import numpy as np
@@ -44,12 +45,13 @@ class _Invariant(System):
             self.table = np.exp(-np.minimum(epsilon * distances, self.cap))
         self.norm = self._offsets_norm() * (1 + 64 * UNIT * math.log2(2 + self.size))
 
+    @abstractmethod
     def _offsets_norm(self) -> float:
-        raise NotImplementedError
+        """The sum of the kernel over all offsets."""
 
     @cached_property
     def _spectrum(self) -> Array:
-        raise NotImplementedError
+        return self.spectrum_of(self.table)
 
     def convolve(self, spectrum: Array, vector: Array) -> Array:
         """The sums over y of f(y - x) v_y, where `spectrum` is the transform of f."""
@@ -57,9 +59,9 @@ class _Invariant(System):
         transformed *= spectrum
         return _back(transformed, self._padded)[tuple(slice(size) for size in self.shape)].reshape(self.size)
 
+    @abstractmethod
     def spectrum_of(self, table: Array) -> Array:
         """The transform of a function of the offset, given like `table`."""
-        raise NotImplementedError
 
     @property
     def _padded(self) -> tuple[int, ...]:
@@ -102,9 +104,9 @@ class _Invariant(System):
             self._raise(closed, tensor, np.unravel_index(int(flat), self.shape), factor)
         return closed.reshape(-1)
 
+    @abstractmethod
     def _raise(self, closed: Array, tensor: Array, offset: tuple[np.intp, ...], factor: float) -> None:
         """Raise every entry of `closed` to `factor` times the entries of `tensor` that far away."""
-        raise NotImplementedError
 
     def draw(self, weights: Array, places: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
         """Draw an offset by the kernel, and accept where it leads by its weight."""
@@ -122,15 +124,15 @@ class _Invariant(System):
             waiting = waiting[~accepted]
         return drawn
 
+    @abstractmethod
     def _frequencies(self) -> Array:
         """How often each entry of `table` is drawn, in proportion."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _reach(
         self, at: NDArray[np.int64], offset: NDArray[np.int64], rng: np.random.Generator | None
     ) -> NDArray[np.int64]:
         """Where offsets `(k, q)` lead from the points `at` `(k, q)`."""
-        raise NotImplementedError
 
 
 class Toeplitz(_Invariant):
@@ -166,10 +168,6 @@ class Toeplitz(_Invariant):
     @property
     def _padded(self) -> tuple[int, ...]:
         return tuple(sf.next_fast_len(2 * size - 1, real=True) for size in self.shape)  # pyright: ignore[reportReturnType]
-
-    @cached_property
-    def _spectrum(self) -> Array:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.spectrum_of(self.table)
 
     def spectrum_of(self, table: Array) -> Array:
         mirrored = np.zeros(self._padded)
@@ -246,10 +244,6 @@ class Circulant(_Invariant):
 
     def _offsets_norm(self) -> float:
         return float(self.table.sum())
-
-    @cached_property
-    def _spectrum(self) -> Array:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.spectrum_of(self.table)
 
     def spectrum_of(self, table: Array) -> Array:
         return _forward(table.reshape(self.shape), self.shape).real
