@@ -23,6 +23,8 @@ class Partition:
     @classmethod
     def joining(cls, alike: NDArray[np.bool_]) -> Partition:
         """The connected components of a relation `(n, n)`, taken in both directions."""
+        if alike.all():  # a sparse matrix of all pairs would take many times the memory
+            return cls(np.zeros(len(alike), dtype=np.int64))
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import connected_components
 
@@ -60,6 +62,13 @@ class Partition:
             return pairs[np.ix_(self.representatives, self.representatives)]
         sorted_pairs = pairs[np.ix_(self._order, self._order)]
         return np.minimum.reduceat(np.minimum.reduceat(sorted_pairs, self._starts, axis=0), self._starts, axis=1)
+
+    def closest(self, pairs: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The first points a and b, one of each class, with the least entry, `(n, n)` to `(k, k)` twice."""
+        first, second = np.nonzero(pairs == self.least(pairs)[np.ix_(self.index, self.index)])
+        _, place = np.unique(self.index[first] * self.size + self.index[second], return_index=True)
+        shape = (self.size, self.size)
+        return first[place].reshape(shape), second[place].reshape(shape)
 
     def expand(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """The row of its class for every point, `(k, m)` to `(n, m)`."""

@@ -16,11 +16,15 @@ from dxopt.errors import CertificateError
 from dxopt.partition import Partition
 from dxopt.problem import Problem
 from dxopt.rounding import ALIKE, factor_above
+from dxopt.tropical import close
 
 NOTHING = 1e-150
+FAINTEST = math.exp(-300.0)
+"""Larger budgets are kept to as if they were 300, so that no entry pulled by one of 1e-150 is subnormal."""
 ROOM = 2.0**-50
 MOST_ROOM = 2.0**-30
-_PASSES = 100
+_RIDGE = 1e-10
+_REFINEMENTS = 3
 
 
 def repair(problem: Problem, raw: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -40,33 +44,21 @@ def repair(problem: Problem, raw: NDArray[np.float64]) -> NDArray[np.float64]:
     factors = factor_above(problem.epsilon, problem.space.distances)
     partition = Partition.joining(problem.budgets <= ALIKE)
     factors = -partition.least(-factors)
+    factors = np.where(factors > 0, np.maximum(factors, FAINTEST), 0.0)
     np.fill_diagonal(factors, 1.0)
     counts = np.bincount(partition.index)[:, None]
     rows = np.where(np.isfinite(raw) & (raw > NOTHING), np.minimum(raw, 1.0), 0.0)
     rows = close(partition.totals(rows) / counts, factors)
     costs = partition.totals(problem.costs)
     for group in _groups(factors):
-        rows[group] = _normalised(rows[group], factors[np.ix_(group, group)], costs[group])
+        rows[group] = _normalised(rows[group], factors[group][:, group], costs[group])
     return partition.expand(rows)
 
 
-def close(rows: NDArray[np.float64], factors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The least columns above `rows` with v_b ≥ fl(factors[a, b] v_a) for all a, b, exactly in doubles."""
-    closed, order = rows.copy(), range(len(factors))
-    for _ in range(_PASSES):
-        before = closed.copy()
-        for point in order:
-            np.maximum(closed, factors[point, :, None] * closed[None, point, :], out=closed)
-        if np.array_equal(closed, before):
-            return closed
-        order = order[::-1]
-    raise CertificateError("the closure of the columns did not settle; the distances are numerically degenerate")
-
-
-def _groups(factors: NDArray[np.float64]) -> list[NDArray[np.int64]]:
+def _groups(factors: NDArray[np.float64]) -> list[NDArray[np.int64]] | list[slice]:
     """Rows that some chain of finite budgets joins; different groups share no constraint."""
     islands = Partition.joining(factors > 0)
-    return [islands.members(which) for which in range(islands.size)]
+    return [slice(None)] if islands.size == 1 else [islands.members(which) for which in range(islands.size)]
 
 
 def _normalised(
@@ -80,8 +72,9 @@ def _normalised(
         scaled = close(rows * _scale(rows, factors, room), factors)
         missing = np.array([math.fsum([1.0, *(-row)]) for row in scaled])
         if missing.min() >= 0:
-            scaled[:, int((missing @ costs).argmin())] += missing
-            if np.array_equal(close(scaled, factors), scaled):
+            slack = [int((missing @ costs).argmin())]
+            scaled[:, slack] += missing[:, None]
+            if np.array_equal(close(scaled[:, slack], factors), scaled[:, slack]):
                 return scaled
         room *= 4
     raise CertificateError("no scale of the columns leaves room for the slack report")
@@ -94,19 +87,30 @@ def _constant(costs: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _balanced(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rescale the columns, which keeps each in the cone, so that rows sum to 1 as nearly as least squares can."""
-    off = 1 - rows.sum(axis=1)
-    weights = 1 + np.linalg.lstsq(rows, off, rcond=1e-12)[0]
+    """Rescale the columns, which keeps each in the cone, so that rows sum to 1 as nearly as small changes can.
+
+    Least squares by the Gram matrix of the rows, with a ridge, since columns of a private channel are much alike.
+    """
+    from scipy.linalg import cho_factor, cho_solve
+
+    gram = rows @ rows.T
+    np.fill_diagonal(gram, gram.diagonal() + _RIDGE * gram.trace())
+    triangle = cho_factor(gram, overwrite_a=True)
+    weights = np.ones(rows.shape[1])
+    for _ in range(_REFINEMENTS):
+        weights += rows.T @ cho_solve(triangle, 1 - rows @ weights)
     balanced = rows * np.maximum(weights, 0.0)
-    better = np.abs(balanced.sum(axis=1) - 1).max() < np.abs(off).max()
+    better = np.abs(balanced.sum(axis=1) - 1).max() < np.abs(rows.sum(axis=1) - 1).max()
     return np.where(balanced > NOTHING, balanced, 0.0) if better else rows
 
 
 def _scale(rows: NDArray[np.float64], factors: NDArray[np.float64], room: float) -> float:
     """The largest t with 1 - t r_b ≥ factors[a, b] (1 - t r_a) + room for all a ≠ b, and t r ≤ 1 - room."""
     totals = rows.sum(axis=1)
-    spread = totals[None, :] - factors * totals[:, None]
-    allowed = (1 - factors) - room
-    apart = (factors > 0) & ~np.eye(len(rows), dtype=bool) & (spread > 0)
-    bound = (allowed[apart] / spread[apart]).min(initial=np.inf)
-    return float(min(bound, (1 - room) / totals.max()))
+    scale = float((1 - room) / totals.max())
+    for a, factor in enumerate(factors):
+        spread = totals - factor * totals[a]
+        apart = (factor > 0) & (spread > 0)
+        apart[a] = False
+        scale = min(scale, float((((1 - factor) - room)[apart] / spread[apart]).min(initial=np.inf)))
+    return scale

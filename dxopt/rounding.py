@@ -1,10 +1,12 @@
 """Bounds on e^{-εd} in doubles that hold for the real product of the doubles ε and d.
 
-The one assumption behind every proof in dxopt: NumPy's `exp` is accurate to 4 units in the last place.
+The one assumption behind every proof in dxopt: NumPy's `exp` and `log` are accurate to 4 units in the last place.
 Products and sums follow IEEE 754. The constants below leave room for a handful of further roundings.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,3 +36,15 @@ def factor_below(epsilon: float, distances: NDArray[np.float64]) -> NDArray[np.f
         budget = np.nextafter(epsilon * distances, np.inf)
     factor = np.exp(-budget) * (1 - SAFETY)
     return np.where(distances == 0, 1.0, np.where(factor < SMALLEST, 0.0, factor))
+
+
+def totals(
+    places: tuple[NDArray[np.int64], NDArray[np.int64]], amounts: NDArray[np.float64], shape: tuple[int, ...]
+) -> NDArray[np.float64]:
+    """Sums of the amounts `(t,)` with the same place, rows and columns, as a matrix of this shape.
+
+    They are added one after another: k amounts of 0 or more are summed to k·2^-53 relative, to first order.
+    """
+    flat = np.ravel_multi_index(places, shape)
+    summed = np.bincount(flat, amounts, minlength=math.prod(shape))
+    return np.asarray(summed, dtype=np.float64).reshape(shape)

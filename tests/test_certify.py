@@ -13,7 +13,8 @@ from oracle import best_channel
 
 import dxopt as dx
 from dxopt.certify import certify, expected_cost, prove_private, safe_bound
-from dxopt.repair import close, repair
+from dxopt.program import Dual
+from dxopt.repair import repair
 from dxopt.rounding import factor_above, factor_below
 
 
@@ -68,24 +69,14 @@ def test_what_is_missing_goes_where_it_costs_least() -> None:
     assert channel[:, 1].max() == 0.0
 
 
-def test_closure_is_the_least_one() -> None:
-    generator = np.random.default_rng(2)
-    distances = dx.MetricSpace.from_points(generator.random((9, 2)) * 4).distances
-    factors = factor_above(1.0, distances)
-    rows = generator.random((9, 5)) ** 4
-    closed = close(rows, factors)
-    assert (closed >= rows).all()
-    assert closed == pytest.approx((np.exp(-distances)[:, :, None] * rows[:, None, :]).max(axis=0), rel=1e-12)
-    assert np.array_equal(close(closed, factors), closed)
-
-
-def test_closure_settles_on_a_long_chain() -> None:
-    distances = dx.line(400).distances
-    rows = np.zeros((400, 2))
-    rows[0, 0] = rows[-1, 1] = 1.0
-    closed = close(rows, factor_above(0.01, distances))
-    assert closed[:, 0] == pytest.approx(np.exp(-0.01 * np.arange(400)), rel=1e-11)
-    assert closed[::-1, 1] == pytest.approx(closed[:, 0], rel=1e-11)
+@pytest.mark.parametrize("amount", [1e-3, 1e-20, 1e-149])
+@pytest.mark.parametrize("apart", [290.0, 600.0, 5000.0])
+def test_a_faint_entry_far_from_all_others_becomes_private(apart: float, amount: float) -> None:
+    space = dx.MetricSpace.from_points([0.0, apart, 2 * apart])
+    problem = dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space))
+    raw = np.array([[1 - amount, 0.0, amount], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
+    mechanism, _ = certify(problem, raw, None)
+    assert violations(mechanism.matrix, space.distances, 1.0) == []
 
 
 def test_factors_are_on_their_side() -> None:
@@ -133,12 +124,46 @@ def test_proof_refuses_a_violation_in_the_last_places(problem: dx.Problem) -> No
         prove_private(two, tight)
 
 
+@pytest.mark.parametrize("budget", [1e-16, 3e-15, 4e-15, 1e-9, 0.3, 1.0, 5.0, 40.0, 650.0])
+def test_proof_decides_around_the_last_places_of_a_tight_pair(budget: float) -> None:
+    """All that is proven is true, and a pair with a little room is proven."""
+    space = dx.MetricSpace.from_distances(np.array([[0.0, budget], [budget, 0.0]]))
+    problem = dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space), loss=np.ones((2, 2)))
+    generator = np.random.default_rng(int(budget * 10))
+    accepted = set()
+    for places in range(-80, 81):
+        low = float(generator.uniform(0.1, 0.4)) * math.exp(-budget)
+        high = low * math.exp(budget) * (1 - places * 2.0**-53)
+        channel = np.array([[high, 1 - high], [low, 1 - low]])
+        try:
+            prove_private(problem, channel)
+        except dx.CertificateError:
+            continue
+        accepted.add(places)
+        assert violations(channel, space.distances, 1.0) == []
+    if 0.1 < budget < 10:
+        assert accepted >= set(range(70, 81))
+
+
+def test_proof_compares_points_at_distance_zero_exactly() -> None:
+    lengths = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
+    space = dx.MetricSpace.from_distances(lengths)
+    problem = dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space), loss=np.ones((3, 3)))
+    channel = np.array([[0.25, 0.25, 0.5], [0.25, 0.25, 0.5], [0.25, 0.25, 0.5]])
+    prove_private(problem, channel)
+    channel[0] = [np.nextafter(0.25, 1), np.nextafter(0.25, 0), 0.5]
+    assert violations(channel, lengths, 1.0) == [(0, 1, 0)]
+    with pytest.raises(dx.CertificateError, match="secrets 0 and 1 are told apart by report 0"):
+        prove_private(problem, channel)
+
+
 def test_proof_refuses_infinite_leakage_however_small(problem: dx.Problem) -> None:
     two = dx.Problem(problem.space, epsilon=1.0, prior=problem.prior, loss=np.ones((3, 2)))
     for amount in (1e-9, 1e-200, 5e-324):
-        channel = np.array([[amount, 1.0 - amount], [0.0, 1.0], [0.0, 1.0]])
-        with pytest.raises(dx.CertificateError, match="told apart"):
-            prove_private(two, channel)
+        for nothing in (0.0, -0.0):
+            channel = np.array([[amount, 1.0 - amount], [nothing, 1.0], [0.0, 1.0]])
+            with pytest.raises(dx.CertificateError, match="secrets 0 and 1 are told apart"):
+                prove_private(two, channel)
 
 
 def test_realised_level_is_the_least_one(problem: dx.Problem) -> None:
@@ -157,3 +182,36 @@ def test_certify_without_a_dual(problem: dx.Problem) -> None:
     assert mechanism.name == "told"
     assert proof.bound == safe_bound(problem, None) == pytest.approx(0.0)
     assert proof.value == pytest.approx(dx.evaluate.expected_loss(mechanism, problem.prior, "distance"))
+
+
+def test_bound_counts_what_is_lost_in_long_sums() -> None:
+    """Each multiplier of 1e-17 is lost beside the first one of 1, but not in exact arithmetic."""
+    space = dx.MetricSpace.from_distances(np.zeros((2, 2)))
+    loss = np.array([[1.0, 1.0], [1.0, 1.0]])
+    problem = dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space), loss=loss)
+    for count in (1, 30, 3000):
+        amounts = np.array([1.0, *[1e-17] * count])
+        report, origin, there = (np.full(len(amounts), number) for number in (0, 1, 0))
+        bound = safe_bound(problem, Dual(np.zeros(2), report, origin, there, amounts))
+        true = Fraction(1, 2) - sum(map(Fraction, amounts.tolist())) + Fraction(1, 2)
+        assert true - Fraction(count + 10, 2**50) <= Fraction(bound) <= true
+
+
+def test_bound_holds_in_exact_arithmetic() -> None:
+    """At distance 0 all numbers are rational: many multipliers in few places, of very different sizes."""
+    generator = np.random.default_rng(0)
+    space = dx.MetricSpace.from_distances(np.zeros((3, 3)))
+    prior = dx.Prior.from_weights(space, generator.random(3) + 0.1)
+    problem = dx.Problem(space, epsilon=1.0, prior=prior, loss=generator.random((3, 4)))
+    for scale in range(-3, 3):
+        report, first, second = (generator.integers(0, top, 200) for top in (4, 3, 3))
+        amounts = 10.0 ** generator.uniform(-9, scale, 200)
+        masses = map(Fraction, prior.probabilities.tolist())
+        losses = problem.losses.tolist()
+        exact = [[mass * Fraction(loss) for loss in row] for mass, row in zip(masses, losses, strict=True)]
+        for place, amount in enumerate(amounts.tolist()):
+            exact[second[place]][report[place]] -= Fraction(amount)
+            exact[first[place]][report[place]] += Fraction(amount)
+        true = sum(min(row) for row in exact)
+        bound = Fraction(safe_bound(problem, Dual(np.zeros(3), report, first, second, amounts)))
+        assert true - (1 + Fraction(float(amounts.sum()))) / 10**11 <= bound <= true

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import replace
 
 import networkx as nx
@@ -13,7 +14,10 @@ from instances import KINDS, problem_of, space_of
 from oracle import best_channel, optimum
 
 import dxopt as dx
+from dxopt import tropical
+from dxopt.partition import Partition
 from dxopt.program import ChannelProgram, LinearProgram, Rows, Solution, Status
+from dxopt.reductions import lazy
 from dxopt.reductions.geodesic import drop_redundant
 from dxopt.reductions.lazy import solve_lazily
 from dxopt.reductions.spanner import greedy_spanner
@@ -100,6 +104,52 @@ def test_nearly_coinciding_points_keep_a_way_to_each_other() -> None:
         assert paths == pytest.approx(np.array(problem.budgets), abs=1e-11)
 
 
+def worst_sources(program: ChannelProgram, channel: np.ndarray) -> set[tuple[int, int, int]]:
+    """(report, first, second) where the entry of `second` is below what the worst `first` pulls it to."""
+    found = set()
+    for second, report in np.ndindex(channel.shape):
+        pulled = [
+            0.0 if first == second else math.exp(-program.budgets[first, second]) * channel[first, report]
+            for first in range(len(channel))
+        ]
+        if max(pulled) > channel[second, report] * (1 + 1e-7) + 1e-10:
+            found.add((report, pulled.index(max(pulled)), second))
+    return found
+
+
+@pytest.mark.parametrize("smallest", [tropical.COMPILED_FROM, 0])
+@pytest.mark.parametrize("kind", KINDS)
+def test_violated_pairs_are_the_worst_ones(kind: str, smallest: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tropical, "COMPILED_FROM", smallest)
+    monkeypatch.setattr(lazy, "BLOCK_CELLS", 20)
+    for seed in range(4):
+        problem = problem_of(kind, seed)
+        channel = np.random.default_rng(seed).dirichlet(np.ones(problem.shape[1]), problem.shape[0])
+        program = program_of(problem)
+        rows, _ = lazy._violated(program, channel)
+        found = zip(rows.report.tolist(), rows.first.tolist(), rows.second.tolist(), strict=True)
+        assert set(found) == worst_sources(program, channel)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_compiled_search_drops_the_same_pairs(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    space = space_of(kind, 70, np.random.default_rng(1))
+    program = ChannelProgram(np.ones((70, 1)), 0.5 * space.distances)
+    plain = pairs_of(drop_redundant(program)[0])
+    monkeypatch.setattr(tropical, "COMPILED_FROM", 0)
+    assert pairs_of(drop_redundant(program)[0]) == plain
+
+
+def test_classes_are_joined_by_their_closest_points() -> None:
+    generator = np.random.default_rng(4)
+    partition = Partition(generator.permutation(np.repeat(np.arange(4), [1, 5, 2, 4])))
+    pairs = generator.integers(0, 6, (12, 12)).astype(float)
+    first, second = partition.closest(pairs)
+    for a, b in np.ndindex(4, 4):
+        block = list(itertools.product(partition.members(a), partition.members(b)))
+        assert (first[a, b], second[a, b]) == min(block, key=lambda pair: pairs[pair])
+
+
 def brute_force_dilation(edges: np.ndarray, budgets: np.ndarray) -> float:
     lengths = np.where(edges, budgets, np.inf)
     np.fill_diagonal(lengths, 0.0)
@@ -152,11 +202,11 @@ def test_lazy_rows_reach_the_optimum_of_all_rows(shape: tuple[int, int]) -> None
     space = dx.grid(shape)
     problem = dx.Problem(space, epsilon=0.8, prior=weights(space))
     program = program_of(problem)
-    lazy, record = solve_lazily(program, solve_by_highs, 1e-8)
+    found, record = solve_lazily(program, solve_by_highs, 1e-8)
     full = solve_by_highs(LinearProgram.of(program, Rows.everywhere(program)))
-    assert lazy.channel is not None
+    assert found.channel is not None
     assert full.primal is not None
-    value = float((program.costs * lazy.channel).sum())
+    value = float((program.costs * found.channel).sum())
     assert value == pytest.approx(float(program.costs.T.ravel() @ full.primal), rel=1e-6)
     assert record.exact
     assert record.before == len(space) ** 2 * (len(space) - 1)

@@ -13,7 +13,7 @@ from dxopt.formulations.contract import Candidate, Claim
 from dxopt.partition import Partition
 from dxopt.problem import Problem
 from dxopt.program import ChannelProgram, ChannelSolution, Dual
-from dxopt.rounding import ALIKE
+from dxopt.rounding import ALIKE, totals
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,14 +84,10 @@ def _recover_dual(compiled: CompiledUtility, dual: Dual | None) -> Dual | None:
     prices = compiled.shift + compiled.scale * dual.prices
     multiplier = compiled.scale * dual.multiplier
     partition, budgets = compiled.partition, compiled.problem.budgets
-    first, second = partition.representatives[dual.first], partition.representatives[dual.second]
     if partition.trivial:
+        first, second = partition.representatives[dual.first], partition.representatives[dual.second]
         return Dual(prices[partition.index], dual.report, first, second, multiplier)
-    for pair in set(zip(dual.first.tolist(), dual.second.tolist(), strict=True)):
-        ours, theirs = (partition.members(which) for which in pair)
-        a, b = np.unravel_index(budgets[np.ix_(ours, theirs)].argmin(), (len(ours), len(theirs)))
-        here = (dual.first == pair[0]) & (dual.second == pair[1])
-        first[here], second[here] = ours[a], theirs[b]
+    first, second = (points[dual.first, dual.second] for points in partition.closest(budgets))
     lifted = Dual(np.zeros(len(partition.index)), dual.report, first, second, multiplier)
     return _within_classes(compiled, lifted, prices)
 
@@ -103,10 +99,9 @@ def _within_classes(compiled: CompiledUtility, dual: Dual, prices: NDArray[np.fl
     the reports makes possible with multipliers of one sign.
     """
     problem, partition = compiled.problem, compiled.partition
-    residual = problem.costs.copy()
-    np.add.at(residual, (dual.second, dual.report), -dual.multiplier)
-    budget = problem.budgets[dual.first, dual.second]
-    np.add.at(residual, (dual.first, dual.report), dual.multiplier * np.exp(-budget))
+    back = dual.multiplier * np.exp(-problem.budgets[dual.first, dual.second])
+    residual = problem.costs - totals((dual.second, dual.report), dual.multiplier, problem.shape)
+    residual += totals((dual.first, dual.report), back, problem.shape)
     levels = np.zeros(len(partition.index))
     reports = np.arange(residual.shape[1])
     extra: list[tuple[NDArray[np.int64], int, int, NDArray[np.float64]]] = []
@@ -133,14 +128,9 @@ def _within_classes(compiled: CompiledUtility, dual: Dual, prices: NDArray[np.fl
 
 def _tree(budgets: NDArray[np.float64], members: NDArray[np.int64]) -> list[tuple[int, int]]:
     """(child, parent) pairs at distance (nearly) 0 that join the members, parents first, from the first member."""
-    alike = budgets[np.ix_(members, members)] <= ALIKE
-    alike |= alike.T
-    edges, reached = [], [0]
-    waiting = set(range(1, len(members)))
-    for parent in reached:
-        for child in sorted(waiting):
-            if alike[parent, child]:
-                edges.append((int(members[child]), int(members[parent])))
-                reached.append(child)
-                waiting.discard(child)
-    return edges
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import breadth_first_order
+
+    alike = csr_array(budgets[np.ix_(members, members)] <= ALIKE)
+    reached, above = breadth_first_order(alike, 0, directed=False)
+    return [(int(members[child]), int(members[above[child]])) for child in reached[1:]]

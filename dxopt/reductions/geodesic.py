@@ -6,6 +6,7 @@ import numpy as np
 
 from dxopt.program import ChannelProgram
 from dxopt.reductions.record import Reduction
+from dxopt.tropical import between
 
 SLACK = 1e-12
 SHORTER = 1 - 1e-9
@@ -20,11 +21,7 @@ def drop_redundant(program: ChannelProgram) -> tuple[ChannelProgram, Reduction]:
     remain. Takes O(k³) time in O(k²) memory.
     """
     budgets = program.budgets
-    redundant = np.zeros(budgets.shape, dtype=bool)
-    allowed, shorter = budgets * (1 + SLACK), budgets * SHORTER
-    for via in range(len(budgets)):
-        there, back = budgets[:, via, None], budgets[None, via, :]
-        redundant |= (there + back <= allowed) & (there < shorter) & (back < shorter)
+    redundant = between(budgets, budgets * (1 + SLACK), budgets * SHORTER)
     kept = np.where(redundant, np.inf, budgets)
     np.fill_diagonal(kept, 0.0)
     reduced = program.with_budgets(kept)

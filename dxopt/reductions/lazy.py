@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 from dxopt.program import ChannelProgram, ChannelSolution, Dual, LinearProgram, Rows, Solution, Status
 from dxopt.reductions.record import Reduction
 from dxopt.reductions.spanner import greedy_spanner
+from dxopt.tropical import product
 
 CORE_DILATION = 1.15
 SPARSE_DEGREE = 12
 RELEVANT_BUDGET = 30.0
+BLOCK_CELLS = 1_000_000
 
 LinearSolve = Callable[[LinearProgram], Solution]
 
@@ -87,15 +89,20 @@ def _violated(program: ChannelProgram, channel: NDArray[np.float64]) -> tuple[Ro
     """The worst violated pair into each entry, and the cost of raising all entries to their closure."""
     factors = np.exp(-program.budgets)
     np.fill_diagonal(factors, 0.0)
-    highest = np.zeros_like(channel)
-    source = np.zeros(channel.shape, dtype=np.int64)
-    for point in range(len(factors)):
-        pulled = factors[point, :, None] * channel[None, point, :]
-        higher = pulled > highest
-        highest[higher] = pulled[higher]
-        source[higher] = point
+    highest = product(factors.T, channel)
     lifted = np.maximum(channel, highest)
     second, report = np.nonzero(highest > channel * (1 + 1e-7) + 1e-10)
     excess = float((lifted.sum(axis=1) - 1).max(initial=0.0))
     cost = float((program.costs * (lifted - channel)).sum()) + excess
-    return Rows(report, source[second, report], second), cost
+    return Rows(report, _sources(factors, channel, report, second), second), cost
+
+
+def _sources(
+    factors: NDArray[np.float64], channel: NDArray[np.float64], report: NDArray[np.int64], second: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """The points that pull most at some entries, in blocks of memory."""
+    into, columns = np.ascontiguousarray(factors.T), np.ascontiguousarray(channel.T)
+    step = max(1, BLOCK_CELLS // len(factors))
+    blocks = (slice(start, start + step) for start in range(0, len(second), step))
+    found = [(into[second[block]] * columns[report[block]]).argmax(axis=1) for block in blocks]
+    return np.concatenate([np.zeros(0, np.int64), *found])

@@ -58,13 +58,21 @@ def greedy_spanner(budgets: NDArray[np.float64], dilation: float) -> Spanner:
     finite = np.isfinite(there) | np.isfinite(back)
     longest = np.where(np.isfinite(there) & np.isfinite(back), np.maximum(there, back), np.minimum(there, back))
     for pair in np.argsort(longest, kind="stable")[: int(finite.sum())]:
-        a, b = first[pair], second[pair]
+        a, b = int(first[pair]), int(second[pair])
         needed = [(p, q) for p, q in ((a, b), (b, a)) if paths[p, q] > dilation * budgets[p, q]]
         for p, q in needed and [(a, b), (b, a)]:
             if np.isfinite(budgets[p, q]):
                 edges[p, q] = True
-                np.minimum(paths, paths[:, p, None] + budgets[p, q] + paths[None, q, :], out=paths)
+                _shorten(paths, p, q, float(budgets[p, q]))
     return Spanner(edges, _realised(paths, budgets))
+
+
+def _shorten(paths: NDArray[np.float64], p: int, q: int, step: float) -> None:
+    """Update all paths for a new edge: only those from points that it brings nearer to q, to points nearer from p."""
+    sources = np.flatnonzero(paths[:, p] + step < paths[:, q])
+    targets = np.flatnonzero(step + paths[q] < paths[p])
+    block = np.ix_(sources, targets)
+    paths[block] = np.minimum(paths[block], paths[sources, p, None] + step + paths[None, q, targets])
 
 
 def _realised(paths: NDArray[np.float64], budgets: NDArray[np.float64]) -> float:

@@ -16,7 +16,7 @@ distances must be finite both ways, and budgets above 36 count as 36.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +60,10 @@ class _Forest:
         nothing = np.zeros(len(roots))
         return cls(roots, factors[roots].copy(), parents, np.zeros(parents.shape, bool), nothing, nothing > 0)
 
+    def copy(self) -> _Forest:
+        """As it is now."""
+        return _Forest(*(getattr(self, one.name).copy() for one in fields(self)))
+
 
 def solve_columns(
     program: ChannelProgram,
@@ -87,8 +91,6 @@ def solve_columns(
     """
     islands = Partition.joining(program.budgets <= RELEVANT_BUDGET)
     parts = [islands.members(which) for which in range(islands.size)]
-    if any(np.isinf(program.budgets[np.ix_(part, part)]).any() for part in parts):
-        return ChannelSolution(Status.FAILED, None, None, message="columns needs finite distances, both ways")
     channel, duals, rounds, status = np.zeros(program.costs.shape), [], 0, Status.OPTIMAL
     prices = np.zeros(len(channel))
     for part in parts:
@@ -251,7 +253,7 @@ class _Generation:
         if bound > self.bound:
             f = self.forest
             self.bound, self.best_rows = bound, rows
-            self.best = replace(f, columns=f.columns.copy(), parents=f.parents.copy(), leads=f.leads.copy())
+            self.best = f.copy()
 
     def purge(self, central: Central) -> None:
         """Drop the columns that cost most at these prices, beyond three for each row."""

@@ -52,7 +52,7 @@ def solve_master(columns: Array, costs: Array, accuracy: float, should_stop: Cal
         gram[diagonal, diagonal] += (1e-10 if weights is None else 1e-13) * np.trace(gram) / n
         return sl.cho_factor(gram, overwrite_a=True, check_finite=False)
 
-    factor = factored(None)
+    factor, scaling = factored(None), np.ones(k)
     x, y = columns.T @ sl.cho_solve(factor, ones), sl.cho_solve(factor, columns @ costs)
     s = costs - columns.T @ y
     x, s = x + max(-1.5 * x.min(), 0.0), s + max(-1.5 * s.min(), 0.0)
@@ -65,7 +65,7 @@ def solve_master(columns: Array, costs: Array, accuracy: float, should_stop: Cal
         if (done and abs(costs @ x - y.sum()) < accuracy * (1e-12 + abs(costs @ x))) or should_stop():
             break
         try:
-            factor = factored(x / s)
+            factor, scaling = factored(x / s), x / s
         except np.linalg.LinAlgError:
             break
 
@@ -79,6 +79,9 @@ def solve_master(columns: Array, costs: Array, accuracy: float, should_stop: Cal
         dx, dy, ds = direction(ahead**3 * mean - x * s - dx * ds)
         forward, back = min(1.0, 0.99 * _step(x, dx)), min(1.0, 0.99 * _step(s, ds))
         x, y, s = x + forward * dx, y + back * dy, s + back * ds
+    for _ in range(2):
+        change = scaling * (columns.T @ sl.cho_solve(factor, ones - columns @ x, check_finite=False))
+        x = x + min(1.0, 0.99 * _step(x, change)) * change
     return Central(float(costs @ x), y, x)
 
 

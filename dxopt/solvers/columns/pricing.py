@@ -1,10 +1,14 @@
 """One report's price: the least of Σ_x r_x v_x over columns v of the cone with v_root = 1, by a simplex on trees.
 
+The root is moved to where the column is greatest, so that the price is about the least one over columns up to 1.
+
 A basic column is a spanning tree of tight constraints: every point but the root follows its parent from below
-(v_x = E[p, x] v_p, its least value) or leads it (v_p = E[x, p] v_x, its greatest), where E = e^{-d}. With W_x the sum
-of r_u v_u over the subtree of x, the multiplier of the edge above x is W_x / v_x, or -W_x / v_p if x leads; a pivot
-takes the worst negative one, scales its subtree until a constraint to the rest binds, and hangs it there. Only points
-that no other point on their side bounds can meet that constraint first, by the triangle inequality; they are few.
+(v_x = E[p, x] v_p, its least value) or leads it (v_p = E[x, p] v_x, its greatest), where E = e^{-d}. With S_x the
+sum of r_u v_u / v_x over the subtree of x, the multiplier of the edge above x is S_x, or -S_x v_x / v_p if x leads.
+A pivot takes the worst negative one and scales its subtree. Constraints to the rest bind one after another on the
+way; where the point bound is a leaf, it just changes its parent and the subtree goes on, for as long as that pays.
+Then the subtree is hung where it got stuck. Only points that no other point on their side bounds can meet a
+constraint to the other side first, by the triangle inequality; they are few.
 """
 
 from __future__ import annotations
@@ -12,6 +16,9 @@ from __future__ import annotations
 import numba
 import numpy as np
 from numpy.typing import NDArray
+
+_GREATER = 2.0
+_REROOTED = 4
 
 Array = NDArray[np.float64]
 Places = NDArray[np.int32]
@@ -39,11 +46,42 @@ def _ordered(parent: Places, root: int, first: Places, following: Places, order:
 
 @numba.njit(cache=True, nogil=True)
 def _sums(prices: Array, v: Array, parent: Places, order: Places, sums: Array) -> None:
-    """Σ r_u v_u over each subtree."""
-    for x in range(len(v)):
-        sums[x] = prices[x] * v[x]
+    """Σ r_u v_u / v_x over each subtree; the division keeps what is far down and small from drowning in rounding."""
+    sums[:] = prices
     for k in range(len(v) - 1, 0, -1):
-        sums[parent[order[k]]] += sums[order[k]]
+        x = order[k]
+        sums[parent[x]] += sums[x] * (v[x] / v[parent[x]])
+
+
+@numba.njit(cache=True, nogil=True)
+def _sift(heap: Places, keys: Array, place: int, count: int) -> None:
+    """Restore the order of a heap of points, least key first, below one place."""
+    point = heap[place]
+    while True:
+        child = 2 * place + 1
+        if child + 1 < count and keys[heap[child + 1]] < keys[heap[child]]:
+            child += 1
+        if child >= count or keys[heap[child]] >= keys[point]:
+            heap[place] = point
+            return
+        heap[place] = heap[child]
+        place = child
+
+
+@numba.njit(cache=True, nogil=True)
+def _entering(sums: Array, v: Array, parent: Places, leads: Flags, root: int, tolerance: float) -> int:
+    """The point whose subtree gains most by a first step, or else the one of the worst multiplier; -1 if none."""
+    worst, cut, far, small = tolerance, -1, 100 * tolerance, -1
+    for x in range(len(v)):
+        if x != root:
+            wrong = sums[x] if leads[x] else -sums[x]
+            if wrong * v[x] > worst:
+                worst, cut = wrong * v[x], x
+            elif wrong > 0 and cut < 0:
+                multiplier = wrong * v[x] / v[parent[x]] if leads[x] else wrong
+                if multiplier > far:
+                    far, small = multiplier, x
+    return cut if cut >= 0 else small
 
 
 @numba.njit(cache=True, nogil=True)
@@ -53,58 +91,68 @@ def _improve(
     """Pivot in place; the price reached, and whether it is the least."""
     size = len(v)
     first, following, order = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32)
-    sums, moved = np.empty(size), np.empty(size, np.bool_)
-    bounded, bounding = np.empty(size, np.bool_), np.empty(size, np.bool_)
-    sources, targets = np.empty(size, np.int32), np.empty(size, np.int32)
+    moved, bounded, inner = np.empty(size, np.bool_), np.empty(size, np.bool_), np.empty(size, np.bool_)
+    sources, sums = np.empty(size, np.int32), np.empty(size)
+    steps, binding, heap = np.empty(size), np.empty(size, np.int32), np.empty(size, np.int32)
     for _ in range(pivots):
         _ordered(parent, root, first, following, order)
         _sums(prices, v, parent, order, sums)
-        worst, cut = tolerance, -1
-        for x in range(size):
-            wrong = sums[x] if leads[x] else -sums[x]
-            if x != root and wrong > worst:
-                worst, cut = wrong, x
+        cut = _entering(sums, v, parent, leads, root, tolerance)
         if cut < 0:
             return sums[root], True
         upwards = not leads[cut]
-        moved[:] = False
-        moved[cut] = True
+        moved[:], bounded[:], inner[:] = False, False, False
+        moved[cut], inner[root] = True, True
         for k in range(1, size):
             x = order[k]
-            if moved[parent[x]]:
-                moved[x] = True
-        bounded[:] = False
-        bounding[:] = False
-        for x in range(size):
-            if x != root and x != cut:
-                low, high = (parent[x], x) if leads[x] else (x, parent[x])
-                bounded[low] = True
-                bounding[high] = True
-        count, reached = 0, 0
+            if x != cut:
+                moved[x] = moved[parent[x]]
+                inner[parent[x]] = True
+                bounded[parent[x] if leads[x] else x] = True
+        count, waiting = 0, 0
         for x in range(size):
             if moved[x] == upwards and not bounded[x]:
                 sources[count] = x
                 count += 1
-            elif moved[x] != upwards and not bounding[x]:
-                targets[reached] = x
-                reached += 1
-        ratio, source, target = np.inf if upwards else 0.0, -1, -1
-        for i in range(count):
-            a = sources[i]
-            for j in range(reached):
-                b = targets[j]
-                pulled = factors[a, b] * v[a]
-                if upwards:
-                    if v[b] < ratio * pulled:
-                        ratio, source, target = v[b] / pulled, a, b
-                elif pulled > ratio * v[b]:
-                    ratio, source, target = pulled / v[b], a, b
-        if source < 0:
+        for x in range(size):
+            if moved[x] != upwards:
+                highest = 0.0
+                for i in range(count):
+                    pulled = factors[sources[i], x] * v[sources[i]]
+                    if pulled > highest:
+                        highest, binding[x] = pulled, sources[i]
+                if highest > 0:
+                    steps[x] = v[x] / highest
+                    heap[waiting] = x
+                    waiting += 1
+        for place in range(waiting // 2 - 1, -1, -1):
+            _sift(heap, steps, place, waiting)
+        reached = waiting
+        slope = -abs(sums[cut]) * v[cut]
+        while waiting > 0:
+            x = heap[0]
+            slope += prices[x] * v[x] / (steps[x] if upwards else 1.0)
+            if slope >= 0 or inner[x] or leads[x] or x == cut:
+                break
+            waiting -= 1
+            heap[0], heap[waiting] = heap[waiting], x
+            _sift(heap, steps, 0, waiting)
+        if waiting == 0:
             return sums[root], False
+        stuck = int(heap[0])
+        ratio = steps[stuck] if upwards else 1.0 / steps[stuck]
         for x in range(size):
             if moved[x]:
                 v[x] *= ratio
-        _hang(parent, leads, cut, source if upwards else target, target if upwards else source, upwards)
+        for place in range(waiting, reached):
+            x = heap[place]
+            parent[x] = binding[x]
+            v[x] = factors[parent[x], x] * v[parent[x]]
+        bound = int(binding[stuck])
+        if upwards:
+            _hang(parent, leads, cut, bound, stuck, True)
+        else:
+            _hang(parent, leads, cut, stuck, bound, False)
     _ordered(parent, root, first, following, order)
     _sums(prices, v, parent, order, sums)
     return sums[root], False
@@ -158,7 +206,7 @@ def price_reports(
         E.
     roots : (m,) array
     columns, parents, leads : (m, n) arrays
-        A tree for each report and its column; changed in place.
+        A tree for each report and its column; changed in place, as are the roots.
     reports : (k,) array
         Which reports.
     pivots : int
@@ -172,13 +220,18 @@ def price_reports(
     """
     for i in numba.prange(len(reports)):
         z = int(reports[i])
-        root = int(roots[z])
+        prices, v, parent, led = costs[z] - rows, columns[z], parents[z], leads[z]
         order, first = np.empty(len(rows), np.int32), np.empty(len(rows), np.int32)
-        _ordered(parents[z], root, first, np.empty(len(rows), np.int32), order)
-        _rebuilt(factors, columns[z], parents[z], leads[z], root, order)
-        found[z], least[z] = _improve(
-            costs[z] - rows, factors, columns[z], parents[z], leads[z], root, pivots, tolerance
-        )
+        following = np.empty(len(rows), np.int32)
+        for again in range(_REROOTED, -1, -1):
+            _ordered(parent, int(roots[z]), first, following, order)
+            _rebuilt(factors, v, parent, led, int(roots[z]), order)
+            found[z], least[z] = _improve(prices, factors, v, parent, led, int(roots[z]), pivots, tolerance)
+            greatest = int(v.argmax())
+            if again == 0 or v[greatest] <= _GREATER or found[z] >= 0:
+                break
+            _hang(parent, led, int(roots[z]), greatest, greatest, False)
+            roots[z] = greatest
 
 
 @numba.njit(cache=True, nogil=True, parallel=True)
@@ -196,5 +249,5 @@ def multipliers(
             if x == root:
                 found[z, x] = 0.0
             else:
-                signed = -sums[x] / columns[z, parents[z, x]] if leads[z, x] else sums[x] / columns[z, x]
+                signed = -sums[x] * columns[z, x] / columns[z, parents[z, x]] if leads[z, x] else sums[x]
                 found[z, x] = max(signed, 0.0)

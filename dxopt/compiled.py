@@ -1,0 +1,74 @@
+"""Compiled loops over blocks of columns; `tropical` calls them for problems that are worth the time to load Numba.
+
+They round as NumPy does: one product at a time, nothing reordered or fused, no fast-math.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+@numba.njit(cache=True, nogil=True)
+def close(columns: Array, factors: Array, passes: int) -> bool:
+    """Raise columns `(n, w)` in place to their closure; whether that settled in so many passes.
+
+    A row is pulled along by another one only if that has changed since the last time.
+    """
+    size, width = columns.shape
+    changed = np.ones(size, np.bool_)
+    for sweep in range(passes):
+        for place in range(size):
+            point = place if sweep % 2 == 0 else size - 1 - place
+            if not changed[point]:
+                continue
+            changed[point] = False
+            for other in range(size):
+                factor = factors[point, other]
+                higher = False
+                for z in range(width):
+                    higher |= factor * columns[point, z] > columns[other, z]
+                if higher:
+                    changed[other] = True
+                    for z in range(width):
+                        columns[other, z] = max(columns[other, z], factor * columns[point, z])
+        if not changed.any():
+            return True
+    return False
+
+
+@numba.njit(cache=True, nogil=True)
+def product(left: Array, right: Array) -> Array:
+    """The (max, ×) product of `(p, k)` and `(k, w)`, or 0 where that is negative."""
+    width, inner = right.shape[1], left.shape[1]
+    found = np.zeros((len(left), width))
+    for i in range(len(left)):
+        best = found[i]
+        for k in range(0, inner - 3, 4):  # four at a time: `best` is loaded and stored once
+            a, b, c, d = left[i, k], left[i, k + 1], left[i, k + 2], left[i, k + 3]
+            for j in range(width):
+                first = max(a * right[k, j], b * right[k + 1, j])
+                second = max(c * right[k + 2, j], d * right[k + 3, j])
+                best[j] = max(best[j], max(first, second))
+        for k in range(inner // 4 * 4, inner):
+            for j in range(width):
+                best[j] = max(best[j], left[i, k] * right[k, j])
+    return found
+
+
+@numba.njit(cache=True, nogil=True)
+def between(lengths: Array, ends: Array, allowed: Array, shorter: Array) -> NDArray[np.bool_]:
+    """Some columns of `tropical.between`; all but the lengths are `(n, w)`, and `ends` are columns of the lengths."""
+    size, width = ends.shape
+    found = np.zeros((size, width), np.bool_)
+    for a in range(size):
+        implied = found[a]
+        for via in range(size):
+            leg = lengths[a, via]
+            for j in range(width):
+                back = ends[via, j]
+                implied[j] |= (leg + back <= allowed[a, j]) & (leg < shorter[a, j]) & (back < shorter[a, j])
+    return found
