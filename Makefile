@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: solve figures test test-lowest lint format check bench clean
+.PHONY: solve figures test test-lowest lint format check bench bench-full clean
 
 solve: $(STAMP)-run
 	$(BIN)/dxopt batch problems --output results
@@ -32,14 +32,21 @@ format: $(STAMP)-lint
 
 check: test lint
 
-bench: $(STAMP)-run
-	$(BIN)/python -m benchmarks
+bench: $(STAMP)-bench
+	$(BIN)/python -m benchmarks --repeat 1 --limit 20
+
+bench-full: $(STAMP)-bench
+	$(BIN)/python -m benchmarks --group full $(if $(GOWALLA),--gowalla $(GOWALLA))
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(STAMP)-run: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	touch $@
+
+$(STAMP)-bench: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	touch $@
 
 $(STAMP)-test: pyproject.toml | $(BIN)/python

@@ -5,51 +5,85 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 import dxopt as dx
+from dxopt.program import Dual
 from dxopt.registry import Registry
 
 Array = NDArray[np.float64]
 Places = NDArray[np.int64]
+Role = Literal["dxopt", "route", "peer", "classic"]
+
+SMOKE, SMALL, FULL, TARGETS = GROUPS = ("smoke", "small", "full", "targets")
+LIMIT = 600.0
+
+Question = TypeVar("Question", dx.MetricSpace, dx.Problem)
 
 
-@dataclass(frozen=True)
-class Instance:
-    """A question about a space, of a family of spaces by size.
+@dataclass(frozen=True, kw_only=True)
+class Instance(ABC, Generic[Question]):
+    """A question, of a family of questions that differ in size alone.
 
     Attributes
     ----------
     about : str
         The setting in a few words.
-    family : callable
-        The space of a given size; building it is not timed.
+    family : str
+        Times are plotted and fitted against the number of points within a family.
+    build : callable
+        The question of a given size, or SpecError; building it is not timed.
     size : int
     small : int
         The size of the warm-up.
-    epsilon : float
-        Privacy level per unit of distance.
-    value : float
-        Binary utility of the tight-constraints mechanism under the uniform prior, known from elsewhere.
+    groups : tuple of str
+        When it runs: some of `GROUPS`.
+    limit : float
+        Seconds that an answer may take, unless the command line says otherwise.
+    missing : callable
+        Why it cannot be asked here, such as a file that was not given; or None.
     """
 
     about: str
-    family: Callable[[int], dx.MetricSpace]
+    family: str
+    build: Callable[[int], Question]
     size: int
     small: int
+    groups: tuple[str, ...] = (FULL,)
+    limit: float = LIMIT
+    missing: Callable[[], str | None] = lambda: None
+
+    @staticmethod
+    @abstractmethod
+    def space(question: Question) -> dx.MetricSpace:
+        """What a question is about."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TightInstance(Instance[dx.MetricSpace]):
+    """Asks for the tight-constraints mechanism of a space.
+
+    Attributes
+    ----------
+    epsilon : float
+        Privacy level per unit of distance.
+    value : float
+        Its binary utility under the uniform prior, known from elsewhere.
+    """
+
     epsilon: float
     value: float
 
+    @staticmethod
+    def space(question: dx.MetricSpace) -> dx.MetricSpace:
+        return question
 
-@dataclass(frozen=True)
-class TightInstance(Instance):
-    """Asks for the tight-constraints mechanism."""
 
-
-@dataclass(frozen=True)
-class DrawsInstance(Instance):
+@dataclass(frozen=True, kw_only=True)
+class DrawsInstance(TightInstance):
     """Asks for reports drawn from it: `draws` for each of the secrets; the mechanism itself is not timed.
 
     Attributes
@@ -63,6 +97,23 @@ class DrawsInstance(Instance):
     draws: int
 
 
+@dataclass(frozen=True, kw_only=True)
+class OptimalInstance(Instance[dx.Problem]):
+    """Asks for a private mechanism of least expected loss.
+
+    Attributes
+    ----------
+    tolerance : float
+        On the relative gap between the value and a proven bound.
+    """
+
+    tolerance: float = 1e-6
+
+    @staticmethod
+    def space(question: dx.Problem) -> dx.MetricSpace:
+        return question.space
+
+
 @dataclass(frozen=True, eq=False)
 class Weights:
     """The channel K[x, z] = e^{-εd(x, z)} w_z by its weights `(n,)`."""
@@ -72,9 +123,10 @@ class Weights:
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """The channel itself, `(n, n)`."""
+    """The channel itself, `(n, m)`; with multipliers that bound the optimum, where the solver has any."""
 
     values: Array
+    dual: Dual | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,20 +138,41 @@ class Draws:
     reports: Places
 
 
-Answer = dx.Mechanism | Weights | Matrix | Draws
+class NoAnswer(Exception):
+    """Raised by a candidate whose solver gave up; the message says how."""
 
 
-class Candidate(ABC):
-    """A tool, and how it answers an instance."""
+class Candidate(ABC, Generic[Question]):
+    """A tool, and how it answers an instance.
+
+    Attributes
+    ----------
+    kinds : tuple of type
+        The kinds of instance that it is asked.
+    role : str
+        dxopt: what others are compared with. route: another way that dxopt has. peer: a tool that competes with it.
+        classic: a mechanism in closed form, which need not be optimal.
+    """
+
+    kinds: ClassVar[tuple[type[Instance[Any]], ...]]
+    role: ClassVar[Role] = "peer"
 
     @abstractmethod
-    def refuses(self, instance: Instance, points: int) -> str | None:
-        """Why it cannot answer the instance with that many points, or None."""
+    def refuses(self, instance: Instance[Question], question: Question) -> str | None:
+        """Why it cannot answer, or None."""
 
     @abstractmethod
-    def prepare(self, instance: Instance, space: dx.MetricSpace) -> Callable[[], Answer]:
-        """The work to be timed, as a function; what happens before it is returned is not."""
+    def prepare(self, instance: Instance[Question], question: Question) -> Callable[[], Any]:
+        """The work to be timed: a function that returns a Report or Mechanism of dxopt, or one of the answers above.
+
+        What happens before it is returned is not timed.
+        """
 
 
-INSTANCES: Registry[Instance] = Registry("instance")
-CANDIDATES: Registry[type[Candidate]] = Registry("candidate")
+INSTANCES: Registry[Instance[Any]] = Registry("instance")
+CANDIDATES: Registry[type[Candidate[Any]]] = Registry("candidate")
+
+
+def answers(candidate: str, instance: str) -> bool:
+    """Whether a candidate is asked an instance at all."""
+    return type(INSTANCES.get(instance)) in CANDIDATES.get(candidate).kinds

@@ -1,20 +1,27 @@
-"""One run of one candidate on one instance, in a process of its own: python -m benchmarks.once INSTANCE CANDIDATE."""
+"""One run of one candidate on one instance, in a process of its own.
+
+python -m benchmarks.once INSTANCE CANDIDATE BOUND prints three lines: `answering N` (the number of points),
+`scoring`, and the outcome as JSON. The process that started it keeps the time limits by them.
+"""
 
 from __future__ import annotations
 
 import json
-import resource
+import math
+import os
 import signal
 import sys
-import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import benchmarks.candidates
 import benchmarks.instances  # noqa: F401
-from benchmarks.contract import CANDIDATES, INSTANCES, Candidate, Instance
+from benchmarks.contract import CANDIDATES, INSTANCES, Candidate, Instance, NoAnswer
 from benchmarks.objective import score
+from benchmarks.usage import Usage
 
-_MEGA = 1e6 if sys.platform == "darwin" else 1e3
+ANSWERING, SCORING = "answering", "scoring"
 
 
 @dataclass(frozen=True)
@@ -25,65 +32,120 @@ class Outcome:
     ----------
     points : int or None
         Secrets of the instance.
+    skipped : str or None
+        Why nobody asked the candidate.
     refused : str or None
         Why the candidate did not try.
     failure : str or None
         Why its answer does not count.
+    late : bool
+        Whether that is because it took too long.
     seconds : float or None
         Wall time of the answer alone; None unless the answer passed the objective.
+    spent : float or None
+        The same whatever came of it; for a late answer, the limit.
     cpu : float or None
-        Processor time of the same, all threads together: it suffers less from other work on the machine.
-    proven : bool
-        Whether privacy is proven, or else only within 1e-9.
-    utility : float or None
+        Processor time, all threads and helper processes together: it suffers less from other work on the machine.
     memory : float or None
-        Largest memory of the process up to the answer, in megabytes.
+        Largest memory of the process and its helpers up to the answer, in megabytes.
+    private : str
+        "proven", or what keeps the answer from it.
+    value, bound, gap : float or None
+        As the objective found them.
     note : str
         What the objective checked.
     """
 
     points: int | None = None
+    skipped: str | None = None
     refused: str | None = None
     failure: str | None = None
+    late: bool = False
     seconds: float | None = None
+    spent: float | None = None
     cpu: float | None = None
-    proven: bool = False
-    utility: float | None = None
     memory: float | None = None
+    private: str = ""
+    value: float | None = None
+    bound: float | None = None
+    gap: float | None = None
     note: str = ""
+
+    @property
+    def why_not(self) -> str:
+        """Why there is no time, with the seconds that were spent; empty where there is one."""
+        if self.skipped is not None:
+            return f"skipped: {self.skipped}"
+        if self.refused is not None:
+            return f"refused: {self.refused}"
+        if self.failure is None:
+            return ""
+        after = "" if self.spent is None or self.late else f", after {self.spent:.3g} s"
+        return f"FAILED: {self.failure}{after}"
 
     @property
     def summary(self) -> str:
         """The outcome in a few words."""
-        if self.seconds is None:
-            return f"refused: {self.refused}" if self.refused is not None else f"FAILED: {self.failure}"
-        return f"{self.seconds:.4f} s, {'proven' if self.proven else 'not proven'}"
+        gap = "" if self.gap is None else f", gap {self.gap:.1e}"
+        return self.why_not or f"{self.seconds:.4f} s, {self.private}{gap}"
 
 
-def once(instance: Instance, candidate: Candidate) -> Outcome:
-    """Warm up on the small size, then time the answer, then let the objective score it."""
-    points = None
+def once(
+    instance: Instance[Any],
+    candidate: Candidate[Any],
+    *,
+    known: float = -math.inf,
+    tell: Callable[[str], None] = lambda line: None,
+) -> Outcome:
+    """Warm up on the small size, then time the answer, then let the objective score it.
+
+    Parameters
+    ----------
+    known : float
+        A proven lower bound on the optimum.
+    tell : callable
+        Gets a line before the answer and one after it.
+    """
+    points = before = after = None
     try:
-        space = instance.family(instance.size)
-        points = len(space)
-        refused = candidate.refuses(instance, points)
+        question = instance.build(instance.size)
+        points = len(instance.space(question))
+        refused = candidate.refuses(instance, question)
         if refused is not None:
             return Outcome(points, refused=refused)
-        candidate.prepare(instance, instance.family(instance.small))()
-        work = candidate.prepare(instance, space)
-        start, started = time.perf_counter(), time.process_time()
+        candidate.prepare(instance, instance.build(instance.small))()
+        work = candidate.prepare(instance, question)
+        tell(f"{ANSWERING} {points}")
+        before = Usage.now()
         answer = work()
-        seconds, cpu = time.perf_counter() - start, time.process_time() - started
-        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _MEGA
-        found = score(instance, space, answer)
+        after = Usage.now()
+        tell(SCORING)
+        found = score(instance, question, answer, known=known, claims=candidate.role != "classic")
+        failure = found.failure
+    except NoAnswer as error:
+        found, failure = None, str(error)
     except Exception as error:
-        return Outcome(points, failure=f"{type(error).__name__}: {error}".splitlines()[0])
-    if found.failure is not None:
-        return Outcome(points, failure=found.failure)
-    return Outcome(points, None, None, seconds, cpu, found.proven, found.utility, memory, found.note)
+        found, failure = None, f"{type(error).__name__}: {error}".splitlines()[0]
+    if before is None:
+        return Outcome(points, failure=failure)
+    after = after or Usage.now()
+    spent, cpu = after.wall - before.wall, after.cpu - before.cpu
+    measured = Outcome(points, failure=failure, spent=spent, cpu=cpu, memory=after.memory)
+    if found is None or failure is not None:
+        return measured
+    judged = {name: getattr(found, name) for name in ("private", "value", "bound", "gap", "note")}
+    return Outcome(**{**asdict(measured), "seconds": spent, **judged})
 
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    outcome = once(INSTANCES.get(sys.argv[1]), CANDIDATES.get(sys.argv[2])())
-    print(json.dumps(asdict(outcome)))
+    # solvers may print; what they say goes to the error output, so that the lines stay three
+    lines = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    outcome = once(
+        INSTANCES.get(sys.argv[1]),
+        CANDIDATES.get(sys.argv[2])(),
+        known=float(sys.argv[3]),
+        tell=lambda line: print(line, file=lines, flush=True),
+    )
+    print(json.dumps(asdict(outcome)), file=lines, flush=True)

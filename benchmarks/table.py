@@ -1,13 +1,14 @@
-"""The runs as a table: median seconds of each candidate, and how many times those of dxopt they are."""
+"""The runs as Markdown: every candidate on every instance, dxopt beside the best of the others, and growth."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from statistics import median
+from collections.abc import Iterable, Sequence
 
-from benchmarks.run import Run
+from benchmarks.contract import Role
+from benchmarks.growth import growths
+from benchmarks.results import OURS, Cell, Run, cells
 
-COLUMNS = (
+RUNS = (
     "instance",
     "points",
     "candidate",
@@ -16,48 +17,119 @@ COLUMNS = (
     "CPU s",
     "runs",
     "private",
-    "utility",
+    "gap",
+    "value",
     "MB",
     "why not",
 )
-OURS = "dxopt"
+BESIDE = ("instance", "points", "dxopt", "best route", "seconds", "within", "best peer", "seconds", "ratio", "within")
+GROWTH = ("family", "candidate", "exponent", "sizes", "points")
+FACTOR, PLUS = 1.2, 0.05
+"""dxopt's own choice is within reach of another if it takes at most 1.2 times its seconds plus 50 ms."""
 
 
-def table(runs: Sequence[Run]) -> str:
-    """Plain aligned lines, one for each candidate on each instance."""
-    grid: list[list[str]] = [list(COLUMNS)]
-    for instance, candidate in dict.fromkeys((run.instance, run.candidate) for run in runs):
-        grid.append(_cells(runs, instance, candidate))
-    widths = [max(len(row[i]) for row in grid) for i in range(len(COLUMNS))]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in grid
-    )
-
-
-def seconds(runs: Sequence[Run], instance: str, candidate: str) -> float | None:
-    """Median of the runs; None where there is none, or one of them failed."""
-    times = [run.outcome.seconds for run in runs if (run.instance, run.candidate) == (instance, candidate)]
-    counted = [time for time in times if time is not None]
-    return median(counted) if counted and len(counted) == len(times) else None
-
-
-def _cells(runs: Sequence[Run], instance: str, candidate: str) -> list[str]:
-    mine = [run.outcome for run in runs if (run.instance, run.candidate) == (instance, candidate)]
-    points = next((f"{outcome.points:,}" for outcome in mine if outcome.points is not None), "")
-    time, ours = seconds(runs, instance, candidate), seconds(runs, instance, OURS)
-    if time is None:
-        why = next(outcome.summary for outcome in mine if outcome.seconds is None)
-        return [instance, points, candidate, *[""] * (len(COLUMNS) - 4), why]
-    return [
-        instance,
-        points,
-        candidate,
-        f"{time:.4f}",
-        "" if ours is None else f"{time / ours:.3g}",
-        f"{median(outcome.cpu or 0.0 for outcome in mine):.4f}",
-        str(len(mine)),
-        "proven" if all(outcome.proven for outcome in mine) else "not proven",
-        f"{mine[0].utility:.8f}",
-        f"{max(outcome.memory or 0.0 for outcome in mine):,.0f}",
-        "",
+def document(runs: Sequence[Run]) -> str:
+    """All tables, each under a heading."""
+    found = cells(runs)
+    parts = [
+        ("Runs", RUNS, [_row(cell, _of(found, cell.instance, OURS)) for cell in found]),
+        ("dxopt beside the best", BESIDE, list(_beside(found))),
+        (
+            "Growth of time with the number of points",
+            GROWTH,
+            [
+                [g.family, g.candidate, f"{g.exponent:.2f}", str(len(g.sizes)), f"{g.sizes[0]:,} to {g.sizes[-1]:,}"]
+                for g in growths(found)
+            ],
+        ),
     ]
+    return "\n\n".join(f"## {title}\n\n{markdown(header, rows)}" for title, header, rows in parts if rows)
+
+
+def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """An aligned table."""
+    grid = [list(header), *(list(row) for row in rows)]
+    widths = [max(3, *(len(row[i]) for row in grid)) for i in range(len(header))]
+    grid.insert(1, ["-" * width for width in widths])
+    lines = (" | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in grid)
+    return "\n".join(f"| {line} |" for line in lines)
+
+
+def _of(found: Iterable[Cell], instance: str, candidate: str) -> Cell | None:
+    return next((cell for cell in found if (cell.instance, cell.candidate) == (instance, candidate)), None)
+
+
+def _row(cell: Cell, ours: Cell | None) -> list[str]:
+    outcome = cell.last
+    counted = cell.seconds is not None
+    return [
+        cell.instance,
+        _points(cell),
+        cell.candidate,
+        _seconds(cell),
+        _ratio(cell, ours),
+        f"{cell.cpu:.4f}" if counted else "",
+        str(cell.runs) if counted else "",
+        outcome.private,
+        "" if outcome.gap is None else f"{outcome.gap:.1e}",
+        "" if outcome.value is None else f"{outcome.value:.9g}",
+        f"{cell.memory:,.0f}" if counted else "",
+        outcome.why_not,
+    ]
+
+
+def _points(cell: Cell) -> str:
+    return "" if cell.points is None else f"{cell.points:,}"
+
+
+def _seconds(cell: Cell) -> str:
+    if cell.seconds is not None:
+        return f"{cell.seconds:.4f}"
+    return f"> {cell.last.spent:g}" if cell.last.late else ""
+
+
+def _ratio(cell: Cell, ours: Cell | None) -> str:
+    """Times dxopt's seconds: a lower bound for those who were too late, in brackets for those who failed."""
+    if ours is None or ours.seconds is None or cell.spent is None:
+        return ""
+    ratio = f"{cell.spent / ours.seconds:.3g}"
+    if cell.last.late:
+        return f"> {ratio}"
+    return ratio if cell.seconds is not None else f"({ratio})"
+
+
+def _beside(found: Sequence[Cell]) -> Iterable[list[str]]:
+    for ours in found:
+        if ours.candidate != OURS:
+            continue
+        route, peer = (_best(found, ours.instance, role) for role in ("route", "peer"))
+        if route is None and peer is None:
+            continue
+        yield [
+            ours.instance,
+            _points(ours),
+            _seconds(ours) or "failed",
+            *_named(route),
+            _within(ours, route),
+            *_named(peer),
+            "" if peer is None else _ratio(peer, ours),
+            _within(ours, peer),
+        ]
+
+
+def _best(found: Iterable[Cell], instance: str, role: Role) -> Cell | None:
+    """The fastest of those that count; where none does, one that was too late."""
+    able = [c for c in found if (c.instance, c.role) == (instance, role) and (c.seconds is not None or c.last.late)]
+    return min(able, key=lambda cell: (cell.seconds is None, cell.spent or 0.0), default=None)
+
+
+def _named(cell: Cell | None) -> tuple[str, str]:
+    return ("none", "") if cell is None else (cell.candidate, _seconds(cell))
+
+
+def _within(ours: Cell, other: Cell | None) -> str:
+    if other is None:
+        return ""
+    if ours.seconds is None:
+        return "no" if other.seconds is not None else ""
+    return "yes" if ours.seconds <= FACTOR * (other.spent or 0.0) + PLUS else "no"

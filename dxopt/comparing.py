@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from dxopt import evaluate
+from dxopt.attempts import Progress
 from dxopt.certify import gap
 from dxopt.errors import CertificateError, SolveError, SpecError, UnsupportedError
 from dxopt.problem import Problem
@@ -13,7 +14,7 @@ from dxopt.program import Status
 from dxopt.regularity import verdict
 from dxopt.report.comparison import Compared, Comparison
 from dxopt.report.result import Report
-from dxopt.routes import COMPARABLE, Progress
+from dxopt.routes import COMPARABLE
 from dxopt.solving import solve
 from dxopt.stopping import Stop
 

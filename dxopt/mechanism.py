@@ -161,7 +161,7 @@ class Mechanism(ABC):
         return math.fsum(total)
 
     def save(self, file: str | Path) -> Path:
-        """Write the mechanism to a file `*.npz`: its matrix, or kernel and weights. `load` reads it back.
+        """Write the mechanism to a file `*.npz`: its matrix, or what its rows follow from. `load` reads it back.
 
         Raises
         ------

@@ -9,6 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from dxopt.partition import Partition
+
 
 class Status(StrEnum):
     """How a solve ended."""
@@ -25,16 +27,20 @@ class Status(StrEnum):
 class ChannelProgram:
     """Minimise Σ_z c_z·v_z over columns v_z of one cone, where the columns sum to 1 in every row.
 
+    With classes of rows (see `reductions.symmetry`), means of the columns over each class sum to 1 instead.
+
     Attributes
     ----------
     costs : (k, m) array
         A cost per row and report, non-negative and scaled so that the optimum is about 1.
     budgets : (k, k) array
         The cone: v_a ≤ e^{budgets[a, b]} v_b for every finite entry off the diagonal, and v ≥ 0.
+    classes : Partition or None
     """
 
     costs: NDArray[np.float64]
     budgets: NDArray[np.float64]
+    classes: Partition | None = None
 
     @property
     def pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

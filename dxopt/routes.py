@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dxopt.attempts import Attempt, Options
 from dxopt.classic.contract import CLASSICS, title
 from dxopt.classic.exponential import Exponential
 from dxopt.errors import NoTightMechanism, UnsupportedError
 from dxopt.formulations.contract import Candidate, Claim
 from dxopt.formulations.tight import Tight, tight_candidate
 from dxopt.formulations.utility import CompiledUtility, Utility
-from dxopt.problem import Problem
+from dxopt.problem import MATRIX_CELLS, Problem
 from dxopt.program import ChannelProgram, ChannelSolution, Dual, LinearProgram, Solution
+from dxopt.reduced import WRITTEN_CELLS, by_line, by_product, is_line
 from dxopt.reductions.geodesic import drop_redundant
 from dxopt.reductions.lazy import solve_lazily
 from dxopt.reductions.record import Reduction
 from dxopt.reductions.spanner import greedy_spanner
 from dxopt.solvers import worker
-from dxopt.stopping import Stop
 
 METHODS = ("auto", "optimal", "tight", *CLASSICS)
 COMPARABLE = METHODS[1:]
@@ -34,30 +36,6 @@ GENERAL_TO = 20_000
 GENERAL_LIMIT = 1_000_000
 COLUMNS_LIMIT = 20_000_000
 SPANNER_ACCURACY = 1e-6
-
-
-Progress = Callable[[str], None]
-
-
-@dataclass(frozen=True, eq=False)
-class Options:
-    """What a route needs to know beside the problem."""
-
-    solver: str
-    spanner: float | None
-    tolerance: float
-    stop: Stop
-    progress: Progress
-
-
-@dataclass(frozen=True, eq=False)
-class Attempt:
-    """A candidate for the answer and the story of how it came about."""
-
-    candidate: Candidate
-    route: str
-    refused: dict[str, str]
-    reductions: tuple[Reduction, ...] = ()
 
 
 def attempts(problem: Problem, method: str, options: Options) -> Iterator[Attempt]:
@@ -78,7 +56,13 @@ def attempts(problem: Problem, method: str, options: Options) -> Iterator[Attemp
         refused["tight"] = tight
         if options.spanner is not None:
             yield _closed_form(problem, refused, "valid")
-    yield from _optimal(problem, options, refused)
+    reduced = False
+    if options.spanner is None and options.solver == "auto":
+        for attempt in chain(by_product(problem, options, refused), by_line(problem, options, refused)):
+            reduced = True
+            yield attempt
+    if not (reduced and (options.stop.requested or problem.variables > COLUMNS_LIMIT)):
+        yield from _optimal(problem, options, refused)
 
 
 def _tight_if_exact(problem: Problem, options: Options) -> Candidate | str:
@@ -90,6 +74,8 @@ def _tight_if_exact(problem: Problem, options: Options) -> Candidate | str:
     reason = Tight().refuses(problem)
     if reason:
         return reason
+    if problem.variables > (WRITTEN_CELLS if is_line(problem) else COLUMNS_LIMIT):
+        return "not written down for so many points; dx.tight_constraints makes it without a matrix"
     try:
         candidate = tight_candidate(problem, diagnose=False)
     except NoTightMechanism as error:
@@ -106,18 +92,13 @@ def _classic(problem: Problem, name: str) -> Attempt:
 
 
 def _optimal(problem: Problem, options: Options, refused: dict[str, str]) -> Iterator[Attempt]:
-    formulation = Utility()
+    formulation, size = Utility(), problem.shape[0]
+    _require_few(max(problem.variables, size**2), MATRIX_CELLS)
     options.progress("building the linear program")
     compiled = formulation.compile(problem)
     variables = compiled.program.costs.size
     names = _preferred(options, variables)
-    limit = COLUMNS_LIMIT if COLUMNS in names else GENERAL_LIMIT
-    if variables > limit:
-        raise UnsupportedError(
-            "method",
-            f"optimal needs {variables:,} variables, over the limit of {limit:,}",
-            "take fewer points, or use method: tight",
-        )
+    _require_few(variables, COLUMNS_LIMIT if COLUMNS in names else GENERAL_LIMIT)
     reduced, geodesic = drop_redundant(compiled.program) if set(names) - {COLUMNS} else (compiled.program, None)
     claim: Claim = "valid" if options.spanner else formulation.claim
     offered = False
@@ -145,6 +126,15 @@ def _optimal(problem: Problem, options: Options, refused: dict[str, str]) -> Ite
             return
 
 
+def _require_few(variables: int, limit: int) -> None:
+    if variables > limit:
+        raise UnsupportedError(
+            "method",
+            f"optimal needs {variables:,} variables, over the limit of {limit:,}",
+            "take fewer points, or use method: tight",
+        )
+
+
 def _preferred(options: Options, variables: int) -> tuple[str, ...]:
     """Solvers in the order in which they are tried; general ones alone know spanners, and are best on few points."""
     if options.solver != "auto":
@@ -166,6 +156,7 @@ Solved = tuple[ChannelSolution, Dual | None, list[Reduction]]
 
 
 def _by_columns(compiled: CompiledUtility, options: Options) -> Solved:
+    from dxopt.reductions import symmetry
     from dxopt.solvers.columns import solve_columns
 
     offset = float(compiled.shift.sum())
@@ -175,9 +166,18 @@ def _by_columns(compiled: CompiledUtility, options: Options) -> Solved:
         gap = f"{high:.8g}, bound {low:.8g}" if np.isfinite(high) else f"bound {low:.8g}"
         options.progress(f"columns, round {rounds}: {gap}")
 
+    def stopped() -> bool:
+        return options.stop.requested
+
+    options.progress("looking for symmetry")
+    found = symmetry.find(compiled.program, stopped)
+    program = compiled.program if found is None else found.reduce(compiled.program)
     options.progress("columns")
-    solution = solve_columns(compiled.program, 0.3 * options.tolerance, lambda: options.stop.requested, tell)
-    return solution, solution.dual, []
+    solution = solve_columns(program, 0.3 * options.tolerance, stopped, tell)
+    if found is None:
+        return solution, solution.dual, []
+    lifted = found.lift(solution)
+    return lifted, lifted.dual, [found.record()]
 
 
 def _exact(compiled: CompiledUtility, program: ChannelProgram, solver: str, options: Options) -> Solved:

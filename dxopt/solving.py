@@ -7,13 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from dxopt.attempts import Attempt, Options, Progress
 from dxopt.certify import Certificate, certify, gap
 from dxopt.errors import SolveError, SpecError
-from dxopt.mechanism import Mechanism
+from dxopt.implicit import Proven
 from dxopt.problem import Problem
 from dxopt.program import Status
 from dxopt.report.result import Report
-from dxopt.routes import COLUMNS, METHODS, SPANNER_METHODS, Attempt, Options, Progress, attempts
+from dxopt.routes import COLUMNS, METHODS, SPANNER_METHODS, attempts
 from dxopt.solvers import require_solver
 from dxopt.stopping import Stop
 
@@ -64,12 +65,25 @@ def solve(
     start = time.perf_counter()
     _check(method, solver, spanner, tolerance, time_limit)
     with Stop(time_limit) as stop:
-        options = Options(solver, spanner, tolerance, stop, progress or (lambda line: None))
+        tell = progress or (lambda line: None)
+
+        def part(smaller: Problem, prefix: str) -> Attempt:
+            left = stop.remaining()
+            found = solve(
+                smaller,
+                method=method,
+                tolerance=0.9 * tolerance,
+                time_limit=None if left is None else max(left, 1e-3),
+                progress=lambda line: tell(prefix + line),
+            )
+            stop.interrupted |= found.status is Status.INTERRUPTED
+            answer = Proven(found.mechanism, found.certificate, found.dual, found.claim)
+            return Attempt(answer, found.route, dict(found.refused), found.reductions)
+
+        options = Options(solver, spanner, tolerance, stop, tell, part)
         best: Report | None = None
         for attempt in attempts(problem, method, options):
-            options.progress("proving privacy")
-            mechanism, proof = certify(problem, attempt.candidate.channel, attempt.candidate.dual, name=attempt.route)
-            report = _report(problem, attempt, mechanism, proof, options, time.perf_counter() - start)
+            report = replace(_report(problem, attempt, options), seconds=time.perf_counter() - start)
             best = report if best is None else _better(best, report, options)
             if best.status is Status.OPTIMAL:
                 break
@@ -95,25 +109,23 @@ def _check(method: str, solver: str, spanner: float | None, tolerance: float, ti
         raise SpecError("time_limit", f"is {time_limit:g}", "give a positive number of seconds")
 
 
-def _report(
-    problem: Problem,
-    attempt: Attempt,
-    mechanism: Mechanism,
-    proof: Certificate,
-    options: Options,
-    seconds: float,
-) -> Report:
+def _report(problem: Problem, attempt: Attempt, options: Options) -> Report:
+    answer = attempt.answer
+    if not isinstance(answer, Proven):
+        options.progress("proving privacy")
+        mechanism, proof = certify(problem, answer.channel, answer.dual, name=attempt.route)
+        answer = Proven(mechanism, proof, answer.dual, answer.claim)
     return Report(
         problem=problem,
-        mechanism=mechanism,
-        certificate=proof,
-        dual=attempt.candidate.dual,
-        status=_status(proof, options),
-        claim=attempt.candidate.claim,
+        mechanism=answer.mechanism,
+        certificate=answer.certificate,
+        dual=answer.dual,
+        status=_status(answer.certificate, options),
+        claim=answer.claim,
         route=attempt.route,
         refused=attempt.refused,
         reductions=attempt.reductions,
-        seconds=seconds,
+        seconds=0.0,
         tolerance=options.tolerance,
     )
 

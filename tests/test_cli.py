@@ -106,8 +106,8 @@ def test_schema_is_json_schema() -> None:
 
 
 def test_ctrl_c_keeps_what_is_done(tmp_path: Path) -> None:
-    for name, size in (("1-small", 3), ("2-big", 17), ("3-never", 3)):
-        text = f"space: {{kind: grid, shape: [{size}, {size}]}}\nepsilon: 0.5\n"
+    for name, size in (("1-small", 3), ("2-big", 28), ("3-never", 3)):
+        text = f"space: {{kind: grid, shape: [{size}, {size}]}}\nepsilon: 0.1\n"
         (tmp_path / f"{name}.yaml").write_text(text, encoding="utf-8")
     running = subprocess.Popen(
         [sys.executable, "-m", "dxopt.cli", "batch", str(tmp_path), "-o", str(tmp_path / "out")],

@@ -60,6 +60,30 @@ def test_agrees_with_the_oracle(seed: int, size: int, epsilon: float) -> None:
             assert "columns" not in report.refused
 
 
+@pytest.mark.parametrize("kind", ["cycle", "one-way", "islands", "mirror", "twins", "reports"])
+@pytest.mark.parametrize("epsilon", [0.4, 2.0])
+def test_symmetric_problems_agree_with_the_oracle(kind: str, epsilon: float) -> None:
+    at, half = np.arange(5.0), np.random.default_rng(3).random(3)
+    cycle = dx.MetricSpace.from_graph(nx.cycle_graph(6))
+    space = {
+        "cycle": cycle,
+        "one-way": dx.MetricSpace.from_graph(nx.cycle_graph(5, create_using=nx.DiGraph)),
+        "islands": dx.MetricSpace.from_graph(nx.disjoint_union(nx.cycle_graph(4), nx.cycle_graph(4))),
+        "mirror": dx.grid((2, 3)),
+        "twins": dx.MetricSpace.from_points(np.array([[0.0, 0], [0, 0], [1, 0], [1, 0], [0, 2], [1, 2]])),
+        "reports": dx.line(5),
+    }[kind]
+    distances = np.where(np.isinf(space.distances), 9.0, space.distances)
+    loss = np.abs(at[:, None] - np.arange(0, 4.5, 0.5)) if kind == "reports" else distances
+    weights = np.concatenate([half, half]) if kind == "mirror" else np.ones(len(space))
+    prior = dx.Prior.from_weights(space, weights)
+    report = by_columns(dx.Problem(space, epsilon=epsilon, prior=prior, loss=loss), tolerance=1e-7)
+    best = optimum(space.distances, epsilon, prior.probabilities, loss)
+    assert "symmetry" in {reduction.name for reduction in report.reductions}
+    assert report.certificate.value == pytest.approx(best, abs=2e-7)
+    assert report.certificate.bound == pytest.approx(best, abs=2e-7)
+
+
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 3.0])
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan", "chebyshev"])
 def test_grids_are_solved_and_proven(metric: str, epsilon: float) -> None:

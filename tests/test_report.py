@@ -12,6 +12,7 @@ from checks import assert_proven
 from rich.console import Console
 
 import dxopt as dx
+from dxopt.program import Dual
 
 FILES = {"problem.yaml", "problem.npz", "mechanism.npz", "dual.npz", "certificate.json", "report.json"}
 
@@ -122,7 +123,7 @@ def test_another_matrix(folder: Path, matrix: np.ndarray) -> None:
 
 
 def test_tampered_dual(folder: Path, report: dx.Report) -> None:
-    assert report.dual is not None
+    assert isinstance(report.dual, Dual)
     multiplier = report.dual.multiplier.copy()
     multiplier[multiplier.argmax()] *= 1.01
     change_array(folder / "dual.npz", "multiplier", multiplier)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
 import dxopt as dx
-from benchmarks.contract import CANDIDATES, Answer, Array, Candidate, Instance, TightInstance, Weights
+from benchmarks.contract import CANDIDATES, Array, Candidate, Instance, Matrix, TightInstance, Weights
 
 _SCIPY: dict[str, Literal["euclidean", "cityblock", "chebyshev"]] = {
     "euclidean": "euclidean",
@@ -21,20 +21,24 @@ _MATRICES = 3
 
 
 @CANDIDATES.register("dense")
-class Dense(Candidate):
+class Dense(Candidate[dx.MetricSpace]):
     """Φ from SciPy's distances, and LU. Its time ends with the weights; the channel is not written."""
 
-    def refuses(self, instance: Instance, points: int) -> str | None:
-        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    kinds = (TightInstance,)
+
+    def refuses(self, instance: Instance[dx.MetricSpace], question: dx.MetricSpace) -> str | None:
+        memory, points = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), len(question)
         if 8 * _MATRICES * points**2 > memory:
             matrix = 8 * points**2 / 1e9
             return f"a {points:,} x {points:,} matrix takes {matrix:,.0f} GB, and it needs {_MATRICES} of them"
-        return None if isinstance(instance, TightInstance) else "it does not draw"
+        return None
 
-    def prepare(self, instance: Instance, space: dx.MetricSpace) -> Callable[[], Answer]:
-        return lambda: self.answer(constraints(space, instance.epsilon))
+    def prepare(self, instance: Instance[dx.MetricSpace], question: dx.MetricSpace) -> Callable[[], Any]:
+        if not isinstance(instance, TightInstance):
+            raise TypeError(f"{type(instance).__name__} asks for no tight-constraints mechanism")
+        return lambda: self.answer(constraints(question, instance.epsilon))
 
-    def answer(self, matrix: Array) -> Answer:
+    def answer(self, matrix: Array) -> Weights | Matrix:
         """The channel of Φ."""
         return Weights(np.asarray(np.linalg.solve(matrix, np.ones(len(matrix))), dtype=np.float64))
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.candidates.dense import Dense
-from benchmarks.contract import CANDIDATES, Answer, Array, Matrix
+from benchmarks.contract import CANDIDATES, Array, Matrix
 
 
 @CANDIDATES.register("dense-matrix")
 class DenseMatrix(Dense):
-    def answer(self, matrix: Array) -> Answer:
+    def answer(self, matrix: Array) -> Matrix:
         """K = Φ·diag(w), written over Φ."""
         weights = np.linalg.solve(matrix, np.ones(len(matrix)))
         matrix *= weights

@@ -7,10 +7,23 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Reduction:
-    """One line of a report: what was applied, whether it is exact, and the number of pairs before and after."""
+    """One line of a report: what was applied, and what it did to the size.
+
+    Attributes
+    ----------
+    name : str
+    exact : bool
+        Whether the optimum is the same.
+    before, after : int
+    note : str
+        Why it is exact, or what it costs.
+    of : str
+        What was counted, where the name does not say so.
+    """
 
     name: str
     exact: bool
     before: int
     after: int
     note: str = ""
+    of: str = ""

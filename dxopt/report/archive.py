@@ -1,14 +1,14 @@
-"""A mechanism in one file: its matrix, or kernel and weights; proven again when it is read."""
+"""A mechanism in one file: its matrix, or what its rows follow from; proven again when it is read."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
 
 from dxopt.certify import prove_private
+from dxopt.derived import ProductMechanism, RemappedMechanism, product_mechanism, remapped
 from dxopt.errors import SpecError, UnsupportedError
 from dxopt.kernel import KernelMechanism, prove_kernel
 from dxopt.loss import Loss, Reports
@@ -16,6 +16,7 @@ from dxopt.mechanism import MatrixMechanism, Mechanism, Privacy
 from dxopt.prior import Prior
 from dxopt.problem import Problem
 from dxopt.regularity.systems import system
+from dxopt.report.parts import Arrays, distinct, nested, part, which
 from dxopt.spaces.archive import pack, unpack
 
 FORMAT = 1
@@ -26,19 +27,7 @@ def save_mechanism(mechanism: Mechanism, file: Path) -> Path:
     """Write a mechanism to a file; see `Mechanism.save`."""
     if file.suffix != SUFFIX:
         raise SpecError("file", f"{file} has no ending {SUFFIX}", f"name it {file.name}{SUFFIX}")
-    arrays: dict[str, Any] = {"format": FORMAT, "name": mechanism.name, **pack(mechanism.space)}
-    if mechanism.privacy is not None:
-        arrays |= {"epsilon": mechanism.privacy.epsilon, "how": mechanism.privacy.how}
-    match mechanism:
-        case KernelMechanism():
-            arrays |= {"weights": mechanism.weights, "level": mechanism.level, "slack": mechanism.slack}
-        case MatrixMechanism():
-            arrays |= {"matrix": mechanism.matrix, "reports": list(mechanism.reports.labels)}
-            arrays["secrets"] = mechanism.reports.secrets
-            if mechanism.reports.points is not None and mechanism.reports.points.dtype == float:
-                arrays["report_points"] = mechanism.reports.points
-        case _:
-            raise UnsupportedError("mechanism", f"{mechanism.name} cannot be saved", "save its matrix")
+    arrays = {"format": FORMAT, **_packed(mechanism)}
     partial = file.with_name(f".{file.name}.part")
     try:
         with partial.open("wb") as stream:
@@ -58,14 +47,67 @@ def load_mechanism(file: Path) -> Mechanism:
             arrays = dict(stored)
         if int(arrays["format"]) != FORMAT:
             raise SpecError("format", f"version {arrays['format']} is not {FORMAT}", "use a matching dxopt")
-        return _kernel(arrays) if "weights" in arrays else _matrix(arrays)
+        return _unpacked(arrays)
     except (OSError, KeyError, TypeError, ValueError, EOFError, BadZipFile) as error:
         if isinstance(error, SpecError):
             raise
         raise SpecError("file", f"{file} is no saved mechanism, or damaged ({error})", "save it again") from None
 
 
-def _kernel(arrays: dict[str, Any]) -> Mechanism:
+def _packed(mechanism: Mechanism) -> Arrays:
+    arrays: Arrays = {"name": mechanism.name, **pack(mechanism.space)}
+    if mechanism.privacy is not None:
+        arrays |= {"epsilon": mechanism.privacy.epsilon, "how": mechanism.privacy.how}
+    match mechanism:
+        case KernelMechanism():
+            return arrays | {"weights": mechanism.weights, "level": mechanism.level, "slack": mechanism.slack}
+        case RemappedMechanism():
+            return arrays | {
+                "table": mechanism.table,
+                **_packed_reports(mechanism),
+                **nested(0, _packed(mechanism.base)),
+            }
+        case ProductMechanism():
+            kept = distinct(mechanism.factors)
+            arrays |= {"which": which(mechanism.factors, kept), "doubt": mechanism.doubt}
+            for place, factor in enumerate(kept):
+                arrays |= nested(place, _packed(factor))
+            return arrays
+        case MatrixMechanism():
+            return arrays | {"matrix": mechanism.matrix, **_packed_reports(mechanism)}
+    raise UnsupportedError("mechanism", f"{mechanism.name} cannot be saved", "save its matrix")
+
+
+def _packed_reports(mechanism: Mechanism) -> Arrays:
+    reports = mechanism.reports
+    arrays: Arrays = {"reports": list(reports.labels), "secrets": reports.secrets}
+    if reports.points is not None and reports.points.dtype == float:
+        arrays["report_points"] = reports.points
+    return arrays
+
+
+def _unpacked(arrays: Arrays) -> Mechanism:
+    if "which" in arrays:
+        return _product(arrays)
+    if "table" in arrays:
+        return _remapped(arrays)
+    return _kernel(arrays) if "weights" in arrays else _matrix(arrays)
+
+
+def _product(arrays: Arrays) -> Mechanism:
+    places = arrays["which"].tolist()
+    kept = [_unpacked(part(arrays, place)) for place in range(max(places) + 1)]
+    factors = [kept[place] for place in places]
+    return product_mechanism(unpack(arrays), factors, float(arrays["epsilon"]), float(arrays["doubt"]))
+
+
+def _remapped(arrays: Arrays) -> Mechanism:
+    base = _kernel(part(arrays, 0))
+    reports = Reports.of(base.space) if arrays["secrets"] else _reports(arrays)
+    return remapped(base, arrays["table"], reports, float(arrays["epsilon"]))
+
+
+def _kernel(arrays: Arrays) -> KernelMechanism:
     space, weights, level = unpack(arrays), arrays["weights"], float(arrays["level"])
     if weights.shape != (len(space),) or not 0 <= int(arrays["slack"]) < len(space):
         raise SpecError("weights", f"have shape {weights.shape}", f"there are {len(space)} points")
@@ -76,9 +118,13 @@ def _kernel(arrays: dict[str, Any]) -> Mechanism:
     )
 
 
-def _matrix(arrays: dict[str, Any]) -> Mechanism:
+def _reports(arrays: Arrays) -> Reports:
+    return Reports(tuple(arrays["reports"].tolist()), arrays.get("report_points"), bool(arrays["secrets"]))
+
+
+def _matrix(arrays: Arrays) -> Mechanism:
     space, matrix = unpack(arrays), arrays["matrix"]
-    reports = Reports(tuple(arrays["reports"].tolist()), arrays.get("report_points"), bool(arrays["secrets"]))
+    reports = _reports(arrays)
     privacy = None
     if "epsilon" in arrays:
         loss = Loss(np.zeros((len(space), len(reports))), reports, "none")

@@ -5,22 +5,25 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
 
-from dxopt.certify import Certificate, expected_cost, gap, prove_private, safe_bound
+from dxopt.certify import Certificate, expected_cost, gap, prove_private
 from dxopt.errors import CertificateError, SpecError
+from dxopt.implicit import AnyDual, lower_bound, prove
 from dxopt.loss import Loss, Reports
-from dxopt.mechanism import Mechanism, Privacy
+from dxopt.mechanism import MatrixMechanism, Mechanism, Privacy
 from dxopt.prior import Prior
 from dxopt.problem import Problem
 from dxopt.program import Dual, Status
 from dxopt.reductions.record import Reduction
+from dxopt.report.archive import load_mechanism, save_mechanism
 from dxopt.report.comparison import Comparison
+from dxopt.report.duals import pack_dual, unpack_dual
 from dxopt.report.result import Report
 from dxopt.spaces.space import MetricSpace, Structure
 
@@ -79,29 +82,31 @@ def is_result(folder: Path) -> bool:
 
 def _write(report: Report, folder: Path) -> None:
     problem, mechanism = report.problem, report.mechanism
-    np.savez_compressed(
-        folder / "problem.npz",
-        distances=problem.space.distances,
-        prior=problem.prior.probabilities,
-        loss=problem.losses,
-        epsilon=problem.epsilon,
-    )
-    points: dict[str, Any] = {}
-    for name, array in (("points", problem.space.points), ("report_points", problem.reports.points)):
-        if array is not None:
-            points[name] = array.astype(str) if array.dtype == object else array
-    np.savez_compressed(
-        folder / "mechanism.npz",
-        matrix=mechanism.matrix,
-        labels=np.array(problem.space.labels),
-        report_labels=np.array(problem.reports.labels),
-        **points,
-    )
-    dual = report.dual or Dual(np.zeros(len(problem.space)))
-    np.savez_compressed(folder / "dual.npz", **{f.name: getattr(dual, f.name) for f in fields(dual)})
+    asked: dict[str, Any] = {"prior": problem.prior.probabilities, "epsilon": problem.epsilon}
+    if isinstance(mechanism, MatrixMechanism) and isinstance(report.dual, Dual | None):
+        asked |= {"distances": problem.space.distances, "loss": problem.losses}
+        np.savez_compressed(folder / "mechanism.npz", **_written(problem, mechanism))
+    else:
+        if not problem.loss.by_distance:
+            asked["loss"] = problem.losses
+        save_mechanism(mechanism, folder / "mechanism.npz")
+    np.savez_compressed(folder / "problem.npz", **asked)
+    np.savez_compressed(folder / "dual.npz", **pack_dual(report.dual, len(problem.space)))
     _write_json(folder / "certificate.json", asdict(report.certificate))
     _write_json(folder / REPORT, _summary(report))
     (folder / "problem.yaml").write_text(_description(report), encoding="utf-8")
+
+
+def _written(problem: Problem, mechanism: Mechanism) -> dict[str, Any]:
+    arrays: dict[str, Any] = {
+        "matrix": mechanism.matrix,
+        "labels": np.array(problem.space.labels),
+        "report_labels": np.array(problem.reports.labels),
+    }
+    for name, array in (("points", problem.space.points), ("report_points", problem.reports.points)):
+        if array is not None:
+            arrays[name] = array.astype(str) if array.dtype == object else array
+    return arrays
 
 
 def _write_json(path: Path, content: dict[str, Any]) -> None:
@@ -173,19 +178,15 @@ def load(folder: str | Path) -> Report:
         if summary["format"] != FORMAT:
             raise SpecError("format", f"version {summary['format']} is not {FORMAT}", "use a matching dxopt")
         proof = Certificate(**json.loads((folder / "certificate.json").read_text(encoding="utf-8")))
-        with np.load(folder / "mechanism.npz") as arrays:
-            mechanism_arrays = dict(arrays)
         with np.load(folder / "dual.npz") as arrays:
-            dual = Dual(**arrays)
+            dual = unpack_dual(arrays)
         with np.load(folder / "problem.npz") as arrays:
-            problem = _problem(summary, dict(arrays), mechanism_arrays)
-        mechanism = Mechanism.from_matrix(
-            problem.space,
-            mechanism_arrays["matrix"],
-            problem.reports,
-            name=summary["mechanism"],
-            privacy=Privacy(proof.epsilon, proof.how["privacy"]),
-        )
+            asked = dict(arrays)
+        if "distances" in asked:
+            problem, mechanism = _read_written(folder, summary, asked, proof)
+        else:
+            mechanism = load_mechanism(folder / "mechanism.npz")
+            problem = _asked_of(mechanism, summary, asked)
         reductions = tuple(Reduction(**entry) for entry in summary["reductions"])
         status = Status(summary["status"])
         compared = summary.get("comparison")
@@ -209,6 +210,26 @@ def load(folder: str | Path) -> Report:
     )
 
 
+def _read_written(
+    folder: Path, summary: dict[str, Any], asked: dict[str, Any], proof: Certificate
+) -> tuple[Problem, Mechanism]:
+    with np.load(folder / "mechanism.npz") as arrays:
+        described = dict(arrays)
+    problem = _problem(summary, asked, described)
+    privacy = Privacy(proof.epsilon, proof.how["privacy"])
+    return problem, Mechanism.from_matrix(
+        problem.space, described["matrix"], problem.reports, name=summary["mechanism"], privacy=privacy
+    )
+
+
+def _asked_of(mechanism: Mechanism, summary: dict[str, Any], asked: dict[str, Any]) -> Problem:
+    """The problem on the space and reports of a mechanism."""
+    space, reports, name = mechanism.space, mechanism.reports, summary["loss"]
+    loss = Loss(asked["loss"], reports, name) if "loss" in asked else Loss.of(name, space, reports)
+    prior = Prior(asked["prior"], summary["prior"])
+    return Problem(space, epsilon=float(asked["epsilon"]), prior=prior, loss=loss, name=summary["problem"])
+
+
 def _problem(summary: dict[str, Any], arrays: dict[str, Any], described: dict[str, Any]) -> Problem:
     labels = tuple(str(label) for label in described["labels"])
     structure = _structure(**summary["structure"])
@@ -227,11 +248,15 @@ def _structure(kind: Any, shape: list[int], spacing: float) -> Structure:
     return Structure() if kind in ("product", "tree") else Structure(kind, tuple(shape), spacing)
 
 
-def _check(problem: Problem, mechanism: Mechanism, dual: Dual, proof: Certificate) -> None:
+def _check(problem: Problem, mechanism: Mechanism, dual: AnyDual, proof: Certificate) -> None:
     if proof.private is not True:
         raise CertificateError("the certificate does not say that the channel is private")
-    realised = prove_private(problem, mechanism.matrix)
-    value, bound = expected_cost(problem, mechanism.matrix), safe_bound(problem, dual)
+    if isinstance(mechanism, MatrixMechanism):
+        realised, value = prove_private(problem, mechanism.matrix), expected_cost(problem, mechanism.matrix)
+        bound, _ = lower_bound(problem, dual)
+    else:
+        found = prove(problem, mechanism, dual)
+        realised, value, bound = found.epsilon, found.value, found.bound
     again = {"epsilon": realised, "value": value, "bound": bound, "gap": gap(value, bound)}
     for name, number in again.items():
         saved = getattr(proof, name)

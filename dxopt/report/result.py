@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dxopt.certify import Certificate
+from dxopt.formulations.contract import Claim
+from dxopt.implicit import AnyDual
 from dxopt.mechanism import Mechanism
 from dxopt.problem import Problem
-from dxopt.program import Dual, Status
+from dxopt.program import Status
 from dxopt.reductions.record import Reduction
 from dxopt.report.comparison import Comparison
 
@@ -27,8 +29,9 @@ class Report:
     problem : Problem
     mechanism : Mechanism
     certificate : Certificate
-    dual : Dual or None
-        The multipliers that prove `certificate.bound`; None where it needs none.
+    dual : Dual, LineDual, ProductDual or None
+        What proves `certificate.bound`: row prices with their multipliers, or with what these follow from on a line;
+        a dual for each factor of a product. None where it needs none.
     status : Status
         `optimal`: the gap is within `tolerance`. `feasible`: private, optimality unproven. `interrupted` and
         `time limit`: stopped before that; the mechanism is the best one known then.
@@ -51,9 +54,9 @@ class Report:
     problem: Problem
     mechanism: Mechanism
     certificate: Certificate
-    dual: Dual | None
+    dual: AnyDual | None
     status: Status
-    claim: str
+    claim: Claim
     route: str
     refused: Mapping[str, str]
     reductions: tuple[Reduction, ...]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dxopt.reductions.record import Reduction
 from dxopt.report.comparison import Comparison
 from dxopt.report.result import Report
 
@@ -28,12 +29,15 @@ def rows(report: Report) -> list[tuple[str, str]]:
         ("route", report.route),
     ]
     lines += [(f"not {name}", reason) for name, reason in report.refused.items()]
-    lines += [
-        (r.name, f"{r.before:,} to {r.after:,}{', exact' if r.exact else ''}: {r.note}") for r in report.reductions
-    ]
+    lines += [(reduction.name, _reduced(reduction)) for reduction in report.reductions]
     lines += [(name.replace("_", " "), f"{value:.10g}") for name, value in report.evaluation.items()]
     lines += [(f"proof of {what}", how) for what, how in proof.how.items()]
     return [*lines, ("seconds", f"{report.seconds:.2f}")]
+
+
+def _reduced(reduction: Reduction) -> str:
+    sizes = f"{reduction.before:,} to {reduction.after:,} {reduction.of}".rstrip()
+    return f"{sizes}{', exact' if reduction.exact else ''}: {reduction.note}"
 
 
 def as_text(report: Report) -> str:

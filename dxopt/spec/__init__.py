@@ -1,8 +1,8 @@
 """Problem files: YAML in, tasks out."""
 
 from dxopt.spec.build import Expect, Task, load
-from dxopt.spec.fields import MAX_LOCATIONS
+from dxopt.spec.fields import MAX_REGULAR
 from dxopt.spec.sheet import json_schema
 from dxopt.spec.source import SpecFileError
 
-__all__ = ["MAX_LOCATIONS", "Expect", "SpecFileError", "Task", "json_schema", "load"]
+__all__ = ["MAX_REGULAR", "Expect", "SpecFileError", "Task", "json_schema", "load"]

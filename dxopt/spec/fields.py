@@ -28,6 +28,8 @@ from dxopt.spec.quantities import bad, shown
 
 MAX_LOCATIONS = 4_000
 TOO_LARGE = f"is larger than the cap of {MAX_LOCATIONS:,} locations"
+MAX_REGULAR = 1_000_000
+TOO_FINE = f"is larger than the cap of {MAX_REGULAR:,} points"
 TOP = r"^([1-9][0-9]{0,8}) by (\S.*)$"
 
 T = TypeVar("T")

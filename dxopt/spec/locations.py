@@ -34,11 +34,17 @@ class Secrets:
     rows: Sequence[int] = ()
 
 
+def _finite(space: MetricSpace) -> bool:
+    """Whether all distances are numbers; on regular spaces no point is further from any other than from the first."""
+    regular = space.structure.kind in ("path", "lattice", "torus")
+    return bool(np.isfinite(space.row(0) if regular else space.distances).all())
+
+
 def build_space(source: Source, asked: m.Space) -> Secrets:
     """The space that the key `space` asks for."""
     with source.within("space"):
         secrets = _built(source, asked)
-        if secrets.space.metric is not None and not np.isfinite(secrets.space.distances).all():
+        if secrets.space.metric is not None and not _finite(secrets.space):
             raise source.error(("space",), "has distances too large for a number", "use a larger unit")
     return secrets
 

@@ -64,8 +64,8 @@ class Lattice(f.Section):
     @field_validator("shape")
     @classmethod
     def _small(cls, shape: list[int]) -> list[int]:
-        if math.prod(shape) > f.MAX_LOCATIONS:
-            raise bad(f"{f.TOO_LARGE} with its {math.prod(shape):,}", "give a smaller shape")
+        if math.prod(shape) > f.MAX_REGULAR:
+            raise bad(f"{f.TOO_FINE} with its {math.prod(shape):,}", "give a smaller shape")
         return shape
 
 
@@ -79,8 +79,8 @@ class Line(f.Section):
     @field_validator("size")
     @classmethod
     def _small(cls, size: int) -> int:
-        if size > f.MAX_LOCATIONS:
-            raise bad(f"{f.TOO_LARGE} with its {size:,}", "give a smaller size")
+        if size > f.MAX_REGULAR:
+            raise bad(f"{f.TOO_FINE} with its {size:,}", "give a smaller size")
         return size
 
 

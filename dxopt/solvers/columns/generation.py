@@ -10,13 +10,13 @@ Row prices are kept central (an interior point stopped early, averaged with the 
 guess at first, because extreme ones make new columns useless.
 
 Parts that only budgets above 30 join are solved one by one; what that breaks costs e^-30 to repair. Within a part
-distances must be finite both ways, and budgets above 36 count as 36.
+larger budgets than 36, infinite ones too, count as 36, which costs e^-36.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,9 @@ from threadpoolctl import threadpool_limits
 
 from dxopt.partition import Partition
 from dxopt.program import ChannelProgram, ChannelSolution, Dual, Status
-from dxopt.solvers.columns.master import Central, solve_master
-from dxopt.solvers.columns.pricing import multipliers, price_reports
+from dxopt.solvers.columns.forest import Forest
+from dxopt.solvers.columns.master import Central
+from dxopt.solvers.columns.pool import Pool
 
 Array = NDArray[np.float64]
 Tell = Callable[[int, float, float], None]
@@ -34,35 +35,13 @@ BOX = 3.0
 UNBOXED = 1e-2
 MIXTURES = (0.5, 0.9, 0.7, 0.3, 0.0)
 FEW = 0.25
+CENTRAL = 0.25
+PROGRESS = 0.5
 IDLE = 5
 ROUGHLY = 0.05
 RELEVANT_BUDGET = 30.0
-_CHUNK = 256
-_TIGHT = 1e-13
+PIVOTS = 2000
 _SCALES = (1.0, 0.5)
-
-
-@dataclass(eq=False)
-class _Forest:
-    """The tree of every report, and its column with 1 at the root."""
-
-    roots: NDArray[np.int32]
-    columns: Array
-    parents: NDArray[np.int32]
-    leads: NDArray[np.bool_]
-    found: Array
-    least: NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, roots: NDArray[np.int32], factors: Array) -> _Forest:
-        """Stars: every point follows the root."""
-        parents = np.repeat(roots[:, None], len(factors), axis=1).astype(np.int32)
-        nothing = np.zeros(len(roots))
-        return cls(roots, factors[roots].copy(), parents, np.zeros(parents.shape, bool), nothing, nothing > 0)
-
-    def copy(self) -> _Forest:
-        """As it is now."""
-        return _Forest(*(getattr(self, one.name).copy() for one in fields(self)))
 
 
 def solve_columns(
@@ -90,42 +69,39 @@ def solve_columns(
         A channel, and multipliers that prove the bound.
     """
     islands = Partition.joining(program.budgets <= RELEVANT_BUDGET)
-    parts = [islands.members(which) for which in range(islands.size)]
+    if islands.size == 1 or program.classes is not None:
+        return _solve_part(program, tolerance, should_stop, tell, max_rounds)
     channel, duals, rounds, status = np.zeros(program.costs.shape), [], 0, Status.OPTIMAL
     prices = np.zeros(len(channel))
-    for part in parts:
-        found = _solve_part(program, part, tolerance, should_stop, tell, max_rounds)
+    for which in range(islands.size):
+        part = islands.members(which)
+        inner = ChannelProgram(program.costs[part], program.budgets[np.ix_(part, part)])
+        found = _solve_part(inner, tolerance, should_stop, tell, max_rounds)
         channel[part], rounds = found.channel, rounds + found.iterations
         status = status if found.status is Status.OPTIMAL else found.status
         if found.dual is not None:
             prices[part] = found.dual.prices
             duals.append(replace(found.dual, first=part[found.dual.first], second=part[found.dual.second]))
-    report, first, second = (
-        np.concatenate([np.zeros(0, np.int64), *(getattr(dual, name) for dual in duals)])
-        for name in ("report", "first", "second")
-    )
-    dual = Dual(prices, report, first, second, np.concatenate([np.zeros(0), *(d.multiplier for d in duals)]))
+    names = ("report", "first", "second", "multiplier")
+    dual = Dual(prices, *(np.concatenate([getattr(one, name) for one in duals]) for name in names))
     return ChannelSolution(status, channel, dual, rounds, f"columns: {rounds} rounds")
 
 
 def _solve_part(
     program: ChannelProgram,
-    part: NDArray[np.int64],
     tolerance: float,
     should_stop: Callable[[], bool],
     tell: Tell,
     max_rounds: int,
 ) -> ChannelSolution:
-    """Rows that share no constraint with the others but those the repair sees to."""
-    costs = program.costs[part]
-    free = int(costs.sum(axis=0).argmin())
-    if len(part) == 1 or not costs[:, free].any():
-        channel = np.zeros(costs.shape)
+    """Rows that share no constraint with others but those the repair sees to."""
+    free = int(program.costs.sum(axis=0).argmin())
+    if len(program.costs) == 1 or not program.costs[:, free].any():
+        channel = np.zeros(program.costs.shape)
         channel[:, free] = 1.0
-        return ChannelSolution(Status.OPTIMAL, channel, None)
-    inner = ChannelProgram(costs, program.budgets[np.ix_(part, part)])
+        return ChannelSolution(Status.OPTIMAL, channel, Dual(np.zeros(len(channel))))
     with threadpool_limits(limits=1, user_api="blas"):  # its waiting threads would take the cores from the prices
-        return _Generation(inner, tolerance, should_stop, tell).run(max_rounds)
+        return _Generation(program, tolerance, should_stop, tell).run(max_rounds)
 
 
 class _Generation:
@@ -133,46 +109,47 @@ class _Generation:
         self, program: ChannelProgram, tolerance: float, should_stop: Callable[[], bool], tell: Tell
     ) -> None:
         self.tolerance, self.should_stop, self.tell = tolerance, should_stop, tell
+        self.classes = program.classes or Partition(np.arange(len(program.costs)))
+        self.sizes = np.bincount(self.classes.index)
         self.costs = np.ascontiguousarray(program.costs.T)
         self.factors = np.exp(-np.minimum(program.budgets, FAR))
         np.fill_diagonal(self.factors, 1.0)
-        self.forest = _Forest.of(_roots(program.costs), self.factors)
-        guess = np.exp(-0.5 * np.minimum(program.budgets, FAR))
-        guess /= guess.sum(axis=1, keepdims=True)
-        best = (self.costs @ guess).argmin(axis=0)
-        limit = BOX * (guess * self.costs[best].T).sum(axis=1)
-        self.limit = np.maximum(limit, 1e-3 * limit.mean())
-        size = len(self.factors)
-        starts = [self.factors**scale for scale in _SCALES] + [np.ones((1, size))]
-        self.columns = np.zeros((size, 0))
-        self.reports = np.zeros(0, dtype=np.int64)
-        self.prices = np.zeros(0)
-        self.add(np.concatenate(starts))
+        self.forest = self.best = Forest.of(self.costs, self.factors)
+        self.pool = Pool(self.costs, self.classes)
+        self.bound, self.best_rows = -np.inf, np.zeros(len(self.sizes))
         self.boxed = True
-        self.bound, self.best_rows, self.best = -np.inf, np.zeros(size), self.forest
-        self.mixture: tuple[Array, Array, NDArray[np.int64]] | None = None
+        self.limit, centres = self._guess(program.budgets)
+        self.pool.add(np.concatenate([self.factors[centres] ** scale for scale in _SCALES]))
+        self.pool.add(np.ones((1, len(self.factors))))
 
-    def add(self, columns: Array) -> None:
-        """New columns `(k, n)`, each for the report where it costs least."""
-        if not len(columns):
-            return
-        scaled = columns / columns.max(axis=1, keepdims=True)
-        costs = self.costs @ scaled.T
-        report = costs.argmin(axis=0)
-        self.columns = np.hstack([self.columns, scaled.T])
-        self.reports = np.concatenate([self.reports, report])
-        self.prices = np.concatenate([self.prices, costs[report, np.arange(len(report))]])
+    def _guess(self, budgets: Array) -> tuple[Array, NDArray[np.int64]]:
+        """Limits on prices from the exponential mechanism with the best remap; a kernel's centre for each class."""
+        guess = np.exp(-0.5 * np.minimum(budgets, FAR))
+        guess /= guess.sum(axis=1, keepdims=True)
+        costs = self.costs @ guess
+        best, order = costs.argmin(axis=0), np.lexsort((costs.min(axis=0), self.classes.index))
+        _, first = np.unique(self.classes.index[order], return_index=True)
+        centres = order[first]
+        losses = (guess[:, centres] * self.costs[best[centres]].T) @ self.sizes
+        limit = BOX * self.classes.totals(losses[:, None])[:, 0]
+        return np.maximum(limit, 1e-3 * limit.mean()), centres
+
+    def spread(self, rows: Array) -> Array:
+        """The prices of points `(n,)`, given those of their classes."""
+        return (rows / self.sizes)[self.classes.index]
 
     def run(self, max_rounds: int) -> ChannelSolution:
         gap, rounds, idle, status = 1.0, 0, 0, Status.FEASIBLE
+        mixture = None
         for rounds in range(1, max_rounds + 1):
-            central = self.master(min(0.1, max(1e-9, 0.1 ** (1 + idle) * gap)))
+            accuracy = min(0.1, max(1e-9, CENTRAL * 0.1**idle * gap))
+            central = self.pool.master(accuracy, self.should_stop, self.limit if self.boxed else None)
             if self.should_stop():
                 status = Status.INTERRUPTED
                 break
             if not self.boxed:
-                self.mixture = (central.weights, self.columns, self.reports)
-            new = self.explore(central.rows)
+                mixture = self.pool.mixture(central.weights)
+            new = self.explore(central)
             gap = min(1.0, abs(central.value - self.bound) / max(abs(central.value), 1e-300))
             self.tell(rounds, np.nan if self.boxed else central.value, self.bound)
             if gap < self.tolerance and not self.boxed:
@@ -182,109 +159,44 @@ class _Generation:
                 idle += 1
                 if idle == IDLE:
                     break
-            self.purge(central)
-            self.add(new)
+            self.pool.purge(central)
+            self.pool.add(new)
             if gap < UNBOXED or not len(new):
                 self.boxed = False
-        return self.answer(status, rounds)
+        if mixture is None:
+            mixture = self.pool.mixture(self.pool.master(ROUGHLY, lambda: False).weights)
+        dual = self.best.dual(self.spread(self.best_rows))
+        return ChannelSolution(status, mixture, dual, rounds, f"columns: {rounds} rounds")
 
-    def master(self, accuracy: float) -> Central:
-        size = len(self.factors)
-        if not self.boxed:
-            return solve_master(self.columns, self.prices, accuracy, self.should_stop)
-        unit = np.eye(size)
-        columns = np.hstack([unit, -unit, self.columns])
-        costs = np.concatenate([self.limit, np.zeros(size), self.prices])
-        found = solve_master(columns, costs, accuracy, self.should_stop)
-        return Central(found.value, found.rows, found.weights[2 * size :])
-
-    def price(self, rows: Array, pivots: int) -> bool:
-        """Price every report; whether all prices are least ones."""
-        f = self.forest
-        for start in range(0, len(f.roots), _CHUNK):
-            if self.should_stop():
-                return False
-            some = np.arange(start, min(start + _CHUNK, len(f.roots)))
-            price_reports(
-                self.costs,
-                rows,
-                self.factors,
-                f.roots,
-                f.columns,
-                f.parents,
-                f.leads,
-                some,
-                pivots,
-                _TIGHT,
-                f.found,
-                f.least,
-            )
-        return bool(f.least.all())
-
-    def explore(self, rows: Array) -> Array:
+    def explore(self, central: Central) -> Array:
         """Price between the master's rows and the best ones so far; columns `(k, n)` that improve the master.
 
-        Where few reports are worth pricing, as at small ε, more points on the way are priced.
+        Where that yields few columns and little progress, as at small ε, more points on the way are priced.
         """
+        rows, before = central.rows, central.value - self.bound
         found, count = [], 0
         for share in MIXTURES:
             mixed = rows if not np.isfinite(self.bound) else (1 - share) * rows + share * self.best_rows
-            if self.price(mixed, 2000):
+            if self.forest.price(self.spread(mixed), PIVOTS, self.should_stop):
                 self.note(mixed)
-            new = self.improving(rows)
-            found.append(self.forest.columns[new])
+            new = self.forest.columns[self.improving(rows)]
+            found.append(new)
             count += len(new)
-            if count > len(rows) * FEW or (share < 0.5 and count) or not np.isfinite(self.bound):
+            progress = central.value - self.bound < PROGRESS * before
+            if not np.isfinite(self.bound) or count > len(rows) * FEW or (count and (progress or share < 0.5)):
                 break
         return np.concatenate(found)
 
     def improving(self, rows: Array) -> NDArray[np.int64]:
         """Reports whose column is worth more than it costs at the master's own prices."""
-        f = self.forest
-        top = f.columns.max(axis=1)
-        reduced = ((self.costs - rows) * f.columns).sum(axis=1) / top
+        columns = self.forest.columns
+        reduced = np.einsum("zx,zx->z", self.costs - self.spread(rows), columns) / columns.max(axis=1)
         return np.flatnonzero(reduced < -1e-11)
 
     def note(self, rows: Array) -> None:
         """Take the bound of these row prices if it is better."""
         least = np.zeros(len(rows))
-        np.minimum.at(least, self.forest.roots, self.forest.found)
-        bound = float(rows.sum() + least.sum())
+        np.minimum.at(least, self.classes.index[self.forest.roots], self.forest.found)
+        bound = float(rows.sum() + self.sizes @ least)
         if bound > self.bound:
-            f = self.forest
-            self.bound, self.best_rows = bound, rows
-            self.best = f.copy()
-
-    def purge(self, central: Central) -> None:
-        """Drop the columns that cost most at these prices, beyond three for each row."""
-        keep = 10 * len(self.factors)
-        if len(self.prices) <= 20 * len(self.factors):
-            return
-        reduced = self.prices - self.columns.T @ central.rows
-        order = np.argsort(np.where(central.weights > 1e-7, -np.inf, reduced), kind="stable")[:keep]
-        kept = np.sort(order)
-        self.columns, self.reports, self.prices = self.columns[:, kept], self.reports[kept], self.prices[kept]
-
-    def answer(self, status: Status, rounds: int) -> ChannelSolution:
-        channel = np.zeros((len(self.factors), len(self.costs)))
-        if self.mixture is None:
-            central = solve_master(self.columns, self.prices, ROUGHLY, lambda: False)
-            self.mixture = (central.weights, self.columns, self.reports)
-        weights, columns, reports = self.mixture
-        np.add.at(channel.T, reports, (columns * np.maximum(weights, 0.0)).T)
-        return ChannelSolution(status, channel, self.dual(), rounds, f"columns: {rounds} rounds")
-
-    def dual(self) -> Dual:
-        f = self.best
-        found = np.empty(f.columns.shape)
-        multipliers(self.costs, self.best_rows, f.columns, f.parents, f.leads, f.roots, found)
-        report, point = np.nonzero(found)
-        above, leading = f.parents[report, point].astype(np.int64), f.leads[report, point]
-        first, second = np.where(leading, point, above), np.where(leading, above, point)
-        return Dual(self.best_rows, report, first, second, found[report, point])
-
-
-def _roots(costs: Array) -> NDArray[np.int32]:
-    """For each report the row in which it costs least, against the mean of the row."""
-    mean = costs.mean(axis=1, keepdims=True)
-    return np.where(mean > 0, costs / np.where(mean > 0, mean, 1.0), np.inf).argmin(axis=0).astype(np.int32)
+            self.bound, self.best_rows, self.best = bound, rows, self.forest.copy()

@@ -8,8 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as sl
 from numpy.typing import NDArray
+from scipy.linalg.blas import dsyrk  # pyright: ignore[reportAttributeAccessIssue]
 
 Array = NDArray[np.float64]
+_BLOCK = 2048
+_ITERATIONS = 80
+_REFINEMENTS = 10
+_FITTED = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,7 +24,7 @@ class Central:
     Attributes
     ----------
     value : float
-        c·θ.
+        c·θ, of the box included.
     rows : (n,) array
         y.
     weights : (k,) array
@@ -31,7 +36,46 @@ class Central:
     weights: Array
 
 
-def solve_master(columns: Array, costs: Array, accuracy: float, should_stop: Callable[[], bool]) -> Central:
+class _Stopped(Exception):
+    """Between two blocks of a product."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Coupling:
+    """A = V, or A = (V, I, -I) where prices are boxed: no unit column is ever written."""
+
+    columns: Array
+    boxed: bool
+    should_stop: Callable[[], bool]
+
+    def times(self, x: Array) -> Array:
+        n, k = self.columns.shape
+        return self.columns @ x[:k] + (x[k : k + n] - x[k + n :] if self.boxed else 0.0)
+
+    def priced(self, y: Array) -> Array:
+        inner = self.columns.T @ y
+        return np.concatenate([inner, y, -y]) if self.boxed else inner
+
+    def factored(self, scaling: Array, ridge: float) -> tuple[Array, bool]:
+        """The Cholesky factor of A diag(scaling) A', with a ridge relative to its mean diagonal."""
+        n, k = self.columns.shape
+        gram = np.zeros((n, n), order="F")
+        for start in range(0, k, _BLOCK):
+            if self.should_stop():
+                raise _Stopped
+            part = slice(start, min(start + _BLOCK, k))
+            block = self.columns[:, part] * np.sqrt(scaling[part])
+            gram = dsyrk(1.0, block.T, beta=1.0, c=gram, trans=1, lower=1, overwrite_c=1)
+        diagonal = np.einsum("ii->i", gram)
+        if self.boxed:
+            diagonal += scaling[k : k + n] + scaling[k + n :]
+        diagonal += ridge * diagonal.mean()
+        return sl.cho_factor(gram, lower=True, overwrite_a=True, check_finite=False)
+
+
+def solve_master(
+    columns: Array, costs: Array, accuracy: float, should_stop: Callable[[], bool], limit: Array | None = None
+) -> Central:
     """Solve to a relative gap.
 
     Parameters
@@ -41,48 +85,59 @@ def solve_master(columns: Array, costs: Array, accuracy: float, should_stop: Cal
     costs : (k,) array
     accuracy : float
     should_stop : callable
-        Asked once an iteration.
+        Asked several times an iteration.
+    limit : (n,) array, optional
+        Keep prices between 0 and these: θ may miss the rows, at a cost.
     """
     n, k = columns.shape
-    ones, diagonal = np.ones(n), np.arange(n)
+    coupling, ones = _Coupling(columns, limit is not None, should_stop), np.ones(n)
+    if limit is not None:
+        costs = np.concatenate([costs, limit, np.zeros(n)])
+    scaling = np.ones(len(costs))
+    x = y = np.zeros(0)
+    try:
+        factor = coupling.factored(scaling, 1e-10)
+        x = coupling.priced(sl.cho_solve(factor, ones))
+        y = sl.cho_solve(factor, coupling.times(costs))
+        s = costs - coupling.priced(y)
+        x, s = x + max(-1.5 * x.min(), 0.0), s + max(-1.5 * s.min(), 0.0)
+        product = x @ s
+        x, s = x + 0.5 * product / s.sum(), s + 0.5 * product / x.sum()
+        for _ in range(_ITERATIONS):
+            short, slack, mean = ones - coupling.times(x), costs - coupling.priced(y) - s, x @ s / len(x)
+            value = costs @ x
+            apart = max(abs(value - y.sum()), np.abs(y) @ np.abs(short), x @ np.abs(slack))
+            if apart < accuracy * (1e-12 + abs(value)):
+                break
+            factor, scaling = coupling.factored(x / s, 1e-13), x / s
 
-    def factored(weights: Array | None) -> tuple[Array, bool]:
-        scaled = columns if weights is None else columns * np.sqrt(weights)
-        gram = scaled @ scaled.T
-        gram[diagonal, diagonal] += (1e-10 if weights is None else 1e-13) * np.trace(gram) / n
-        return sl.cho_factor(gram, overwrite_a=True, check_finite=False)
+            def direction(target: Array) -> tuple[Array, Array, Array]:
+                needed = short - coupling.times((target - x * slack) / s)  # noqa: B023
+                dy = sl.cho_solve(factor, needed, check_finite=False)  # noqa: B023
+                ds = slack - coupling.priced(dy)  # noqa: B023
+                return (target - x * ds) / s, dy, ds  # noqa: B023
 
-    factor, scaling = factored(None), np.ones(k)
-    x, y = columns.T @ sl.cho_solve(factor, ones), sl.cho_solve(factor, columns @ costs)
-    s = costs - columns.T @ y
-    x, s = x + max(-1.5 * x.min(), 0.0), s + max(-1.5 * s.min(), 0.0)
-    product = x @ s
-    x, s = x + 0.5 * product / s.sum(), s + 0.5 * product / x.sum()
-    scale = max(1.0, float(np.abs(costs).max()))
-    for _ in range(80):
-        short, slack, mean = ones - columns @ x, costs - columns.T @ y - s, x @ s / k
-        done = np.abs(short).max() < 1e-8 and np.abs(slack).max() < 1e-9 * scale
-        if (done and abs(costs @ x - y.sum()) < accuracy * (1e-12 + abs(costs @ x))) or should_stop():
+            dx, dy, ds = direction(-x * s)
+            ahead = (x + min(1.0, _step(x, dx)) * dx) @ (s + min(1.0, _step(s, ds)) * ds) / len(x) / mean
+            dx, dy, ds = direction(ahead**3 * mean - x * s - dx * ds)
+            forward, back = min(1.0, 0.99 * _step(x, dx)), min(1.0, 0.99 * _step(s, ds))
+            x, y, s = x + forward * dx, y + back * dy, s + back * ds
+        x = _fitted(coupling, factor, scaling, x)
+    except (_Stopped, np.linalg.LinAlgError):
+        if not len(x):
+            return Central(np.inf, np.zeros(n), np.zeros(k))
+    return Central(float(costs @ x), y, x[:k])
+
+
+def _fitted(coupling: _Coupling, factor: tuple[Array, bool], scaling: Array, x: Array) -> Array:
+    """Move θ so that rows sum to 1 up to rounding."""
+    for _ in range(_REFINEMENTS):
+        short = 1.0 - coupling.times(x)
+        if np.abs(short).max() < _FITTED:
             break
-        try:
-            factor, scaling = factored(x / s), x / s
-        except np.linalg.LinAlgError:
-            break
-
-        def direction(target: Array) -> tuple[Array, Array, Array]:
-            dy = sl.cho_solve(factor, short - columns @ ((target - x * slack) / s), check_finite=False)  # noqa: B023
-            ds = slack - columns.T @ dy  # noqa: B023
-            return (target - x * ds) / s, dy, ds  # noqa: B023
-
-        dx, dy, ds = direction(-x * s)
-        ahead = (x + min(1.0, _step(x, dx)) * dx) @ (s + min(1.0, _step(s, ds)) * ds) / k / mean
-        dx, dy, ds = direction(ahead**3 * mean - x * s - dx * ds)
-        forward, back = min(1.0, 0.99 * _step(x, dx)), min(1.0, 0.99 * _step(s, ds))
-        x, y, s = x + forward * dx, y + back * dy, s + back * ds
-    for _ in range(2):
-        change = scaling * (columns.T @ sl.cho_solve(factor, ones - columns @ x, check_finite=False))
+        change = scaling * coupling.priced(sl.cho_solve(factor, short, check_finite=False))
         x = x + min(1.0, 0.99 * _step(x, change)) * change
-    return Central(float(costs @ x), y, x)
+    return x
 
 
 def _step(values: Array, change: Array) -> float:

@@ -1,0 +1,87 @@
+"""Real places: car-share zones of Montreal, and check-ins of Gowalla in San Francisco."""
+
+from __future__ import annotations
+
+import csv
+import os
+from functools import cache
+from math import log
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+import dxopt as dx
+from benchmarks.contract import FULL, SMOKE, TARGETS
+from benchmarks.instances.families import full, register
+from dxopt.spaces.metrics import EARTH_RADIUS_KM
+
+ZONES = Path(__file__).parents[2] / "problems" / "montreal-carshare.csv"
+GOWALLA = "BENCHMARK_GOWALLA"
+"""The environment variable by which the file reaches the processes of the runs."""
+
+
+@cache
+def table(file: Path, *columns: str) -> NDArray[np.float64]:
+    """Some columns of a file of comma-separated values, rows by falling weight, which is the last column.
+
+    Raises
+    ------
+    SpecError
+        If the file cannot be read, lacks a column, or has a cell that is no number.
+    """
+    try:
+        with file.open(encoding="utf-8", newline="") as lines:
+            rows = np.array([[float(row[name]) for name in columns] for row in csv.DictReader(lines)])
+    except OSError as error:
+        raise dx.SpecError("gowalla", str(error), "name a file that can be read") from None
+    except (KeyError, ValueError, TypeError) as error:
+        raise dx.SpecError(
+            "gowalla", f"{file}: {error}", f"give numbers in the columns {', '.join(columns)}"
+        ) from None
+    return rows[np.argsort(-rows[:, -1], kind="stable")]
+
+
+def zones(busiest: int) -> dx.Problem:
+    """The busiest zones of Montreal, every pair, ln 4 within a kilometre, weighted by hours of use."""
+    rows = table(ZONES, "lat", "lon", "weight")[:busiest]
+    space = dx.MetricSpace.from_points(rows[:, :2], "haversine")
+    return dx.Problem(space, epsilon=log(4), prior=dx.Prior.from_weights(space, rows[:, 2], name="hours"))
+
+
+def check_ins(busiest: int) -> dx.Problem:
+    """The busiest places of the Gowalla file in the plane, ln 4 within half a kilometre, weighted by check-ins."""
+    rows = table(Path(os.environ[GOWALLA]), "lat", "lon", "checkins")
+    space = dx.MetricSpace.from_points(projected(rows[:, :2])[:busiest])
+    weights = rows[:busiest, 2]
+    return dx.Problem(space, epsilon=log(4) / 0.5, prior=dx.Prior.from_weights(space, weights, name="check-ins"))
+
+
+def projected(degrees: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Kilometres east and north of the middle of (latitude, longitude) `(n, 2)`, equirectangular, as `(n, 2)`."""
+    latitude, longitude = np.radians(degrees - degrees.mean(axis=0)).T
+    east = longitude * np.cos(np.radians(degrees[:, 0].mean()))
+    return EARTH_RADIUS_KM * np.column_stack([east, latitude])
+
+
+def absent() -> str | None:
+    """Why there are no check-ins, or None."""
+    return None if GOWALLA in os.environ else "give --gowalla PATH"
+
+
+register(
+    "montreal",
+    "car-share zones of Montreal, every pair, ln 4 per km",
+    zones,
+    {25: (SMOKE, FULL), **full(60, 120, 249)},
+    warm_up=(9, 36),
+)
+register(
+    "gowalla",
+    "busiest check-ins in San Francisco, every pair, ln 4 per 0.5 km",
+    check_ins,
+    {**full(100, 250, 500), 1_000: (TARGETS, FULL), **full(2_000, 9_701)},
+    warm_up=(9, 36),
+    limits={1_000: 3600.0, 2_000: 3600.0, 9_701: 3600.0},
+    missing=absent,
+)

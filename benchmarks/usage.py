@@ -1,0 +1,62 @@
+"""What a process and its helper processes have used."""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+_MEGA = 1e6 if sys.platform == "darwin" else 1e3
+_PROC = Path("/proc")
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Readings of the clocks in seconds, and the largest memory so far in megabytes.
+
+    Helper processes (solvers that dxopt runs apart) are counted where /proc tells of them, that is on Linux.
+    """
+
+    wall: float
+    cpu: float
+    memory: float
+
+    @classmethod
+    def now(cls) -> Usage:
+        """What this process and its living helpers have used until now."""
+        helpers = children(os.getpid())
+        return cls(
+            time.perf_counter(),
+            time.process_time() + sum(map(_cpu, helpers)),
+            resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _MEGA + sum(map(_memory, helpers)),
+        )
+
+
+def children(process: int) -> list[int]:
+    """The living child processes of a process, as far as /proc tells."""
+    found: list[int] = []
+    for listing in _PROC.glob(f"{process}/task/*/children"):
+        try:
+            found.extend(map(int, listing.read_text().split()))
+        except OSError:
+            continue
+    return found
+
+
+def _cpu(process: int) -> float:
+    try:
+        fields = (_PROC / str(process) / "stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _memory(process: int) -> float:
+    try:
+        lines = (_PROC / str(process) / "status").read_text().splitlines()
+    except OSError:
+        return 0.0
+    return next((float(line.split()[1]) / 1e3 for line in lines if line.startswith("VmHWM:")), 0.0)

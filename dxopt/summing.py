@@ -1,0 +1,33 @@
+"""Sums that are right to the last place or two, however many terms they have: each addition keeps what it loses."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+
+@numba.njit(cache=True, nogil=True)
+def grouped(rows: NDArray[np.float64], group: NDArray[np.int64], groups: int) -> NDArray[np.float64]:
+    """Sums of the entries of each row by group, `(k, n)` to `(k, groups)`.
+
+    Off by at most 2^-53 of the sum and n²·2^-105 of the sum of sizes (Ogita, Rump and Oishi 2005).
+    """
+    sums = np.zeros((len(rows), groups))
+    for k in range(len(rows)):
+        lost = np.zeros(groups)
+        for i in range(len(group)):
+            entry, place = rows[k, i], group[i]
+            before = sums[k, place]
+            after = before + entry
+            added = after - before
+            lost[place] += (before - (after - added)) + (entry - added)
+            sums[k, place] = after
+        sums[k] += lost
+    return sums
+
+
+def missing(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What each row lacks of 1, `(k, n)` to `(k,)`."""
+    ones = np.concatenate([np.ones((len(rows), 1)), -rows], axis=1)
+    return grouped(ones, np.zeros(ones.shape[1], np.int64), 1)[:, 0]
