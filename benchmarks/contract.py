@@ -20,6 +20,7 @@ Role = Literal["dxopt", "route", "peer", "classic"]
 
 SMOKE, SMALL, FULL, TARGETS = GROUPS = ("smoke", "small", "full", "targets")
 LIMIT = 600.0
+TOLERANCE = 1e-6
 
 Question = TypeVar("Question", dx.MetricSpace, dx.Problem)
 
@@ -107,7 +108,7 @@ class OptimalInstance(Instance[dx.Problem]):
         On the relative gap between the value and a proven bound.
     """
 
-    tolerance: float = 1e-6
+    tolerance: float = TOLERANCE
 
     @staticmethod
     def space(question: dx.Problem) -> dx.MetricSpace:

@@ -18,8 +18,9 @@ from dxopt.formulations.contract import Candidate, Claim
 from dxopt.formulations.tight import Tight, tight_candidate
 from dxopt.formulations.utility import CompiledUtility, Utility
 from dxopt.problem import MATRIX_CELLS, Problem
-from dxopt.program import ChannelProgram, ChannelSolution, Dual, LinearProgram, Solution
+from dxopt.program import ChannelProgram, ChannelSolution, Dual, LinearProgram, Solution, Status
 from dxopt.reduced import WRITTEN_CELLS, by_line, by_product, is_line
+from dxopt.reductions.closure import shortened
 from dxopt.reductions.geodesic import drop_redundant
 from dxopt.reductions.lazy import solve_lazily
 from dxopt.reductions.record import Reduction
@@ -157,7 +158,7 @@ Solved = tuple[ChannelSolution, Dual | None, list[Reduction]]
 
 def _by_columns(compiled: CompiledUtility, options: Options) -> Solved:
     from dxopt.reductions import symmetry
-    from dxopt.solvers.columns import solve_columns
+    from dxopt.solvers.columns import Memory, solve_columns
 
     offset = float(compiled.shift.sum())
 
@@ -170,14 +171,22 @@ def _by_columns(compiled: CompiledUtility, options: Options) -> Solved:
         return options.stop.requested
 
     options.progress("looking for symmetry")
-    found = symmetry.find(compiled.program, stopped)
-    program = compiled.program if found is None else found.reduce(compiled.program)
-    options.progress("columns")
-    solution = solve_columns(program, 0.3 * options.tolerance, stopped, tell)
-    if found is None:
-        return solution, solution.dual, []
-    lifted = found.lift(solution)
-    return lifted, lifted.dual, [found.record()]
+    closure = None if compiled.partition.trivial else shortened(compiled.program)
+    whole = compiled.program if closure is None else closure.program
+    found = symmetry.find(whole, stopped)
+    program = whole if found is None else found.reduce(whole)
+    points, reports = program.costs.shape
+    memory = Memory.of(points, reports, points if program.classes is None else program.classes.size)
+    amount = f"{memory.needed / 1e9:.2g} GB of memory"
+    if not memory.columns:
+        message = f"needs {amount}, and may use {memory.there / 1e9:.2g} GB"
+        return ChannelSolution(Status.FAILED, None, None, message=message), None, []
+    options.progress(f"columns, up to {amount}")
+    solution = solve_columns(program, 0.3 * options.tolerance, stopped, tell, memory.columns)
+    if found is not None:
+        solution = found.lift(solution)
+    dual = solution.dual if closure is None or solution.dual is None else closure.dual(solution.dual)
+    return solution, dual, [] if found is None else [found.record()]
 
 
 def _exact(compiled: CompiledUtility, program: ChannelProgram, solver: str, options: Options) -> Solved:

@@ -31,7 +31,7 @@ def installed(name: str) -> bool:
     return name in SOLVERS
 
 
-@pytest.mark.parametrize("solver", ["clarabel", "highs"])
+@pytest.mark.parametrize("solver", ["clarabel", "columns", "highs"])
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("kind", KINDS)
 def test_optimum(kind: str, seed: int, solver: str) -> None:

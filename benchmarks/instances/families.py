@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dxopt as dx
-from benchmarks.contract import FULL, INSTANCES, LIMIT, OptimalInstance
+from benchmarks.contract import FULL, INSTANCES, LIMIT, TOLERANCE, OptimalInstance
 
 Weights = Callable[[int], NDArray[np.float64]]
 
@@ -49,6 +49,7 @@ def register(
     *,
     warm_up: tuple[int, int],
     limits: Mapping[int, float] | None = None,
+    tolerances: Mapping[int, float] | None = None,
     missing: Callable[[], str | None] = lambda: None,
 ) -> None:
     """File `family-size` for each size, in its groups.
@@ -67,6 +68,7 @@ def register(
             small=warm_up[size >= warm_up[1]],
             groups=groups,
             limit=(limits or {}).get(size, LIMIT),
+            tolerance=(tolerances or {}).get(size, TOLERANCE),
             missing=missing,
         )
         INSTANCES.register(f"{family}-{size}")(instance)

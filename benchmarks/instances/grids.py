@@ -39,6 +39,7 @@ register(
     {**dict.fromkeys((2, 3, 4, 5, 6, 7), _SMALL), 8: _SMOKE, **full(10, 15, 20, 32), 64: _TARGET},
     warm_up=(3, 6),
     limits={64: LONG},
+    tolerances={64: 1e-4},
 )
 register(
     "l1-product",

@@ -27,10 +27,6 @@ class Forest:
         E.
     roots : (k,) array
     columns, parents, leads : (k, n) arrays
-    found : (k,) array
-        The prices reached.
-    least : (k,) array
-        Whether they are proven least.
     """
 
     costs: Array
@@ -39,8 +35,6 @@ class Forest:
     columns: Array
     parents: NDArray[np.int32]
     leads: NDArray[np.bool_]
-    found: Array
-    least: NDArray[np.bool_]
 
     @classmethod
     def of(cls, costs: Array, factors: Array) -> Forest:
@@ -49,30 +43,32 @@ class Forest:
         ratios = np.where(mean > 0, costs / np.where(mean > 0, mean, 1.0), np.inf)
         roots = ratios.argmin(axis=1).astype(np.int32)
         parents = np.repeat(roots[:, None], costs.shape[1], axis=1)
-        nothing = np.zeros(len(roots))
-        columns, leads = factors[roots].copy(), np.zeros(parents.shape, dtype=bool)
-        return cls(costs, factors, roots, columns, parents, leads, nothing, nothing > 0)
+        return cls(costs, factors, roots, factors[roots].copy(), parents, np.zeros(parents.shape, dtype=bool))
 
     def copy(self) -> Forest:
         """The trees as they are now."""
         changing = {one.name: getattr(self, one.name) for one in fields(self)[2:]}
         return Forest(self.costs, self.factors, **{name: array.copy() for name, array in changing.items()})
 
-    def price(self, rows: Array, pivots: int, should_stop: Callable[[], bool]) -> bool:
-        """Price every report at row prices `(n,)`, from its last tree; whether all prices are least ones."""
+    def price(self, rows: Array, pivots: int, should_stop: Callable[[], bool]) -> None:
+        """Price every report at row prices `(n,)`, from its last tree."""
         step = max(_LEAST_REPORTS, min(_MOST_REPORTS, _WORK // len(self.factors) ** 2))
         for start in range(0, len(self.roots), step):
             if should_stop():
-                return False
+                return
             some = np.arange(start, min(start + step, len(self.roots)))
             trees = self.roots, self.columns, self.parents, self.leads
-            price_reports(self.costs, rows, self.factors, *trees, some, pivots, _TIGHT, self.found, self.least)
-        return bool(self.least.all())
+            price_reports(self.costs, rows, self.factors, *trees, some, pivots, _TIGHT)
+
+    def multipliers(self, rows: Array) -> tuple[Array, Array]:
+        """For each edge at row prices `(n,)`, and the negative parts of what is left of r: `(k, n)` each."""
+        found, rest = np.empty(self.columns.shape), np.empty(self.columns.shape)
+        multipliers(self.costs, rows, self.columns, self.parents, self.leads, self.roots, found, rest)
+        return found, rest
 
     def dual(self, rows: Array) -> Dual:
-        """The multipliers of all edges at row prices `(n,)`, negative ones as 0."""
-        found = np.empty(self.columns.shape)
-        multipliers(self.costs, rows, self.columns, self.parents, self.leads, self.roots, found)
+        """The multipliers of all edges at row prices `(n,)`."""
+        found, _ = self.multipliers(rows)
         report, point = np.nonzero(found)
         above, leading = self.parents[report, point].astype(np.int64), self.leads[report, point]
         first, second = np.where(leading, point, above), np.where(leading, above, point)

@@ -3,11 +3,12 @@
 All columns of a channel lie in one cone and meet only in the row sums, so a channel is a mixture of extreme rays: the
 master chooses weights of the rays known, its row prices y say what a new one is worth, and the price of every report
 (`pricing`) is an independent problem on trees. Every master solution is a private channel up to its row sums, and
-Σ y + Σ_x min(0, least price rooted at x) bounds the optimum from below: at most v_root = K[root, z] ≤ 1 of a report's
-columns is used.
+Σ y + Σ_x min(0, least of r_z(x) over z) bounds the optimum from below, where r_z is what multipliers leave of
+c_z - y, since K ≤ 1.
 
-Row prices are kept central (an interior point stopped early, averaged with the best y so far), and in a box around a
-guess at first, because extreme ones make new columns useless.
+Row prices are kept central (an interior point stopped early, averaged with the best y so far) and in a box, because
+extreme ones make new columns useless: from 0 to a guess at first, then around the best y so far, narrower as the gap
+closes, and none at the end. While there is a box, the master's value is no value of a channel, only near one.
 
 Parts that only budgets above 30 join are solved one by one; what that breaks costs e^-30 to repair. Within a part
 larger budgets than 36, infinite ones too, count as 36, which costs e^-36.
@@ -25,19 +26,21 @@ from threadpoolctl import threadpool_limits
 from dxopt.partition import Partition
 from dxopt.program import ChannelProgram, ChannelSolution, Dual, Status
 from dxopt.solvers.columns.forest import Forest
-from dxopt.solvers.columns.master import Central
+from dxopt.solvers.columns.master import Box, Central
+from dxopt.solvers.columns.memory import MOST_COLUMNS
 from dxopt.solvers.columns.pool import Pool
 
 Array = NDArray[np.float64]
 Tell = Callable[[int, float, float], None]
 FAR = 36.0
 BOX = 3.0
-UNBOXED = 1e-2
+ROUGH = 1e-2
+WIDTH = 10.0
 MIXTURES = (0.5, 0.9, 0.7, 0.3, 0.0)
 FEW = 0.25
 CENTRAL = 0.25
 PROGRESS = 0.5
-IDLE = 5
+IDLE = 8
 ROUGHLY = 0.05
 RELEVANT_BUDGET = 30.0
 PIVOTS = 2000
@@ -49,6 +52,7 @@ def solve_columns(
     tolerance: float,
     should_stop: Callable[[], bool] = lambda: False,
     tell: Tell = lambda rounds, value, bound: None,
+    columns: int = MOST_COLUMNS,
     max_rounds: int = 400,
 ) -> ChannelSolution:
     """Solve a channel program to a relative gap.
@@ -61,7 +65,9 @@ def solve_columns(
     should_stop : callable
         Asked several times a second or so; the best channel known is returned then.
     tell : callable
-        Given (rounds, value, bound) once a round; the value is NaN while prices are boxed.
+        Given (rounds, value, bound) once a round; the value is NaN while the gap is wide.
+    columns : int
+        For each row at most; see `memory`.
 
     Returns
     -------
@@ -70,13 +76,13 @@ def solve_columns(
     """
     islands = Partition.joining(program.budgets <= RELEVANT_BUDGET)
     if islands.size == 1 or program.classes is not None:
-        return _solve_part(program, tolerance, should_stop, tell, max_rounds)
+        return _solve_part(program, tolerance, should_stop, tell, columns, max_rounds)
     channel, duals, rounds, status = np.zeros(program.costs.shape), [], 0, Status.OPTIMAL
     prices = np.zeros(len(channel))
     for which in range(islands.size):
         part = islands.members(which)
         inner = ChannelProgram(program.costs[part], program.budgets[np.ix_(part, part)])
-        found = _solve_part(inner, tolerance, should_stop, tell, max_rounds)
+        found = _solve_part(inner, tolerance, should_stop, tell, columns, max_rounds)
         channel[part], rounds = found.channel, rounds + found.iterations
         status = status if found.status is Status.OPTIMAL else found.status
         if found.dual is not None:
@@ -92,6 +98,7 @@ def _solve_part(
     tolerance: float,
     should_stop: Callable[[], bool],
     tell: Tell,
+    columns: int,
     max_rounds: int,
 ) -> ChannelSolution:
     """Rows that share no constraint with others but those the repair sees to."""
@@ -101,12 +108,17 @@ def _solve_part(
         channel[:, free] = 1.0
         return ChannelSolution(Status.OPTIMAL, channel, Dual(np.zeros(len(channel))))
     with threadpool_limits(limits=1, user_api="blas"):  # its waiting threads would take the cores from the prices
-        return _Generation(program, tolerance, should_stop, tell).run(max_rounds)
+        return _Generation(program, tolerance, should_stop, tell, columns).run(max_rounds)
 
 
 class _Generation:
     def __init__(
-        self, program: ChannelProgram, tolerance: float, should_stop: Callable[[], bool], tell: Tell
+        self,
+        program: ChannelProgram,
+        tolerance: float,
+        should_stop: Callable[[], bool],
+        tell: Tell,
+        columns: int,
     ) -> None:
         self.tolerance, self.should_stop, self.tell = tolerance, should_stop, tell
         self.classes = program.classes or Partition(np.arange(len(program.costs)))
@@ -115,15 +127,14 @@ class _Generation:
         self.factors = np.exp(-np.minimum(program.budgets, FAR))
         np.fill_diagonal(self.factors, 1.0)
         self.forest = self.best = Forest.of(self.costs, self.factors)
-        self.pool = Pool(self.costs, self.classes)
+        self.pool = Pool(self.costs, self.classes, columns)
         self.bound, self.best_rows = -np.inf, np.zeros(len(self.sizes))
-        self.boxed = True
-        self.limit, centres = self._guess(program.budgets)
+        self.box, centres = self._guess(program.budgets)
         self.pool.add(np.concatenate([self.factors[centres] ** scale for scale in _SCALES]))
         self.pool.add(np.ones((1, len(self.factors))))
 
-    def _guess(self, budgets: Array) -> tuple[Array, NDArray[np.int64]]:
-        """Limits on prices from the exponential mechanism with the best remap; a kernel's centre for each class."""
+    def _guess(self, budgets: Array) -> tuple[Box, NDArray[np.int64]]:
+        """A box for prices from the exponential mechanism with the best remap; a kernel's centre for each class."""
         guess = np.exp(-0.5 * np.minimum(budgets, FAR))
         guess /= guess.sum(axis=1, keepdims=True)
         costs = self.costs @ guess
@@ -132,7 +143,7 @@ class _Generation:
         centres = order[first]
         losses = (guess[:, centres] * self.costs[best[centres]].T) @ self.sizes
         limit = BOX * self.classes.totals(losses[:, None])[:, 0]
-        return np.maximum(limit, 1e-3 * limit.mean()), centres
+        return (np.zeros(len(limit)), np.maximum(limit, 1e-3 * limit.mean())), centres
 
     def spread(self, rows: Array) -> Array:
         """The prices of points `(n,)`, given those of their classes."""
@@ -140,29 +151,32 @@ class _Generation:
 
     def run(self, max_rounds: int) -> ChannelSolution:
         gap, rounds, idle, status = 1.0, 0, 0, Status.FEASIBLE
-        mixture = None
+        mixture, box = None, self.box
         for rounds in range(1, max_rounds + 1):
-            accuracy = min(0.1, max(1e-9, CENTRAL * 0.1**idle * gap))
-            central = self.pool.master(accuracy, self.should_stop, self.limit if self.boxed else None)
+            accuracy = min(0.1, max(1e-10, CENTRAL * 0.1**idle * gap))
+            central = self.pool.master(accuracy, self.should_stop, box)
             if self.should_stop():
                 status = Status.INTERRUPTED
                 break
-            if not self.boxed:
+            if gap < ROUGH:
                 mixture = self.pool.mixture(central.weights)
             new = self.explore(central)
             gap = min(1.0, abs(central.value - self.bound) / max(abs(central.value), 1e-300))
-            self.tell(rounds, np.nan if self.boxed else central.value, self.bound)
-            if gap < self.tolerance and not self.boxed:
+            self.tell(rounds, central.value if gap < ROUGH else np.nan, self.bound)
+            done = gap < self.tolerance or not len(new)
+            if box is None and gap < self.tolerance:
                 status = Status.OPTIMAL
                 break
-            if not len(new) and not self.boxed:
-                idle += 1
-                if idle == IDLE:
-                    break
+            idle = idle + 1 if box is None and not len(new) else 0
+            if idle == IDLE:
+                break
             self.pool.purge(central)
             self.pool.add(new)
-            if gap < UNBOXED or not len(new):
-                self.boxed = False
+            if box is None or done:
+                box = None
+            elif gap < ROUGH:
+                width = WIDTH * np.sqrt(gap) * np.maximum(np.abs(self.best_rows), 0.1 * np.abs(self.best_rows).mean())
+                box = self.best_rows - width, self.best_rows + width
         if mixture is None:
             mixture = self.pool.mixture(self.pool.master(ROUGHLY, lambda: False).weights)
         dual = self.best.dual(self.spread(self.best_rows))
@@ -170,16 +184,15 @@ class _Generation:
 
     def explore(self, central: Central) -> Array:
         """Price between the master's rows and the best ones so far; columns `(k, n)` that improve the master.
-
         Where that yields few columns and little progress, as at small ε, more points on the way are priced.
         """
         rows, before = central.rows, central.value - self.bound
         found, count = [], 0
         for share in MIXTURES:
             mixed = rows if not np.isfinite(self.bound) else (1 - share) * rows + share * self.best_rows
-            if self.forest.price(self.spread(mixed), PIVOTS, self.should_stop):
-                self.note(mixed)
-            new = self.forest.columns[self.improving(rows)]
+            self.forest.price(self.spread(mixed), PIVOTS, self.should_stop)
+            self.note(mixed)
+            new = self.pool.unknown(self.forest.columns[self.improving(rows)])
             found.append(new)
             count += len(new)
             progress = central.value - self.bound < PROGRESS * before
@@ -188,7 +201,7 @@ class _Generation:
         return np.concatenate(found)
 
     def improving(self, rows: Array) -> NDArray[np.int64]:
-        """Reports whose column is worth more than it costs at the master's own prices."""
+        """Reports whose column is worth more than it costs at some row prices."""
         columns = self.forest.columns
         reduced = np.einsum("zx,zx->z", self.costs - self.spread(rows), columns) / columns.max(axis=1)
         return np.flatnonzero(reduced < -1e-11)
@@ -196,7 +209,8 @@ class _Generation:
     def note(self, rows: Array) -> None:
         """Take the bound of these row prices if it is better."""
         least = np.zeros(len(rows))
-        np.minimum.at(least, self.classes.index[self.forest.roots], self.forest.found)
+        _, rest = self.forest.multipliers(self.spread(rows))
+        np.minimum.at(least, self.classes.index, rest.min(axis=0))
         bound = float(rows.sum() + self.sizes @ least)
         if bound > self.bound:
             self.bound, self.best_rows, self.best = bound, rows, self.forest.copy()

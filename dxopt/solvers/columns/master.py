@@ -11,10 +11,13 @@ from numpy.typing import NDArray
 from scipy.linalg.blas import dsyrk  # pyright: ignore[reportAttributeAccessIssue]
 
 Array = NDArray[np.float64]
+Box = tuple[Array, Array]
 _BLOCK = 2048
 _ITERATIONS = 80
 _REFINEMENTS = 10
 _FITTED = 1e-14
+_NOTHING = 1e-24
+_LEAST = 1e-100
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +77,7 @@ class _Coupling:
 
 
 def solve_master(
-    columns: Array, costs: Array, accuracy: float, should_stop: Callable[[], bool], limit: Array | None = None
+    columns: Array, costs: Array, accuracy: float, should_stop: Callable[[], bool], box: Box | None = None
 ) -> Central:
     """Solve to a relative gap.
 
@@ -86,13 +89,13 @@ def solve_master(
     accuracy : float
     should_stop : callable
         Asked several times an iteration.
-    limit : (n,) array, optional
-        Keep prices between 0 and these: θ may miss the rows, at a cost.
+    box : pair of (n,) arrays, optional
+        Keep prices between the first and the second: θ may miss the rows, at a cost.
     """
     n, k = columns.shape
-    coupling, ones = _Coupling(columns, limit is not None, should_stop), np.ones(n)
-    if limit is not None:
-        costs = np.concatenate([costs, limit, np.zeros(n)])
+    coupling, ones = _Coupling(columns, box is not None, should_stop), np.ones(n)
+    if box is not None:
+        costs = np.concatenate([costs, box[1], -box[0]])
     scaling = np.ones(len(costs))
     x = y = np.zeros(0)
     try:
@@ -106,8 +109,8 @@ def solve_master(
         for _ in range(_ITERATIONS):
             short, slack, mean = ones - coupling.times(x), costs - coupling.priced(y) - s, x @ s / len(x)
             value = costs @ x
-            apart = max(abs(value - y.sum()), np.abs(y) @ np.abs(short), x @ np.abs(slack))
-            if apart < accuracy * (1e-12 + abs(value)):
+            apart = max(abs(value - y.sum()), np.abs(y) @ np.abs(short), n * np.abs(slack).max())
+            if apart < accuracy * (1e-12 + abs(value)) or mean < _NOTHING * abs(value):
                 break
             factor, scaling = coupling.factored(x / s, 1e-13), x / s
 
@@ -121,7 +124,7 @@ def solve_master(
             ahead = (x + min(1.0, _step(x, dx)) * dx) @ (s + min(1.0, _step(s, ds)) * ds) / len(x) / mean
             dx, dy, ds = direction(ahead**3 * mean - x * s - dx * ds)
             forward, back = min(1.0, 0.99 * _step(x, dx)), min(1.0, 0.99 * _step(s, ds))
-            x, y, s = x + forward * dx, y + back * dy, s + back * ds
+            x, y, s = np.maximum(x + forward * dx, _LEAST), y + back * dy, np.maximum(s + back * ds, _LEAST)
         x = _fitted(coupling, factor, scaling, x)
     except (_Stopped, np.linalg.LinAlgError):
         if not len(x):

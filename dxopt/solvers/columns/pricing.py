@@ -87,8 +87,8 @@ def _entering(sums: Array, v: Array, parent: Places, leads: Flags, root: int, to
 @numba.njit(cache=True, nogil=True)
 def _improve(
     prices: Array, factors: Array, v: Array, parent: Places, leads: Flags, root: int, pivots: int, tolerance: float
-) -> tuple[float, bool]:
-    """Pivot in place; the price reached, and whether it is the least."""
+) -> float:
+    """Pivot in place; the price reached, the least one unless it takes more pivots."""
     size = len(v)
     first, following, order = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32)
     moved, bounded, inner = np.empty(size, np.bool_), np.empty(size, np.bool_), np.empty(size, np.bool_)
@@ -99,7 +99,7 @@ def _improve(
         _sums(prices, v, parent, order, sums)
         cut = _entering(sums, v, parent, leads, root, tolerance)
         if cut < 0:
-            return sums[root], True
+            return float(sums[root])
         upwards = not leads[cut]
         moved[:], bounded[:], inner[:] = False, False, False
         moved[cut], inner[root] = True, True
@@ -138,7 +138,7 @@ def _improve(
             heap[0], heap[waiting] = heap[waiting], x
             _sift(heap, steps, 0, waiting)
         if waiting == 0:
-            return sums[root], False
+            return float(sums[root])
         stuck = int(heap[0])
         ratio = steps[stuck] if upwards else 1.0 / steps[stuck]
         for x in range(size):
@@ -155,7 +155,7 @@ def _improve(
             _hang(parent, leads, cut, stuck, bound, False)
     _ordered(parent, root, first, following, order)
     _sums(prices, v, parent, order, sums)
-    return sums[root], False
+    return float(sums[root])
 
 
 @numba.njit(cache=True, nogil=True)
@@ -192,8 +192,6 @@ def price_reports(
     reports: NDArray[np.int64],
     pivots: int,
     tolerance: float,
-    found: Array,
-    least: Flags,
 ) -> None:
     """Price some reports in parallel, each from the tree it had last.
 
@@ -213,10 +211,6 @@ def price_reports(
         For each at most.
     tolerance : float
         Multipliers above minus this count as 0.
-    found : (m,) array
-        Set to the prices.
-    least : (m,) array
-        Set to whether they are proven least.
     """
     for i in numba.prange(len(reports)):
         z = int(reports[i])
@@ -226,28 +220,59 @@ def price_reports(
         for again in range(_REROOTED, -1, -1):
             _ordered(parent, int(roots[z]), first, following, order)
             _rebuilt(factors, v, parent, led, int(roots[z]), order)
-            found[z], least[z] = _improve(prices, factors, v, parent, led, int(roots[z]), pivots, tolerance)
+            price = _improve(prices, factors, v, parent, led, int(roots[z]), pivots, tolerance)
             greatest = int(v.argmax())
-            if again == 0 or v[greatest] <= _GREATER or found[z] >= 0:
+            if again == 0 or v[greatest] <= _GREATER or price >= 0:
                 break
             _hang(parent, led, int(roots[z]), greatest, greatest, False)
             roots[z] = greatest
 
 
+@numba.njit(cache=True, nogil=True)
+def _settled(
+    sums: Array, v: Array, parent: Places, leads: Flags, order: Places, cut: bool, found: Array, rest: Array
+) -> float:
+    """Multipliers and what they leave of the prices that `sums` starts with; the total of the latter."""
+    total = 0.0
+    for k in range(len(v) - 1, -1, -1):
+        x, p = order[k], parent[order[k]]
+        found[x] = rest[x] = 0.0
+        if k == 0 or (sums[x] < 0 and (not leads[x] or (cut and v[x] > 1.0))):
+            rest[x] = min(sums[x], 0.0)
+            total += rest[x]
+        elif leads[x]:
+            found[x] = max(-sums[x] * v[x] / v[p], 0.0)
+            sums[p] -= found[x]
+        else:
+            found[x] = sums[x]
+            sums[p] += sums[x] * (v[x] / v[p])
+    return total
+
+
 @numba.njit(cache=True, nogil=True, parallel=True)
 def multipliers(
-    costs: Array, rows: Array, columns: Array, parents: Places, leads: Flags, roots: Places, found: Array
+    costs: Array, rows: Array, columns: Array, parents: Places, leads: Flags, roots: Places, found: Array, rest: Array
 ) -> None:
-    """The multiplier `(m, n)` of the edge above each point, in `found`; negative ones as 0."""
+    """Multipliers of 0 or more for every edge, and what they leave of r, where that is negative.
+
+    Any tree gives some. A small price of a subtree that is much larger than the root would count for many times as
+    much there; it is kept where it is if that leaves less in all.
+
+    Parameters
+    ----------
+    costs, rows, columns, parents, leads, roots
+        As for `price_reports`.
+    found : (m, n) array
+        Set to the multiplier of the edge above each point.
+    rest : (m, n) array
+        Set to min(0, r - A'λ).
+    """
     for z in numba.prange(len(costs)):
-        size = len(rows)
-        order, first, sums = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size)
-        root = int(roots[z])
-        _ordered(parents[z], root, first, np.empty(size, np.int32), order)
-        _sums(costs[z] - rows, columns[z], parents[z], order, sums)
-        for x in range(size):
-            if x == root:
-                found[z, x] = 0.0
-            else:
-                signed = -sums[x] * columns[z, x] / columns[z, parents[z, x]] if leads[z, x] else sums[x]
-                found[z, x] = max(signed, 0.0)
+        size, v = len(rows), columns[z]
+        order, first = np.empty(size, np.int32), np.empty(size, np.int32)
+        _ordered(parents[z], int(roots[z]), first, np.empty(size, np.int32), order)
+        total = _settled(costs[z] - rows, v, parents[z], leads[z], order, False, found[z], rest[z])
+        if total < 0 and v.max() > 1.0:
+            apart = _settled(costs[z] - rows, v, parents[z], leads[z], order, True, found[z], rest[z])
+            if apart < total:
+                _settled(costs[z] - rows, v, parents[z], leads[z], order, False, found[z], rest[z])

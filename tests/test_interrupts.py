@@ -1,0 +1,70 @@
+"""A solve that is interrupted anywhere still returns a private mechanism and a bound that holds."""
+
+from __future__ import annotations
+
+import exact
+import numpy as np
+import pytest
+
+import dxopt as dx
+from dxopt import reduced
+from dxopt.stopping import Stop
+
+
+def skewed(space: dx.MetricSpace) -> dx.Prior:
+    return dx.Prior.from_weights(space, 1 + (11 * np.arange(len(space))) % 7)
+
+
+def problem_of(kind: str) -> tuple[dx.Problem, str]:
+    """A problem, and the solver that is asked."""
+    scattered = np.random.default_rng(4).random((20, 2)) * 8
+    names = {
+        "columns": (dx.grid((5, 5)), "columns"),
+        "islands": (dx.MetricSpace.from_points(np.concatenate([scattered, scattered + 90])), "columns"),
+        "symmetry": (dx.grid((6, 6)), "columns"),
+        "pairs": (dx.grid((4, 4)), "clarabel"),
+        "line": (dx.line(60), "auto"),
+        "product": (dx.grid((6, 7), metric="manhattan"), "auto"),
+    }
+    space, solver = names[kind]
+    plain = kind in ("symmetry", "product")
+    prior = dx.Prior.uniform(space) if plain else skewed(space)
+    return dx.Problem(space, epsilon=0.4, prior=prior), solver
+
+
+def stop_after(monkeypatch: pytest.MonkeyPatch, questions: int) -> list[int]:
+    """Ask every solve to stop from the given question whether to stop on; the count of questions."""
+    asked = [0]
+
+    def requested(stop: Stop) -> bool:
+        asked[0] += 1
+        stop.interrupted = stop.interrupted or asked[0] > questions
+        return stop.interrupted
+
+    monkeypatch.setattr(Stop, "requested", property(requested))
+    return asked
+
+
+@pytest.mark.parametrize("implicit", [False, True])
+@pytest.mark.parametrize("kind", ["columns", "islands", "symmetry", "pairs", "line", "product"])
+def test_at_random_moments(kind: str, implicit: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem, solver = problem_of(kind)
+    if implicit and kind in ("line", "product"):
+        monkeypatch.setattr(reduced, "WRITTEN_CELLS", 0)
+    elif implicit:
+        pytest.skip("always a matrix")
+    whole = stop_after(monkeypatch, 10**9)
+    best = dx.solve(problem, method="optimal", solver=solver)
+    assert best.status == "optimal"
+    moments = np.random.default_rng(7).integers(0, whole[0], 8).tolist()
+    for moment in [0, 1, whole[0] - 1, *moments]:
+        stop_after(monkeypatch, moment)
+        report = dx.solve(problem, method="optimal", solver=solver)
+        assert report.status in ("interrupted", "optimal")
+        assert report.certificate.private
+        matrix = report.mechanism.matrix
+        assert not exact.violations(matrix, problem.space.distances, problem.epsilon)
+        assert (matrix >= 0).all()
+        assert np.abs(matrix.sum(axis=1) - 1).max() < 1e-14
+        assert report.certificate.bound <= best.certificate.value
+        assert report.certificate.value >= best.certificate.bound
