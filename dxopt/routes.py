@@ -32,7 +32,7 @@ COMPARABLE = METHODS[1:]
 SPANNER_METHODS = ("auto", "optimal")
 COLUMNS = "columns"
 GENERAL = ("clarabel", "highs")
-COLUMNS_FROM = 900
+COLUMNS_FROM = 400
 GENERAL_TO = 20_000
 GENERAL_LIMIT = 1_000_000
 COLUMNS_LIMIT = 20_000_000
@@ -100,10 +100,12 @@ def _optimal(problem: Problem, options: Options, refused: dict[str, str]) -> Ite
     variables = compiled.program.costs.size
     names = _preferred(options, variables)
     _require_few(variables, COLUMNS_LIMIT if COLUMNS in names else GENERAL_LIMIT)
-    reduced, geodesic = drop_redundant(compiled.program) if set(names) - {COLUMNS} else (compiled.program, None)
+    reduced, geodesic = compiled.program, None
     claim: Claim = "valid" if options.spanner else formulation.claim
     offered = False
     for name in names:
+        if name != COLUMNS and geodesic is None:
+            reduced, geodesic = drop_redundant(compiled.program)
         if name == COLUMNS:
             kind, reductions = "column generation", _merging(compiled, None)
             solution, dual, records = _by_columns(compiled, options)

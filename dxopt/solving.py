@@ -35,13 +35,17 @@ def solve(
     ----------
     problem : Problem
     method : {"auto", "optimal", "tight", "exponential", "geometric", "planar_laplace"}
-        "auto" takes the tight-constraints mechanism where it is proven optimal (binary loss, regular prior), else
-        "optimal", a linear program over all private channels. A mechanism of `dx.classic` is taken as it is.
+        "optimal" is the best of all private channels, found by the first of these that suits: products of
+        independent coordinates by their factors; lines by the truncated geometric mechanism with its optimal remap;
+        else a linear program. "auto" first takes the tight-constraints mechanism where it is proven optimal (binary
+        loss, regular prior). A route whose gap stays above the tolerance is followed by the next one, and the report
+        says why. A mechanism of `dx.classic` is taken as it is.
     solver : str
-        For the linear program: "columns" (column generation on the cone of private columns), "clarabel", "highs",
-        or the name of another one that cvxpy has installed. "auto" is "columns" from 900 variables on (30 points
-        with themselves as reports); below that, and up to 20,000 where the gap stays above the tolerance, Clarabel,
-        then HiGHS. The best mechanism and bound are kept.
+        For the linear program, and then without products and lines: "columns" (column generation on the cone of
+        private columns, after a search for symmetry), "clarabel", "highs", or the name of another one that cvxpy has
+        installed. "auto" is "columns" from 400 variables on (20 points with themselves as reports); below that, where
+        loading compiled code would take longer than the solve, and up to 20,000 where the gap stays above the
+        tolerance, Clarabel, then HiGHS. The best mechanism and bound are kept.
     spanner : float, optional
         Keep only a greedy spanner of this dilation (1 or more) instead of all pairs. Private at the level asked,
         at a cost in loss; the bound comes from a second program, so that the gap contains that cost. With "auto",

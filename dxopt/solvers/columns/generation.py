@@ -8,7 +8,8 @@ c_z - y, since K ≤ 1.
 
 Row prices are kept central (an interior point stopped early, averaged with the best y so far) and in a box, because
 extreme ones make new columns useless: from 0 to a guess at first, then around the best y so far, narrower as the gap
-closes, and none at the end. While there is a box, the master's value is no value of a channel, only near one.
+closes, and none at the end. It always contains prices at which no column is worth more than it costs. While there is
+a box, the master's value is no value of a channel, only near one.
 
 Parts that only budgets above 30 join are solved one by one; what that breaks costs e^-30 to repair. Within a part
 larger budgets than 36, infinite ones too, count as 36, which costs e^-36.
@@ -36,6 +37,8 @@ FAR = 36.0
 BOX = 3.0
 ROUGH = 1e-2
 WIDTH = 10.0
+SHY = 1e-8
+"""Prices are lowered by so much of their mean: one a hair too high on a far row makes columns of e^36 there."""
 MIXTURES = (0.5, 0.9, 0.7, 0.3, 0.0)
 FEW = 0.25
 CENTRAL = 0.25
@@ -129,6 +132,7 @@ class _Generation:
         self.forest = self.best = Forest.of(self.costs, self.factors)
         self.pool = Pool(self.costs, self.classes, columns)
         self.bound, self.best_rows = -np.inf, np.zeros(len(self.sizes))
+        self.floor = self.best_rows
         self.box, centres = self._guess(program.budgets)
         self.pool.add(np.concatenate([self.factors[centres] ** scale for scale in _SCALES]))
         self.pool.add(np.ones((1, len(self.factors))))
@@ -158,7 +162,7 @@ class _Generation:
             if self.should_stop():
                 status = Status.INTERRUPTED
                 break
-            if gap < ROUGH:
+            if box is None or gap < ROUGH:
                 mixture = self.pool.mixture(central.weights)
             new = self.explore(central)
             gap = min(1.0, abs(central.value - self.bound) / max(abs(central.value), 1e-300))
@@ -176,7 +180,7 @@ class _Generation:
                 box = None
             elif gap < ROUGH:
                 width = WIDTH * np.sqrt(gap) * np.maximum(np.abs(self.best_rows), 0.1 * np.abs(self.best_rows).mean())
-                box = self.best_rows - width, self.best_rows + width
+                box = np.minimum(self.best_rows - width, self.floor), self.best_rows + width
         if mixture is None:
             mixture = self.pool.mixture(self.pool.master(ROUGHLY, lambda: False).weights)
         dual = self.best.dual(self.spread(self.best_rows))
@@ -190,6 +194,7 @@ class _Generation:
         found, count = [], 0
         for share in MIXTURES:
             mixed = rows if not np.isfinite(self.bound) else (1 - share) * rows + share * self.best_rows
+            mixed = mixed - SHY * np.abs(mixed).mean() * self.sizes
             self.forest.price(self.spread(mixed), PIVOTS, self.should_stop)
             self.note(mixed)
             new = self.pool.unknown(self.forest.columns[self.improving(rows)])
@@ -211,6 +216,7 @@ class _Generation:
         least = np.zeros(len(rows))
         _, rest = self.forest.multipliers(self.spread(rows))
         np.minimum.at(least, self.classes.index, rest.min(axis=0))
-        bound = float(rows.sum() + self.sizes @ least)
+        floor = rows + self.sizes * least
+        bound = float(floor.sum())
         if bound > self.bound:
-            self.bound, self.best_rows, self.best = bound, rows, self.forest.copy()
+            self.bound, self.best_rows, self.floor, self.best = bound, rows, floor, self.forest.copy()

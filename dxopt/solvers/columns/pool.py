@@ -65,7 +65,7 @@ class Pool:
     def _marks(self, columns: Array) -> Array:
         """A number for each column `(n, k)`, the same for equal ones."""
         weights = np.random.default_rng(0).random(len(columns))
-        return np.round(weights @ columns, 9)
+        return np.round(weights @ columns, 12)
 
     def purge(self, central: Central) -> None:
         """Where there are too many, keep those that cost least at these prices."""

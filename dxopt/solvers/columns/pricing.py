@@ -246,7 +246,7 @@ def _settled(
         else:
             found[x] = sums[x]
             sums[p] += sums[x] * (v[x] / v[p])
-    return total
+    return float(total)
 
 
 @numba.njit(cache=True, nogil=True, parallel=True)

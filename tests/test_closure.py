@@ -1,0 +1,42 @@
+"""Budgets by shortest paths: what merging in one direction leaves, and how multipliers find their way back."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dxopt.program import ChannelProgram, Dual
+from dxopt.reductions.closure import shortened
+
+
+def rest(program: ChannelProgram, dual: Dual) -> np.ndarray:
+    """c - A'λ."""
+    left = program.costs.copy()
+    factors = np.exp(-program.budgets[dual.first, dual.second])
+    np.add.at(left, (dual.second, dual.report), -dual.multiplier)
+    np.add.at(left, (dual.first, dual.report), dual.multiplier * factors)
+    return left
+
+
+def test_multipliers_of_paths_become_those_of_steps() -> None:
+    rng = np.random.default_rng(5)
+    budgets = rng.random((7, 7)) ** 3 * 4 + 0.01
+    np.fill_diagonal(budgets, 0.0)
+    budgets[2, 5] = np.inf
+    program = ChannelProgram(rng.random((7, 3)), budgets)
+    found = shortened(program)
+    assert found is not None
+    closed = found.program.budgets
+    assert (closed <= budgets).all()
+    assert (closed[:, None, :] <= closed[:, :, None] + closed[None, :, :] + 1e-12).all()
+    first, second = np.nonzero(closed)
+    report = rng.integers(0, 3, len(first))
+    dual = Dual(np.zeros(7), report, first, second, rng.random(len(first)))
+    back = found.dual(dual)
+    assert np.isfinite(budgets[back.first, back.second]).all()
+    assert (budgets[back.first, back.second] <= closed[back.first, back.second] * (1 + 1e-12)).all()
+    assert np.allclose(rest(program, back), rest(found.program, dual), rtol=0, atol=1e-12)
+
+
+def test_nothing_to_shorten() -> None:
+    line = np.abs(np.arange(5.0)[:, None] - np.arange(5.0))
+    assert shortened(ChannelProgram(np.ones((5, 2)), line)) is None
