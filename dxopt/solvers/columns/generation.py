@@ -188,13 +188,14 @@ class _Generation:
 
     def explore(self, central: Central) -> Array:
         """Price between the master's rows and the best ones so far; columns `(k, n)` that improve the master.
+
         Where that yields few columns and little progress, as at small ε, more points on the way are priced.
         """
         rows, before = central.rows, central.value - self.bound
         found, count = [], 0
         for share in MIXTURES:
             mixed = rows if not np.isfinite(self.bound) else (1 - share) * rows + share * self.best_rows
-            mixed = mixed - SHY * np.abs(mixed).mean() * self.sizes
+            mixed = mixed - SHY * np.abs(mixed).sum() / self.sizes.sum() * self.sizes
             self.forest.price(self.spread(mixed), PIVOTS, self.should_stop)
             self.note(mixed)
             new = self.pool.unknown(self.forest.columns[self.improving(rows)])
