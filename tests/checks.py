@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 from exact import infinite_leakage, row_sum_errors, violations
@@ -33,3 +35,11 @@ def assert_proven(report: dx.Report) -> None:
 def weights(space: dx.MetricSpace, *, period: int = 5) -> dx.Prior:
     """A prior without symmetries that matter: weight 1 + (7k mod period) at point k."""
     return dx.Prior.from_weights(space, 1.0 + (7 * np.arange(len(space))) % period)
+
+
+def change_array(file: Path, name: str, change: Callable[[np.ndarray], np.ndarray]) -> None:
+    """Tamper with one array of a saved result."""
+    with np.load(file) as stored:
+        arrays = dict(stored)
+    arrays[name] = change(arrays[name])
+    np.savez_compressed(file, **arrays)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from checks import assert_proven
+from checks import assert_proven, change_array
 from exact import infinite_leakage, row_sum_errors, violations
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
@@ -192,10 +192,7 @@ def test_saved_and_loaded(name: str, implicit: None, tmp_path: Path) -> None:
 )
 def test_tampered_with(file: str, name: str, change, implicit: None, tmp_path: Path) -> None:
     folder = dx.solve(IMPLICIT["distance"]()).save(tmp_path / "out")
-    with np.load(folder / file) as stored:
-        arrays = dict(stored)
-    arrays[name] = change(arrays[name])
-    np.savez_compressed(folder / file, **arrays)
+    change_array(folder / file, name, change)
     with pytest.raises(dx.DxoptError):
         dx.load(folder)
 

@@ -62,11 +62,6 @@ class Symmetry:
         pairs = self.orbits.ravel()
         return (np.bincount(pairs, columns.ravel()) / np.bincount(pairs))[self.orbits]
 
-    def totals(self, columns: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What the invariant channel of some columns has as row sums, one per class: `(k, n)` to `(h,)`."""
-        sums = np.bincount(self.rows.index, self.sizes @ columns)
-        return sums / np.bincount(self.rows.index)
-
     def channel(self, columns: NDArray[np.float64]) -> NDArray[np.float64]:
         """The invariant channel `(n, m)` with the averages of columns `(k, n)` for the representatives."""
         carried = np.empty(self.carry.shape)

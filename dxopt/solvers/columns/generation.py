@@ -44,6 +44,7 @@ FEW = 0.25
 CENTRAL = 0.25
 PROGRESS = 0.5
 IDLE = 8
+MOST_ROUNDS = 400
 ROUGHLY = 0.05
 RELEVANT_BUDGET = 30.0
 PIVOTS = 2000
@@ -56,7 +57,6 @@ def solve_columns(
     should_stop: Callable[[], bool] = lambda: False,
     tell: Tell = lambda rounds, value, bound: None,
     columns: int = MOST_COLUMNS,
-    max_rounds: int = 400,
 ) -> ChannelSolution:
     """Solve a channel program to a relative gap.
 
@@ -79,13 +79,13 @@ def solve_columns(
     """
     islands = Partition.joining(program.budgets <= RELEVANT_BUDGET)
     if islands.size == 1 or program.classes is not None:
-        return _solve_part(program, tolerance, should_stop, tell, columns, max_rounds)
+        return _solve_part(program, tolerance, should_stop, tell, columns)
     channel, duals, rounds, status = np.zeros(program.costs.shape), [], 0, Status.OPTIMAL
     prices = np.zeros(len(channel))
     for which in range(islands.size):
         part = islands.members(which)
         inner = ChannelProgram(program.costs[part], program.budgets[np.ix_(part, part)])
-        found = _solve_part(inner, tolerance, should_stop, tell, columns, max_rounds)
+        found = _solve_part(inner, tolerance, should_stop, tell, columns)
         channel[part], rounds = found.channel, rounds + found.iterations
         status = status if found.status is Status.OPTIMAL else found.status
         if found.dual is not None:
@@ -102,7 +102,6 @@ def _solve_part(
     should_stop: Callable[[], bool],
     tell: Tell,
     columns: int,
-    max_rounds: int,
 ) -> ChannelSolution:
     """Rows that share no constraint with others but those the repair sees to."""
     free = int(program.costs.sum(axis=0).argmin())
@@ -111,7 +110,7 @@ def _solve_part(
         channel[:, free] = 1.0
         return ChannelSolution(Status.OPTIMAL, channel, Dual(np.zeros(len(channel))))
     with threadpool_limits(limits=1, user_api="blas"):  # its waiting threads would take the cores from the prices
-        return _Generation(program, tolerance, should_stop, tell, columns).run(max_rounds)
+        return _Generation(program, tolerance, should_stop, tell, columns).run()
 
 
 class _Generation:
@@ -153,10 +152,10 @@ class _Generation:
         """The prices of points `(n,)`, given those of their classes."""
         return (rows / self.sizes)[self.classes.index]
 
-    def run(self, max_rounds: int) -> ChannelSolution:
+    def run(self) -> ChannelSolution:
         gap, rounds, idle, status = 1.0, 0, 0, Status.FEASIBLE
         mixture, box = None, self.box
-        for rounds in range(1, max_rounds + 1):
+        for rounds in range(1, MOST_ROUNDS + 1):
             accuracy = min(0.1, max(1e-10, CENTRAL * 0.1**idle * gap))
             central = self.pool.master(accuracy, self.should_stop, box)
             if self.should_stop():
