@@ -20,16 +20,17 @@ def never() -> bool:
 
 
 @pytest.mark.parametrize("boxed", [False, True])
-@pytest.mark.parametrize("seed", range(4))
-def test_the_master_is_solved_to_what_is_asked(seed: int, boxed: bool) -> None:
+@pytest.mark.parametrize(("seed", "size", "count"), [(0, 30, 90), (1, 30, 90), (2, 30, 90), (3, 220, 2600)])
+def test_the_master_is_solved_to_what_is_asked(seed: int, size: int, count: int, boxed: bool) -> None:
+    """The last one by several threads."""
     rng = np.random.default_rng(seed)
-    columns, costs = rng.random((30, 90)), rng.random(90)
-    low, high = -0.002 * rng.random(30), rng.random(30) * 0.05 + 0.002
+    columns, costs = rng.random((size, count)), rng.random(count)
+    low, high = -0.06 * rng.random(size) / size, (1.5 * rng.random(size) + 0.06) / size
     found = solve_master(columns, costs, 1e-8, never, (low, high) if boxed else None)
-    unit = np.eye(30)
+    unit = np.eye(size)
     coupling = np.hstack([columns, unit, -unit]) if boxed else columns
     prices = np.concatenate([costs, high, -low]) if boxed else costs
-    exact = linprog(prices, A_eq=coupling, b_eq=np.ones(30))
+    exact = linprog(prices, A_eq=coupling, b_eq=np.ones(size))
     assert found.value == pytest.approx(exact.fun, rel=1e-7)
     assert found.rows.sum() == pytest.approx(exact.fun, rel=1e-7)
     assert (found.weights >= 0).all()

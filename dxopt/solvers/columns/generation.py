@@ -41,7 +41,7 @@ SHY = 1e-8
 """Prices are lowered by so much of their mean: one a hair too high on a far row makes columns of e^36 there."""
 MIXTURES = (0.5, 0.9, 0.7, 0.3, 0.0)
 FEW = 0.25
-CENTRAL = 0.25
+CENTRAL = 0.5
 PROGRESS = 0.5
 IDLE = 8
 MOST_ROUNDS = 400

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import functools
+import operator
+import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg as sl
 from numpy.typing import NDArray
-from scipy.linalg.blas import dsyrk  # pyright: ignore[reportAttributeAccessIssue]
 
 Array = NDArray[np.float64]
 Box = tuple[Array, Array]
-_BLOCK = 2048
+THREADS = min(8, os.cpu_count() or 1)
+_PARALLEL_FROM = 200
+_BLOCK = 1024
 _ITERATIONS = 80
 _REFINEMENTS = 10
 _FITTED = 1e-14
@@ -50,6 +55,7 @@ class _Coupling:
     columns: Array
     boxed: bool
     should_stop: Callable[[], bool]
+    threads: ThreadPoolExecutor
 
     def times(self, x: Array) -> Array:
         n, k = self.columns.shape
@@ -62,18 +68,31 @@ class _Coupling:
     def factored(self, scaling: Array, ridge: float) -> tuple[Array, bool]:
         """The Cholesky factor of A diag(scaling) A', with a ridge relative to its mean diagonal."""
         n, k = self.columns.shape
-        gram = np.zeros((n, n), order="F")
-        for start in range(0, k, _BLOCK):
-            if self.should_stop():
-                raise _Stopped
-            part = slice(start, min(start + _BLOCK, k))
-            block = self.columns[:, part] * np.sqrt(scaling[part])
-            gram = dsyrk(1.0, block.T, beta=1.0, c=gram, trans=1, lower=1, overwrite_c=1)
+        gram = self._gram(scaling[:k])
         diagonal = np.einsum("ii->i", gram)
         if self.boxed:
             diagonal += scaling[k : k + n] + scaling[k + n :]
         diagonal += ridge * diagonal.mean()
-        return sl.cho_factor(gram, lower=True, overwrite_a=True, check_finite=False)
+        return sl.cho_factor(gram.T, lower=True, overwrite_a=True, check_finite=False)
+
+    def _gram(self, scaling: Array) -> Array:
+        """V diag(scaling) V', by several threads where that pays."""
+        n, k = self.columns.shape
+        threads = THREADS if n >= _PARALLEL_FROM else 1
+
+        def share(thread: int) -> Array:
+            total = np.zeros((n, n))
+            for start in range(thread * _BLOCK, k, threads * _BLOCK):
+                if self.should_stop():
+                    raise _Stopped
+                part = slice(start, min(start + _BLOCK, k))
+                block = self.columns[:, part] * np.sqrt(scaling[part])
+                total += block @ block.T
+            return total
+
+        if threads == 1:
+            return share(0)
+        return functools.reduce(operator.iadd, self.threads.map(share, range(threads)))
 
 
 def solve_master(
@@ -88,12 +107,16 @@ def solve_master(
     costs : (k,) array
     accuracy : float
     should_stop : callable
-        Asked several times an iteration.
+        Asked several times an iteration, by several threads.
     box : pair of (n,) arrays, optional
         Keep prices between the first and the second: θ may miss the rows, at a cost.
     """
-    n, k = columns.shape
-    coupling, ones = _Coupling(columns, box is not None, should_stop), np.ones(n)
+    with ThreadPoolExecutor(THREADS) as threads:
+        return _mehrotra(_Coupling(columns, box is not None, should_stop, threads), costs, accuracy, box)
+
+
+def _mehrotra(coupling: _Coupling, costs: Array, accuracy: float, box: Box | None) -> Central:
+    (n, k), ones = coupling.columns.shape, np.ones(len(coupling.columns))
     if box is not None:
         costs = np.concatenate([costs, box[1], -box[0]])
     scaling = np.ones(len(costs))
