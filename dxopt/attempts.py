@@ -8,10 +8,19 @@ from dataclasses import dataclass
 from dxopt.formulations.contract import Candidate
 from dxopt.implicit import Proven
 from dxopt.problem import Problem
+from dxopt.program import Dual
 from dxopt.reductions.record import Reduction
 from dxopt.stopping import Stop
 
 Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """An earlier answer to a problem of the same shape: its row prices."""
+
+    problem: Problem
+    dual: Dual
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +35,7 @@ class Options:
     tolerance: float
     stop: Stop
     progress: Progress
+    start: Start | None
     solve: Callable[[Problem, str], Attempt]
 
 

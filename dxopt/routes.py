@@ -10,7 +10,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.attempts import Attempt, Options
+from dxopt.attempts import Attempt, Options, Start
 from dxopt.classic.contract import CLASSICS, title
 from dxopt.classic.exponential import Exponential
 from dxopt.errors import NoTightMechanism, UnsupportedError
@@ -36,6 +36,7 @@ COLUMNS_FROM = 400
 GENERAL_TO = 20_000
 GENERAL_LIMIT = 1_000_000
 COLUMNS_LIMIT = 20_000_000
+MARGIN = 7e-7
 SPANNER_ACCURACY = 1e-6
 
 
@@ -184,11 +185,22 @@ def _by_columns(compiled: CompiledUtility, options: Options) -> Solved:
         message = f"needs {amount}, and may use {memory.there / 1e9:.2g} GB"
         return ChannelSolution(Status.FAILED, None, None, message=message), None, []
     options.progress(f"columns, up to {amount}")
-    solution = solve_columns(program, 0.3 * options.tolerance, stopped, tell, memory.columns)
+    tolerance, start = max(0.3 * options.tolerance, options.tolerance - MARGIN), _prices(compiled, options.start)
+    solution = solve_columns(program, tolerance, stopped, tell, memory.columns, start)
     if found is not None:
         solution = found.lift(solution)
     dual = solution.dual if closure is None or solution.dual is None else closure.dual(solution.dual)
     return solution, dual, [] if found is None else [found.record()]
+
+
+def _prices(compiled: CompiledUtility, start: Start | None) -> NDArray[np.float64] | None:
+    """The row prices of an earlier answer. Programs are scaled to an optimum of about 1, so they suit another one."""
+    if start is None:
+        return None
+    before = Utility().compile(start.problem)
+    if not np.array_equal(before.partition.index, compiled.partition.index):
+        return None
+    return (before.partition.totals(start.dual.prices[:, None])[:, 0] - before.shift) / before.scale
 
 
 def _exact(compiled: CompiledUtility, program: ChannelProgram, solver: str, options: Options) -> Solved:

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from dxopt.attempts import Attempt, Options, Progress
+from dxopt.attempts import Attempt, Options, Progress, Start
 from dxopt.certify import Certificate, certify, gap
 from dxopt.errors import SolveError, SpecError
 from dxopt.implicit import Proven
 from dxopt.problem import Problem
-from dxopt.program import Status
+from dxopt.program import Dual, Status
 from dxopt.report.result import Report
 from dxopt.routes import COLUMNS, METHODS, SPANNER_METHODS, attempts
 from dxopt.solvers import require_solver
@@ -28,6 +28,7 @@ def solve(
     tolerance: float = 1e-6,
     time_limit: float | None = None,
     progress: Progress | None = None,
+    start: Report | None = None,
 ) -> Report:
     """Find a private mechanism of least expected loss, prove it private, and bound its distance from the optimum.
 
@@ -56,6 +57,9 @@ def solve(
         Seconds. At the limit, or at Ctrl-C, the best mechanism known is returned, proven as always.
     progress : callable, optional
         Given a line of text now and then.
+    start : Report, optional
+        An earlier answer for the same secrets and reports: at another ε, under a similar prior or loss, or stopped
+        before its end. Column generation begins with its row prices; every other way does without.
 
     Returns
     -------
@@ -66,8 +70,9 @@ def solve(
     SpecError
         If an option is wrong, or the method does not suit the problem (UnsupportedError, NoTightMechanism).
     """
-    start = time.perf_counter()
+    began = time.perf_counter()
     _check(method, solver, spanner, tolerance, time_limit)
+    earlier = None if start is None else _earlier(start, problem)
     with Stop(time_limit) as stop:
         tell = progress or (lambda line: None)
 
@@ -84,10 +89,10 @@ def solve(
             answer = Proven(found.mechanism, found.certificate, found.dual, found.claim)
             return Attempt(answer, found.route, dict(found.refused), found.reductions)
 
-        options = Options(solver, spanner, tolerance, stop, tell, part)
+        options = Options(solver, spanner, tolerance, stop, tell, earlier, part)
         best: Report | None = None
         for attempt in attempts(problem, method, options):
-            report = replace(_report(problem, attempt, options), seconds=time.perf_counter() - start)
+            report = replace(_report(problem, attempt, options), seconds=time.perf_counter() - began)
             best = report if best is None else _better(best, report, options)
             if best.status is Status.OPTIMAL:
                 break
@@ -111,6 +116,13 @@ def _check(method: str, solver: str, spanner: float | None, tolerance: float, ti
         raise SpecError("tolerance", f"is {tolerance:g}", "give a number between 0 and 1")
     if time_limit is not None and not time_limit > 0:
         raise SpecError("time_limit", f"is {time_limit:g}", "give a positive number of seconds")
+
+
+def _earlier(report: Report, problem: Problem) -> Start | None:
+    if report.problem.shape != problem.shape:
+        theirs, ours = (f"{one.shape[0]} secrets and {one.shape[1]} reports" for one in (report.problem, problem))
+        raise SpecError("start", f"is about {theirs}, the problem about {ours}", "give a report of as many")
+    return Start(report.problem, report.dual) if isinstance(report.dual, Dual) else None
 
 
 def _report(problem: Problem, attempt: Attempt, options: Options) -> Report:

@@ -57,6 +57,7 @@ def solve_columns(
     should_stop: Callable[[], bool] = lambda: False,
     tell: Tell = lambda rounds, value, bound: None,
     columns: int = MOST_COLUMNS,
+    start: Array | None = None,
 ) -> ChannelSolution:
     """Solve a channel program to a relative gap.
 
@@ -71,6 +72,8 @@ def solve_columns(
         Given (rounds, value, bound) once a round; the value is NaN while the gap is wide.
     columns : int
         For each row at most; see `memory`.
+    start : (n,) array, optional
+        Row prices to begin with, of a similar program: they give a first bound, columns, and the box.
 
     Returns
     -------
@@ -79,13 +82,14 @@ def solve_columns(
     """
     islands = Partition.joining(program.budgets <= RELEVANT_BUDGET)
     if islands.size == 1 or program.classes is not None:
-        return _solve_part(program, tolerance, should_stop, tell, columns)
+        return _solve_part(program, tolerance, should_stop, tell, columns, start)
     channel, duals, rounds, status = np.zeros(program.costs.shape), [], 0, Status.OPTIMAL
     prices = np.zeros(len(channel))
     for which in range(islands.size):
         part = islands.members(which)
         inner = ChannelProgram(program.costs[part], program.budgets[np.ix_(part, part)])
-        found = _solve_part(inner, tolerance, should_stop, tell, columns)
+        begin = None if start is None else start[part]
+        found = _solve_part(inner, tolerance, should_stop, tell, columns, begin)
         channel[part], rounds = found.channel, rounds + found.iterations
         status = status if found.status is Status.OPTIMAL else found.status
         if found.dual is not None:
@@ -102,6 +106,7 @@ def _solve_part(
     should_stop: Callable[[], bool],
     tell: Tell,
     columns: int,
+    start: Array | None,
 ) -> ChannelSolution:
     """Rows that share no constraint with others but those the repair sees to."""
     free = int(program.costs.sum(axis=0).argmin())
@@ -110,7 +115,10 @@ def _solve_part(
         channel[:, free] = 1.0
         return ChannelSolution(Status.OPTIMAL, channel, Dual(np.zeros(len(channel))))
     with threadpool_limits(limits=1, user_api="blas"):  # its waiting threads would take the cores from the prices
-        return _Generation(program, tolerance, should_stop, tell, columns).run()
+        generation = _Generation(program, tolerance, should_stop, tell, columns)
+        if start is not None:
+            generation.begin(start)
+        return generation.run()
 
 
 class _Generation:
@@ -152,6 +160,19 @@ class _Generation:
         """The prices of points `(n,)`, given those of their classes."""
         return (rows / self.sizes)[self.classes.index]
 
+    def begin(self, prices: Array) -> None:
+        """Start from prices of the points `(n,)`."""
+        self.priced(self.classes.totals(prices[:, None])[:, 0])
+        self.pool.add(self.pool.unknown(self.forest.columns))
+        value = self.pool.master(ROUGH, self.should_stop).value
+        self.box = self.around(min(1.0, abs(value - self.bound) / max(value, 1e-300)))
+
+    def around(self, gap: float) -> Box:
+        """The best prices so far and what is near, the closer the gap."""
+        size = np.abs(self.best_rows)
+        width = WIDTH * np.sqrt(gap) * np.maximum(size, 0.1 * size.mean())
+        return np.minimum(self.best_rows - width, self.floor), self.best_rows + width
+
     def run(self) -> ChannelSolution:
         gap, rounds, idle, status = 1.0, 0, 0, Status.FEASIBLE
         mixture, box = None, self.box
@@ -178,8 +199,7 @@ class _Generation:
             if box is None or done:
                 box = None
             elif gap < ROUGH:
-                width = WIDTH * np.sqrt(gap) * np.maximum(np.abs(self.best_rows), 0.1 * np.abs(self.best_rows).mean())
-                box = np.minimum(self.best_rows - width, self.floor), self.best_rows + width
+                box = self.around(gap)
         if mixture is None:
             mixture = self.pool.mixture(self.pool.master(ROUGHLY, lambda: False).weights)
         dual = self.best.dual(self.spread(self.best_rows))
@@ -194,9 +214,7 @@ class _Generation:
         found, count = [], 0
         for share in MIXTURES:
             mixed = rows if not np.isfinite(self.bound) else (1 - share) * rows + share * self.best_rows
-            mixed = mixed - SHY * np.abs(mixed).sum() / self.sizes.sum() * self.sizes
-            self.forest.price(self.spread(mixed), PIVOTS, self.should_stop)
-            self.note(mixed)
+            self.priced(mixed)
             new = self.pool.unknown(self.forest.columns[self.improving(rows)])
             found.append(new)
             count += len(new)
@@ -204,6 +222,12 @@ class _Generation:
             if not np.isfinite(self.bound) or count > len(rows) * FEW or (count and (progress or share < 0.5)):
                 break
         return np.concatenate(found)
+
+    def priced(self, rows: Array) -> None:
+        """Price every report at (nearly) these row prices."""
+        rows = rows - SHY * np.abs(rows).sum() / self.sizes.sum() * self.sizes
+        self.forest.price(self.spread(rows), PIVOTS, self.should_stop)
+        self.note(rows)
 
     def improving(self, rows: Array) -> NDArray[np.int64]:
         """Reports whose column is worth more than it costs at some row prices."""
