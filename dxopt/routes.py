@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dxopt.attempts import Attempt, Options, Start
 from dxopt.classic.contract import CLASSICS, title
+from dxopt.certify import gap
 from dxopt.classic.exponential import Exponential
 from dxopt.errors import NoTightMechanism, UnsupportedError
 from dxopt.formulations.contract import Candidate, Claim
@@ -167,8 +168,8 @@ def _by_columns(compiled: CompiledUtility, options: Options) -> Solved:
 
     def tell(rounds: int, value: float, bound: float) -> None:
         low, high = offset + compiled.scale * bound, offset + compiled.scale * value
-        gap = f"{high:.8g}, bound {low:.8g}" if np.isfinite(high) else f"bound {low:.8g}"
-        options.progress(f"columns, round {rounds}: {gap}")
+        known = f"{high:.8g}, bound {low:.8g}, gap {gap(high, low):.1e}" if np.isfinite(high) else f"bound {low:.8g}"
+        options.progress(f"columns, round {rounds}: {known}")
 
     def stopped() -> bool:
         return options.stop.requested

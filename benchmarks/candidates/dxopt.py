@@ -18,6 +18,13 @@ from benchmarks.contract import (
 )
 
 
+def tolerance_of(instance: Instance[Any]) -> float:
+    """What an instance about an optimal mechanism asks for."""
+    if not isinstance(instance, OptimalInstance):
+        raise TypeError(f"{type(instance).__name__} is no question about a problem")
+    return instance.tolerance
+
+
 @CANDIDATES.register("dxopt")
 class Dxopt(Candidate[Any]):
     kinds = (TightInstance, DrawsInstance, OptimalInstance)
@@ -28,7 +35,8 @@ class Dxopt(Candidate[Any]):
 
     def prepare(self, instance: Instance[Any], question: dx.MetricSpace | dx.Problem) -> Callable[[], Any]:
         if isinstance(question, dx.Problem):
-            return lambda: dx.solve(question)
+            tolerance = tolerance_of(instance)
+            return lambda: dx.solve(question, tolerance=tolerance)
         if not isinstance(instance, TightInstance):
             raise TypeError(f"{type(instance).__name__} is no question about a space")
         if not isinstance(instance, DrawsInstance):
@@ -48,7 +56,8 @@ class Route(Candidate[dx.Problem]):
         return None
 
     def prepare(self, instance: Instance[dx.Problem], question: dx.Problem) -> Callable[[], Any]:
-        return lambda: dx.solve(question, method="optimal", solver=self.solver)
+        tolerance = tolerance_of(instance)
+        return lambda: dx.solve(question, method="optimal", solver=self.solver, tolerance=tolerance)
 
 
 for _solver in ("clarabel", "columns", "highs"):
