@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.attempts import Attempt, Options, Start
-from dxopt.classic.contract import CLASSICS, title
 from dxopt.certify import gap
+from dxopt.classic.contract import CLASSICS, title
 from dxopt.classic.exponential import Exponential
 from dxopt.errors import NoTightMechanism, UnsupportedError
 from dxopt.formulations.contract import Candidate, Claim
