@@ -24,9 +24,12 @@ if TYPE_CHECKING:
     from dxopt.report.folder import load
     from dxopt.report.result import Report
     from dxopt.solving import solve
+    from dxopt.spaces import queries
     from dxopt.spaces.lattices import grid, line, torus
+    from dxopt.spaces.neighbours import neighbours
     from dxopt.spaces.products import product
     from dxopt.spaces.space import MetricSpace
+    from dxopt.spaces.universes import Universe
     from dxopt.tight import tight_constraints
 
 __version__ = "0.1.0"
@@ -50,11 +53,18 @@ _HOMES = {
     "dxopt.report.result": ("Report",),
     "dxopt.solving": ("solve",),
     "dxopt.spaces.lattices": ("grid", "line", "torus"),
+    "dxopt.spaces.neighbours": ("neighbours",),
     "dxopt.spaces.products": ("product",),
     "dxopt.spaces.space": ("MetricSpace",),
+    "dxopt.spaces.universes": ("Universe",),
     "dxopt.tight": ("tight_constraints",),
 }
-_ROOMS = ("classic", "evaluate", "regularity")
+_ROOMS = {
+    "classic": "dxopt.classic",
+    "evaluate": "dxopt.evaluate",
+    "queries": "dxopt.spaces.queries",
+    "regularity": "dxopt.regularity",
+}
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
@@ -72,6 +82,7 @@ __all__ = [
     "Reports",
     "SolveError",
     "SpecError",
+    "Universe",
     "UnsupportedError",
     "classic",
     "compare",
@@ -79,7 +90,9 @@ __all__ = [
     "grid",
     "line",
     "load",
+    "neighbours",
     "product",
+    "queries",
     "regularity",
     "solve",
     "tight_constraints",
@@ -89,7 +102,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _ROOMS:
-        return import_module(f"dxopt.{name}")
+        return import_module(_ROOMS[name])
     if name not in _HOME:
         raise AttributeError(f"module 'dxopt' has no attribute {name!r}")
     value = getattr(import_module(_HOME[name]), name)

@@ -14,6 +14,7 @@ from dxopt.program import LinearProgram, Status
 from dxopt.registry import Registry
 from dxopt.solvers import SOLVERS, Settings, require_solver
 from dxopt.spaces.metrics import METRICS
+from dxopt.spaces.neighbours import RELATIONS
 
 
 def installed(name: str) -> bool:
@@ -113,7 +114,7 @@ def test_a_name_cannot_be_taken_twice() -> None:
     assert "two" not in registry
 
 
-@pytest.mark.parametrize("registry", [SOLVERS, METRICS, LOSSES], ids=lambda registry: registry.field)
+@pytest.mark.parametrize("registry", [SOLVERS, METRICS, LOSSES, RELATIONS], ids=lambda registry: registry.field)
 def test_unknown_names_list_the_known_ones(registry: Registry) -> None:
     with pytest.raises(dx.SpecError) as caught:
         registry.get("nonesuch")

@@ -9,6 +9,7 @@ from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from dxopt.spec import fields as f
 from dxopt.spec import quantities as q
+from dxopt.spec import universes as u
 from dxopt.spec.quantities import bad
 
 TEXT_METRICS = ("hamming", "discrete")
@@ -156,6 +157,10 @@ Space = Annotated[
     | Annotated[GraphFile, Tag("graph file")]
     | Annotated[GraphEdges, Tag("graph edges")]
     | Annotated[DistancesFile, Tag("distances file")]
-    | Annotated[DistancesValues, Tag("distances values")],
+    | Annotated[DistancesValues, Tag("distances values")]
+    | Annotated[u.Databases, Tag("databases")]
+    | Annotated[u.Graphs, Tag("graphs")]
+    | Annotated[u.Streams, Tag("streams")]
+    | Annotated[u.Words, Tag("words")],
     Discriminator(kind_of),
 ]

@@ -1,0 +1,61 @@
+"""Neighbours in any universe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from dxopt.spaces.neighbours.contract import RELATIONS, Relation
+from dxopt.spaces.universes import Universe
+
+
+@RELATIONS.register("free_lunch")
+@dataclass(frozen=True)
+class FreeLunch:
+    """Any two secrets are neighbours (Des20 Def 23)."""
+
+    kind: ClassVar[str] = ""
+    one_way: ClassVar[bool] = False
+
+    def steps(self, universe: Universe, secret: Hashable) -> Iterable[Hashable]:
+        return universe.secrets
+
+    @staticmethod
+    def examples() -> list[tuple[Universe, Relation]]:
+        return [(Universe.databases(range(3), 2), FreeLunch()), (Universe.graphs(3), FreeLunch())]
+
+
+@RELATIONS.register("generic")
+@dataclass(frozen=True)
+class Generic:
+    """Whatever a function says of two secrets, both ways (Des20 Def 25).
+
+    Parameters
+    ----------
+    holds : callable
+        Of two secrets.
+    """
+
+    holds: Callable[[Any, Any], bool]
+    kind: ClassVar[str] = ""
+    one_way: ClassVar[bool] = False
+
+    def steps(self, universe: Universe, secret: Hashable) -> Iterable[Hashable]:
+        return (other for other in universe.secrets if self.holds(secret, other))
+
+    @staticmethod
+    def examples() -> list[tuple[Universe, Relation]]:
+        return [(Universe.databases(range(3), 2), Generic(lambda x, other: abs(sum(x) - sum(other)) <= 1))]
+
+
+@RELATIONS.register("generic_one_way")
+@dataclass(frozen=True)
+class GenericOneWay(Generic):
+    """Whatever a function says of two secrets, from the first to the second (Des20 Def 25 made asymmetric)."""
+
+    one_way: ClassVar[bool] = True
+
+    @staticmethod
+    def examples() -> list[tuple[Universe, Relation]]:
+        return [(Universe.databases(range(3), 2), GenericOneWay(lambda x, other: sum(x) == sum(other) + 1))]

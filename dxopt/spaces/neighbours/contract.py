@@ -1,0 +1,83 @@
+"""What a neighbourhood is, the table of their names, and the space that one makes of a universe."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import MISSING, fields
+from typing import Any, ClassVar, Protocol
+
+from dxopt.errors import SpecError
+from dxopt.registry import Registry
+from dxopt.spaces.graphs import graph_space
+from dxopt.spaces.space import MetricSpace
+from dxopt.spaces.universes import Kind, Universe
+
+
+class Relation(Protocol):
+    """What one step between neighbours is.
+
+    Attributes
+    ----------
+    kind : str
+        The universes it suits; "" is any.
+    one_way : bool
+        Whether a step back is no step.
+    """
+
+    kind: ClassVar[Kind | str]
+    one_way: ClassVar[bool]
+
+    def steps(self, universe: Universe, secret: Any) -> Iterable[Hashable]:
+        """The neighbours of a secret, some perhaps outside the universe."""
+        ...
+
+    @staticmethod
+    def examples() -> list[tuple[Universe, Relation]]:
+        """For the contract test."""
+        ...
+
+
+RELATIONS: Registry[type[Relation]] = Registry("neighbours")
+
+
+def neighbours(universe: Universe, relation: str | Relation, **parameters: Any) -> MetricSpace:
+    """The space in which a distance is the number of steps between neighbours.
+
+    Parameters
+    ----------
+    universe : Universe
+        Steps lead through its secrets only.
+    relation : str or Relation
+        A registered name, with the parameters of its class; or a relation.
+
+    Raises
+    ------
+    SpecError
+        If the name or a parameter is wrong, or the relation does not suit the universe or joins none of it.
+    """
+    import networkx as nx
+
+    chosen = _named(relation, parameters) if isinstance(relation, str) else relation
+    if chosen.kind not in ("", universe.kind):
+        raise SpecError("neighbours", f"are about {chosen.kind}, not {universe.kind}", "choose another relation")
+    graph = nx.DiGraph() if chosen.one_way else nx.Graph()
+    graph.add_nodes_from(range(len(universe)))
+    places = universe.places
+    for place, secret in enumerate(universe.secrets):
+        reached = (places.get(other, place) for other in chosen.steps(universe, secret))
+        graph.add_edges_from((place, other) for other in reached if other != place)
+    if len(universe) > 1 and not graph.size():
+        raise SpecError("neighbours", "are none among these secrets", "choose another relation, or other secrets")
+    return graph_space(nx.relabel_nodes(graph, dict(enumerate(universe.labels))))
+
+
+def _named(name: str, parameters: dict[str, Any]) -> Relation:
+    cls = RELATIONS.get(name)
+    known = fields(cls)  # pyright: ignore[reportArgumentType]
+    needed = [field.name for field in known if field.default is MISSING]
+    for wrong in parameters.keys() - {field.name for field in known}:
+        takes = ", ".join(field.name for field in known) or "nothing"
+        raise SpecError("neighbours", f"{name} takes no {wrong}", f"it takes {takes}")
+    for missing in (one for one in needed if one not in parameters):
+        raise SpecError("neighbours", f"{name} needs {missing}", "give it")
+    return cls(**parameters)

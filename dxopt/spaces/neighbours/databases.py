@@ -1,0 +1,103 @@
+"""Databases that differ in several records, or around one of them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from dxopt.errors import SpecError
+from dxopt.spaces.neighbours.contract import RELATIONS, Relation
+from dxopt.spaces.neighbours.records import Both
+from dxopt.spaces.universes import Universe
+
+
+@RELATIONS.register("group")
+@dataclass(frozen=True)
+class Group:
+    """Up to `size` records are added, removed or changed: group privacy, DP under correlation (Des20 §2.2.3).
+
+    Parameters
+    ----------
+    size : int
+        1 is `both`.
+    """
+
+    size: int
+    kind: ClassVar[str] = "databases"
+    one_way: ClassVar[bool] = False
+
+    def steps(self, universe: Universe, secret: tuple) -> Iterator[Hashable]:
+        for places in itertools.combinations(range(len(secret)), min(self.size, len(secret))):
+            yield from _rewritten(universe, secret, places)
+
+    @staticmethod
+    def examples() -> list[tuple[Universe, Relation]]:
+        return [(Universe.databases(range(2), 3), Group(2))]
+
+
+@RELATIONS.register("dependent")
+@dataclass(frozen=True)
+class Dependent:
+    """One record changes, and with it others that depend on it; `size` at most in all (Des20 Def 22).
+
+    Parameters
+    ----------
+    related : sequence of collections
+        For each record the positions of those that depend on it.
+    size : int
+        1 is `both`.
+    """
+
+    related: Sequence[Collection[int]]
+    size: int
+    kind: ClassVar[str] = "databases"
+    one_way: ClassVar[bool] = False
+
+    def steps(self, universe: Universe, secret: tuple) -> Iterator[Hashable]:
+        known = range(len(secret))
+        if len(self.related) != len(secret) or any(place not in known for places in self.related for place in places):
+            raise SpecError(
+                "related", f"is not about {len(secret)} records", "give the positions for each, from 0 on"
+            )
+        for place, dependent in enumerate(self.related):
+            others = [other for other in dependent if other != place]
+            for more in itertools.combinations(others, min(self.size - 1, len(others))):
+                yield from _rewritten(universe, secret, (place, *more))
+
+    @staticmethod
+    def examples() -> list[tuple[Universe, Relation]]:
+        return [(Universe.databases(range(2), 3), Dependent(((1,), (2,), ()), 2))]
+
+
+@RELATIONS.register("individual")
+@dataclass(frozen=True)
+class Individual:
+    """One record of one given database is added, removed or changed (Des20 Def 24).
+
+    Parameters
+    ----------
+    at : tuple
+        The database that is there.
+    """
+
+    at: tuple
+    kind: ClassVar[str] = "databases"
+    one_way: ClassVar[bool] = False
+
+    def steps(self, universe: Universe, secret: tuple) -> Iterable[Hashable]:
+        return Both().steps(universe, secret) if secret == tuple(self.at) else ()
+
+    @staticmethod
+    def examples() -> list[tuple[Universe, Relation]]:
+        return [(Universe.databases(range(3), 2), Individual((0, 1)))]
+
+
+def _rewritten(universe: Universe, secret: tuple, places: tuple[int, ...]) -> Iterator[Hashable]:
+    """A database with any values in some records."""
+    for values in itertools.product(universe.values, repeat=len(places)):
+        changed = list(secret)
+        for place, value in zip(places, values, strict=True):
+            changed[place] = value
+        yield tuple(changed)

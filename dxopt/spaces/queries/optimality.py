@@ -1,0 +1,95 @@
+"""Queries whose sensitivity is that of one record, and queries that one mechanism answers best (CABP13 §4.2, §5)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.spaces.queries.query import Query
+from dxopt.spaces.queries.sensitivity import EQUAL, induced_graph, sensitivity
+from dxopt.spaces.space import MetricSpace
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+
+@dataclass(frozen=True)
+class FamilyC:
+    """Whether one record moves the answer by no more than itself, and once by as much as can be (CABP13 Def 8).
+
+    Attributes
+    ----------
+    broken : tuple or None
+        Two databases that differ in one record, by less than their answers.
+    attained : tuple or None
+        Two that differ in one record, with answers d_V(V) apart.
+    """
+
+    broken: tuple[Hashable, Hashable] | None
+    attained: tuple[Hashable, Hashable] | None
+
+    @property
+    def member(self) -> bool:
+        """Then the sensitivity is d_V(V) under Hamming and normalised Manhattan distances alike (Prop 4)."""
+        return self.broken is None and self.attained is not None
+
+
+def family_c(query: Query) -> FamilyC:
+    """Whether a query with numbers for answers is in the family C (CABP13 Def 8), with d_V(v, w) = |v - w|."""
+    universe = query.universe
+    changes = universe.space("manhattan").distances
+    moved = query.space().distances[np.ix_(query.index, query.index)]
+    one = universe.space("hamming").distances == 1
+
+    def first(found: NDArray[np.bool_]) -> tuple[Hashable, Hashable] | None:
+        places = np.argwhere(one & found)
+        return None if not len(places) else (universe.secrets[places[0, 0]], universe.secrets[places[0, 1]])
+
+    widest = float(np.max(changes, where=one, initial=0.0))
+    return FamilyC(first(moved > changes * (1 + EQUAL)), first(moved >= widest * (1 - EQUAL)))
+
+
+@dataclass(frozen=True)
+class Optimality:
+    """Whether one mechanism for a query is the best under every prior and monotone loss (CABP13 §4.2).
+
+    Attributes
+    ----------
+    status : {"optimal", "none", "unknown"}
+        Of the truncated geometric mechanism; "none": no mechanism is.
+    reason : str
+    """
+
+    status: str
+    reason: str
+
+
+def optimality(query: Query, secrets: MetricSpace) -> Optimality:
+    """What CABP13 Thms 8 to 10 say of the truncated geometric mechanism for a query with numbers for answers.
+
+    The mechanism is TG_ε on the answers, and what it is optimal for is Δε·d_X, with Δ the sensitivity.
+    """
+    answers = query.space()
+    steps = np.diff(np.array(query.answers, dtype=float))
+    found = sensitivity(query, secrets, answers)
+    if found.uniform and len(steps) and np.allclose(steps, steps[0], rtol=EQUAL, atol=0):
+        return Optimality("optimal", f"uniformly {found.delta:.6g}-sensitive onto evenly spaced answers (Thm 10)")
+    hamming = query.universe.kind == "databases" and np.array_equal(
+        secrets.distances, query.universe.space("hamming").distances
+    )
+    if hamming and not _is_path(induced_graph(query, secrets)):
+        return Optimality("none", "the induced graph is no path, so none is optimal below epsilon = ln 2 (Thm 9)")
+    if found.apart is not None:
+        return Optimality("unknown", "no tight chain of expansive steps joins {} and {}".format(*found.apart))
+    return Optimality("unknown", "the answers are not evenly spaced")
+
+
+def _is_path(graph: nx.Graph) -> bool:
+    import networkx as nx
+
+    degrees = [degree for _, degree in graph.degree]
+    return nx.is_tree(graph) and max(degrees) <= 2

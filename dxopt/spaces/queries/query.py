@@ -1,0 +1,137 @@
+"""Questions about secrets, and their answers (CABP13 §4, §5)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable
+from contextlib import suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import SpecError
+from dxopt.partition import Partition
+from dxopt.spaces.space import MetricSpace
+from dxopt.spaces.universes import Universe
+
+
+@dataclass(frozen=True, eq=False)
+class Query:
+    """The answer to every secret.
+
+    Attributes
+    ----------
+    name : str
+    universe : Universe
+    answers : tuple
+        The different ones, Y, in order.
+    index : (n,) array
+        The position of each secret's answer among them.
+    """
+
+    name: str
+    universe: Universe
+    answers: tuple[Any, ...]
+    index: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        return f"<Query {self.name} on {self.universe!r}, {len(self.answers):,} answers>"
+
+    @classmethod
+    def of(cls, universe: Universe, function: Callable[[Any], Hashable], name: str = "query") -> Query:
+        """Any function of a secret; answers that can be sorted are."""
+        every = [function(secret) for secret in universe.secrets]
+        answers = list(dict.fromkeys(every))
+        with suppress(TypeError):
+            answers.sort()  # pyright: ignore[reportCallIssue]
+        place = {answer: i for i, answer in enumerate(answers)}
+        index = np.array([place[answer] for answer in every])
+        index.flags.writeable = False
+        return cls(name, universe, tuple(answers), index)
+
+    def induced(self, secrets: MetricSpace) -> MetricSpace:
+        """The answers under the metric of a space of secrets: H∘f is d_X-private if and only if H is d-private.
+
+        The least distance between secrets with two answers, by shortest paths: the constraints d_X puts on H.
+        """
+        require(secrets, len(self.index), "secrets")
+        nearest = Partition(self.index).least(secrets.distances)
+        return MetricSpace.from_distances(nearest, close=True, labels=list(map(str, self.answers)))
+
+    def space(self, metric: str = "euclidean") -> MetricSpace:
+        """The answers under a metric between numbers, or between tuples of them; d_R by default."""
+        return MetricSpace.from_points(np.array(self.answers, dtype=float), metric)
+
+
+def count(universe: Universe, holds: Callable[[Any], bool]) -> Query:
+    """How many records have a property; absent ones have none (CABP13 Thm 8)."""
+    return Query.of(universe, lambda database: sum(holds(value) for value in _present(database)), "count")
+
+
+def counts(universe: Universe, *properties: Callable[[Any], bool]) -> Query:
+    """How many records have each of several properties, as a tuple (ECP14 §7)."""
+    return Query.of(
+        universe,
+        lambda database: tuple(sum(holds(value) for value in _present(database)) for holds in properties),
+        "counts",
+    )
+
+
+def total(universe: Universe) -> Query:
+    """The sum of the records that are present (CABP13 §5.1)."""
+    return Query.of(universe, lambda database: float(sum(map(_exact, _present(database)))), "sum")
+
+
+def average(universe: Universe) -> Query:
+    """The mean of the records that are present (CABP13 §5.1); the empty database has none."""
+
+    def mean(database: tuple) -> float:
+        values = _some(database, "average")
+        return float(sum(map(_exact, values)) / len(values))
+
+    return Query.of(universe, mean, "average")
+
+
+def percentile(universe: Universe, p: float) -> Query:
+    """The least record that is no less than p % of those present (CABP13 §5.1): 0 minimum, 50 median, 100 maximum."""
+    if not 0 <= p <= 100:
+        raise SpecError("percentile", f"is {p:g}", "give a number from 0 to 100")
+
+    def ranked(database: tuple) -> float:
+        values = sorted(_some(database, "percentile"))
+        return float(values[max(1, math.ceil(Fraction(p) * len(values) / 100)) - 1])
+
+    return Query.of(universe, ranked, f"percentile {p:g}")
+
+
+def identity(universe: Universe) -> Query:
+    """The secret itself."""
+    return Query.of(universe, lambda secret: secret, "identity")
+
+
+def require(space: MetricSpace, wanted: int, name: str) -> None:
+    """That a space has as many points as the query has secrets, or answers."""
+    if len(space) != wanted:
+        raise SpecError(name, f"are {len(space):,}, those of the query {wanted:,}", "take the space of the query")
+
+
+def _present(database: Any) -> list[Any]:
+    return [value for value in database if value is not None]
+
+
+def _some(database: Any, name: str) -> list[Any]:
+    values = _present(database)
+    if not values:
+        raise SpecError("query", f"{name} of the empty database is not defined", "make the universe with empty=False")
+    return values
+
+
+def _exact(value: Any) -> Fraction:
+    """The number as it is written: 0.1 is a tenth."""
+    if not isinstance(value, Real):
+        raise SpecError("query", f"adds up numbers, not {value!r}", "give records that are numbers")
+    return Fraction(str(value))

@@ -1,0 +1,218 @@
+"""Sets of secrets that are no points: databases, graphs, streams and words.
+
+What must look alike among them is said by a relation (`neighbourhoods`), or on databases by a metric between records.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import SpecError
+from dxopt.spaces.products import product
+from dxopt.spaces.space import MATRIX_POINTS, MetricSpace
+
+Kind = Literal["databases", "graphs", "streams", "words"]
+Distance = Callable[[Any, Any], float]
+RECORD_METRICS = ("hamming", "manhattan", "normalised_manhattan", "chebyshev")
+_ABSENT = "∅"
+
+
+@dataclass(frozen=True, eq=False)
+class Universe:
+    """The secrets, as Python objects, in the order of the points of every space that is made of them.
+
+    Attributes
+    ----------
+    kind : str
+    secrets : tuple
+        Databases and words are tuples of values, streams tuples over times of tuples over users, graphs frozen sets
+        of edges (a, b) with a < b.
+    values : tuple
+        What a record, an event or a letter may be, `None` included where a record may be absent; the nodes of graphs.
+    """
+
+    kind: Kind
+    secrets: tuple[Hashable, ...]
+    values: tuple[Hashable, ...]
+
+    def __len__(self) -> int:
+        return len(self.secrets)
+
+    def __repr__(self) -> str:
+        return f"<Universe of {len(self):,} {self.kind}>"
+
+    @classmethod
+    def databases(
+        cls, values: Iterable[Hashable], records: int, *, absent: bool = False, empty: bool = True
+    ) -> Universe:
+        """All databases V^n, the last record fastest (CABP13 §2).
+
+        Parameters
+        ----------
+        values : iterable
+            V: numbers, text, or tuples of attributes.
+        records : int
+            n.
+        absent : bool
+            Whether a record may be absent, as one more value `None` after the others.
+        empty : bool
+            Whether all records may be absent at once.
+
+        Raises
+        ------
+        SpecError
+            If there are no values, one of them is there twice, or the databases are more than 20,000.
+        """
+        listed = (*_distinct(values, "values"), *([None] if absent else []))
+        databases = _tuples(listed, _positive(records, "records"))
+        nobody = None if empty else (None,) * records
+        return cls("databases", tuple(one for one in databases if one != nobody), listed)
+
+    @classmethod
+    def graphs(cls, nodes: int) -> Universe:
+        """All simple graphs on the nodes 0, 1, … (Des20 §2.2.3)."""
+        pairs = list(itertools.combinations(range(_positive(nodes, "nodes")), 2))
+        chosen = _tuples((False, True), len(pairs))
+        graphs = (frozenset(pair for pair, there in zip(pairs, which, strict=True) if there) for which in chosen)
+        return cls("graphs", tuple(graphs), tuple(range(nodes)))
+
+    @classmethod
+    def streams(cls, values: Iterable[Hashable], times: int, *, users: int = 1) -> Universe:
+        """All streams of one event for each user at each time (Des20 §2.2.3)."""
+        listed, users = _distinct(values, "values"), _positive(users, "users")
+        starts = range(0, _positive(times, "times") * users, users)
+        entries = _tuples(listed, times * users)
+        return cls("streams", tuple(tuple(one[i : i + users] for i in starts) for one in entries), listed)
+
+    @classmethod
+    def words(cls, alphabet: Iterable[Hashable], longest: int, *, shortest: int | None = None) -> Universe:
+        """All words of some lengths; of one length where no shortest is given (Des20 §2.2.3)."""
+        letters, longest = _distinct(alphabet, "alphabet"), _positive(longest, "longest")
+        shortest = longest if shortest is None else shortest
+        if not 0 <= shortest <= longest:
+            raise SpecError("shortest", f"is {shortest}", f"give a length from 0 to {longest}")
+        sizes = range(shortest, longest + 1)
+        _few(sum(len(letters) ** size for size in sizes))
+        words = itertools.chain.from_iterable(_tuples(letters, size) for size in sizes)
+        return cls("words", tuple(words), letters)
+
+    def where(self, holds: Callable[[Any], bool]) -> Universe:
+        """The secrets for which a predicate holds: those the adversary deems possible."""
+        kept = tuple(secret for secret in self.secrets if holds(secret))
+        if not kept:
+            raise SpecError("universe", "has no secret for which that holds", "weaken the predicate")
+        return Universe(self.kind, kept, self.values)
+
+    @cached_property
+    def places(self) -> dict[Hashable, int]:
+        """The position of each secret."""
+        return {secret: place for place, secret in enumerate(self.secrets)}
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """How the secrets are written: `(0, ∅)`, `{01, 12}`, `ab|ba`, `abba`."""
+        return tuple(self._label(secret) for secret in self.secrets)
+
+    def _label(self, secret: Any) -> str:
+        match self.kind:
+            case "databases":
+                return f"({', '.join(map(_written, secret))})" if len(secret) > 1 else _written(secret[0])
+            case "graphs":
+                return f"{{{', '.join(f'{a}-{b}' for a, b in sorted(secret))}}}"
+            case "streams":
+                return "|".join("".join(map(_written, events)) for events in secret)
+            case "words":
+                return "".join(map(_written, secret)) or "ε"
+
+    def space(self, metric: str = "hamming", *, distance: Distance | None = None) -> MetricSpace:
+        """Databases under a metric that sums over records, or takes their maximum (CABP13 §2, §5, §6.1).
+
+        An absent record is as far from every value as two values can be. All databases under a sum are an implicit
+        product of their records.
+
+        Parameters
+        ----------
+        metric : {"hamming", "manhattan", "normalised_manhattan", "chebyshev"}
+            d_h, d_1, d_1 / d_V(V), d_∞.
+        distance : callable, optional
+            d_V between two values; |v - w| without it. Not for d_h.
+
+        Raises
+        ------
+        SpecError
+            If these are no databases, or the values no numbers where a distance is needed.
+        """
+        if self.kind != "databases":
+            raise SpecError("metric", f"is for databases, not for {self.kind}", "use dx.neighbours")
+        if metric not in RECORD_METRICS:
+            raise SpecError("metric", f"there is no {metric!r}", f"choose one of {', '.join(RECORD_METRICS)}")
+        steps = self._between_values(metric, distance)
+        records = len(self.secrets[0])  # pyright: ignore[reportArgumentType]
+        one = MetricSpace.from_distances(steps, labels=list(map(_written, self.values)))
+        if metric != "chebyshev" and len(self) == len(self.values) ** records:
+            return product(*[one] * records)
+        number = {value: place for place, value in enumerate(self.values)}
+        codes = np.array([[number[value] for value in secret] for secret in self.secrets])  # pyright: ignore
+        distances = np.zeros((len(self), len(self)))
+        for column in codes.T:
+            apart = steps[np.ix_(column, column)]
+            distances = np.maximum(distances, apart) if metric == "chebyshev" else distances + apart
+        distances.flags.writeable = False
+        return MetricSpace(self.labels, given=distances)
+
+    def _between_values(self, metric: str, distance: Distance | None) -> NDArray[np.float64]:
+        """Distances between the values of a record, `(v, v)`."""
+        present = [value for value in self.values if value is not None]
+        steps = 1.0 - np.eye(len(self.values))
+        if metric == "hamming":
+            return steps
+        try:
+            inner = np.array([[float((distance or _apart)(v, w)) for w in present] for v in present])
+        except (TypeError, ValueError):
+            raise SpecError("values", "are no numbers", "give a distance between them, or use hamming") from None
+        steps *= inner.max(initial=0.0)
+        steps[: len(present), : len(present)] = inner
+        widest = steps.max()
+        if not widest > 0:
+            raise SpecError("values", "are at distance 0 from each other", "give two that differ")
+        return steps / widest if metric == "normalised_manhattan" else steps
+
+
+def _apart(first: Any, second: Any) -> float:
+    return abs(first - second)
+
+
+def _written(value: Hashable) -> str:
+    return _ABSENT if value is None else str(value)
+
+
+def _distinct(values: Iterable[Hashable], field: str) -> tuple[Hashable, ...]:
+    listed = tuple(values)
+    if not listed or None in listed:
+        raise SpecError(field, "are none" if not listed else "contain None", "give them; None is an absent record")
+    if len(set(listed)) < len(listed):
+        raise SpecError(field, "contain the same twice", "give each once")
+    return listed
+
+
+def _positive(number: int, field: str) -> int:
+    if number < 1:
+        raise SpecError(field, f"is {number}", "give 1 or more")
+    return number
+
+
+def _few(count: int) -> None:
+    if count > MATRIX_POINTS:
+        raise SpecError("universe", f"has {count:,} secrets, over the {MATRIX_POINTS:,} allowed", "make it smaller")
+
+
+def _tuples(values: Sequence[Hashable], size: int) -> Iterable[tuple[Hashable, ...]]:
+    _few(len(values) ** size)
+    return itertools.product(values, repeat=size)

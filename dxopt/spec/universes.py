@@ -1,0 +1,139 @@
+"""Databases, graphs, streams and words as a problem file describes them."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
+
+from dxopt.spaces.neighbours import RELATIONS
+from dxopt.spaces.universes import RECORD_METRICS, Universe
+from dxopt.spec import fields as f
+from dxopt.spec.quantities import bad, shown
+
+BY_CODE = ("generic", "generic_one_way")
+_NAMES = tuple(name for name in RELATIONS if name not in BY_CODE)
+_SIMPLE = {"type": ["number", "string", "null"]}
+
+
+def _value(value: Any, *at: int) -> Any:
+    """A number, text, null for an absent record, or a list of attributes as a tuple."""
+    if isinstance(value, list) and value and not at:
+        return tuple(_value(part, place) for place, part in enumerate(value))
+    if isinstance(value, bool) or not (value is None or isinstance(value, str | int | float)):
+        raise bad(f"is {shown(value)}", "give a number, text, or a list of attributes", *at)
+    return value
+
+
+def _pair(value: Any) -> tuple[Any, Any]:
+    if not isinstance(value, list) or len(value) != 2:
+        raise bad(f"is {shown(value)}, not a pair", "write [value, value]")
+    return _value(value[0]), _value(value[1])
+
+
+Value = Annotated[
+    Any, PlainValidator(_value), WithJsonSchema({"anyOf": [_SIMPLE, {"type": "array", "items": _SIMPLE}]})
+]
+Pair = Annotated[
+    tuple[Any, Any],
+    PlainValidator(_pair),
+    WithJsonSchema({"type": "array", "minItems": 2, "maxItems": 2, "items": {"type": ["number", "string", "array"]}}),
+]
+Values = Annotated[list[Value], Field(min_length=1)]
+Relation = Annotated[str, f.OneOf(_NAMES, ", or make a graph of what else are neighbours")]
+
+
+class _Related(f.Section):
+    """A relation with its parameters, side by side with what describes the universe."""
+
+    neighbours: Relation = Field(description="What one step between neighbours is.")
+    parameters: ClassVar[tuple[str, ...]] = ()
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        asked = self.asked
+        takes = [] if asked is None else [field.name for field in fields(RELATIONS.get(asked))]  # pyright: ignore
+        for name in self.parameters:
+            if name in self.model_fields_set and name not in takes:
+                wrong = f"does not go with neighbours: {asked}" if asked else "goes with neighbours only"
+                raise bad(wrong, "leave it out", name)
+            if name in takes and name not in self.model_fields_set:
+                raise bad(f"{asked} needs {name}", f"add {name}", "neighbours")
+        return self
+
+    @property
+    def asked(self) -> str | None:
+        """The relation asked for."""
+        return self.neighbours
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """The parameters of the relation."""
+        return {name: getattr(self, name) for name in self.parameters if name in self.model_fields_set}
+
+
+class Databases(_Related):
+    """All databases of some records, and which are neighbours, or a metric between them."""
+
+    kind: Literal["databases"] = Field(description="Databases V^n, the last record fastest.")
+    values: Values = Field(description="What a record may be: numbers, text, or lists of attributes.")
+    records: f.Count = Field(description="Number of records.")
+    absent: bool = Field(False, description="Whether records may be absent (null).")
+    empty: bool = Field(True, description="Whether all records may be absent at once.")
+    neighbours: Relation | None = Field(None, description="What one step between neighbours is.")  # pyright: ignore
+    metric: Annotated[str, f.OneOf(RECORD_METRICS)] | None = Field(None, description="Or a metric between databases.")
+    size: f.Count | None = Field(None, description="group, dependent: how many records change at most.")
+    sensitive: Values | None = Field(None, description="one_sided: the values to be protected.")
+    policy: list[Pair] | None = Field(None, description="blowfish: pairs of values that must not be told apart.")
+    related: list[list[int]] | None = Field(
+        None, description="dependent: for each record those that depend on it, counted from 0."
+    )
+    at: Values | None = Field(None, description="individual: the database that is there.")
+    parameters: ClassVar[tuple[str, ...]] = ("size", "sensitive", "policy", "related", "at")
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if (self.neighbours is None) == (self.metric is None):
+            how = "are given beside a metric" if self.metric else "are missing"
+            raise bad(how, "give neighbours, or a metric such as manhattan", "neighbours")
+        return self
+
+    def universe(self) -> Universe:
+        return Universe.databases(self.values, self.records, absent=self.absent, empty=self.empty)
+
+
+class Graphs(_Related):
+    """All simple graphs on some nodes."""
+
+    kind: Literal["graphs"] = Field(description="All simple graphs on the nodes 0, 1, …")
+    nodes: f.Count = Field(description="Number of nodes.")
+
+    def universe(self) -> Universe:
+        return Universe.graphs(self.nodes)
+
+
+class Streams(_Related):
+    """All streams of one event for each user at each time."""
+
+    kind: Literal["streams"] = Field(description="Streams of events.")
+    values: Values = Field(description="What an event may be.")
+    times: f.Count = Field(description="Number of times.")
+    users: f.Count = Field(1, description="Number of users.")
+    window: f.Count | None = Field(None, description="w_event: how many times in a row.")
+    parameters: ClassVar[tuple[str, ...]] = ("window",)
+
+    def universe(self) -> Universe:
+        return Universe.streams(self.values, self.times, users=self.users)
+
+
+class Words(_Related):
+    """All words of some lengths."""
+
+    kind: Literal["words"] = Field(description="Words over an alphabet.")
+    alphabet: Values = Field(description="The letters.")
+    longest: f.Count = Field(description="Letters of the longest words.")
+    shortest: Annotated[int, Field(ge=0)] | None = Field(None, description="Of the shortest; all equal without it.")
+
+    def universe(self) -> Universe:
+        return Universe.words(self.alphabet, self.longest, shortest=self.shortest)
