@@ -74,14 +74,14 @@ register(
     "car-share zones of Montreal, every pair, ln 4 per km",
     zones,
     {25: (SMOKE, FULL), **full(60, 120, 249)},
-    warm_up=(9, 36),
+    warm_up=(9, 25),
 )
 register(
     "gowalla",
     "busiest check-ins in San Francisco, every pair, ln 4 per 0.5 km",
     check_ins,
     {**full(100, 250, 500), 1_000: (TARGETS, FULL), **full(2_000, 9_701)},
-    warm_up=(9, 36),
+    warm_up=(9, 25),
     limits={1_000: 3600.0, 2_000: 3600.0, 9_701: 3600.0},
     tolerances=dict.fromkeys((1_000, 2_000, 9_701), 1e-4),
     missing=absent,

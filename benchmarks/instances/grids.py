@@ -37,7 +37,7 @@ register(
     "L1 grid, skewed prior, ε = 0.5",
     asked(blocks, 0.5),
     {**dict.fromkeys((2, 3, 4, 5, 6, 7), _SMALL), 8: _SMOKE, **full(10, 15, 20, 32), 64: _TARGET},
-    warm_up=(3, 6),
+    warm_up=(3, 5),
     limits={64: LONG},
     tolerances={64: 1e-4},
 )
@@ -46,14 +46,14 @@ register(
     "L1 grid, prior a product of skewed ones, ε = 0.1",
     asked(blocks, 0.1, skewed_twice),
     {**full(8, 20, 32, 100, 300), 1_000: _TARGET},
-    warm_up=(3, 6),
+    warm_up=(3, 5),
 )
 register(
     "euclidean",
     "Euclidean grid, skewed prior, ε = 0.5",
     asked(square, 0.5),
     {**dict.fromkeys((2, 3, 4, 7), _SMALL), **dict.fromkeys((5, 6, 8), _SMOKE), **full(10, 15, 20), 32: _TARGET},
-    warm_up=(3, 6),
+    warm_up=(3, 5),
     limits={32: LONG},
 )
 for _epsilon in (0.1, 0.2, 1.0, 2.0, 5.0):
@@ -62,21 +62,21 @@ for _epsilon in (0.1, 0.2, 1.0, 2.0, 5.0):
         f"Euclidean grid, skewed prior, ε = {_epsilon:g}",
         asked(square, _epsilon),
         full(10),
-        warm_up=(3, 6),
+        warm_up=(3, 5),
     )
 register(
     "euclidean-uniform",
     "Euclidean grid, uniform prior, ε = 0.5",
     asked(square, 0.5, uniform),
     full(5, 10, 15, 20),
-    warm_up=(3, 6),
+    warm_up=(3, 5),
 )
 register(
     "euclidean-sparse",
     "Euclidean grid, prior 0 at four points of five, ε = 0.5",
     asked(square, 0.5, sparse),
     {5: _SMOKE, **full(7, 10, 15)},
-    warm_up=(3, 6),
+    warm_up=(3, 5),
 )
 for _loss in ("squared", "binary"):
     register(
@@ -84,5 +84,5 @@ for _loss in ("squared", "binary"):
         f"Euclidean grid, skewed prior, {_loss} loss, ε = 0.5",
         asked(square, 0.5, loss=_loss),
         full(7, 10, 15),
-        warm_up=(3, 6),
+        warm_up=(3, 5),
     )

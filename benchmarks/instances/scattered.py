@@ -35,12 +35,12 @@ register(
     "random points, Euclidean, skewed prior, ε = 0.5",
     asked(scattered, 0.5),
     {4: _SMALL, 9: _SMALL, 16: _SMALL, 36: _SMALL, **full(100, 225, 400)},
-    warm_up=(9, 36),
+    warm_up=(9, 25),
 )
 register(
     "roads",
     "road network, skewed prior, ε = 0.5",
     asked(roads, 0.5),
     {4: _SMALL, 6: _SMOKE, **full(10, 15, 20)},
-    warm_up=(3, 6),
+    warm_up=(3, 5),
 )
