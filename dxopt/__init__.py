@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dxopt import classic, evaluate, regularity
+    from dxopt import characterise, classic, evaluate, regularity
     from dxopt.comparing import compare
     from dxopt.errors import (
         CertificateError,
@@ -60,6 +60,7 @@ _HOMES = {
     "dxopt.tight": ("tight_constraints",),
 }
 _ROOMS = {
+    "characterise": "dxopt.characterise",
     "classic": "dxopt.classic",
     "evaluate": "dxopt.evaluate",
     "queries": "dxopt.spaces.queries",
@@ -84,6 +85,7 @@ __all__ = [
     "SpecError",
     "Universe",
     "UnsupportedError",
+    "characterise",
     "classic",
     "compare",
     "evaluate",

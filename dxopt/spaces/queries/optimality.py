@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dxopt.spaces.chains import EQUAL
 from dxopt.spaces.queries.query import Query
-from dxopt.spaces.queries.sensitivity import EQUAL, induced_graph, sensitivity
+from dxopt.spaces.queries.sensitivity import induced_graph, sensitivity
 from dxopt.spaces.space import MetricSpace
 
 if TYPE_CHECKING:

@@ -7,16 +7,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dxopt.partition import Partition
+from dxopt.spaces.chains import EQUAL, TightChains
 from dxopt.spaces.queries.query import Query, require
 from dxopt.spaces.space import MetricSpace
 
 if TYPE_CHECKING:
     import networkx as nx
-
-EQUAL = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +36,7 @@ class Sensitivity:
     widest: tuple[Hashable, Hashable]
     apart: tuple[Any, Any] | None
     _answers: tuple[Any, ...] = field(repr=False)
-    _before: NDArray[np.int32] = field(repr=False)
+    _chains: TightChains = field(repr=False)
 
     @property
     def uniform(self) -> bool:
@@ -47,14 +45,8 @@ class Sensitivity:
 
     def chain(self, first: Any, last: Any) -> Sequence[Any]:
         """The answers on a shortest chain of Δ-expansive steps between two; empty where there is none."""
-        start, place = self._answers.index(first), self._answers.index(last)
-        chain = [place]
-        while chain[-1] != start:
-            before = int(self._before[start, chain[-1]])
-            if before < 0:
-                return []
-            chain.append(before)
-        return [self._answers[place] for place in reversed(chain)]
+        ends = self._answers.index(first), self._answers.index(last)
+        return [self._answers[place] for place in self._chains.chain(*ends)]
 
 
 def sensitivity(query: Query, secrets: MetricSpace, answers: MetricSpace) -> Sensitivity:
@@ -73,8 +65,6 @@ def sensitivity(query: Query, secrets: MetricSpace, answers: MetricSpace) -> Sen
     SpecError
         If the spaces are not about as many secrets and answers as the query.
     """
-    from scipy.sparse.csgraph import shortest_path
-
     require(secrets, len(query.index), "secrets")
     require(answers, len(query.answers), "answers")
     groups = Partition(query.index)
@@ -88,13 +78,10 @@ def sensitivity(query: Query, secrets: MetricSpace, answers: MetricSpace) -> Sen
     starts, ends = groups.closest(secrets.distances)
     x, other = (query.universe.secrets[places[first, second]] for places in (starts, ends))
     with np.errstate(invalid="ignore"):
-        expansive = (apart > 0) & (np.abs(apart - delta * nearest) <= EQUAL * apart) & np.isfinite(apart)
-    steps = np.where(expansive, apart, np.inf)
-    np.fill_diagonal(steps, 0.0)
-    lengths, before = shortest_path(np.where(np.isfinite(steps), steps, 0.0), return_predecessors=True)
-    missing = np.argwhere(np.isfinite(apart) & (lengths > apart * (1 + EQUAL)))
-    broken = None if not len(missing) else tuple(query.answers[place] for place in missing[0])
-    return Sensitivity(delta, (x, other), broken, query.answers, before)  # pyright: ignore[reportArgumentType]
+        expansive = np.abs(apart - delta * nearest) <= EQUAL * apart
+    chains = TightChains.of(apart, expansive)
+    broken = None if chains.everywhere else tuple(query.answers[place] for place in chains.missing[0])
+    return Sensitivity(delta, (x, other), broken, query.answers, chains)  # pyright: ignore[reportArgumentType]
 
 
 def induced_graph(query: Query, secrets: MetricSpace) -> nx.Graph:

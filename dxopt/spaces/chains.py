@@ -1,0 +1,51 @@
+"""Tight chains: from one point to another by steps of some kind, no longer than the distance (CABP13 §2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+EQUAL = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class TightChains:
+    """Which points are joined by tight chains of steps that are allowed.
+
+    Attributes
+    ----------
+    missing : (k, 2) array
+        The pairs at a finite distance above 0 that no such chain joins, up to 1e-9 relative.
+    """
+
+    missing: NDArray[np.int64]
+    _before: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, distances: NDArray[np.float64], allowed: NDArray[np.bool_]) -> TightChains:
+        """Of distances `(n, n)` and the pairs that are steps `(n, n)`."""
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import shortest_path
+
+        first, second = np.nonzero(allowed & np.isfinite(distances) & (distances > 0))
+        steps = csr_array((distances[first, second], (first, second)), shape=distances.shape)
+        lengths, before = shortest_path(steps, return_predecessors=True)
+        apart = np.isfinite(distances) & (distances > 0)
+        return cls(np.argwhere(apart & (lengths > distances * (1 + EQUAL))), before)
+
+    @property
+    def everywhere(self) -> bool:
+        """Whether all pairs are joined."""
+        return not len(self.missing)
+
+    def chain(self, first: int, last: int) -> list[int]:
+        """The points of a shortest chain of steps; empty where there is none."""
+        chain = [last]
+        while chain[-1] != first:
+            before = int(self._before[first, chain[-1]])
+            if before < 0:
+                return []
+            chain.append(before)
+        return chain[::-1]
