@@ -32,6 +32,9 @@ GOOD = {
         NUMBERS, "dependent", related=[[1], []], size=2
     ),
     DATABASES + ", neighbours: individual, at: [0, 1]}": dx.neighbours(NUMBERS, "individual", at=(0, 1)),
+    DATABASES + ", absent: true, neighbours: individual, at: [0, null]}": dx.neighbours(
+        dx.Universe.databases([0, 1, 2], 2, absent=True), "individual", at=(0, None)
+    ),
     "{kind: databases, values: [[0, a], [1, a], [1, b]], records: 1, neighbours: attribute}": dx.neighbours(
         dx.Universe.databases([(0, "a"), (1, "a"), (1, "b")], 1), "attribute"
     ),
@@ -59,6 +62,7 @@ BAD = {
         "space.related: is not about 2 rec",
     ),
     "{kind: databases, values: [0, true], records: 2, metric: hamming}": ("true", r"space.values\[1\]: is true"),
+    "{kind: databases, values: [0, null], records: 2, metric: hamming}": ("null", r"space.values\[1\]: is empty"),
     "{kind: databases, values: [0, 0], records: 2, metric: hamming}": (
         "values",
         "space.values: contain the same twice",

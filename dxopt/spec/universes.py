@@ -14,16 +14,22 @@ from dxopt.spec.quantities import bad, shown
 
 BY_CODE = ("generic", "generic_one_way")
 _NAMES = tuple(name for name in RELATIONS if name not in BY_CODE)
-_SIMPLE = {"type": ["number", "string", "null"]}
+_SIMPLE = {"type": ["number", "string"]}
+_VALUE = {"anyOf": [_SIMPLE, {"type": "array", "items": _SIMPLE}]}
 
 
 def _value(value: Any, *at: int) -> Any:
-    """A number, text, null for an absent record, or a list of attributes as a tuple."""
+    """A number, text, or a list of attributes as a tuple."""
     if isinstance(value, list) and value and not at:
         return tuple(_value(part, place) for place, part in enumerate(value))
-    if isinstance(value, bool) or not (value is None or isinstance(value, str | int | float)):
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise bad(f"is {shown(value)}", "give a number, text, or a list of attributes", *at)
     return value
+
+
+def _record(value: Any) -> Any:
+    """A value, or null for an absent record."""
+    return None if value is None else _value(value)
 
 
 def _pair(value: Any) -> tuple[Any, Any]:
@@ -32,13 +38,12 @@ def _pair(value: Any) -> tuple[Any, Any]:
     return _value(value[0]), _value(value[1])
 
 
-Value = Annotated[
-    Any, PlainValidator(_value), WithJsonSchema({"anyOf": [_SIMPLE, {"type": "array", "items": _SIMPLE}]})
-]
+Value = Annotated[Any, PlainValidator(_value), WithJsonSchema(_VALUE)]
+Record = Annotated[Any, PlainValidator(_record), WithJsonSchema({"anyOf": [*_VALUE["anyOf"], {"type": "null"}]})]
 Pair = Annotated[
     tuple[Any, Any],
     PlainValidator(_pair),
-    WithJsonSchema({"type": "array", "minItems": 2, "maxItems": 2, "items": {"type": ["number", "string", "array"]}}),
+    WithJsonSchema({"type": "array", "minItems": 2, "maxItems": 2, "items": _VALUE}),
 ]
 Values = Annotated[list[Value], Field(min_length=1)]
 Relation = Annotated[str, f.OneOf(_NAMES, ", or make a graph of what else are neighbours")]
@@ -79,7 +84,7 @@ class Databases(_Related):
     kind: Literal["databases"] = Field(description="Databases V^n, the last record fastest.")
     values: Values = Field(description="What a record may be: numbers, text, or lists of attributes.")
     records: f.Count = Field(description="Number of records.")
-    absent: bool = Field(False, description="Whether records may be absent (null).")
+    absent: bool = Field(False, description="Whether records may be absent.")
     empty: bool = Field(True, description="Whether all records may be absent at once.")
     neighbours: Relation | None = Field(None, description="What one step between neighbours is.")  # pyright: ignore
     metric: Annotated[str, f.OneOf(RECORD_METRICS)] | None = Field(None, description="Or a metric between databases.")
@@ -89,7 +94,7 @@ class Databases(_Related):
     related: list[list[int]] | None = Field(
         None, description="dependent: for each record those that depend on it, counted from 0."
     )
-    at: Values | None = Field(None, description="individual: the database that is there.")
+    at: list[Record] | None = Field(None, description="individual: the database that is there; ~ for an absent record.")
     parameters: ClassVar[tuple[str, ...]] = ("size", "sensitive", "policy", "related", "at")
 
     @model_validator(mode="after")
