@@ -94,7 +94,9 @@ class Databases(_Related):
     related: list[list[int]] | None = Field(
         None, description="dependent: for each record those that depend on it, counted from 0."
     )
-    at: list[Record] | None = Field(None, description="individual: the database that is there; ~ for an absent record.")
+    at: list[Record] | None = Field(
+        None, description="individual: the database that is there; ~ is an absent record."
+    )
     parameters: ClassVar[tuple[str, ...]] = ("size", "sensitive", "policy", "related", "at")
 
     @model_validator(mode="after")
