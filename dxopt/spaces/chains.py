@@ -30,7 +30,8 @@ class TightChains:
         from scipy.sparse.csgraph import shortest_path
 
         first, second = np.nonzero(allowed & np.isfinite(distances) & (distances > 0))
-        steps = csr_array((distances[first, second], (first, second)), shape=distances.shape)
+        ends = first.astype(np.int32), second.astype(np.int32)
+        steps = csr_array((distances[first, second], ends), shape=distances.shape)
         lengths, before = shortest_path(steps, return_predecessors=True)
         apart = np.isfinite(distances) & (distances > 0)
         return cls(np.argwhere(apart & (lengths > distances * (1 + EQUAL))), before)
