@@ -55,8 +55,8 @@ def test_agrees_with_the_oracle(seed: int, size: int, epsilon: float) -> None:
             best = optimum(space.distances, epsilon, prior.probabilities, problem.losses)
             assert report.certificate.bound <= best + 1e-7
             assert report.certificate.value >= best - 1e-7
-            assert report.certificate.value == pytest.approx(best, abs=2e-7)
-            assert report.certificate.bound == pytest.approx(best, abs=2e-7)
+            assert report.certificate.value == pytest.approx(best, abs=1e-7)
+            assert report.certificate.bound == pytest.approx(best, abs=1e-7)
             assert "columns" not in report.refused
 
 
@@ -80,8 +80,8 @@ def test_symmetric_problems_agree_with_the_oracle(kind: str, epsilon: float) -> 
     report = by_columns(dx.Problem(space, epsilon=epsilon, prior=prior, loss=loss), tolerance=1e-7)
     best = optimum(space.distances, epsilon, prior.probabilities, loss)
     assert "symmetry" in {reduction.name for reduction in report.reductions}
-    assert report.certificate.value == pytest.approx(best, abs=2e-7)
-    assert report.certificate.bound == pytest.approx(best, abs=2e-7)
+    assert report.certificate.value == pytest.approx(best, abs=1e-7)
+    assert report.certificate.bound == pytest.approx(best, abs=1e-7)
 
 
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 3.0])

@@ -40,8 +40,8 @@ def test_the_optimum_does_not_depend_on_the_start(seed: int, size: int, factor: 
         report = by_columns(other, tolerance=1e-7, start=by_columns(one))
         best = optimum(space.distances, other.epsilon, other.prior.probabilities, other.losses)
         assert_proven(report)
-        assert report.certificate.value == pytest.approx(best, abs=2e-7)
-        assert report.certificate.bound == pytest.approx(best, abs=2e-7)
+        assert report.certificate.value == pytest.approx(best, abs=1e-7)
+        assert report.certificate.bound == pytest.approx(best, abs=1e-7)
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan"])
