@@ -38,6 +38,7 @@ GENERAL_TO = 20_000
 GENERAL_LIMIT = 1_000_000
 COLUMNS_LIMIT = 20_000_000
 MARGIN = 7e-7
+"""How much of the gap is left to the repair at most."""
 SPANNER_ACCURACY = 1e-6
 
 
