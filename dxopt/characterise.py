@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
+from dxopt.evaluate import joint, matching
 from dxopt.mechanism import Mechanism
 from dxopt.prior import Prior
 from dxopt.spaces.chains import EQUAL, TightChains
@@ -30,7 +31,7 @@ def posterior(mechanism: Mechanism, prior: Prior, reports: ArrayLike) -> Array:
     SpecError
         If none of them ever occurs.
     """
-    likely = mechanism.matrix[:, np.atleast_1d(reports)].sum(axis=1) * _weights(mechanism, prior)
+    likely = joint(mechanism, prior)[:, np.atleast_1d(reports)].sum(axis=1)
     if not likely.any():
         raise SpecError("reports", "never occur under this prior", "give some that do")
     return likely / likely.sum()
@@ -74,9 +75,10 @@ def after_hiding(mechanism: Mechanism, prior: Prior, hiding: ArrayLike, *, epsil
     epsilon : float, optional
         Level of the bound 2ε·d(φ); the realised one of the mechanism without it.
     """
-    weights, places = _weights(mechanism, prior), np.asarray(hiding)
-    plain, hidden = mechanism.matrix, mechanism.matrix[places]
-    gains = [_apart(weights * a, weights * b) for a, b in zip(plain.T, hidden.T, strict=True)]
+    places = np.asarray(hiding)
+    plain = joint(mechanism, prior)
+    hidden = prior.probabilities[:, None] * mechanism.matrix[places]
+    gains = [_apart(first, second) for first, second in zip(plain.T, hidden.T, strict=True)]
     return _learned(gains, 2 * _level(mechanism, epsilon) * hiding_distance(mechanism.space, places))
 
 
@@ -91,7 +93,7 @@ def within(mechanism: Mechanism, prior: Prior, members: ArrayLike, *, epsilon: f
         Level of the bound ε·d(N); the realised one of the mechanism without it.
     """
     places = np.asarray(members)
-    weights = _weights(mechanism, prior)[places]
+    weights = matching(mechanism, prior)[places]
     if not weights.any():
         raise SpecError("members", "have prior 0", "give some that are possible")
     gains = [_apart(weights, weights * likely) for likely in mechanism.matrix[places].T]
@@ -178,12 +180,6 @@ def _level(mechanism: Mechanism, epsilon: float | None) -> float:
     if mechanism.privacy is None:
         raise SpecError("mechanism", "is not proven private", "give epsilon")
     return mechanism.privacy.epsilon
-
-
-def _weights(mechanism: Mechanism, prior: Prior) -> Array:
-    if len(prior) != len(mechanism.space):
-        raise SpecError("prior", f"has {len(prior)} entries for {len(mechanism.space)} points", "match them")
-    return prior.probabilities
 
 
 def _require_symmetric(space: MetricSpace) -> None:

@@ -15,7 +15,7 @@ from dxopt.prior import Prior
 
 def expected_loss(mechanism: Mechanism, prior: Prior, loss: LossLike | Loss) -> float:
     """Σ_x π_x Σ_z K[x, z] l(x, z); infinite where a report of positive probability costs that."""
-    return mechanism.cost(_matching(mechanism, prior), _losses(mechanism, loss))
+    return mechanism.cost(matching(mechanism, prior), _losses(mechanism, loss))
 
 
 def worst_loss(mechanism: Mechanism, loss: LossLike | Loss) -> float:
@@ -37,15 +37,15 @@ def utility(mechanism: Mechanism, prior: Prior, gain: str | LossLike = "binary")
     if isinstance(gain, str):
         if gain != "binary":
             raise SpecError("gain", f"there is no {gain!r}", "use binary or a matrix")
-        return mechanism.correct(_matching(mechanism, prior))
+        return mechanism.correct(matching(mechanism, prior))
     gains = Loss.of(gain, mechanism.space).matrix
-    return math.fsum((gains.T @ _joint(mechanism, prior)).max(axis=0))
+    return math.fsum((gains.T @ joint(mechanism, prior)).max(axis=0))
 
 
 def optimal_remap(mechanism: Mechanism, prior: Prior, loss: LossLike | Loss) -> NDArray[np.int64]:
     """The best thing to make of each report: argmin_w Σ_x π_x K[x, z] l(x, w), `(m,)` (ECP14 §3.4)."""
     losses = _finite(_guesses(mechanism, loss))
-    return (losses.T @ _joint(mechanism, prior)).argmin(axis=0)
+    return (losses.T @ joint(mechanism, prior)).argmin(axis=0)
 
 
 def min_entropy_leakage(mechanism: Mechanism, prior: Prior) -> float:
@@ -56,17 +56,19 @@ def min_entropy_leakage(mechanism: Mechanism, prior: Prior) -> float:
 def adversary_error(mechanism: Mechanism, prior: Prior, loss: LossLike | Loss = "distance") -> float:
     """The least expected loss of an adversary who knows the prior: Σ_z min_w Σ_x π_x K[x, z] l(x, w) (Cha13)."""
     losses = _finite(_guesses(mechanism, loss))
-    return math.fsum((losses.T @ _joint(mechanism, prior)).min(axis=0))
+    return math.fsum((losses.T @ joint(mechanism, prior)).min(axis=0))
 
 
-def _matching(mechanism: Mechanism, prior: Prior) -> NDArray[np.float64]:
+def matching(mechanism: Mechanism, prior: Prior) -> NDArray[np.float64]:
+    """π, `(n,)`; SpecError where it is not about the secrets of the mechanism."""
     if len(prior) != len(mechanism.space):
         raise SpecError("prior", f"has {len(prior)} entries for {len(mechanism.space)} secrets", "match them")
     return prior.probabilities
 
 
-def _joint(mechanism: Mechanism, prior: Prior) -> NDArray[np.float64]:
-    return _matching(mechanism, prior)[:, None] * mechanism.matrix
+def joint(mechanism: Mechanism, prior: Prior) -> NDArray[np.float64]:
+    """π_x K[x, z], `(n, m)`."""
+    return matching(mechanism, prior)[:, None] * mechanism.matrix
 
 
 def _losses(mechanism: Mechanism, loss: LossLike | Loss) -> Loss:

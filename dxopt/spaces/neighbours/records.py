@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -11,14 +12,15 @@ from dxopt.spaces.neighbours.contract import RELATIONS, Relation
 from dxopt.spaces.universes import Universe
 
 
-class _OneRecord:
+class _OneRecord(ABC):
     """A step changes the value of one record into another, where `changes` allows."""
 
     kind: ClassVar[str] = "databases"
     one_way: ClassVar[bool] = False
 
+    @abstractmethod
     def changes(self, old: Any, new: Any) -> bool:
-        raise NotImplementedError
+        """Whether one step leads from a value to another."""
 
     def steps(self, universe: Universe, secret: tuple) -> Iterator[Hashable]:
         for place, old in enumerate(secret):
@@ -32,7 +34,7 @@ def replaced(secret: tuple, place: int, value: Any) -> tuple:
     return (*secret[:place], value, *secret[place + 1 :])
 
 
-def examples_of_two(absent: bool = False) -> Universe:
+def _two_records(absent: bool = False) -> Universe:
     return Universe.databases(range(3), 2, absent=absent)
 
 
@@ -46,7 +48,7 @@ class Bounded(_OneRecord):
 
     @staticmethod
     def examples() -> list[tuple[Universe, Relation]]:
-        return [(examples_of_two(), Bounded()), (examples_of_two(absent=True), Bounded())]
+        return [(_two_records(), Bounded()), (_two_records(absent=True), Bounded())]
 
 
 @RELATIONS.register("unbounded")
@@ -59,7 +61,7 @@ class Unbounded(_OneRecord):
 
     @staticmethod
     def examples() -> list[tuple[Universe, Relation]]:
-        return [(examples_of_two(absent=True), Unbounded())]
+        return [(_two_records(absent=True), Unbounded())]
 
 
 @RELATIONS.register("both")
@@ -72,7 +74,7 @@ class Both(_OneRecord):
 
     @staticmethod
     def examples() -> list[tuple[Universe, Relation]]:
-        return [(examples_of_two(absent=True), Both())]
+        return [(_two_records(absent=True), Both())]
 
 
 @RELATIONS.register("attribute")
@@ -124,7 +126,7 @@ class OneSided(_OneRecord):
 
     @staticmethod
     def examples() -> list[tuple[Universe, Relation]]:
-        return [(examples_of_two(), OneSided((2,)))]
+        return [(_two_records(), OneSided((2,)))]
 
 
 @RELATIONS.register("blowfish")
@@ -147,7 +149,7 @@ class Blowfish(_OneRecord):
 
     @staticmethod
     def examples() -> list[tuple[Universe, Relation]]:
-        return [(examples_of_two().where(lambda x: sum(x) < 4), Blowfish(((0, 1), (1, 2))))]
+        return [(_two_records().where(lambda x: sum(x) < 4), Blowfish(((0, 1), (1, 2))))]
 
 
 def _attributes(record: Any) -> tuple:
