@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dxopt import characterise, classic, evaluate, regularity
+    from dxopt import characterise, classic, evaluate, regularity, sanitisation
     from dxopt.comparing import compare
     from dxopt.errors import (
         CertificateError,
@@ -16,8 +16,10 @@ if TYPE_CHECKING:
         SpecError,
         UnsupportedError,
     )
+    from dxopt.lifting import lift, lift_loss
     from dxopt.loss import Loss, Reports
     from dxopt.mechanism import Mechanism, Privacy
+    from dxopt.objective import AdversaryError
     from dxopt.prior import Prior
     from dxopt.problem import Problem
     from dxopt.report.comparison import Comparison
@@ -44,9 +46,11 @@ _HOMES = {
         "SpecError",
         "UnsupportedError",
     ),
+    "dxopt.lifting": ("lift", "lift_loss"),
     "dxopt.loss": ("Loss", "Reports"),
     "dxopt.mechanism": ("Mechanism", "Privacy"),
     "dxopt.prior": ("Prior",),
+    "dxopt.objective": ("AdversaryError",),
     "dxopt.problem": ("Problem",),
     "dxopt.report.comparison": ("Comparison",),
     "dxopt.report.folder": ("load",),
@@ -65,10 +69,12 @@ _ROOMS = {
     "evaluate": "dxopt.evaluate",
     "queries": "dxopt.spaces.queries",
     "regularity": "dxopt.regularity",
+    "sanitisation": "dxopt.sanitisation",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "AdversaryError",
     "CertificateError",
     "Comparison",
     "DxoptError",
@@ -90,12 +96,15 @@ __all__ = [
     "compare",
     "evaluate",
     "grid",
+    "lift",
+    "lift_loss",
     "line",
     "load",
     "neighbours",
     "product",
     "queries",
     "regularity",
+    "sanitisation",
     "solve",
     "tight_constraints",
     "torus",

@@ -2,7 +2,7 @@
 
 The privacy proof is about the doubles of the returned matrix and the real products of the doubles ε and d; the
 bound is a weak-duality bound that holds for any multipliers of 0 or more, computed with every rounding
-counted against it. The one assumption is stated in `rounding`.
+counted against it (`duality`). The one assumption is stated in `rounding`.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dxopt.duality import AnyDual, proven_bound
 from dxopt.errors import CertificateError
 from dxopt.mechanism import Mechanism, Privacy
 from dxopt.problem import Problem
-from dxopt.program import Dual
-from dxopt.repair import repair
-from dxopt.rounding import SMALLEST, UNIT, factor_above, factor_below, totals
+from dxopt.relaxed import bound_pairs, least_delta
+from dxopt.repair import expected_above, repair, within_budget
+from dxopt.rounding import UNIT, factor_above
 from dxopt.tropical import product
 
 ROW_SUM_ERROR = 2.0**-50
@@ -33,17 +34,21 @@ class Certificate:
     Attributes
     ----------
     private : bool
-        Every pair of secrets and every report satisfies K[x, z] ≤ e^{εd(x, x')} K[x', z]: proven.
+        Every pair of secrets and every report satisfies K[x, z] ≤ e^{εd(x, x')} K[x', z], up to δ in total where that
+        is asked for: proven. False only where no privacy is asked for.
     epsilon : float
-        The realised level: the least one for which the channel is private, rounded up; at most the one asked.
+        The realised level, at most the one asked: the least one for which the channel is private, rounded up. With a
+        positive δ, the one asked.
     value : float
-        Expected loss, recomputed from the channel.
+        What is wanted, recomputed from the channel: by default the expected loss.
     bound : float
-        A number no private channel's expected loss is below: proven.
+        A number that no private channel is better than: proven.
     gap : float
         |value - bound| / max(|value|, 1e-12).
     how : dict
         What was done to prove `privacy` and `bound`.
+    delta : float
+        The realised δ, at most the one asked: the least one at that level, rounded up.
     """
 
     private: bool
@@ -52,10 +57,16 @@ class Certificate:
     bound: float
     gap: float
     how: Mapping[str, str]
+    delta: float = 0.0
 
 
 def certify(
-    problem: Problem, raw: NDArray[np.float64], dual: Dual | None, *, name: str = "mechanism"
+    problem: Problem,
+    raw: NDArray[np.float64],
+    dual: AnyDual | None,
+    *,
+    name: str = "mechanism",
+    frugal: NDArray[np.float64] | None = None,
 ) -> tuple[Mechanism, Certificate]:
     """Repair a channel, prove it private, and bound its distance from the optimum.
 
@@ -64,38 +75,76 @@ def certify(
     problem : Problem
     raw : (n, m) array
         A channel from anywhere; it is repaired first.
-    dual : Dual or None
-        Multipliers of any quality. Without them the bound is Σ_x min_z π_x l(x, z).
+    dual : Dual of any kind, or None
+        Multipliers of any quality.
+    frugal : (n, m) array, optional
+        A private channel well within the budget of `AdversaryError`, to be mixed in where `raw` exceeds it.
 
     Raises
     ------
     CertificateError
-        If privacy cannot be proven after the repair.
+        If privacy cannot be proven after the repair, or the loss exceeds its budget.
     """
     channel = repair(problem, raw)
+    if math.isfinite(problem.objective.max_loss):
+        channel = within_budget(problem, channel, frugal)
     moved = float(np.abs(channel - np.where(np.isfinite(raw), raw, 0.0)).max())
-    epsilon = prove_private(problem, channel)
-    value = expected_cost(problem, channel)
-    bound = safe_bound(problem, dual)
-    multipliers = "no dual needed" if dual is None else f"{np.count_nonzero(dual.multiplier):,} multipliers"
-    how = {
-        "privacy": f"closure and slack report moved entries by at most {moved:.1e}; all {_pairs(problem):,} ordered "
-        "pairs checked in every report with rounding counted",
-        "bound": f"weak duality, {multipliers}, rounding counted",
-    }
-    proven = Privacy(epsilon, how["privacy"])
-    mechanism = Mechanism.from_matrix(problem.space, channel, problem.reports, name=name, privacy=proven)
-    return mechanism, Certificate(True, epsilon, value, bound, gap(value, bound), how)
+    privacy, pairs = proven_privacy(problem, channel), _pairs(problem)
+    value = objective_value(problem, channel)
+    bound, how_bound = proven_bound(problem, dual)
+    proven = f"repair moved entries by at most {moved:.1e}; {privacy.how.format(pairs=pairs)}"
+    how = {"privacy": proven, "bound": how_bound}
+    mechanism = Mechanism.from_matrix(
+        problem.space,
+        channel,
+        problem.reports,
+        name=name,
+        privacy=Privacy(privacy.epsilon, proven, privacy.delta) if problem.private else None,
+    )
+    proof = Certificate(problem.private, privacy.epsilon, value, bound, gap(value, bound), how, privacy.delta)
+    return mechanism, proof
+
+
+def proven_privacy(problem: Problem, channel: NDArray[np.float64]) -> Privacy:
+    """What is proven of a channel `(n, m)`: the problem's privacy at the realised level, or at its realised δ.
+
+    Raises
+    ------
+    CertificateError
+        If that is not what the problem asks for.
+    """
+    if not problem.private:
+        require_channel(channel)
+        return Privacy(math.inf, "no privacy was asked for")
+    if not problem.delta:
+        epsilon = prove_private(problem, channel)
+        return Privacy(epsilon, "all {pairs} ordered pairs checked in every report with rounding counted")
+    require_channel(channel)
+    bound = bound_pairs(problem.separations, problem.pairs)
+    delta = least_delta(channel, problem.separations, problem.epsilon, bound)
+    if delta > problem.delta:
+        raise CertificateError(f"some secrets are told apart by delta {delta:.17g}, above {problem.delta:.17g}")
+    how = "the worst set of reports of all {pairs} ordered pairs measured, rounding counted"
+    return Privacy(problem.epsilon, how, delta)
+
+
+def objective_value(problem: Problem, channel: NDArray[np.float64]) -> float:
+    """What a channel attains, recomputed.
+
+    Raises
+    ------
+    CertificateError
+        If its expected loss is not proven to be within the budget.
+    """
+    budget = problem.objective.max_loss
+    if math.isfinite(budget) and expected_above(problem, channel) > budget:
+        raise CertificateError(f"the expected loss is not proven to be at most {budget:.17g}")
+    return problem.objective.value(problem, channel)
 
 
 def gap(value: float, bound: float) -> float:
     """|value - bound| / max(|value|, 1e-12)."""
     return abs(value - bound) / max(abs(value), 1e-12)
-
-
-def expected_cost(problem: Problem, channel: NDArray[np.float64]) -> float:
-    """Σ π_x K[x, z] l(x, z), summed without rounding."""
-    return math.fsum((problem.costs * channel).ravel())
 
 
 def prove_private(problem: Problem, channel: NDArray[np.float64]) -> float:
@@ -110,11 +159,7 @@ def prove_private(problem: Problem, channel: NDArray[np.float64]) -> float:
     CertificateError
         Naming a pair and a report for which the inequality is not proven, or a row that does not sum to 1.
     """
-    if not np.isfinite(channel).all() or (channel < 0).any():
-        raise CertificateError("the channel has entries that are no probabilities")
-    off = [abs(math.fsum([-1.0, *row])) for row in channel]
-    if max(off) > ROW_SUM_ERROR:
-        raise CertificateError(f"row {int(np.argmax(off))} of the channel sums to 1 only within {max(off):.1e}")
+    require_channel(channel)
     distances = problem.space.distances
     factors = factor_above(problem.epsilon, distances)
     worst = _worst_ratios(channel)
@@ -125,6 +170,15 @@ def prove_private(problem: Problem, channel: NDArray[np.float64]) -> float:
         x, other = np.unravel_index(int(broken.argmax()), broken.shape)
         raise CertificateError(_violation(problem, channel, int(x), int(other)))
     return min(_realised(worst, distances), problem.epsilon)
+
+
+def require_channel(channel: NDArray[np.float64]) -> None:
+    """Raise CertificateError unless entries are probabilities and rows sum to 1 up to 2^-50."""
+    if not np.isfinite(channel).all() or (channel < 0).any():
+        raise CertificateError("the channel has entries that are no probabilities")
+    off = [abs(math.fsum([-1.0, *row])) for row in channel]
+    if max(off) > ROW_SUM_ERROR:
+        raise CertificateError(f"row {int(np.argmax(off))} of the channel sums to 1 only within {max(off):.1e}")
 
 
 def _worst_ratios(channel: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -168,33 +222,8 @@ def _violation(problem: Problem, channel: NDArray[np.float64], x: int, other: in
     )
 
 
-def safe_bound(problem: Problem, dual: Dual | None) -> float:
-    """A proven lower bound on the expected loss of every private channel.
-
-    For λ ≥ 0 on constraints v_b - e^{-εd(a, b)} v_a ≥ 0, Σ_x min_z (c_z - A'λ_z)(x) is one, because K ≥ 0 and its
-    rows sum to 1 (the row prices y cancel). A sum of t numbers in any order is off by less than t·2^-53 of the sum
-    of their sizes, to first order; twice that, with 3 more terms for the roundings around it, is taken off.
-    """
-    costs = problem.costs
-    residual, size, terms = costs, np.abs(costs), np.full(costs.shape, 3.0)
-    if dual is not None:
-        multiplier = np.where(np.isfinite(dual.multiplier), np.maximum(dual.multiplier, 0.0), 0.0)
-        distances = problem.space.distances[dual.first, dual.second]
-        back = multiplier * factor_below(problem.epsilon, distances)
-        back = np.where(back < SMALLEST, 0.0, back * (1 - 2 * UNIT))
-        there, origin = (dual.second, dual.report), (dual.first, dual.report)
-        taken = totals(there, np.where(np.isfinite(distances), multiplier, 0.0), costs.shape)
-        given = totals(origin, back, costs.shape)
-        residual, size = costs - taken + given, size + taken + given
-        for places in (there, origin):
-            terms += totals(places, np.ones(len(multiplier)), costs.shape)
-    low = (residual - 2 * terms * UNIT * size).min(axis=1)
-    total = math.fsum(low)
-    prior = problem.prior.probabilities
-    underflow = costs.shape[1] * np.count_nonzero((prior > 0) & (prior < 1e-250)) * SMALLEST
-    return float(total - 4 * UNIT * abs(total) - underflow)
-
-
-def _pairs(problem: Problem) -> int:
-    finite = np.isfinite(problem.space.distances)
-    return int(finite.sum()) - len(problem.space)
+def _pairs(problem: Problem) -> str:
+    if not problem.delta:
+        return f"{int(np.isfinite(problem.separations).sum()) - len(problem.space):,}"
+    kind = "" if problem.pairs == "all" else f" {problem.pairs}"
+    return f"{int(bound_pairs(problem.separations, problem.pairs).sum()):,}{kind}"

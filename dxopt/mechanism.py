@@ -30,13 +30,16 @@ class Privacy:
     Attributes
     ----------
     epsilon : float
-        K[x, z] ≤ e^{εd(x, x')} K[x', z] holds for all secrets x, x' and reports z.
+        K[x, z] ≤ e^{εd(x, x')} K[x', z] holds for all secrets x, x' and reports z, up to δ in total.
     how : str
         How that was proven, in one line.
+    delta : float
+        Σ_z max(0, K[x, z] - e^{εd(x, x')} K[x', z]) ≤ δ for the pairs of secrets that are bound.
     """
 
     epsilon: float
     how: str
+    delta: float = 0.0
 
 
 class Mechanism(ABC):

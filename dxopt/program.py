@@ -24,6 +24,37 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, eq=False)
+class Coupling:
+    """What columns have to do with each other beside their sums: more variables u ≥ 0, and rows B v + G u ≥ h.
+
+    Attributes
+    ----------
+    cost : (e,) array
+        Of u, to be added to that of the columns.
+    columns : (r, m·k) sparse array
+        B, on the columns one after another.
+    extras : (r, e) sparse array
+        G.
+    floors : (r,) array
+        h.
+    """
+
+    cost: NDArray[np.float64]
+    columns: sp.csc_array
+    extras: sp.csc_array
+    floors: NDArray[np.float64]
+
+    def joined(self, other: Coupling) -> Coupling:
+        """The rows and variables of both."""
+        return Coupling(
+            np.concatenate([self.cost, other.cost]),
+            sp.csc_array(sp.vstack([self.columns, other.columns])),
+            sp.csc_array(sp.block_diag([self.extras, other.extras])),
+            np.concatenate([self.floors, other.floors]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
 class ChannelProgram:
     """Minimise Σ_z c_z·v_z over columns v_z of one cone, where the columns sum to 1 in every row.
 
@@ -32,15 +63,17 @@ class ChannelProgram:
     Attributes
     ----------
     costs : (k, m) array
-        A cost per row and report, non-negative and scaled so that the optimum is about 1.
+        A cost per row and report, scaled so that the optimum is about 1; non-negative where nothing is coupled.
     budgets : (k, k) array
         The cone: v_a ≤ e^{budgets[a, b]} v_b for every finite entry off the diagonal, and v ≥ 0.
     classes : Partition or None
+    coupling : Coupling or None
     """
 
     costs: NDArray[np.float64]
     budgets: NDArray[np.float64]
     classes: Partition | None = None
+    coupling: Coupling | None = None
 
     @property
     def pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -81,12 +114,13 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class LinearProgram:
-    """Minimise c·x subject to E x = f, A x ≥ 0, and x ≥ 0 where `signed` says so."""
+    """Minimise c·x subject to E x = f, A x ≥ h, and x ≥ 0 where `signed` says so; elsewhere that is implied."""
 
     cost: NDArray[np.float64]
     equalities: sp.csc_array
     totals: NDArray[np.float64]
     inequalities: sp.csc_array
+    floors: NDArray[np.float64]
     signed: NDArray[np.bool_]
 
     @property
@@ -97,6 +131,8 @@ class LinearProgram:
     @classmethod
     def of(cls, program: ChannelProgram, rows: Rows) -> LinearProgram:
         """A channel program under some of its privacy constraints; x holds the columns one after another.
+
+        Where they are coupled, u follows them, and the rows of the coupling those of privacy.
 
         Constraints are scaled symmetrically (e^{d/2} v_b - e^{-d/2} v_a ≥ 0). An entry's sign is left to the
         constraints where a pair binds it both ways, which implies it.
@@ -116,7 +152,26 @@ class LinearProgram:
         )
         equalities = sp.csc_array(sp.kron(np.ones((1, reports)), sp.eye_array(size)))
         signed = ~_bound_both_ways(program, rows)
-        return cls(program.costs.T.ravel(), equalities, np.ones(size), inequalities, signed)
+        plain = cls(program.costs.T.ravel(), equalities, np.ones(size), inequalities, np.zeros(len(rows)), signed)
+        return plain if program.coupling is None else plain._coupled(program.coupling)
+
+    def _coupled(self, coupling: Coupling) -> LinearProgram:
+        extras = len(coupling.cost)
+        return LinearProgram(
+            np.concatenate([self.cost, coupling.cost]),
+            sp.csc_array(sp.hstack([self.equalities, sp.csc_array((len(self.totals), extras))])),
+            self.totals,
+            sp.csc_array(
+                sp.vstack(
+                    [
+                        sp.hstack([self.inequalities, sp.csc_array((self.rows, extras))]),
+                        sp.hstack([coupling.columns, coupling.extras]),
+                    ]
+                )
+            ),
+            np.concatenate([self.floors, coupling.floors]),
+            np.concatenate([self.signed, np.ones(extras, dtype=bool)]),
+        )
 
 
 def _bound_both_ways(program: ChannelProgram, rows: Rows) -> NDArray[np.bool_]:
@@ -170,11 +225,64 @@ class Dual:
 
 
 @dataclass(frozen=True, eq=False)
+class WorstDual:
+    """Proves a bound on the worst loss: it is no less than the expected one under any prior.
+
+    Attributes
+    ----------
+    weights : (n,) array
+        Such a prior, of any sum.
+    inner : Dual or None
+        Bounds the expected loss under it from below.
+    """
+
+    weights: NDArray[np.float64]
+    inner: Dual | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class AdversaryDual:
+    """Proves a bound on the adversary's error under a budget: some guesses, and what the user's loss is worth.
+
+    Attributes
+    ----------
+    guesses : (m, g) array
+        How the adversary guesses after each report: weights of any sum.
+    price : float
+        Of a unit of expected loss, in units of the error.
+    inner : Dual or None
+        Bounds price times loss minus error from below.
+    """
+
+    guesses: NDArray[np.float64]
+    price: float
+    inner: Dual | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class ChannelSolution:
-    """A solved channel program: a raw channel `(k, m)` and a dual over its rows, or None where there is none."""
+    """A solved channel program: a raw channel `(k, m)` and a dual over its rows, or None where there is none.
+
+    `coupled` holds a multiplier of 0 or more for each row of the coupling.
+    """
 
     status: Status
     channel: NDArray[np.float64] | None
     dual: Dual | None
     iterations: int = 0
     message: str = ""
+    coupled: NDArray[np.float64] | None = None
+
+    @classmethod
+    def read(cls, program: ChannelProgram, found: Solution) -> ChannelSolution:
+        """What a solution of a program's linear program says of the channel, the rows' prices and the coupling."""
+        prices, multipliers = found.equality_dual, found.inequality_dual
+        rows = 0 if program.coupling is None else len(program.coupling.floors)
+        return cls(
+            found.status,
+            None if found.primal is None else found.primal[: program.costs.size].reshape(program.costs.shape[::-1]).T,
+            None if prices is None else Dual(prices),
+            found.iterations,
+            found.message,
+            None if multipliers is None else multipliers[len(multipliers) - rows :],
+        )

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.attempts import Attempt, Options
+from dxopt.certify import certify
 from dxopt.derived import level_of_base, level_of_factors, product_mechanism, remapped
 from dxopt.errors import SolveError, UnsupportedError
-from dxopt.implicit import Proven, prove, prove_written
+from dxopt.implicit import Proven, prove
 from dxopt.kernel import PAIRED_POINTS, KernelMechanism, kernel_mechanism, lowered_level
 from dxopt.mechanism import Mechanism
 from dxopt.problem import Problem
@@ -70,7 +71,7 @@ def by_line(problem: Problem, options: Options, refused: dict[str, str]) -> Iter
         mechanism = _implicit_line(problem, base, found)
         proof = prove(problem, mechanism, dual)
     elif found is not None:
-        mechanism, proof = prove_written(problem, _written_line(problem, found), dual, _LINE_ROUTE)
+        mechanism, proof = certify(problem, _written_line(problem, found), dual, name=_LINE_ROUTE)
     else:
         refused["line"] = "stopped"
         return
@@ -142,10 +143,11 @@ def by_product(problem: Problem, options: Options, refused: dict[str, str]) -> I
 
 def _joined(problem: Problem, parts: Split, found: Sequence[Attempt], *, written: bool) -> Proven:
     proven = [attempt.answer for attempt in found if isinstance(attempt.answer, Proven)]
-    mechanisms, dual = [answer.mechanism for answer in proven], ProductDual(tuple(answer.dual for answer in proven))
+    mechanisms = [answer.mechanism for answer in proven]
+    dual = ProductDual(tuple(answer.dual for answer in proven))  # pyright: ignore[reportArgumentType]
     if written:
         channel = np.asarray(reduce(np.kron, (mechanism.matrix for mechanism in mechanisms)), dtype=np.float64)
-        mechanism, proof = prove_written(problem, channel, dual, f"product of {len(mechanisms)} factors")
+        mechanism, proof = certify(problem, channel, dual, name=f"product of {len(mechanisms)} factors")
     else:
         mechanism = product_mechanism(problem.space, mechanisms, problem.epsilon, parts.doubt)
         proof = prove(problem, mechanism, dual)

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from dxopt.errors import CertificateError
 from dxopt.partition import Partition
 from dxopt.problem import Problem
-from dxopt.rounding import ALIKE, factor_above
+from dxopt.relaxed import bound_pairs, least_delta, relaxed_closure
+from dxopt.rounding import ALIKE, SMALLEST, UNIT, factor_above
 from dxopt.tropical import close
 
 NOTHING = 1e-150
@@ -25,10 +26,13 @@ ROOM = 2.0**-50
 MOST_ROOM = 2.0**-30
 _RIDGE = 1e-10
 _REFINEMENTS = 3
+_ATTEMPTS = 20
 
 
 def repair(problem: Problem, raw: NDArray[np.float64]) -> NDArray[np.float64]:
     """A channel `(n, m)` that satisfies every privacy constraint in doubles, near `raw`.
+
+    With a positive δ, what an entry lacks of its closure counts towards δ, and only the rest is raised.
 
     Parameters
     ----------
@@ -41,7 +45,9 @@ def repair(problem: Problem, raw: NDArray[np.float64]) -> NDArray[np.float64]:
     CertificateError
         If no amount of room makes the result private (never seen; better loud than wrong).
     """
-    factors = factor_above(problem.epsilon, problem.space.distances)
+    if problem.delta:
+        return _relaxed(problem, raw)
+    factors = factor_above(problem.level, problem.separations)
     partition = Partition.joining(problem.budgets <= ALIKE)
     factors = -partition.least(-factors)
     factors = np.where(factors > 0, np.maximum(factors, FAINTEST), 0.0)
@@ -53,6 +59,64 @@ def repair(problem: Problem, raw: NDArray[np.float64]) -> NDArray[np.float64]:
     for group in _groups(factors):
         rows[group] = _normalised(rows[group], factors[group][:, group], costs[group])
     return partition.expand(rows)
+
+
+def expected_above(problem: Problem, channel: NDArray[np.float64]) -> float:
+    """The expected loss of a channel, rounded up."""
+    paid = (problem.costs * channel).ravel()
+    return math.fsum([*paid, 4 * UNIT * math.fsum(np.abs(paid)), SMALLEST * np.count_nonzero(paid)])
+
+
+def within_budget(
+    problem: Problem, channel: NDArray[np.float64], frugal: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    """A private channel whose expected loss is within the budget: as little as can be of a frugal one mixed in.
+
+    Raises
+    ------
+    CertificateError
+        If there is no frugal one, or it is not within the budget either.
+    """
+    budget, loss = problem.objective.max_loss, expected_above(problem, channel)
+    if loss <= budget:
+        return channel
+    least = math.inf if frugal is None else expected_above(problem, frugal)
+    if frugal is not None and least <= budget:
+        for attempt in range(_ATTEMPTS):
+            part = (loss - budget) / (loss - least) * (1 + 4.0**attempt * 2.0**-40)
+            mixed = repair(problem, (1 - part) * channel + part * frugal) if part < 1 else frugal
+            if expected_above(problem, mixed) <= budget:
+                return mixed
+    raise CertificateError(f"the expected loss {loss:.17g} is not brought within its budget {budget:.17g}")
+
+
+def _relaxed(problem: Problem, raw: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What an entry of a bound pair lacks of its closure is kept where its total is within δ; the rest is closed.
+
+    The columns are scaled so that what rows miss afterwards lies in the cone, which takes nothing of δ. What rounding
+    still leaves over δ goes with a constant report mixed in, since the excess of a mixture is no more than its share.
+    """
+    bound, delta = bound_pairs(problem.separations, problem.pairs), problem.delta
+    rows = np.where(np.isfinite(raw) & (raw > NOTHING), np.minimum(raw, 1.0), 0.0)
+    off = max(abs(math.fsum([-1.0, *row])) for row in rows)
+    if off <= UNIT and least_delta(rows, problem.separations, problem.epsilon, bound) <= delta:
+        return rows
+    short = rows.sum(axis=1) < 0.5
+    rows[short] = _constant(problem.costs)[short]
+    factors = np.where(bound, np.maximum(factor_above(problem.level, problem.separations), FAINTEST), 0.0)
+    rows = relaxed_closure(rows, factors, delta)
+    rows *= _scale(rows, np.where(1 - factors > delta, factors, 0.0), ROOM)
+    missing = np.array([math.fsum([1.0, *(-row)]) for row in rows])
+    rows[:, int((missing @ problem.costs).argmin())] += np.maximum(missing, 0.0)
+    constant = _constant(problem.costs)
+    for attempt in range(_ATTEMPTS):
+        excess = least_delta(rows, problem.separations, problem.epsilon, bound)
+        if excess <= delta:
+            return rows
+        part = max(1 - delta / excess, UNIT) * (1 + 4.0**attempt * 2.0**-20)
+        rows = (1 - part) * rows + part * constant
+        rows += np.array([math.fsum([1.0, *(-row)]) for row in rows])[:, None] * constant
+    raise CertificateError(f"the channel is not brought within delta {delta:g}")
 
 
 def _groups(factors: NDArray[np.float64]) -> list[NDArray[np.int64]] | list[slice]:

@@ -14,19 +14,20 @@ from dxopt.attempts import Attempt, Options, Start
 from dxopt.certify import gap
 from dxopt.classic.contract import CLASSICS, title
 from dxopt.classic.exponential import Exponential
+from dxopt.coupled import by_linear_program
 from dxopt.errors import NoTightMechanism, UnsupportedError
-from dxopt.formulations.contract import Candidate, Claim
+from dxopt.formulations.contract import Candidate, Claim, Compiled
 from dxopt.formulations.tight import Tight, tight_candidate
-from dxopt.formulations.utility import CompiledUtility, Utility
+from dxopt.formulations.utility import Utility
+from dxopt.linear import solve_linear
 from dxopt.problem import MATRIX_CELLS, Problem
-from dxopt.program import ChannelProgram, ChannelSolution, Dual, LinearProgram, Solution, Status
+from dxopt.program import ChannelProgram, ChannelSolution, Dual, Status
 from dxopt.reduced import WRITTEN_CELLS, by_line, by_product, is_line
 from dxopt.reductions.closure import shortened
 from dxopt.reductions.geodesic import drop_redundant
 from dxopt.reductions.lazy import solve_lazily
 from dxopt.reductions.record import Reduction
 from dxopt.reductions.spanner import greedy_spanner
-from dxopt.solvers import worker
 
 METHODS = ("auto", "optimal", "tight", *CLASSICS)
 COMPARABLE = METHODS[1:]
@@ -50,7 +51,11 @@ def attempts(problem: Problem, method: str, options: Options) -> Iterator[Attemp
     if method in CLASSICS:
         yield _classic(problem, method)
         return
-    refused = {}
+    refused: dict[str, str] = {}
+    if problem.unusual is not None:
+        refused["tight"] = refused["product"] = refused["line"] = f"does not apply, as {problem.unusual}"
+        yield from _unusual(problem, options, refused)
+        return
     if method == "auto":
         tight = _tight_if_exact(problem, options)
         if isinstance(tight, Candidate):
@@ -89,7 +94,7 @@ def _tight_if_exact(problem: Problem, options: Options) -> Candidate | str:
 
 def _classic(problem: Problem, name: str) -> Attempt:
     classic = CLASSICS.get(name)()
-    reason = classic.refuses(problem)
+    reason = classic.refuses(problem) if problem.private else "needs an epsilon"
     if reason:
         raise UnsupportedError("method", f"{name} {reason}", "use method: optimal")
     return Attempt(Candidate(classic.channel(problem), None, "valid"), title(classic), {})
@@ -150,7 +155,7 @@ def _preferred(options: Options, variables: int) -> tuple[str, ...]:
     return (COLUMNS, *GENERAL) if variables <= GENERAL_TO else (COLUMNS,)
 
 
-def _merging(compiled: CompiledUtility, geodesic: Reduction | None) -> list[Reduction]:
+def _merging(compiled: Compiled, geodesic: Reduction | None) -> list[Reduction]:
     merged, points = compiled.partition.size, len(compiled.partition.index)
     reductions = [] if geodesic is None or geodesic.before == geodesic.after else [geodesic]
     if merged < points:
@@ -161,11 +166,11 @@ def _merging(compiled: CompiledUtility, geodesic: Reduction | None) -> list[Redu
 Solved = tuple[ChannelSolution, Dual | None, list[Reduction]]
 
 
-def _by_columns(compiled: CompiledUtility, options: Options) -> Solved:
+def _by_columns(compiled: Compiled, options: Options) -> Solved:
     from dxopt.reductions import symmetry
     from dxopt.solvers.columns import Memory, solve_columns
 
-    offset = float(compiled.shift.sum())
+    offset = compiled.offset
 
     def tell(rounds: int, value: float, bound: float) -> None:
         low, high = offset + compiled.scale * bound, offset + compiled.scale * value
@@ -195,7 +200,7 @@ def _by_columns(compiled: CompiledUtility, options: Options) -> Solved:
     return solution, dual, [] if found is None else [found.record()]
 
 
-def _prices(compiled: CompiledUtility, start: Start | None) -> NDArray[np.float64] | None:
+def _prices(compiled: Compiled, start: Start | None) -> NDArray[np.float64] | None:
     """The row prices of an earlier answer. Programs are scaled to an optimum of about 1, so they suit another one."""
     if start is None:
         return None
@@ -205,46 +210,36 @@ def _prices(compiled: CompiledUtility, start: Start | None) -> NDArray[np.float6
     return (before.partition.totals(start.dual.prices[:, None])[:, 0] - before.shift) / before.scale
 
 
-def _exact(compiled: CompiledUtility, program: ChannelProgram, solver: str, options: Options) -> Solved:
-    accuracy = max(1e-10, 1e-4 * options.tolerance)
-    solution, record = _lazily(compiled, program, solver, accuracy, options.tolerance, "", options)
+def _exact(compiled: Compiled, program: ChannelProgram, solver: str, options: Options) -> Solved:
+    solution, record = solve_lazily(program, solve_linear(compiled, solver, options), options.tolerance)
     return solution, solution.dual, [record] if record.before != record.after else []
 
 
-def _with_spanner(compiled: CompiledUtility, program: ChannelProgram, solver: str, options: Options) -> Solved:
+def _with_spanner(compiled: Compiled, program: ChannelProgram, solver: str, options: Options) -> Solved:
     spanner = greedy_spanner(compiled.program.budgets, options.spanner or 1.0)
     accuracy = max(SPANNER_ACCURACY, 1e-3 * options.tolerance)
-    channel, _ = _lazily(compiled, spanner.restrict(program), solver, accuracy, 1.0, "mechanism, ", options)
+    linear = solve_linear(compiled, solver, options, accuracy, "mechanism, ")
+    channel, _ = solve_lazily(spanner.restrict(program), linear, 1.0)
     dual = None
     if not options.stop.requested:
-        relaxed, _ = _lazily(compiled, spanner.relax(program), solver, accuracy, 1.0, "bound, ", options)
+        linear = solve_linear(compiled, solver, options, accuracy, "bound, ")
+        relaxed, _ = solve_lazily(spanner.relax(program), linear, 1.0)
         dual = relaxed.dual
     return channel, dual, [spanner.record(compiled.program)]
 
 
-def _lazily(
-    compiled: CompiledUtility,
-    program: ChannelProgram,
-    solver: str,
-    accuracy: float,
-    tolerance: float,
-    stage: str,
-    options: Options,
-) -> tuple[ChannelSolution, Reduction]:
-    offset, rounds = float(compiled.shift.sum()), 0
-
-    def tell(iterations: int, value: float) -> None:
-        if np.isfinite(value):
-            loss = offset + compiled.scale * value
-            options.progress(f"{stage}{solver}, round {rounds}, iteration {iterations}: {loss:.6g}")
-
-    def linear(program: LinearProgram) -> Solution:
-        nonlocal rounds
-        rounds += 1
-        options.progress(f"{stage}{solver}, round {rounds}: {program.rows:,} rows")
-        return worker.solve(solver, program, accuracy, options.stop, tell)
-
-    return solve_lazily(program, linear, tolerance)
+def _unusual(problem: Problem, options: Options, refused: dict[str, str]) -> Iterator[Attempt]:
+    """Other objectives and relaxed privacy: linear programs; in closed form only what is private anyway."""
+    if options.spanner is not None:
+        raise UnsupportedError("spanner", f"does not go with this problem: {problem.unusual}", "take all pairs")
+    _require_few(max(problem.variables, problem.shape[0] ** 2), GENERAL_LIMIT)
+    names = GENERAL if options.solver == "auto" else (options.solver,)
+    offered = False
+    for attempt in by_linear_program(problem, names, options, refused):
+        yield attempt
+        if not offered and np.isinf(problem.objective.max_loss):
+            offered = True
+            yield _closed_form(problem, refused, "exact")
 
 
 def _closed_form(problem: Problem, refused: dict[str, str], claim: Claim) -> Attempt:
@@ -259,7 +254,8 @@ def _closed_form(problem: Problem, refused: dict[str, str], claim: Claim) -> Att
             tight = tight_candidate(problem, diagnose=False)
             channels["tight-constraints mechanism with optimal remap"] = tight.channel
     remapped = {name: _remapped(problem, channel) for name, channel in channels.items()}
-    name = min(remapped, key=lambda name: float((problem.costs * remapped[name]).sum()))
+    sign = problem.objective.sign
+    name = min(remapped, key=lambda name: sign * problem.objective.value(problem, remapped[name]))
     return Attempt(Candidate(remapped[name], None, claim), name, dict(refused))
 
 

@@ -129,7 +129,7 @@ def _report(problem: Problem, attempt: Attempt, options: Options) -> Report:
     answer = attempt.answer
     if not isinstance(answer, Proven):
         options.progress("proving privacy")
-        mechanism, proof = certify(problem, answer.channel, answer.dual, name=attempt.route)
+        mechanism, proof = certify(problem, answer.channel, answer.dual, name=attempt.route, frugal=answer.frugal)
         answer = Proven(mechanism, proof, answer.dual, answer.claim)
     return Report(
         problem=problem,
@@ -156,8 +156,9 @@ def _status(proof: Certificate, options: Options) -> Status:
 
 def _better(first: Report, second: Report, options: Options) -> Report:
     """The better mechanism of two with the better bound of two."""
-    low, high = sorted((first, second), key=lambda report: report.certificate.value)
-    sharp = max((first, second), key=lambda report: report.certificate.bound)
+    sign = first.problem.objective.sign
+    low, high = sorted((first, second), key=lambda report: sign * report.certificate.value)
+    sharp = max((first, second), key=lambda report: sign * report.certificate.bound)
     value, bound = low.certificate.value, sharp.certificate.bound
     how = {**low.certificate.how, "bound": sharp.certificate.how["bound"]}
     proof = replace(low.certificate, bound=bound, gap=gap(value, bound), how=how)

@@ -15,7 +15,7 @@ from oracle import optimum
 import dxopt as dx
 from dxopt import reduced
 from dxopt.derived import ProductMechanism, level_of_factors, product_mechanism
-from dxopt.implicit import lower_bound
+from dxopt.duality import proven_bound
 from dxopt.reductions.product import ProductDual, sides, split
 
 CLOSE = 1e-7
@@ -235,7 +235,7 @@ def test_a_large_grid() -> None:
     assert not isinstance(parts, str)
     alone = [dx.solve(factor).certificate for factor in parts.factors]
     assert report.certificate.value == pytest.approx(sum(proof.value for proof in alone), rel=1e-9)
-    assert lower_bound(problem, report.dual)[0] == report.certificate.bound
+    assert proven_bound(problem, report.dual)[0] == report.certificate.bound
     assert report.mechanism.row(500).sum() == pytest.approx(1.0, abs=1e-14)
 
 

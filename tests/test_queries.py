@@ -258,7 +258,7 @@ def test_induced_distances_are_what_the_secrets_ask_of_answers() -> None:
     [
         (lambda: q.average(dx.Universe.databases([0, 1], 2, absent=True)), "query: average of the empty database"),
         (lambda: q.percentile(SMALL, 101), "percentile: is 101"),
-        (lambda: q.total(dx.Universe.databases("ab", 2)), "query: adds up numbers, not 'a'"),
+        (lambda: q.total(dx.Universe.databases("ab", 2)), "query: is about numbers, not 'a'"),
         (lambda: q.sensitivity(q.total(SMALL), dx.line(3), q.total(SMALL).space()), "secrets: are 3"),
         (lambda: q.sensitivity(q.total(SMALL), SMALL.space("hamming"), dx.line(3)), "answers: are 3"),
     ],
@@ -266,3 +266,28 @@ def test_induced_distances_are_what_the_secrets_ask_of_answers() -> None:
 def test_bad_input(make, message: str) -> None:
     with pytest.raises(dx.SpecError, match=message):
         make()
+
+
+def test_the_nearest_secrets_are_found_block_by_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether or not the secrets with one answer fit into one block, on implicit spaces and given ones."""
+    for one in (universe(2, 2), dx.Universe.databases([0, 1, 2], 3)):
+        for query in (
+            q.Query.of(one, lambda x, places=one.places: places[x] % 3),
+            q.identity(one),
+            q.Query.of(one, lambda x: 0),
+        ):
+            space = one.space("manhattan")
+            expected = np.full((len(query.answers), len(query.answers)), np.inf)
+            for (x, y), (other, z) in itertools.product(enumerate(query.index), repeat=2):
+                expected[y, z] = min(expected[y, z], space.distances[x, other])
+            for cells in (1, 100, 4_000_000):
+                monkeypatch.setattr("dxopt.spaces.queries.query._BLOCK_CELLS", cells)
+                assert np.array_equal(query.nearest(one.space("manhattan")), expected)
+
+
+@pytest.mark.parametrize("values", [[0, True], [0.0, float("inf")], ["1", "2"]])
+def test_what_is_no_number_is_refused(values: list) -> None:
+    one = dx.Universe.databases([2, *values[1:]], 2)
+    for make in (q.total, q.average, lambda universe: q.percentile(universe, 50)):
+        with pytest.raises(dx.SpecError, match="query: is about numbers"):
+            make(one)

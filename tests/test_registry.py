@@ -85,6 +85,7 @@ def test_infeasible_programs_are_a_status(name: str) -> None:
         program.equalities,
         np.array([1.0, -1.0]),
         program.inequalities,
+        program.floors,
         np.ones(len(program.cost), dtype=bool),
     )
     solution = SOLVERS.get(name)().solve(impossible, Settings())

@@ -11,8 +11,8 @@ import dxopt as dx
 from benchmarks.contract import Array, Matrix, OptimalInstance
 from benchmarks.objective.checks import carries_proof, refuted, sample_holds
 from benchmarks.objective.verdict import PROVEN, Rejected, Score
-from dxopt.certify import ROW_SUM_ERROR, certify, expected_cost, gap
-from dxopt.implicit import lower_bound
+from dxopt.certify import ROW_SUM_ERROR, certify, gap, objective_value
+from dxopt.duality import proven_bound
 from dxopt.report.result import Report
 
 PROVEN_CELLS = 4_000_000
@@ -45,12 +45,12 @@ def _report(problem: dx.Problem, report: Report) -> Score:
         reason = refuted(problem, mechanism.matrix)
         if reason is not None:
             raise Rejected(reason)
-        value, note = expected_cost(problem, mechanism.matrix), "every pair proven again"
+        value, note = objective_value(problem, mechanism.matrix), "every pair proven again"
     else:
         rows = sample_holds(problem.space, problem.epsilon, mechanism)
         value = dx.evaluate.expected_loss(mechanism, problem.prior, problem.loss)
         note = f"{rows:,} rows checked again, strictly"
-    bound, how = lower_bound(problem, report.dual)
+    bound, how = proven_bound(problem, report.dual)
     return Score(None, PROVEN, value, bound, gap(value, bound), f"{note}; bound again by {how}")
 
 

@@ -4,5 +4,6 @@ from dxopt.classic.contract import CLASSICS
 from dxopt.classic.exponential import exponential
 from dxopt.classic.geometric import geometric
 from dxopt.classic.planar_laplace import planar_laplace
+from dxopt.classic.response import randomised_response
 
-__all__ = ["CLASSICS", "exponential", "geometric", "planar_laplace"]
+__all__ = ["CLASSICS", "exponential", "geometric", "planar_laplace", "randomised_response"]

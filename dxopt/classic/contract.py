@@ -58,15 +58,15 @@ def require(classic: Classic, refused: str | None) -> None:
         raise UnsupportedError("space", f"{classic.name} {refused}", f"{classic.instead}, or dx.solve")
 
 
-def proven(classic: Classic, space: MetricSpace, epsilon: float) -> Mechanism:
-    """The mechanism for secrets as reports, repaired and proven private for ε·d.
+def proven(classic: Classic, space: MetricSpace, epsilon: float, delta: float = 0.0) -> Mechanism:
+    """The mechanism for secrets as reports, repaired and proven private for ε·d, up to δ.
 
     Raises
     ------
     SpecError
-        If ε is not positive and finite, or the mechanism does not exist for the space (UnsupportedError).
+        If ε or δ is out of range, or the mechanism does not exist for the space (UnsupportedError).
     """
-    problem = Problem(space, epsilon=epsilon, prior=Prior.uniform(space), loss="binary")
+    problem = Problem(space, epsilon=epsilon, prior=Prior.uniform(space), loss="binary", delta=delta)
     require(classic, classic.refuses(problem))
     mechanism, _ = certify(problem, classic.channel(problem), None, name=title(classic))
     return mechanism

@@ -8,8 +8,9 @@ from typing import Any, ClassVar, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dxopt.partition import Partition
 from dxopt.problem import Problem
-from dxopt.program import Dual
+from dxopt.program import AdversaryDual, ChannelProgram, Dual, WorstDual
 
 Claim = Literal["exact", "bound", "valid"]
 
@@ -18,12 +19,39 @@ Claim = Literal["exact", "bound", "valid"]
 class Candidate:
     """A channel `(n, m)` that is still to be repaired and proven, and the dual that bounds it, if any.
 
-    `claim` is what theory promises of it: the optimum ("exact") or only a private channel ("valid").
+    `claim` is what theory promises of it: the optimum ("exact") or only a private channel ("valid"). `frugal` is a
+    channel well within a budget, to be mixed in where the repair leads out of it.
     """
 
     channel: NDArray[np.float64]
-    dual: Dual | None
+    dual: Dual | WorstDual | AdversaryDual | None
     claim: Claim
+    frugal: NDArray[np.float64] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Compiled:
+    """A channel program on the classes of points to be reported alike, its costs shifted and scaled.
+
+    A value v of the program is the value `offset + sign · scale · v` of the problem, with the objective's sign.
+
+    Attributes
+    ----------
+    program : ChannelProgram
+    problem : Problem
+    partition : Partition
+    offset : float
+    scale : float
+    shift : (k,) array
+        What was taken off each row of the costs.
+    """
+
+    program: ChannelProgram
+    problem: Problem
+    partition: Partition
+    offset: float
+    scale: float
+    shift: NDArray[np.float64]
 
 
 class Formulation(Protocol):

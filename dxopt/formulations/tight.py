@@ -54,6 +54,8 @@ class Tight:
     claim: ClassVar[Claim] = "valid"
 
     def refuses(self, problem: Problem) -> str | None:
+        if problem.delta or not problem.private:
+            return f"does not apply, as {problem.unusual}"
         if not problem.space.symmetric:
             return "needs symmetric distances"
         if not problem.reports.secrets:
@@ -74,7 +76,7 @@ class Tight:
 
     def _dual(self, problem: Problem) -> Dual | None:
         """For binary loss and regular π = μΦ: multiplier μ_x on e^{-d(z, x)} K[z, z] ≤ K[x, z] (ECP14, Thm 2)."""
-        if not problem.loss.is_binary:
+        if problem.unusual is not None or not problem.loss.is_binary:
             return None
         found = verdict(problem.prior, problem.space, problem.epsilon)
         if found.mu is None or found.error is None or (found.mu + found.error < 0).any():

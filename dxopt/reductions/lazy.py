@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,8 @@ from dxopt.tropical import product
 
 CORE_DILATION = 1.15
 SPARSE_DEGREE = 12
-RELEVANT_BUDGET = 30.0
+FAR = 30.0
+"""Pairs of a larger budget are left to the repair."""
 BLOCK_CELLS = 1_000_000
 
 LinearSolve = Callable[[LinearProgram], Solution]
@@ -37,7 +39,7 @@ def solve_lazily(
     tolerance : float
         Rounds end when repairing the violations would cost less than a tenth of this, relative to the value.
     """
-    relevant = program.with_budgets(np.where(program.budgets <= RELEVANT_BUDGET, program.budgets, np.inf))
+    relevant = program.with_budgets(np.where(program.budgets <= FAR, program.budgets, np.inf))
     rows = _core(relevant)
     everything = len(program.pairs[0]) * program.costs.shape[1]
     best = ChannelSolution(Status.FAILED, None, None)
@@ -50,12 +52,13 @@ def solve_lazily(
         if found.primal is None or (stopped and best.channel is not None):
             best = ChannelSolution(found.status, best.channel, best.dual, iterations, found.message)
             break
-        channel = found.primal.reshape(program.costs.shape[::-1]).T
-        best = ChannelSolution(found.status, channel, _dual(relevant, rows, found), iterations, found.message)
-        if stopped:
+        solved = ChannelSolution.read(program, found)
+        best = replace(solved, dual=_dual(relevant, rows, found), iterations=iterations)
+        if stopped or solved.channel is None:
             break
-        missing, cost = _violated(relevant, channel)
-        if not len(missing) or cost <= 0.1 * tolerance * abs(float((program.costs * channel).sum())):
+        missing, cost = _violated(relevant, solved.channel)
+        allowed = 0.1 * tolerance * abs(float((program.costs * solved.channel).sum()))
+        if not len(missing) or cost <= (allowed if program.coupling is None else 0.01 * tolerance):
             break
         rows = rows.joined(missing)
     note = f"{rounds} round{'s' if rounds > 1 else ''}; rows of the linear program"
@@ -79,9 +82,9 @@ def _core(program: ChannelProgram) -> Rows:
 def _dual(program: ChannelProgram, rows: Rows, found: Solution) -> Dual | None:
     if found.equality_dual is None or found.inequality_dual is None:
         return None
-    used = found.inequality_dual > 0
+    used = found.inequality_dual[: len(rows)] > 0
     report, first, second = rows.report[used], rows.first[used], rows.second[used]
-    unscaled = found.inequality_dual[used] * np.exp(program.budgets[first, second] / 2)
+    unscaled = found.inequality_dual[: len(rows)][used] * np.exp(program.budgets[first, second] / 2)
     return Dual(found.equality_dual, report, first, second, unscaled)
 
 

@@ -138,7 +138,7 @@ def best_on_line(
 def line_bound(problem: Problem, dual: LineDual) -> float:
     """A proven lower bound on the expected loss of every private channel on a line, from prices of any quality.
 
-    Weak duality (see `certify.safe_bound`) with the constraints between neighbours alone. In the column of report z
+    Weak duality (see `duality`) with the constraints between neighbours alone. In the column of report z
     the reduced costs r = π·l(·, z) - y are eliminated one by one from both ends towards the root of z: what has
     gathered at x moves on along the step of length d as λ = ρ on v_x ≥ e^{-εd} v_next where ρ > 0, and as
     λ = |ρ|e^{εd} on v_next ≥ e^{-εd} v_x where ρ < 0, which is the best that multipliers can do. Instead of ρ a

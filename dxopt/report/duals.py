@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dxopt.implicit import AnyDual
-from dxopt.program import Dual
+from dxopt.duality import AnyDual
+from dxopt.program import AdversaryDual, Dual, WorstDual
 from dxopt.reductions.line import LineDual
 from dxopt.reductions.product import ProductDual
 from dxopt.report.parts import Arrays, distinct, nested, part, which
@@ -17,6 +17,11 @@ from dxopt.report.parts import Arrays, distinct, nested, part, which
 
 def pack_dual(dual: AnyDual | None, size: int) -> Arrays:
     """The arrays of a dual of n = `size` row prices; of factors alike only one is kept. None is prices of 0."""
+    match dual:
+        case WorstDual():
+            return {"weights": dual.weights, **nested(0, pack_dual(dual.inner, size))}
+        case AdversaryDual():
+            return {"guesses": dual.guesses, "price": dual.price, **nested(0, pack_dual(dual.inner, size))}
     if not isinstance(dual, ProductDual):
         dual = dual or Dual(np.zeros(size))
         return {field.name: getattr(dual, field.name) for field in fields(dual)}
@@ -33,4 +38,8 @@ def unpack_dual(arrays: Mapping[str, Any]) -> AnyDual:
         places = arrays["which"].tolist()
         kept = [unpack_dual(part(arrays, place)) for place in range(max(places) + 1)]
         return ProductDual(tuple(kept[place] for place in places))
+    if "weights" in arrays:
+        return WorstDual(arrays["weights"], Dual(**part(arrays, 0)))
+    if "guesses" in arrays:
+        return AdversaryDual(arrays["guesses"], float(arrays["price"]), Dual(**part(arrays, 0)))
     return LineDual(**arrays) if "roots" in arrays else Dual(**arrays)

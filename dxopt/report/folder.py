@@ -12,14 +12,18 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from dxopt.certify import Certificate, expected_cost, gap, prove_private
+from dxopt.certify import Certificate, gap, objective_value, proven_privacy
+from dxopt.duality import AnyDual, proven_bound
 from dxopt.errors import CertificateError, SpecError
-from dxopt.implicit import AnyDual, lower_bound, prove
+from dxopt.implicit import prove
 from dxopt.loss import Loss, Reports
 from dxopt.mechanism import MatrixMechanism, Mechanism, Privacy
+from dxopt.objective import AdversaryError
 from dxopt.prior import Prior
 from dxopt.problem import Problem
-from dxopt.program import Dual, Status
+from dxopt.program import Status
+from dxopt.reductions.line import LineDual
+from dxopt.reductions.product import ProductDual
 from dxopt.reductions.record import Reduction
 from dxopt.report.archive import load_mechanism, save_mechanism
 from dxopt.report.comparison import Comparison
@@ -82,8 +86,10 @@ def is_result(folder: Path) -> bool:
 
 def _write(report: Report, folder: Path) -> None:
     problem, mechanism = report.problem, report.mechanism
-    asked: dict[str, Any] = {"prior": problem.prior.probabilities, "epsilon": problem.epsilon}
-    if isinstance(mechanism, MatrixMechanism) and isinstance(report.dual, Dual | None):
+    asked: dict[str, Any] = {"prior": problem.prior.probabilities, "epsilon": problem.epsilon, "delta": problem.delta}
+    if isinstance(problem.objective, AdversaryError):
+        asked |= {"max_loss": problem.objective.max_loss, "adversary_loss": problem.objective.guesses}
+    if isinstance(mechanism, MatrixMechanism) and not isinstance(report.dual, LineDual | ProductDual):
         asked |= {"distances": problem.space.distances, "loss": problem.losses}
         np.savez_compressed(folder / "mechanism.npz", **_written(problem, mechanism))
     else:
@@ -92,7 +98,8 @@ def _write(report: Report, folder: Path) -> None:
         save_mechanism(mechanism, folder / "mechanism.npz")
     np.savez_compressed(folder / "problem.npz", **asked)
     np.savez_compressed(folder / "dual.npz", **pack_dual(report.dual, len(problem.space)))
-    _write_json(folder / "certificate.json", asdict(report.certificate))
+    proof = asdict(report.certificate)
+    _write_json(folder / "certificate.json", {**proof, "epsilon": _finite(proof["epsilon"])})
     _write_json(folder / REPORT, _summary(report))
     (folder / "problem.yaml").write_text(_description(report), encoding="utf-8")
 
@@ -109,6 +116,11 @@ def _written(problem: Problem, mechanism: Mechanism) -> dict[str, Any]:
     return arrays
 
 
+def _finite(number: float) -> float | None:
+    """JSON has no infinity."""
+    return number if np.isfinite(number) else None
+
+
 def _write_json(path: Path, content: dict[str, Any]) -> None:
     path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
@@ -119,6 +131,8 @@ def _summary(report: Report) -> dict[str, Any]:
         "problem": report.problem.name,
         "secrets_are_reports": report.problem.reports.secrets,
         "loss": report.problem.loss.name,
+        "objective": report.problem.objective.name,
+        "pairs": report.problem.pairs,
         "prior": report.problem.prior.name,
         "structure": {key: getattr(report.problem.space.structure, key) for key in STRUCTURE},
         "mechanism": report.mechanism.name,
@@ -145,7 +159,9 @@ def _description(report: Report) -> str:
     YAML().dump(
         {
             "name": problem.name,
-            "epsilon": problem.epsilon,
+            "epsilon": _finite(problem.epsilon),
+            "delta": problem.delta,
+            "objective": problem.objective.name,
             "space": {
                 "points": len(problem.space),
                 "metric": metric,
@@ -177,7 +193,7 @@ def load(folder: str | Path) -> Report:
         summary = json.loads((folder / REPORT).read_text(encoding="utf-8"))
         if summary["format"] != FORMAT:
             raise SpecError("format", f"version {summary['format']} is not {FORMAT}", "use a matching dxopt")
-        proof = Certificate(**json.loads((folder / "certificate.json").read_text(encoding="utf-8")))
+        proof = _certificate(json.loads((folder / "certificate.json").read_text(encoding="utf-8")))
         with np.load(folder / "dual.npz") as arrays:
             dual = unpack_dual(arrays)
         with np.load(folder / "problem.npz") as arrays:
@@ -210,13 +226,17 @@ def load(folder: str | Path) -> Report:
     )
 
 
+def _certificate(content: dict[str, Any]) -> Certificate:
+    return Certificate(**{**content, "epsilon": np.inf if content["epsilon"] is None else content["epsilon"]})
+
+
 def _read_written(
     folder: Path, summary: dict[str, Any], asked: dict[str, Any], proof: Certificate
 ) -> tuple[Problem, Mechanism]:
     with np.load(folder / "mechanism.npz") as arrays:
         described = dict(arrays)
     problem = _problem(summary, asked, described)
-    privacy = Privacy(proof.epsilon, proof.how["privacy"])
+    privacy = Privacy(proof.epsilon, proof.how["privacy"], proof.delta) if problem.private else None
     return problem, Mechanism.from_matrix(
         problem.space, described["matrix"], problem.reports, name=summary["mechanism"], privacy=privacy
     )
@@ -227,7 +247,21 @@ def _asked_of(mechanism: Mechanism, summary: dict[str, Any], asked: dict[str, An
     space, reports, name = mechanism.space, mechanism.reports, summary["loss"]
     loss = Loss(asked["loss"], reports, name) if "loss" in asked else Loss.of(name, space, reports)
     prior = Prior(asked["prior"], summary["prior"])
-    return Problem(space, epsilon=float(asked["epsilon"]), prior=prior, loss=loss, name=summary["problem"])
+    return Problem(space, prior=prior, loss=loss, **_wanted(summary, asked))
+
+
+def _wanted(summary: dict[str, Any], asked: dict[str, Any]) -> dict[str, Any]:
+    """Level, objective and name."""
+    objective = summary["objective"]
+    if objective == AdversaryError.name:
+        objective = AdversaryError(float(asked["max_loss"]), asked["adversary_loss"])
+    return {
+        "epsilon": float(asked["epsilon"]),
+        "delta": float(asked["delta"]),
+        "pairs": summary["pairs"],
+        "objective": objective,
+        "name": summary["problem"],
+    }
 
 
 def _problem(summary: dict[str, Any], arrays: dict[str, Any], described: dict[str, Any]) -> Problem:
@@ -240,7 +274,7 @@ def _problem(summary: dict[str, Any], arrays: dict[str, Any], described: dict[st
     reports = Reports(report_labels, described.get("report_points"), summary["secrets_are_reports"])
     loss = Loss(arrays["loss"], reports, summary["loss"])
     prior = Prior(arrays["prior"], summary["prior"])
-    return Problem(space, epsilon=float(arrays["epsilon"]), prior=prior, loss=loss, name=summary["problem"])
+    return Problem(space, prior=prior, loss=loss, **_wanted(summary, arrays))
 
 
 def _structure(kind: Any, shape: list[int], spacing: float) -> Structure:
@@ -249,16 +283,17 @@ def _structure(kind: Any, shape: list[int], spacing: float) -> Structure:
 
 
 def _check(problem: Problem, mechanism: Mechanism, dual: AnyDual, proof: Certificate) -> None:
-    if proof.private is not True:
+    if proof.private is not problem.private:
         raise CertificateError("the certificate does not say that the channel is private")
     if isinstance(mechanism, MatrixMechanism):
-        realised, value = prove_private(problem, mechanism.matrix), expected_cost(problem, mechanism.matrix)
-        bound, _ = lower_bound(problem, dual)
+        privacy, value = proven_privacy(problem, mechanism.matrix), objective_value(problem, mechanism.matrix)
+        realised, relaxed = privacy.epsilon, privacy.delta
+        bound, _ = proven_bound(problem, dual)
     else:
         found = prove(problem, mechanism, dual)
-        realised, value, bound = found.epsilon, found.value, found.bound
-    again = {"epsilon": realised, "value": value, "bound": bound, "gap": gap(value, bound)}
+        realised, relaxed, value, bound = found.epsilon, found.delta, found.value, found.bound
+    again = {"epsilon": realised, "delta": relaxed, "value": value, "bound": bound, "gap": gap(value, bound)}
     for name, number in again.items():
         saved = getattr(proof, name)
-        if not abs(number - saved) <= AGREEMENT * max(1.0, abs(number)):
+        if number != saved and not abs(number - saved) <= AGREEMENT * max(1.0, abs(number)):
             raise CertificateError(f"{name} is {number:.17g} by the arrays, but {saved:.17g} was saved")

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dxopt.certify import Certificate
+from dxopt.duality import AnyDual
 from dxopt.formulations.contract import Claim
-from dxopt.implicit import AnyDual
 from dxopt.mechanism import Mechanism
 from dxopt.problem import Problem
 from dxopt.program import Status

@@ -37,7 +37,7 @@ class Clarabel:
         signs = sp.csc_array((-np.ones(len(signed)), (place, signed)), shape=(len(signed), columns))
         matrix = sp.csc_matrix(sp.vstack([program.equalities, -program.inequalities, signs], format="csc"))
         rows, equal = program.rows, len(program.totals)
-        bounds = np.concatenate([program.totals, np.zeros(rows + len(signed))])
+        bounds = np.concatenate([program.totals, -program.floors, np.zeros(len(signed))])
         cones = [
             clarabel.ZeroConeT(equal),  # pyright: ignore[reportAttributeAccessIssue]
             clarabel.NonnegativeConeT(rows + len(signed)),  # pyright: ignore[reportAttributeAccessIssue]

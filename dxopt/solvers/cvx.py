@@ -24,7 +24,7 @@ class Cvx:
 
         x = cp.Variable(len(program.cost))
         sums = cp.Zero(program.equalities @ x - program.totals)
-        private = cp.NonNeg(program.inequalities @ x)
+        private = cp.NonNeg(program.inequalities @ x - program.floors)
         rows: list[cp.Constraint] = [sums]
         rows += [private] if program.rows else []
         rows += [cp.NonNeg(x[np.flatnonzero(program.signed)])] if program.signed.any() else []

@@ -77,7 +77,7 @@ def _model(program: LinearProgram, highspy: Any) -> Any:
     model.col_cost_ = program.cost
     model.col_lower_ = np.zeros(columns)
     model.col_upper_ = np.full(columns, highspy.kHighsInf)
-    model.row_lower_ = np.concatenate([program.totals, np.zeros(rows)])
+    model.row_lower_ = np.concatenate([program.totals, program.floors])
     model.row_upper_ = np.concatenate([program.totals, np.full(rows, highspy.kHighsInf)])
     model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
     model.a_matrix_.start_ = matrix.indptr

@@ -161,9 +161,9 @@ class Universe:
         number = {value: place for place, value in enumerate(self.values)}
         codes = np.array([[number[value] for value in secret] for secret in self.secrets])  # pyright: ignore
         distances = np.zeros((len(self), len(self)))
+        join = np.maximum if metric == "chebyshev" else np.add
         for column in codes.T:
-            apart = steps[np.ix_(column, column)]
-            distances = np.maximum(distances, apart) if metric == "chebyshev" else distances + apart
+            join(distances, np.take(steps[column], column, axis=1), out=distances)
         distances.flags.writeable = False
         return MetricSpace(self.labels, given=distances)
 

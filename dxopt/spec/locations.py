@@ -13,10 +13,10 @@ from pydantic_core import PydanticCustomError
 from dxopt.loss import Reports
 from dxopt.spaces.lattices import grid, line, torus
 from dxopt.spaces.metrics import Haversine
-from dxopt.spaces.neighbours import neighbours
 from dxopt.spaces.space import MetricSpace
 from dxopt.spec import spaces as m
 from dxopt.spec import universes as u
+from dxopt.spec.answers import Answers
 from dxopt.spec.fields import MAX_LOCATIONS, TOO_LARGE
 from dxopt.spec.quantities import number
 from dxopt.spec.sheet import ReportsFile, ReportsValues
@@ -96,10 +96,14 @@ def _built(source: Source, asked: m.Space) -> Secrets:
             return Secrets(MetricSpace.from_distances(matrix, close=asked.close))
         case m.DistancesValues():
             return Secrets(MetricSpace.from_distances(asked.values, close=asked.close))
-        case u.Databases(metric=str(metric)):
-            return Secrets(asked.universe().space(metric))
         case u.Databases() | u.Graphs() | u.Streams() | u.Words():
-            return Secrets(neighbours(asked.universe(), str(asked.neighbours), **asked.chosen))
+            return Secrets(asked.space(asked.universe()))
+        case Answers():
+            with source.within("space", "universe"):
+                universe = asked.universe.universe()
+                secrets = asked.universe.space(universe) if asked.induced else None
+            query = asked.asked(universe)
+            return Secrets(query.space(asked.metric) if secrets is None else query.induced(secrets))
 
 
 def _metric(asked: m.PointsFile | m.PointsValues) -> str | Haversine:

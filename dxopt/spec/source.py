@@ -114,16 +114,16 @@ class Source:
         return True
 
     @contextmanager
-    def within(self, section: str) -> Iterator[None]:
-        """Give a SpecError raised inside the place of the key of `section` that it speaks of."""
+    def within(self, *section: str) -> Iterator[None]:
+        """Give a SpecError raised inside the place of the key of `section`, or a part of it, that it speaks of."""
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # results that are not finite are refused below
                 yield
         except SpecFileError:
             raise
         except SpecError as error:
-            options = [(section, key) for key in (error.field, *_ELSEWHERE)]
-            path = next((path for path in options if self.has(path)), (section,))
+            options = [(*section, key) for key in (error.field, *_ELSEWHERE)]
+            path = next((path for path in options if self.has(path)), section)
             named = error.field in path or not error.wrong.startswith("is ")
             raise self.error(path, error.wrong if named else f"{error.field} {error.wrong}", error.fix) from None
 

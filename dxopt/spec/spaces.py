@@ -10,6 +10,7 @@ from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 from dxopt.spec import fields as f
 from dxopt.spec import quantities as q
 from dxopt.spec import universes as u
+from dxopt.spec.answers import Answers
 from dxopt.spec.quantities import bad
 
 TEXT_METRICS = ("hamming", "discrete")
@@ -161,6 +162,7 @@ Space = Annotated[
     | Annotated[u.Databases, Tag("databases")]
     | Annotated[u.Graphs, Tag("graphs")]
     | Annotated[u.Streams, Tag("streams")]
-    | Annotated[u.Words, Tag("words")],
+    | Annotated[u.Words, Tag("words")]
+    | Annotated[Answers, Tag("answers")],
     Discriminator(kind_of),
 ]

@@ -7,7 +7,8 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
 
-from dxopt.spaces.neighbours import RELATIONS
+from dxopt.spaces.neighbours import RELATIONS, neighbours
+from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.universes import RECORD_METRICS, Universe
 from dxopt.spec import fields as f
 from dxopt.spec.quantities import bad, shown
@@ -77,6 +78,10 @@ class _Related(f.Section):
         """The parameters of the relation."""
         return {name: getattr(self, name) for name in self.parameters if name in self.model_fields_set}
 
+    def space(self, universe: Universe) -> MetricSpace:
+        """The distances between the secrets of its universe."""
+        return neighbours(universe, str(self.asked), **self.chosen)
+
 
 class Databases(_Related):
     """All databases of some records, and which are neighbours, or a metric between them."""
@@ -108,6 +113,9 @@ class Databases(_Related):
 
     def universe(self) -> Universe:
         return Universe.databases(self.values, self.records, absent=self.absent, empty=self.empty)
+
+    def space(self, universe: Universe) -> MetricSpace:
+        return super().space(universe) if self.metric is None else universe.space(self.metric)
 
 
 class Graphs(_Related):

@@ -33,6 +33,7 @@ _TYPES = {
 _LIMITS = {
     "greater_than": ("gt", "above"),
     "greater_than_equal": ("ge", "of at least"),
+    "less_than_equal": ("le", "of at most"),
     "less_than": ("lt", "below"),
 }
 _LENGTHS = {"too_short": "at least {min_length}", "too_long": "at most {max_length}"}
@@ -47,6 +48,9 @@ def _models() -> dict[tuple[str, ...], type[BaseModel]]:
             inner = get_args(model)[0] if get_args(model) else model
             if isinstance(tag, Tag) and isinstance(inner, type) and issubclass(inner, BaseModel):
                 models[field, tag.tag] = inner
+                for name, part in inner.model_fields.items():
+                    if isinstance(part.annotation, type) and issubclass(part.annotation, BaseModel):
+                        models[field, tag.tag, name] = part.annotation
     return models
 
 

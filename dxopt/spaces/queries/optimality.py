@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dxopt.spaces.chains import EQUAL
 from dxopt.spaces.queries.query import Query
-from dxopt.spaces.queries.sensitivity import induced_graph, sensitivity
+from dxopt.spaces.queries.sensitivity import Sensitivity, induced_graph, sensitivity
 from dxopt.spaces.space import MetricSpace
 
 if TYPE_CHECKING:
@@ -42,15 +42,17 @@ class FamilyC:
 def family_c(query: Query) -> FamilyC:
     """Whether a query with numbers for answers is in the family C (CABP13 Def 8), with d_V(v, w) = |v - w|."""
     universe = query.universe
-    changes = universe.space("manhattan").distances
-    moved = query.space().distances[np.ix_(query.index, query.index)]
-    one = universe.space("hamming").distances == 1
+    pairs = np.nonzero(universe.space("hamming").distances == 1)
+    changes = universe.space("manhattan").distances[pairs]
+    moved = query.space().distances[query.index[pairs[0]], query.index[pairs[1]]]
 
     def first(found: NDArray[np.bool_]) -> tuple[Hashable, Hashable] | None:
-        places = np.argwhere(one & found)
-        return None if not len(places) else (universe.secrets[places[0, 0]], universe.secrets[places[0, 1]])
+        if not found.any():
+            return None
+        x, other = (universe.secrets[places[found.argmax()]] for places in pairs)
+        return x, other
 
-    widest = float(np.max(changes, where=one, initial=0.0))
+    widest = changes.max(initial=0.0)
     return FamilyC(first(moved > changes * (1 + EQUAL)), first(moved >= widest * (1 - EQUAL)))
 
 
@@ -74,9 +76,12 @@ def optimality(query: Query, secrets: MetricSpace) -> Optimality:
 
     The mechanism is TG_ε on the answers, and what it is optimal for is Δε·d_X, with Δ the sensitivity.
     """
-    answers = query.space()
+    return judged(query, secrets, sensitivity(query, secrets, query.space()))
+
+
+def judged(query: Query, secrets: MetricSpace, found: Sensitivity) -> Optimality:
+    """The same, given the sensitivity with respect to d_R."""
     steps = np.diff(np.array(query.answers, dtype=float))
-    found = sensitivity(query, secrets, answers)
     if found.uniform and len(steps) and np.allclose(steps, steps[0], rtol=EQUAL, atol=0):
         return Optimality("optimal", f"uniformly {found.delta:.6g}-sensitive onto evenly spaced answers (Thm 10)")
     hamming = query.universe.kind == "databases" and np.array_equal(

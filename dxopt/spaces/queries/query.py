@@ -18,6 +18,8 @@ from dxopt.partition import Partition
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.universes import Universe
 
+_BLOCK_CELLS = 4_000_000
+
 
 @dataclass(frozen=True, eq=False)
 class Query:
@@ -53,18 +55,52 @@ class Query:
         index.flags.writeable = False
         return cls(name, universe, tuple(answers), index)
 
+    def nearest(self, secrets: MetricSpace) -> NDArray[np.float64]:
+        """The least distance between secrets with two answers, `(k, k)`, read from the space in blocks.
+
+        Raises
+        ------
+        SpecError
+            If the space is not about as many secrets as the query.
+        """
+        require(secrets, len(self.index), "secrets")
+        groups = Partition(self.index)
+        order = np.argsort(self.index, kind="stable")
+        starts = np.searchsorted(self.index[order], np.arange(groups.size))
+        step = max(1, _BLOCK_CELLS // len(order))
+        found = np.empty((groups.size, groups.size))
+        for answer in range(groups.size):
+            members = groups.members(answer)
+            blocks = [secrets.block(members[i : i + step], order) for i in range(0, len(members), step)]
+            found[answer] = np.minimum.reduceat(np.min([block.min(axis=0) for block in blocks], axis=0), starts)
+        return found
+
     def induced(self, secrets: MetricSpace) -> MetricSpace:
         """The answers under the metric of a space of secrets: H∘f is d_X-private if and only if H is d-private.
 
         The least distance between secrets with two answers, by shortest paths: the constraints d_X puts on H.
+
+        Raises
+        ------
+        SpecError
+            If the space is not about as many secrets as the query.
         """
-        require(secrets, len(self.index), "secrets")
-        nearest = Partition(self.index).least(secrets.distances)
-        return MetricSpace.from_distances(nearest, close=True, labels=list(map(str, self.answers)))
+        return MetricSpace.from_distances(self.nearest(secrets), close=True, labels=list(map(str, self.answers)))
 
     def space(self, metric: str = "euclidean") -> MetricSpace:
-        """The answers under a metric between numbers, or between tuples of them; d_R by default."""
-        return MetricSpace.from_points(np.array(self.answers, dtype=float), metric)
+        """The answers under a metric between numbers, or between tuples of them; d_R by default.
+
+        Raises
+        ------
+        SpecError
+            If the answers are neither, or there is no such metric.
+        """
+        numbers = np.array(np.nan)
+        with suppress(TypeError, ValueError):
+            numbers = np.array(self.answers, dtype=float)
+        if not np.isfinite(numbers).all():
+            raise SpecError("metric", "is for answers that are numbers", "take the induced one")
+        return MetricSpace.from_points(numbers, metric)
 
 
 def count(universe: Universe, holds: Callable[[Any], bool]) -> Query:
@@ -102,8 +138,9 @@ def percentile(universe: Universe, p: float) -> Query:
         raise SpecError("percentile", f"is {p:g}", "give a number from 0 to 100")
 
     def ranked(database: tuple) -> float:
-        values = sorted(_some(database, "percentile"))
-        return float(values[max(1, math.ceil(Fraction(p) * len(values) / 100)) - 1])
+        values = _some(database, "percentile")
+        rank = max(1, math.ceil(Fraction(p) * len(values) / 100))
+        return float(sorted(map(_exact, values))[rank - 1])
 
     return Query.of(universe, ranked, f"percentile {p:g}")
 
@@ -126,12 +163,13 @@ def _present(database: Any) -> list[Any]:
 def _some(database: Any, name: str) -> list[Any]:
     values = _present(database)
     if not values:
-        raise SpecError("query", f"{name} of the empty database is not defined", "make the universe with empty=False")
+        raise SpecError("query", f"{name} of the empty database is not defined", "set empty to false")
     return values
 
 
 def _exact(value: Any) -> Fraction:
     """The number as it is written: 0.1 is a tenth."""
-    if not isinstance(value, Real):
-        raise SpecError("query", f"adds up numbers, not {value!r}", "give records that are numbers")
-    return Fraction(str(value))
+    with suppress(ValueError):
+        if isinstance(value, Real):
+            return Fraction(str(value))
+    raise SpecError("query", f"is about numbers, not {value!r}", "give records that are finite numbers")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dxopt.partition import Partition
 from dxopt.spaces.chains import EQUAL, TightChains
@@ -30,11 +31,14 @@ class Sensitivity:
     apart : tuple or None
         Two answers that no tight chain of Δ-expansive steps joins; None where the query is uniformly Δ-sensitive,
         so that H is d_Y-private if and only if H∘f is Δ·d_X-private (Thm 6).
+    nearest : (k, k) array
+        The least distance between secrets with two answers.
     """
 
     delta: float
     widest: tuple[Hashable, Hashable]
     apart: tuple[Any, Any] | None
+    nearest: NDArray[np.float64] = field(repr=False)
     _answers: tuple[Any, ...] = field(repr=False)
     _chains: TightChains = field(repr=False)
 
@@ -65,23 +69,27 @@ def sensitivity(query: Query, secrets: MetricSpace, answers: MetricSpace) -> Sen
     SpecError
         If the spaces are not about as many secrets and answers as the query.
     """
-    require(secrets, len(query.index), "secrets")
     require(answers, len(query.answers), "answers")
-    groups = Partition(query.index)
-    nearest = groups.least(secrets.distances)
+    nearest = query.nearest(secrets)
     apart = answers.distances
     with np.errstate(divide="ignore", invalid="ignore"):
         slopes = np.where(apart > 0, apart / nearest, 0.0)
     slopes[np.isnan(slopes)] = 0.0  # both are infinite, so any Δ suits
-    first, second = np.unravel_index(int(slopes.argmax()), slopes.shape)
+    first, second = divmod(int(slopes.argmax()), len(slopes))
     delta = float(slopes[first, second])
-    starts, ends = groups.closest(secrets.distances)
-    x, other = (query.universe.secrets[places[first, second]] for places in (starts, ends))
     with np.errstate(invalid="ignore"):
         expansive = np.abs(apart - delta * nearest) <= EQUAL * apart
     chains = TightChains.of(apart, expansive)
     broken = None if chains.everywhere else tuple(query.answers[place] for place in chains.missing[0])
-    return Sensitivity(delta, (x, other), broken, query.answers, chains)  # pyright: ignore[reportArgumentType]
+    widest = _closest(query, secrets, first, second)
+    return Sensitivity(delta, widest, broken, nearest, query.answers, chains)  # pyright: ignore[reportArgumentType]
+
+
+def _closest(query: Query, secrets: MetricSpace, first: int, second: int) -> tuple[Hashable, Hashable]:
+    """The first two secrets with two answers that are as near as any."""
+    ones, others = (Partition(query.index).members(answer) for answer in (first, second))
+    x, other = divmod(int(secrets.block(ones, others).argmin()), len(others))
+    return query.universe.secrets[ones[x]], query.universe.secrets[others[other]]
 
 
 def induced_graph(query: Query, secrets: MetricSpace) -> nx.Graph:
@@ -91,8 +99,7 @@ def induced_graph(query: Query, secrets: MetricSpace) -> nx.Graph:
     """
     import networkx as nx
 
-    nearest = Partition(query.index).least(secrets.distances)
-    np.fill_diagonal(nearest, 0.0)
+    nearest = query.nearest(secrets)
     graph = nx.Graph() if secrets.symmetric else nx.DiGraph()
     graph.add_nodes_from(query.answers)
     for first, second in np.argwhere(np.abs(nearest - 1.0) <= EQUAL):

@@ -1,0 +1,131 @@
+"""Routes to problems whose columns are coupled by more than their sums: other objectives, and δ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.attempts import Attempt, Options
+from dxopt.errors import SpecError
+from dxopt.formulations.bayes_privacy import BayesPrivacy
+from dxopt.formulations.contract import Compiled, Formulation
+from dxopt.formulations.minimax import Minimax
+from dxopt.formulations.relaxed import Relaxed
+from dxopt.formulations.utility import Utility
+from dxopt.implicit import Proven
+from dxopt.linear import solve_linear
+from dxopt.objective import ExpectedLoss
+from dxopt.problem import Problem
+from dxopt.program import ChannelSolution, LinearProgram, Rows, Status
+from dxopt.reductions.geodesic import drop_redundant
+from dxopt.reductions.lazy import FAR, solve_lazily
+from dxopt.reductions.record import Reduction
+from dxopt.relaxed import bound_pairs, excesses
+from dxopt.repair import expected_above
+
+FORMULATIONS: dict[str, type[Formulation]] = {
+    "expected_loss": Utility,
+    "worst_loss": Minimax,
+    "adversary_error": BayesPrivacy,
+}
+_MOST_ROUNDS = 40
+_NEAREST = 6
+_WORSE = 1e-8
+
+
+def frugal_channel(problem: Problem, options: Options) -> NDArray[np.float64] | None:
+    """The channel of least expected loss where that has a budget, or None where it has none.
+
+    Raises
+    ------
+    SpecError
+        If even that channel is not within the budget, with the least that is proven.
+    """
+    budget = problem.objective.max_loss
+    if not np.isfinite(budget):
+        return None
+    if not problem.private:
+        channel = np.zeros(problem.shape)
+        channel[np.arange(len(channel)), problem.costs.argmin(axis=1)] = 1.0
+        least = float(problem.costs.min(axis=1).sum())
+    else:
+        answer = options.solve(problem.but(objective=ExpectedLoss()), "least loss: ").answer
+        if not isinstance(answer, Proven):
+            return None
+        channel, least = answer.mechanism.matrix, answer.certificate.bound
+    loss = expected_above(problem, channel)
+    if loss > budget:
+        proven = f"below {least:.7g}, the least" if least > budget else f"not above {loss:.10g}, the least"
+        raise SpecError("max_loss", f"is {budget:.10g}, {proven} that such a channel loses", "raise it")
+    return np.asarray(channel)
+
+
+def by_linear_program(
+    problem: Problem, names: tuple[str, ...], options: Options, refused: dict[str, str]
+) -> Iterator[Attempt]:
+    """The optimum by one linear program, by each of some solvers."""
+    frugal = frugal_channel(problem, options)
+    for name in names:
+        options.progress("building the linear program")
+        if problem.delta:
+            formulation, compiled, solution, record = _relaxed(problem, name, options)
+            reductions = [] if record.before == record.after else [record]
+        else:
+            formulation = FORMULATIONS[problem.objective.name]()
+            compiled = formulation.compile(problem)
+            solution, reductions = _exact(compiled, name, options)
+        if solution.channel is None:
+            refused[name] = solution.message or str(solution.status)
+        else:
+            candidate = replace(formulation.recover(compiled, solution), frugal=frugal)
+            yield Attempt(candidate, f"linear program, {name}", dict(refused), tuple(reductions))
+        if options.stop.requested:
+            return
+
+
+def _exact(compiled: Compiled, name: str, options: Options) -> tuple[ChannelSolution, list[Reduction]]:
+    program, geodesic = drop_redundant(compiled.program)
+    solution, lazy = solve_lazily(program, solve_linear(compiled, name, options), options.tolerance)
+    merged = Reduction("merged points", True, *_sizes(compiled), "points at distance 0")
+    return solution, [record for record in (merged, geodesic, lazy) if record.before != record.after]
+
+
+def _sizes(compiled: Compiled) -> tuple[int, int]:
+    return len(compiled.partition.index), compiled.partition.size
+
+
+def _relaxed(problem: Problem, name: str, options: Options) -> tuple[Relaxed, Compiled, ChannelSolution, Reduction]:
+    """With some bound pairs, then with those that break privacy most, until the repair can see to the rest."""
+    base = FORMULATIONS[problem.objective.name]()
+    bound = bound_pairs(problem.separations, problem.pairs) & (problem.budgets <= FAR)
+    active = bound & _first(problem)
+    rounds = 0
+    while True:
+        rounds += 1
+        formulation = Relaxed(base, np.argwhere(active))
+        compiled = formulation.compile(problem)
+        program = compiled.program
+        found = solve_linear(compiled, name, options)(LinearProgram.of(program, Rows.everywhere(program)))
+        solution = ChannelSolution.read(program, found)
+        if solution.channel is None or rounds == _MOST_ROUNDS or found.status is not Status.OPTIMAL:
+            break
+        over = excesses(solution.channel, problem.separations, problem.epsilon, bound & ~active)
+        broken = over > problem.delta + _WORSE * options.tolerance * 1e2
+        if not broken.any():
+            break
+        active |= broken & (over >= np.sort(over[broken])[::-1][: 4 * len(over)][-1])
+    note = f"{rounds} round{'s' if rounds > 1 else ''}; ordered pairs of secrets that are bound"
+    record = Reduction("lazy pairs", True, int(bound.sum()), int(active.sum()), note)
+    return formulation, compiled, solution, record
+
+
+def _first(problem: Problem) -> NDArray[np.bool_]:
+    """Each point with those next to it."""
+    places = np.argsort(problem.budgets, axis=1)[:, : _NEAREST + 1]
+    near = np.zeros(problem.budgets.shape, dtype=bool)
+    np.put_along_axis(near, places, True, axis=1)
+    np.fill_diagonal(near, False)
+    return near

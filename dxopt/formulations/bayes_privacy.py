@@ -1,0 +1,87 @@
+"""The largest error of an adversary that a loss budget allows."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from dxopt.errors import SolveError
+from dxopt.formulations.classes import classes, unscaled
+from dxopt.formulations.contract import Candidate, Claim, Compiled
+from dxopt.objective import AdversaryError
+from dxopt.problem import Problem
+from dxopt.program import AdversaryDual, ChannelProgram, ChannelSolution, Coupling
+
+_WITHIN = 1e-9
+"""The program keeps so much of the budget back, so that the repair does not lead out of it."""
+
+
+class BayesPrivacy:
+    """Largest error of a Bayesian adversary over all channels within a loss budget, private or not.
+
+    Poses
+        max Σ_z y_z over channels K with y_z ≤ Σ_x π_x K[x, z] d(x, g) for every guess g,
+        Σ_x π_x Σ_z K[x, z] l(x, z) ≤ Q, and K[x, z] ≤ e^{εd(x, x')} K[x', z] where privacy is asked for.
+    Requires
+        The objective `AdversaryError`, and a budget that some such channel meets.
+    Guarantees
+        Exact. The multipliers are the adversary's best guesses, mixed, and the price of a unit of loss.
+    Size
+        k·m + m variables for k classes and m reports, k equalities, m rows per guess, one, and those of privacy.
+    Reference
+        Cha13 (Shokri et al. 2012).
+    """
+
+    name: ClassVar[str] = "bayes_privacy"
+    claim: ClassVar[Claim] = "exact"
+
+    def refuses(self, problem: Problem) -> str | None:
+        return None if isinstance(problem.objective, AdversaryError) else "is about the adversary's error"
+
+    def compile(self, problem: Problem) -> Compiled:
+        guessed = _guesses(problem)
+        partition, budgets = classes(problem)
+        least = float(guessed.min())
+        missed = partition.totals(problem.prior.probabilities[:, None] * (guessed - least))
+        scale = float(missed.sum(axis=0).min()) or float(missed.sum(axis=0).max()) or 1.0
+        size, m = partition.size, problem.shape[1]
+        guesses = missed.shape[1]
+        error = sp.kron(sp.eye_array(m), sp.csc_array(missed.T / scale))
+        costs = partition.totals(problem.costs).T.ravel()
+        unit = _unit(problem)
+        columns = sp.csc_array(sp.vstack([error, sp.csc_array(-costs[None, :] / unit)]))
+        extras = sp.vstack([-sp.kron(sp.eye_array(m), np.ones((guesses, 1))), sp.csc_array((1, m))])
+        floors = np.append(np.zeros(m * guesses), _WITHIN - problem.objective.max_loss / unit)
+        coupling = Coupling(-np.ones(m), columns, sp.csc_array(extras), floors)
+        program = ChannelProgram(np.zeros((size, m)), budgets, coupling=coupling)
+        return Compiled(program, problem, partition, least, scale, np.zeros(size))
+
+    def recover(self, compiled: Compiled, solution: ChannelSolution) -> Candidate:
+        if solution.channel is None:
+            raise SolveError(solution.message)
+        channel = compiled.partition.expand(solution.channel)
+        if solution.coupled is None:
+            return Candidate(channel, None, self.claim)
+        problem, guessed = compiled.problem, _guesses(compiled.problem)
+        m, count = problem.shape[1], guessed.shape[1]
+        guesses = np.maximum(solution.coupled[: m * count].reshape(m, count), 0.0)
+        guesses[guesses.sum(axis=1) <= 0] = 1.0
+        guesses /= guesses.sum(axis=1, keepdims=True)
+        price = max(float(solution.coupled[m * count]), 0.0) * compiled.scale / _unit(problem)
+        costs = price * problem.costs - problem.prior.probabilities[:, None] * (guessed @ guesses.T)
+        shift = -compiled.partition.totals(problem.prior.probabilities[:, None])[:, 0] * compiled.offset
+        inner = unscaled(solution.dual, compiled, shift, costs)
+        return Candidate(channel, AdversaryDual(guesses, price, inner), self.claim)
+
+
+def _guesses(problem: Problem) -> np.ndarray:
+    if not isinstance(problem.objective, AdversaryError):
+        raise SolveError(f"the objective is {problem.objective.name}, not adversary_error")
+    return problem.objective.guesses
+
+
+def _unit(problem: Problem) -> float:
+    """What losses are divided by: the size of the budget, unless it is 0."""
+    return abs(problem.objective.max_loss) or float(np.abs(problem.costs).max()) or 1.0

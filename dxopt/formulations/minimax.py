@@ -1,0 +1,71 @@
+"""The least loss in the worst case."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from dxopt.errors import SolveError
+from dxopt.formulations.classes import classes, unscaled
+from dxopt.formulations.contract import Candidate, Claim, Compiled
+from dxopt.problem import Problem
+from dxopt.program import ChannelProgram, ChannelSolution, Coupling, WorstDual
+
+
+class Minimax:
+    """Least worst loss over all private channels.
+
+    Poses
+        min t over channels K with K[x, z] ≤ e^{εd(x, x')} K[x', z] and Σ_z K[x, z] l(x, z) ≤ t for every x.
+    Requires
+        The objective `worst_loss`. Points at distance 0 are merged, but each keeps its own losses.
+    Guarantees
+        Exact. The multipliers of the n new rows are a prior under which no private channel loses less than t.
+    Size
+        k·m + 1 variables for k classes and m reports, k equalities, one row per secret, and those of privacy.
+    Reference
+        CABP13 §4.2 (risk-averse users), HLM14 eq 13.
+    """
+
+    name: ClassVar[str] = "minimax"
+    claim: ClassVar[Claim] = "exact"
+
+    def refuses(self, problem: Problem) -> str | None:
+        return None if problem.objective.name == "worst_loss" else "is about the worst loss"
+
+    def compile(self, problem: Problem) -> Compiled:
+        partition, budgets = classes(problem)
+        least = float(problem.losses.min())
+        losses = problem.losses - least
+        scale = _scale(losses, problem)
+        n, m = problem.shape
+        size = partition.size
+        places = np.arange(m) * size + partition.index[:, None]
+        rows = sp.csc_array((-losses.ravel() / scale, (np.repeat(np.arange(n), m), places.ravel())), (n, m * size))
+        coupling = Coupling(np.ones(1), rows, sp.csc_array(np.ones((n, 1))), np.zeros(n))
+        program = ChannelProgram(np.zeros((size, m)), budgets, coupling=coupling)
+        return Compiled(program, problem, partition, least, scale, np.zeros(size))
+
+    def recover(self, compiled: Compiled, solution: ChannelSolution) -> Candidate:
+        if solution.channel is None:
+            raise SolveError(solution.message)
+        channel = compiled.partition.expand(solution.channel)
+        if solution.coupled is None:
+            return Candidate(channel, None, self.claim)
+        weights = np.maximum(solution.coupled[: compiled.problem.shape[0]], 0.0)
+        if not weights.sum() > 0:
+            return Candidate(channel, None, self.claim)
+        shift = compiled.partition.totals(weights[:, None] * compiled.offset)[:, 0]
+        inner = unscaled(solution.dual, compiled, shift, weights[:, None] * compiled.problem.losses)
+        return Candidate(channel, WorstDual(weights, inner), self.claim)
+
+
+def _scale(losses: np.ndarray, problem: Problem) -> float:
+    """About the optimum: the worst loss of the normalised kernel e^{-d/2}, remapped, or of a constant report."""
+    kernel = np.exp(-problem.budgets / 2)
+    kernel /= kernel.sum(axis=1, keepdims=True)
+    best = (losses.T @ kernel).argmin(axis=0)
+    remapped = (kernel * losses[:, best]).sum(axis=1).max()
+    return float(min(losses.max(axis=0).min(), remapped)) or float(losses.max()) or 1.0
