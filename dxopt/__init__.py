@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dxopt import characterise, classic, evaluate, regularity, sanitisation
+    from dxopt.budgets import BudgetFrontier, budget_frontier
     from dxopt.comparing import compare
     from dxopt.errors import (
         CertificateError,
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
         SpecError,
         UnsupportedError,
     )
+    from dxopt.frontiers import Frontier, frontier
+    from dxopt.levels import Level, smallest_epsilon
     from dxopt.lifting import lift, lift_loss
     from dxopt.loss import Loss, Reports
     from dxopt.mechanism import Mechanism, Privacy
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "dxopt.budgets": ("BudgetFrontier", "budget_frontier"),
     "dxopt.comparing": ("compare",),
     "dxopt.errors": (
         "CertificateError",
@@ -46,6 +50,8 @@ _HOMES = {
         "SpecError",
         "UnsupportedError",
     ),
+    "dxopt.frontiers": ("Frontier", "frontier"),
+    "dxopt.levels": ("Level", "smallest_epsilon"),
     "dxopt.lifting": ("lift", "lift_loss"),
     "dxopt.loss": ("Loss", "Reports"),
     "dxopt.mechanism": ("Mechanism", "Privacy"),
@@ -75,9 +81,12 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "AdversaryError",
+    "BudgetFrontier",
     "CertificateError",
     "Comparison",
     "DxoptError",
+    "Frontier",
+    "Level",
     "Loss",
     "Mechanism",
     "MetricSpace",
@@ -91,10 +100,12 @@ __all__ = [
     "SpecError",
     "Universe",
     "UnsupportedError",
+    "budget_frontier",
     "characterise",
     "classic",
     "compare",
     "evaluate",
+    "frontier",
     "grid",
     "lift",
     "lift_loss",
@@ -105,6 +116,7 @@ __all__ = [
     "queries",
     "regularity",
     "sanitisation",
+    "smallest_epsilon",
     "solve",
     "tight_constraints",
     "torus",

@@ -69,7 +69,7 @@ class Outcome:
     def as_json(self) -> str:
         """The lines and errors for machines."""
         content = {"problems": [asdict(line) for line in self.lines], "errors": self.errors}
-        return json.dumps(content, indent=2, ensure_ascii=False)
+        return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
 
 
 def problem_files(paths: Iterable[Path]) -> list[Path]:
@@ -138,7 +138,7 @@ def _tasks(file: Path, outcome: Outcome) -> Iterator[Task]:
 def _run_one(task: Task, output: Path, taken: set[str], outcome: Outcome, tell: Tell) -> Report | None:
     problem = task.problem
     method = task.method if task.spanner is None else f"{task.method}, spanner {task.spanner:g}"
-    unsolved = Line(problem.name, len(problem.space), problem.epsilon, method, delivered=False)
+    unsolved = replace(Line.asked(problem, method), delivered=False)
     folder = output / _folder_name(problem.name, taken)
     try:
         require_writable(folder)

@@ -9,6 +9,7 @@ from dxopt import evaluate
 from dxopt.attempts import Progress
 from dxopt.certify import gap
 from dxopt.errors import CertificateError, SolveError, SpecError, UnsupportedError
+from dxopt.objective import ExpectedLoss
 from dxopt.problem import Problem
 from dxopt.program import Status
 from dxopt.regularity import verdict
@@ -32,10 +33,11 @@ def compare(
     time_limit: float | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Put mechanisms beside the best one and beside a proven bound on the loss of every private one.
+    """Put mechanisms beside the best one and beside a proven bound on every private one.
 
-    Each mechanism is made for the problem's space and ε, repaired and proven private. One that does not exist for the
-    problem is a row that says why.
+    Each mechanism is made for the problem's space, ε and δ, repaired and proven private; its value is what the
+    problem's objective is about. One that does not exist for the problem, or is over its budget, is a row that says
+    why.
 
     Parameters
     ----------
@@ -71,9 +73,18 @@ def compare(
                 results[name] = _solved(problem, "auto", **options)
             stop.interrupted |= _interrupted(results[name])
         regular = None if stop.interrupted else _verdict(problem)
-    bound = max((r.certificate.bound for r in results.values() if isinstance(r, Report)), default=None)
-    rows = tuple(_row(name, result, bound) for name, result in results.items())
-    return Comparison(problem.name, problem.epsilon, rows, bound, regular, stop.interrupted)
+    bounds, sign = [r.certificate.bound for r in results.values() if isinstance(r, Report)], problem.objective.sign
+    bound = max(bounds, key=lambda bound: sign * bound, default=None)
+    return Comparison(
+        problem.name,
+        epsilon=problem.epsilon if problem.private else None,
+        rows=tuple(_row(name, result, bound) for name, result in results.items()),
+        bound=bound,
+        verdict=regular,
+        interrupted=stop.interrupted,
+        objective=problem.objective.title,
+        delta=problem.delta,
+    )
 
 
 def _checked(methods: Iterable[str] | None) -> list[str]:
@@ -104,17 +115,23 @@ def _row(name: str, result: Report | str, bound: float | None) -> Compared:
     return Compared(
         name,
         value=proof.value,
-        remapped=evaluate.adversary_error(result.mechanism, problem.prior, problem.loss),
+        remapped=_remapped(result) if isinstance(problem.objective, ExpectedLoss) else None,
         gap=None if bound is None else gap(proof.value, bound),
         private=proof.private,
-        epsilon=proof.epsilon,
+        epsilon=proof.epsilon if problem.private else None,
         leakage=evaluate.min_entropy_leakage(result.mechanism, problem.prior),
         note=story if name == REFERENCE else "",
+        delta=proof.delta if problem.delta else None,
     )
+
+
+def _remapped(report: Report) -> float:
+    """The expected loss once each report is replaced by the best one: what an adversary with that loss errs by."""
+    return evaluate.adversary_error(report.mechanism, report.problem.prior, report.problem.loss)
 
 
 def _verdict(problem: Problem) -> str | None:
     """Whether the prior is regular, which makes the tight-constraints mechanism optimal for binary loss."""
-    if not problem.loss.is_binary or len(problem.space) > VERDICT_POINTS:
+    if problem.unusual is not None or not problem.loss.is_binary or len(problem.space) > VERDICT_POINTS:
         return None
     return str(verdict(problem.prior, problem.space, problem.epsilon))

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from dxopt.attempts import Attempt, Options
 from dxopt.errors import SpecError
 from dxopt.formulations.bayes_privacy import BayesPrivacy
-from dxopt.formulations.contract import Compiled, Formulation
+from dxopt.formulations.contract import Candidate, Compiled, Formulation
 from dxopt.formulations.minimax import Minimax
 from dxopt.formulations.relaxed import Relaxed
 from dxopt.formulations.utility import Utility
+from dxopt.generating import solve_by_columns
 from dxopt.implicit import Proven
 from dxopt.linear import solve_linear
 from dxopt.objective import ExpectedLoss
@@ -31,6 +32,8 @@ FORMULATIONS: dict[str, type[Formulation]] = {
     "worst_loss": Minimax,
     "adversary_error": BayesPrivacy,
 }
+COLUMNS = "columns"
+_Relaxed = tuple[Relaxed, Compiled, ChannelSolution, list[Reduction]]
 _MOST_ROUNDS = 40
 _NEAREST = 6
 _WORSE = 1e-8
@@ -63,25 +66,38 @@ def frugal_channel(problem: Problem, options: Options) -> NDArray[np.float64] | 
     return np.asarray(channel)
 
 
-def by_linear_program(
+def by_coupling(
     problem: Problem, names: tuple[str, ...], options: Options, refused: dict[str, str]
 ) -> Iterator[Attempt]:
-    """The optimum by one linear program, by each of some solvers."""
+    """The optimum by each of some solvers."""
     frugal = frugal_channel(problem, options)
+    if np.isfinite(problem.objective.max_loss):
+        constant = np.zeros(problem.shape)
+        constant[:, int(problem.costs.sum(axis=0).argmin())] = 1.0
+        if expected_above(problem, constant) <= problem.objective.max_loss:
+            yield Attempt(Candidate(constant, None, "exact"), "constant report, which the budget allows", refused)
     for name in names:
+        kind = "linear program"
         options.progress("building the linear program")
         if problem.delta:
-            formulation, compiled, solution, record = _relaxed(problem, name, options)
-            reductions = [] if record.before == record.after else [record]
+            formulation, compiled, solution, reductions = _relaxed(problem, name, options)
         else:
             formulation = FORMULATIONS[problem.objective.name]()
             compiled = formulation.compile(problem)
-            solution, reductions = _exact(compiled, name, options)
+            if name == COLUMNS:
+                kind = "column generation"
+                found, dual, reductions = solve_by_columns(compiled, options)
+                solution = replace(found, dual=dual)
+            else:
+                solution, reductions = _exact(compiled, name, options)
+            merged = Reduction("merged points", True, *_sizes(compiled), "points at distance 0")
+            reductions = [merged, *reductions]
         if solution.channel is None:
             refused[name] = solution.message or str(solution.status)
         else:
             candidate = replace(formulation.recover(compiled, solution), frugal=frugal)
-            yield Attempt(candidate, f"linear program, {name}", dict(refused), tuple(reductions))
+            used = tuple(record for record in reductions if record.before != record.after)
+            yield Attempt(candidate, f"{kind}, {name}", dict(refused), used)
         if options.stop.requested:
             return
 
@@ -89,15 +105,16 @@ def by_linear_program(
 def _exact(compiled: Compiled, name: str, options: Options) -> tuple[ChannelSolution, list[Reduction]]:
     program, geodesic = drop_redundant(compiled.program)
     solution, lazy = solve_lazily(program, solve_linear(compiled, name, options), options.tolerance)
-    merged = Reduction("merged points", True, *_sizes(compiled), "points at distance 0")
-    return solution, [record for record in (merged, geodesic, lazy) if record.before != record.after]
+    return solution, [geodesic, lazy]
 
 
 def _sizes(compiled: Compiled) -> tuple[int, int]:
     return len(compiled.partition.index), compiled.partition.size
 
 
-def _relaxed(problem: Problem, name: str, options: Options) -> tuple[Relaxed, Compiled, ChannelSolution, Reduction]:
+def _relaxed(
+    problem: Problem, name: str, options: Options
+) -> tuple[Relaxed, Compiled, ChannelSolution, list[Reduction]]:
     """With some bound pairs, then with those that break privacy most, until the repair can see to the rest."""
     base = FORMULATIONS[problem.objective.name]()
     bound = bound_pairs(problem.separations, problem.pairs) & (problem.budgets <= FAR)
@@ -119,7 +136,7 @@ def _relaxed(problem: Problem, name: str, options: Options) -> tuple[Relaxed, Co
         active |= broken & (over >= np.sort(over[broken])[::-1][: 4 * len(over)][-1])
     note = f"{rounds} round{'s' if rounds > 1 else ''}; ordered pairs of secrets that are bound"
     record = Reduction("lazy pairs", True, int(bound.sum()), int(active.sum()), note)
-    return formulation, compiled, solution, record
+    return formulation, compiled, solution, [record]
 
 
 def _first(problem: Problem) -> NDArray[np.bool_]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
 from dxopt.loss import Loss, LossLike
 from dxopt.mechanism import Mechanism
 from dxopt.prior import Prior
+from dxopt.problem import checked_delta
+from dxopt.relaxed import bound_pairs, least_delta, least_epsilon
 
 
 def expected_loss(mechanism: Mechanism, prior: Prior, loss: LossLike | Loss) -> float:
@@ -57,6 +59,60 @@ def adversary_error(mechanism: Mechanism, prior: Prior, loss: LossLike | Loss = 
     """The least expected loss of an adversary who knows the prior: Σ_z min_w Σ_x π_x K[x, z] l(x, w) (Cha13)."""
     losses = _finite(_guesses(mechanism, loss))
     return math.fsum((losses.T @ joint(mechanism, prior)).min(axis=0))
+
+
+def smallest_delta(mechanism: Mechanism, epsilon: float, *, pairs: str = "all") -> float:
+    """The smallest δ for which the mechanism is (εd, δ)-private: proven, as it is rounded up (HLM14 Def 1).
+
+    max over pairs of Σ_z max(0, K[x, z] - e^{εd(x, x')} K[x', z]), which the worst set of reports attains. Rounding
+    adds about 1e-14, and budgets over 700 count as 700.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Of n secrets and m reports; it takes n²·m operations.
+    epsilon : float
+        Per unit of distance, 0 or more; at 0 it is the largest distance of two rows in total variation.
+    pairs : {"all", "adjacent"}
+        Which ordered pairs of secrets are bound, as for `dx.Problem`.
+
+    Raises
+    ------
+    SpecError
+        If ε is negative or infinite, or pairs are of no such kind.
+    """
+    if not (math.isfinite(epsilon) and epsilon >= 0):
+        raise SpecError("epsilon", f"is {epsilon:g}", "give a finite number of 0 or more")
+    distances = mechanism.space.distances
+    return least_delta(mechanism.matrix, distances, epsilon, bound_pairs(distances, pairs))
+
+
+def smallest_epsilon(mechanism: Mechanism, delta: float = 0.0, *, pairs: str = "all") -> float:
+    """The smallest ε for which the mechanism is (εd, δ)-private: proven, as it is rounded up (HLM14 Def 1).
+
+    Infinite where there is none, and where only budgets over 700 would do.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Of n secrets and m reports; it takes a few times n²·m operations.
+    delta : float
+        From 0 to below 1.
+    pairs : {"all", "adjacent"}
+        Which ordered pairs of secrets are bound, as for `dx.Problem`.
+
+    Raises
+    ------
+    SpecError
+        If δ is out of range, or pairs are of no such kind.
+    """
+    distances = mechanism.space.distances
+    return least_epsilon(mechanism.matrix, distances, checked_delta(delta), bound_pairs(distances, pairs))
+
+
+def privacy_profile(mechanism: Mechanism, epsilons: ArrayLike, *, pairs: str = "all") -> NDArray[np.float64]:
+    """`smallest_delta` at each of k levels, `(k,)`: the whole trade between ε and δ."""
+    return np.array([smallest_delta(mechanism, float(level), pairs=pairs) for level in np.asarray(epsilons).ravel()])
 
 
 def matching(mechanism: Mechanism, prior: Prior) -> NDArray[np.float64]:

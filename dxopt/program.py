@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from dxopt.coupling import AnyCoupling, Coupling
 from dxopt.partition import Partition
 
 
@@ -24,37 +25,6 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, eq=False)
-class Coupling:
-    """What columns have to do with each other beside their sums: more variables u ≥ 0, and rows B v + G u ≥ h.
-
-    Attributes
-    ----------
-    cost : (e,) array
-        Of u, to be added to that of the columns.
-    columns : (r, m·k) sparse array
-        B, on the columns one after another.
-    extras : (r, e) sparse array
-        G.
-    floors : (r,) array
-        h.
-    """
-
-    cost: NDArray[np.float64]
-    columns: sp.csc_array
-    extras: sp.csc_array
-    floors: NDArray[np.float64]
-
-    def joined(self, other: Coupling) -> Coupling:
-        """The rows and variables of both."""
-        return Coupling(
-            np.concatenate([self.cost, other.cost]),
-            sp.csc_array(sp.vstack([self.columns, other.columns])),
-            sp.csc_array(sp.block_diag([self.extras, other.extras])),
-            np.concatenate([self.floors, other.floors]),
-        )
-
-
-@dataclass(frozen=True, eq=False)
 class ChannelProgram:
     """Minimise Σ_z c_z·v_z over columns v_z of one cone, where the columns sum to 1 in every row.
 
@@ -67,13 +37,16 @@ class ChannelProgram:
     budgets : (k, k) array
         The cone: v_a ≤ e^{budgets[a, b]} v_b for every finite entry off the diagonal, and v ≥ 0.
     classes : Partition or None
-    coupling : Coupling or None
+    coupling : Coupling, WorstRows, GuessRows or None
+    offset : float
+        The gap of a solution is relative to its value and this.
     """
 
     costs: NDArray[np.float64]
     budgets: NDArray[np.float64]
     classes: Partition | None = None
-    coupling: Coupling | None = None
+    coupling: AnyCoupling | None = None
+    offset: float = 0.0
 
     @property
     def pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -153,7 +126,7 @@ class LinearProgram:
         equalities = sp.csc_array(sp.kron(np.ones((1, reports)), sp.eye_array(size)))
         signed = ~_bound_both_ways(program, rows)
         plain = cls(program.costs.T.ravel(), equalities, np.ones(size), inequalities, np.zeros(len(rows)), signed)
-        return plain if program.coupling is None else plain._coupled(program.coupling)
+        return plain if program.coupling is None else plain._coupled(program.coupling.written())
 
     def _coupled(self, coupling: Coupling) -> LinearProgram:
         extras = len(coupling.cost)
@@ -277,7 +250,7 @@ class ChannelSolution:
     def read(cls, program: ChannelProgram, found: Solution) -> ChannelSolution:
         """What a solution of a program's linear program says of the channel, the rows' prices and the coupling."""
         prices, multipliers = found.equality_dual, found.inequality_dual
-        rows = 0 if program.coupling is None else len(program.coupling.floors)
+        rows = 0 if program.coupling is None else len(program.coupling.written().floors)
         return cls(
             found.status,
             None if found.primal is None else found.primal[: program.costs.size].reshape(program.costs.shape[::-1]).T,

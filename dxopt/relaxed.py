@@ -7,19 +7,24 @@ those are: all at finite distance, or only adjacent ones, which have no third po
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
-from dxopt.rounding import UNIT, factor_above
+from dxopt.rounding import SMALLEST, UNIT, factor_above
 from dxopt.tropical import between
 
 Array = NDArray[np.float64]
 PAIRS = ("all", "adjacent")
 _SLACK = 1e-12
 _SHORTER = 1 - 1e-9
-_BLOCK_CELLS = 4_000_000
-_NUDGES = 40
+_BLOCK_CELLS = 1 << 15
+_SCALE = 2.0**60
+_MOST_POWER = math.exp(700.0)
+_FIRST_STEP = 2.0**-60
 _PASSES = 100
 _SETTLED = 2.0**-50
 
@@ -44,18 +49,15 @@ def bound_pairs(distances: Array, pairs: str = "all") -> NDArray[np.bool_]:
 def excesses(channel: Array, distances: Array, epsilon: float, bound: NDArray[np.bool_]) -> Array:
     """Σ_z max(0, K[x, z] - e^{εd(x, x')} K[x', z]) for all bound pairs, rounded up, `(n, n)`; 0 for the others.
 
-    e^{εd} counts as a little less than it is, and the sum of m terms as a little more.
+    e^{εd} counts as a little less than it is, though never as less than 1, and the sum of m terms as a little more.
+    Budgets of more than 700 count as 700. Entries are scaled, so that no product is subnormal.
     """
     n, m = channel.shape
-    powers = 1 / factor_above(epsilon, np.where(bound, distances, 0.0)) * (1 - 8 * UNIT)
     found = np.zeros((n, n))
-    step = max(1, _BLOCK_CELLS // m)
-    for x in range(n):
-        others = np.flatnonzero(bound[x])
-        for some in np.split(others, range(step, len(others), step)):
-            over = channel[x] - powers[x, some, None] * channel[some]
-            found[x, some] = np.maximum(over, 0.0).sum(axis=1)
-    return found * (1 + 2 * (m + 4) * UNIT)
+    for x, others, over in _overs(channel * _SCALE, distances, epsilon, bound):
+        found[x, others] = np.maximum(over, 0.0, out=over).sum(axis=1)
+    rounded = found * ((1 + 2 * (m + 4) * UNIT) / _SCALE)
+    return np.where(found > 0, np.maximum(rounded, SMALLEST), 0.0)
 
 
 def least_delta(channel: Array, distances: Array, epsilon: float, bound: NDArray[np.bool_]) -> float:
@@ -66,34 +68,50 @@ def least_delta(channel: Array, distances: Array, epsilon: float, bound: NDArray
 def least_epsilon(channel: Array, distances: Array, delta: float, bound: NDArray[np.bool_]) -> float:
     """The smallest ε at δ, up to rounding, with a proof: `least_delta` there is at most δ. May be infinite.
 
-    In t = e^{εd}, the excess of a pair is convex, piecewise linear and falling, with corners at the ratios of its
-    entries, so that the t where it meets δ is found exactly.
+    In t = e^{εd}, the excess of a pair is convex, piecewise linear and falling, so that Newton's method from below
+    never passes the t where it meets δ, and gets there in a few steps. All pairs share the highest level so far.
+    What rounding still leaves over δ goes with steps that double.
     """
-    level = 0.0
-    for x, other in np.argwhere(bound & (excesses(channel, distances, 0.0, bound) > delta)):
-        level = max(level, _pair_level(channel[x], channel[other], float(distances[x, other]), delta))
-        if np.isinf(level):
+    level, step = 0.0, _FIRST_STEP
+    while np.isfinite(level):
+        over = excesses(channel, distances, level, bound) > delta
+        if not over.any():
             return level
-    for nudge in range(_NUDGES):
-        if least_delta(channel, distances, level, bound) <= delta:
-            return level
-        level = level * (1 + 2.0 ** (nudge - 50)) or 2.0**-60
+        level = max(_asked(channel, distances, level, delta, over), level * (1 + step))
+        step *= 2
     return np.inf
 
 
-def _pair_level(row: Array, other: Array, distance: float, delta: float) -> float:
-    """The smallest ε that keeps Σ_z max(0, row - e^{ε·distance} other) at or below δ."""
-    never = float(row[other == 0].sum())
-    if never > delta or distance == 0:
-        return np.inf
-    some = (other > 0) & (row > 0)
-    ratios = row[some] / other[some]
-    order = np.argsort(-ratios)
-    ahead, behind = np.cumsum(row[some][order]) + never, np.cumsum(other[some][order])
-    with np.errstate(divide="ignore"):
-        meets = (ahead - delta) / behind
-    power = float(meets.max(initial=1.0))
-    return max(0.0, np.log(power)) / distance
+def _asked(channel: Array, distances: Array, level: float, delta: float, pairs: NDArray[np.bool_]) -> float:
+    """The level that (Σ a - δ) / Σ b asks of some pair, summed over the reports now in excess, or over one alone."""
+    single = np.where(channel > delta, channel - delta, -1.0)
+    allowed = delta * (1 - 8 * (channel.shape[1] + 4) * UNIT)
+    highest = level
+    for x, others, over in _overs(channel, distances, level, pairs):
+        behind = channel[others]
+        counted = over > 0
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            together = (counted @ channel[x] - allowed) / np.einsum("kz,kz->k", counted, behind)
+            alone = (single[x] / behind).max(axis=1)
+            powers = np.fmax(np.fmax(together, alone), 1.0)
+            budgets = np.where(powers < _MOST_POWER, np.log(powers) + 64 * UNIT, np.inf)
+            highest = max(highest, float((budgets / distances[x, others]).max()) * (1 + 16 * UNIT))
+    return highest
+
+
+def _overs(
+    channel: Array, distances: Array, epsilon: float, pairs: NDArray[np.bool_]
+) -> Iterator[tuple[int, NDArray[np.int64], Array]]:
+    """K[x, z] - e^{εd(x, x')} K[x', z], rounded up, `(k, m)`, for each x and k of the x' in its pairs at a time."""
+    n, m = channel.shape
+    powers = np.maximum(1 / factor_above(epsilon, np.where(pairs, distances, 0.0)) * (1 - 8 * UNIT), 1.0)
+    step = max(1, _BLOCK_CELLS // m)
+    for x in range(n):
+        others = np.flatnonzero(pairs[x])
+        for some in np.split(others, range(step, len(others), step)) if len(others) else ():
+            with np.errstate(over="ignore"):
+                over = powers[x, some, None] * channel[some]
+            yield x, some, np.subtract(channel[x], over, out=over)
 
 
 def relaxed_closure(rows: Array, factors: Array, delta: float) -> Array:

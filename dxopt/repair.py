@@ -87,7 +87,7 @@ def within_budget(
             mixed = repair(problem, (1 - part) * channel + part * frugal) if part < 1 else frugal
             if expected_above(problem, mixed) <= budget:
                 return mixed
-    raise CertificateError(f"the expected loss {loss:.17g} is not brought within its budget {budget:.17g}")
+    raise CertificateError(f"the expected loss {loss} is not brought within its budget {budget}")
 
 
 def _relaxed(problem: Problem, raw: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -10,20 +10,20 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.attempts import Attempt, Options, Start
-from dxopt.certify import gap
+from dxopt.attempts import Attempt, Options
 from dxopt.classic.contract import CLASSICS, title
 from dxopt.classic.exponential import Exponential
-from dxopt.coupled import by_linear_program
+from dxopt.coupled import COLUMNS, by_coupling
 from dxopt.errors import NoTightMechanism, UnsupportedError
 from dxopt.formulations.contract import Candidate, Claim, Compiled
 from dxopt.formulations.tight import Tight, tight_candidate
 from dxopt.formulations.utility import Utility
+from dxopt.generating import solve_by_columns
 from dxopt.linear import solve_linear
+from dxopt.objective import WorstLoss
 from dxopt.problem import MATRIX_CELLS, Problem
-from dxopt.program import ChannelProgram, ChannelSolution, Dual, Status
+from dxopt.program import ChannelProgram, ChannelSolution, Dual
 from dxopt.reduced import WRITTEN_CELLS, by_line, by_product, is_line
-from dxopt.reductions.closure import shortened
 from dxopt.reductions.geodesic import drop_redundant
 from dxopt.reductions.lazy import solve_lazily
 from dxopt.reductions.record import Reduction
@@ -32,14 +32,12 @@ from dxopt.reductions.spanner import greedy_spanner
 METHODS = ("auto", "optimal", "tight", *CLASSICS)
 COMPARABLE = METHODS[1:]
 SPANNER_METHODS = ("auto", "optimal")
-COLUMNS = "columns"
 GENERAL = ("clarabel", "highs")
 COLUMNS_FROM = 400
+GUESSES_FROM = 5_000
 GENERAL_TO = 20_000
 GENERAL_LIMIT = 1_000_000
 COLUMNS_LIMIT = 20_000_000
-MARGIN = 7e-7
-"""How much of the gap is left to the repair at most."""
 SPANNER_ACCURACY = 1e-6
 
 
@@ -116,7 +114,7 @@ def _optimal(problem: Problem, options: Options, refused: dict[str, str]) -> Ite
             reduced, geodesic = drop_redundant(compiled.program)
         if name == COLUMNS:
             kind, reductions = "column generation", _merging(compiled, None)
-            solution, dual, records = _by_columns(compiled, options)
+            solution, dual, records = solve_by_columns(compiled, options)
         elif options.spanner is not None:
             kind, reductions = "linear program on a spanner", _merging(compiled, geodesic)
             solution, dual, records = _with_spanner(compiled, reduced, name, options)
@@ -166,50 +164,6 @@ def _merging(compiled: Compiled, geodesic: Reduction | None) -> list[Reduction]:
 Solved = tuple[ChannelSolution, Dual | None, list[Reduction]]
 
 
-def _by_columns(compiled: Compiled, options: Options) -> Solved:
-    from dxopt.reductions import symmetry
-    from dxopt.solvers.columns import Memory, solve_columns
-
-    offset = compiled.offset
-
-    def tell(rounds: int, value: float, bound: float) -> None:
-        low, high = offset + compiled.scale * bound, offset + compiled.scale * value
-        known = f"{high:.8g}, bound {low:.8g}, gap {gap(high, low):.1e}" if np.isfinite(high) else f"bound {low:.8g}"
-        options.progress(f"columns, round {rounds}: {known}")
-
-    def stopped() -> bool:
-        return options.stop.requested
-
-    options.progress("looking for symmetry")
-    closure = None if compiled.partition.trivial else shortened(compiled.program)
-    whole = compiled.program if closure is None else closure.program
-    found = symmetry.find(whole, stopped)
-    program = whole if found is None else found.reduce(whole)
-    points, reports = program.costs.shape
-    memory = Memory.of(points, reports, points if program.classes is None else program.classes.size)
-    amount = f"{memory.needed / 1e9:.2g} GB of memory"
-    if not memory.columns:
-        message = f"needs {amount}, and may use {memory.there / 1e9:.2g} GB"
-        return ChannelSolution(Status.FAILED, None, None, message=message), None, []
-    options.progress(f"columns, up to {amount}")
-    tolerance, start = max(0.3 * options.tolerance, options.tolerance - MARGIN), _prices(compiled, options.start)
-    solution = solve_columns(program, tolerance, stopped, tell, memory.columns, start)
-    if found is not None:
-        solution = found.lift(solution)
-    dual = solution.dual if closure is None or solution.dual is None else closure.dual(solution.dual)
-    return solution, dual, [] if found is None else [found.record()]
-
-
-def _prices(compiled: Compiled, start: Start | None) -> NDArray[np.float64] | None:
-    """The row prices of an earlier answer. Programs are scaled to an optimum of about 1, so they suit another one."""
-    if start is None:
-        return None
-    before = Utility().compile(start.problem)
-    if not np.array_equal(before.partition.index, compiled.partition.index):
-        return None
-    return (before.partition.totals(start.dual.prices[:, None])[:, 0] - before.shift) / before.scale
-
-
 def _exact(compiled: Compiled, program: ChannelProgram, solver: str, options: Options) -> Solved:
     solution, record = solve_lazily(program, solve_linear(compiled, solver, options), options.tolerance)
     return solution, solution.dual, [record] if record.before != record.after else []
@@ -229,17 +183,29 @@ def _with_spanner(compiled: Compiled, program: ChannelProgram, solver: str, opti
 
 
 def _unusual(problem: Problem, options: Options, refused: dict[str, str]) -> Iterator[Attempt]:
-    """Other objectives and relaxed privacy: linear programs; in closed form only what is private anyway."""
+    """Other objectives and relaxed privacy; in closed form only what is private anyway."""
     if options.spanner is not None:
         raise UnsupportedError("spanner", f"does not go with this problem: {problem.unusual}", "take all pairs")
     _require_few(max(problem.variables, problem.shape[0] ** 2), GENERAL_LIMIT)
-    names = GENERAL if options.solver == "auto" else (options.solver,)
     offered = False
-    for attempt in by_linear_program(problem, names, options, refused):
+    for attempt in by_coupling(problem, _preferred_coupled(problem, options), options, refused):
         yield attempt
         if not offered and np.isinf(problem.objective.max_loss):
             offered = True
             yield _closed_form(problem, refused, "exact")
+
+
+def _preferred_coupled(problem: Problem, options: Options) -> tuple[str, ...]:
+    """Solvers in the order in which they are tried; columns are of one cone, which δ and no privacy are not about."""
+    in_cone = problem.private and not problem.delta
+    if options.solver == COLUMNS and not in_cone:
+        raise UnsupportedError("solver", f"columns does not apply, as {problem.unusual}", "use solver: clarabel")
+    if options.solver != "auto":
+        return (options.solver,)
+    enough = COLUMNS_FROM if isinstance(problem.objective, WorstLoss) else GUESSES_FROM
+    if not in_cone or problem.variables < enough:
+        return GENERAL
+    return (COLUMNS, *GENERAL) if problem.variables <= GENERAL_TO else (COLUMNS,)
 
 
 def _closed_form(problem: Problem, refused: dict[str, str], claim: Claim) -> Attempt:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 import dxopt as dx
 from dxopt import batch
 from dxopt.errors import SpecError
+from dxopt.report.table import summary
 
 GOOD = "space: {kind: line, size: 4}\nepsilon: 1.0\n"
 
@@ -74,6 +76,16 @@ def test_measures_asked_for_are_in_the_report(tmp_path: Path) -> None:
     assert report.evaluation["adversary_error"] <= report.certificate.value + 1e-12
 
 
+def test_the_smallest_delta_is_about_the_pairs_that_are_bound(tmp_path: Path) -> None:
+    relaxed = GOOD + "delta: 0.05\npairs: adjacent\nevaluate: [smallest_delta]\n"
+    write(tmp_path, a=relaxed, b=GOOD + "method: exponential\nevaluate: [smallest_delta]\n")
+    batch.run(batch.problem_files([tmp_path]), tmp_path / "out")
+    report = dx.load(tmp_path / "out" / "a")
+    assert report.evaluation["smallest_delta"] == pytest.approx(report.certificate.delta, abs=1e-12)
+    assert dx.evaluate.smallest_delta(report.mechanism, 1.0) > 0.06
+    assert dx.load(tmp_path / "out" / "b").evaluation["smallest_delta"] <= 1e-13
+
+
 def test_result_folders_are_not_searched_for_problems(tmp_path: Path) -> None:
     write(tmp_path, a=GOOD)
     batch.run(batch.problem_files([tmp_path]), tmp_path / "out")
@@ -83,3 +95,39 @@ def test_result_folders_are_not_searched_for_problems(tmp_path: Path) -> None:
 def test_a_folder_without_problems_is_bad_input(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="holds no problem file"):
         batch.problem_files([tmp_path])
+
+
+def test_a_budget_that_cannot_be_met_is_bad_input(tmp_path: Path) -> None:
+    error = "objective:\n  kind: adversary_error\n  max_loss: 0.01\n"
+    write(tmp_path, a=GOOD + error, b=GOOD, c=error + "method: exponential\ncompare: []\n" + GOOD)
+    outcome = batch.run(batch.problem_files([tmp_path]), tmp_path / "out")
+    assert [line.status for line in outcome.lines] == ["bad input", "optimal", "failed"]
+    assert outcome.exit_code == 2
+    told, over = outcome.errors
+    assert told.startswith(f"{tmp_path / 'a.yaml'}:5:13: objective.max_loss: is 0.01, below ")
+    assert told.endswith("; raise it")
+    assert over.startswith("c: the expected loss ")
+    assert "\n" not in told + over
+
+
+def test_lines_say_what_is_wanted_in_strict_json(tmp_path: Path) -> None:
+    space = "space: {kind: line, size: 4}\n"
+    error = "objective: {kind: adversary_error, max_loss: 0.4}\ncompare: [exponential]\n"
+    write(tmp_path, a=space + error, b=GOOD + "objective: worst_loss\ndelta: 0.05\n", c=GOOD, d="space: 7\n")
+    outcome = batch.run(batch.problem_files([tmp_path]), tmp_path / "out")
+
+    def refuse(constant: str) -> None:
+        raise AssertionError(constant)
+
+    first, second, third, bad = json.loads(outcome.as_json(), parse_constant=refuse)["problems"]
+    assert (first["objective"], first["epsilon"], first["private"]) == ("adversary's error", None, False)
+    assert first["comparison"]["epsilon"] is None
+    assert (second["objective"], second["epsilon"], second["delta"]) == ("worst loss", 1.0, 0.05)
+    assert (third["objective"], third["epsilon"], third["delta"]) == ("expected loss", 1.0, 0.0)
+    assert (bad["objective"], bad["epsilon"], bad["status"]) == ("", None, "bad input")
+    head, *lines = summary(outcome.lines).splitlines()
+    assert head.split()[:6] == ["problem", "n", "ε", "method", "objective", "value"]
+    assert lines[0].split()[:5] == ["a", "4", "auto", "adversary's", "error"]
+    assert "not asked" in lines[0]
+    assert lines[1].split()[:7] == ["b", "4", "1,", "δ", "0.05", "auto", "worst"]
+    assert lines[2].split()[:4] == ["c", "4", "1", "auto"]

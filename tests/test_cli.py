@@ -76,6 +76,38 @@ def test_a_method_that_cannot_be_used_points_at_its_line(tmp_path: Path) -> None
     assert "0.68631" in line
 
 
+ERROR = (
+    "space: {kind: grid, shape: [2, 2]}\nobjective: {kind: adversary_error, max_loss: 0.4, adversary_loss: binary}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (ERROR, ["4 reports", "largest adversary's error", "not asked for", " of at most 0.4"]),
+        (GRID + "objective: worst_loss\n", ["least worst loss", "(worst loss)", "proven, epsilon 0.5 of 0.5"]),
+        (GRID + "delta: 0.05\n", ["least expected loss", "proven, epsilon 0.5, delta 0.05 of 0.05"]),
+    ],
+)
+def test_other_problems_give_0_and_a_result(tmp_path: Path, text: str, told: list[str]) -> None:
+    (tmp_path / "a.yaml").write_text(text, encoding="utf-8")
+    done = call("solve", tmp_path / "a.yaml", "-o", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    for words in told:
+        assert words in done.stdout
+    proof = json.loads((tmp_path / "out" / "a" / "certificate.json").read_text(encoding="utf-8"))
+    assert proof["private"] is ("epsilon" in text)
+
+
+def test_a_budget_that_cannot_be_met_points_at_its_line(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("epsilon: 1\n" + ERROR.replace("0.4", "0.1"), encoding="utf-8")
+    done = call("solve", tmp_path / "a.yaml", "-o", tmp_path / "out")
+    assert done.exit_code == 2
+    line = done.stderr.splitlines()[-1]
+    assert line.startswith(f"{tmp_path / 'a.yaml'}:3:46: objective.max_loss: is 0.1, below ")
+    assert not (tmp_path / "out" / "a").exists()
+
+
 def test_an_unknown_solver_is_bad_input(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(GRID, encoding="utf-8")
     done = call("solve", tmp_path / "a.yaml", "-o", tmp_path / "out", "--solver", "cray")

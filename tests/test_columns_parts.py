@@ -26,7 +26,9 @@ def test_the_master_is_solved_to_what_is_asked(seed: int, size: int, count: int,
     rng = np.random.default_rng(seed)
     columns, costs = rng.random((size, count)), rng.random(count)
     low, high = -0.06 * rng.random(size) / size, (1.5 * rng.random(size) + 0.06) / size
-    found = solve_master(columns, costs, 1e-8, never, (low, high) if boxed else None)
+    free = np.full(len(columns), np.inf)
+    box = (low, high) if boxed else (-free, free)
+    found = solve_master(columns, costs, np.ones(len(columns)), 1e-8, never, box)
     unit = np.eye(size)
     coupling = np.hstack([columns, unit, -unit]) if boxed else columns
     prices = np.concatenate([costs, high, -low]) if boxed else costs
@@ -42,7 +44,8 @@ def test_the_master_is_solved_to_what_is_asked(seed: int, size: int, count: int,
 
 
 def test_a_stopped_master_returns() -> None:
-    found = solve_master(np.ones((3, 4)), np.ones(4), 1e-8, lambda: True)
+    free = np.full(3, np.inf)
+    found = solve_master(np.ones((3, 4)), np.ones(4), np.ones(3), 1e-8, lambda: True, (-free, free))
     assert found.value == np.inf
 
 

@@ -14,7 +14,7 @@ import dxopt as dx
 from dxopt.relaxed import bound_pairs
 
 CLOSE = 1e-7
-SOLVERS = ("clarabel", "highs")
+SOLVERS = ("clarabel", "columns", "highs")
 
 
 def guesses_of(problem: dx.Problem, seed: int) -> np.ndarray:
@@ -42,7 +42,8 @@ def oracle(problem: dx.Problem) -> float:
 
 def assert_optimal(problem: dx.Problem, **options: Any) -> dx.Report:
     """That the answer is proven, and that no bit of the proof is on the wrong side of the oracle's optimum."""
-    report, value = dx.solve(problem, method="optimal", **options), oracle(problem)
+    finer = {"tolerance": 1e-7} if options.get("solver") == "columns" else {}
+    report, value = dx.solve(problem, method="optimal", **options, **finer), oracle(problem)
     proof, sign = report.certificate, problem.objective.sign
     assert proof.private is problem.private
     assert proof.gap <= 1e-6
@@ -76,8 +77,8 @@ def test_worst_loss(kind: str, seed: int, solver: str) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("private", [True, False])
-def test_adversary_error(kind: str, seed: int, private: bool) -> None:
+@pytest.mark.parametrize(("private", "solver"), [(True, "auto"), (True, "columns"), (False, "auto")])
+def test_adversary_error(kind: str, seed: int, private: bool, solver: str) -> None:
     plain = problem_of(kind, seed)
     least, blind = dx.solve(plain).certificate.value, float(plain.costs.sum(axis=0).min())
     if not private:
@@ -85,7 +86,17 @@ def test_adversary_error(kind: str, seed: int, private: bool) -> None:
     for share in (0.1, 0.6):
         objective = dx.AdversaryError(least + share * (blind - least) + 1e-6, guesses_of(plain, seed))
         problem = plain.but(objective=objective, **({} if private else {"epsilon": None}))
-        assert_optimal(problem)
+        assert_optimal(problem, solver=solver)
+
+
+@pytest.mark.parametrize("changes", [{"delta": 0.1}, {"objective": dx.AdversaryError(9.0), "epsilon": None}])
+def test_columns_are_of_a_cone(changes: dict[str, Any]) -> None:
+    space = dx.line(3)
+    problem = dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space)).but(**changes)
+    with pytest.raises(
+        dx.errors.UnsupportedError, match=r"solver: columns does not apply, as .* use solver: clarabel"
+    ):
+        dx.solve(problem, solver="columns")
 
 
 @pytest.mark.parametrize("pairs", ["all", "adjacent"])

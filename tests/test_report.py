@@ -13,6 +13,7 @@ from rich.console import Console
 
 import dxopt as dx
 from dxopt.program import Dual
+from dxopt.report.table import rows
 
 FILES = {"problem.yaml", "problem.npz", "mechanism.npz", "dual.npz", "certificate.json", "report.json"}
 
@@ -215,6 +216,24 @@ def test_shown_as_text_html_and_in_colour(report: dx.Report) -> None:
         ):
             assert figure in text
     assert f"{proof.value:.6g}" in repr(report)
+
+
+def test_what_is_wanted_and_what_was_proven_of_it_are_told() -> None:
+    told = dict(rows(dx.solve(points().but(objective="worst_loss", delta=0.05))))
+    assert told["problem"] == "points: 9 secrets, 9 reports, distance loss; least worst loss"
+    assert told["value"].endswith(" (worst loss)")
+    assert told["private"].startswith("proven, epsilon 0.8, delta 0.0")
+    assert told["private"].endswith(" of 0.05")
+    assert "expected loss" not in told
+    told = dict(rows(dx.solve(points().but(objective=dx.AdversaryError(0.7, "binary"), epsilon=None))))
+    assert told["problem"].endswith("; largest adversary's error")
+    assert told["value"].endswith(" (adversary's error)")
+    assert told["private"] == "not asked for"
+    spent, most = told["expected loss"].split(" of at most ")
+    assert (float(spent), most) == (pytest.approx(0.7, abs=1e-7), "0.7")
+    told = dict(rows(dx.solve(points())))
+    assert told["private"].endswith(" of 0.8")
+    assert told["value"].endswith(" (expected loss)")
 
 
 def test_names_are_not_markup() -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 
+from dxopt.coupling import GuessRows
 from dxopt.errors import SolveError
 from dxopt.formulations.classes import classes, unscaled
 from dxopt.formulations.contract import Candidate, Claim, Compiled
 from dxopt.objective import AdversaryError
 from dxopt.problem import Problem
-from dxopt.program import AdversaryDual, ChannelProgram, ChannelSolution, Coupling
+from dxopt.program import AdversaryDual, ChannelProgram, ChannelSolution
 
 _WITHIN = 1e-9
 """The program keeps so much of the budget back, so that the repair does not lead out of it."""
@@ -41,22 +41,14 @@ class BayesPrivacy:
         return None if isinstance(problem.objective, AdversaryError) else "is about the adversary's error"
 
     def compile(self, problem: Problem) -> Compiled:
-        guessed = _guesses(problem)
+        won, most = _won(problem)
         partition, budgets = classes(problem)
-        least = float(guessed.min())
-        missed = partition.totals(problem.prior.probabilities[:, None] * (guessed - least))
-        scale = float(missed.sum(axis=0).min()) or float(missed.sum(axis=0).max()) or 1.0
-        size, m = partition.size, problem.shape[1]
-        guesses = missed.shape[1]
-        error = sp.kron(sp.eye_array(m), sp.csc_array(missed.T / scale))
-        costs = partition.totals(problem.costs).T.ravel()
-        unit = _unit(problem)
-        columns = sp.csc_array(sp.vstack([error, sp.csc_array(-costs[None, :] / unit)]))
-        extras = sp.vstack([-sp.kron(sp.eye_array(m), np.ones((guesses, 1))), sp.csc_array((1, m))])
-        floors = np.append(np.zeros(m * guesses), _WITHIN - problem.objective.max_loss / unit)
-        coupling = Coupling(-np.ones(m), columns, sp.csc_array(extras), floors)
-        program = ChannelProgram(np.zeros((size, m)), budgets, coupling=coupling)
-        return Compiled(program, problem, partition, least, scale, np.zeros(size))
+        won, unit = partition.totals(won), _unit(problem)
+        scale = float(won.sum(axis=0).max()) or 1.0
+        paid = partition.totals(problem.costs) / unit
+        rows = GuessRows(won / scale, paid, problem.objective.max_loss / unit - _WITHIN)
+        program = ChannelProgram(np.zeros(paid.shape), budgets, coupling=rows, offset=-most / scale)
+        return Compiled(program, problem, partition, most, scale, np.zeros(partition.size))
 
     def recover(self, compiled: Compiled, solution: ChannelSolution) -> Candidate:
         if solution.channel is None:
@@ -71,7 +63,8 @@ class BayesPrivacy:
         guesses /= guesses.sum(axis=1, keepdims=True)
         price = max(float(solution.coupled[m * count]), 0.0) * compiled.scale / _unit(problem)
         costs = price * problem.costs - problem.prior.probabilities[:, None] * (guessed @ guesses.T)
-        shift = -compiled.partition.totals(problem.prior.probabilities[:, None])[:, 0] * compiled.offset
+        worst = problem.prior.probabilities * guessed.max(axis=1)
+        shift = -compiled.partition.totals(worst[:, None])[:, 0]
         inner = unscaled(solution.dual, compiled, shift, costs)
         return Candidate(channel, AdversaryDual(guesses, price, inner), self.claim)
 
@@ -80,6 +73,13 @@ def _guesses(problem: Problem) -> np.ndarray:
     if not isinstance(problem.objective, AdversaryError):
         raise SolveError(f"the objective is {problem.objective.name}, not adversary_error")
     return problem.objective.guesses
+
+
+def _won(problem: Problem) -> tuple[np.ndarray, float]:
+    """What each guess wins of the worst one in each secret, times the prior, and the error of the worst guesses."""
+    guessed, prior = _guesses(problem), problem.prior.probabilities
+    worst = guessed.max(axis=1)
+    return prior[:, None] * (worst[:, None] - guessed), float(prior @ worst)
 
 
 def _unit(problem: Problem) -> float:

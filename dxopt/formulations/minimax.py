@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 
+from dxopt.coupling import WorstRows
 from dxopt.errors import SolveError
 from dxopt.formulations.classes import classes, unscaled
 from dxopt.formulations.contract import Candidate, Claim, Compiled
 from dxopt.problem import Problem
-from dxopt.program import ChannelProgram, ChannelSolution, Coupling, WorstDual
+from dxopt.program import ChannelProgram, ChannelSolution, WorstDual
 
 
 class Minimax:
@@ -40,13 +40,9 @@ class Minimax:
         least = float(problem.losses.min())
         losses = problem.losses - least
         scale = _scale(losses, problem)
-        n, m = problem.shape
-        size = partition.size
-        places = np.arange(m) * size + partition.index[:, None]
-        rows = sp.csc_array((-losses.ravel() / scale, (np.repeat(np.arange(n), m), places.ravel())), (n, m * size))
-        coupling = Coupling(np.ones(1), rows, sp.csc_array(np.ones((n, 1))), np.zeros(n))
-        program = ChannelProgram(np.zeros((size, m)), budgets, coupling=coupling)
-        return Compiled(program, problem, partition, least, scale, np.zeros(size))
+        rows, nothing = WorstRows(losses / scale, partition.index), np.zeros((partition.size, problem.shape[1]))
+        program = ChannelProgram(nothing, budgets, coupling=rows, offset=least / scale)
+        return Compiled(program, problem, partition, least, scale, np.zeros(partition.size))
 
     def recover(self, compiled: Compiled, solution: ChannelSolution) -> Candidate:
         if solution.channel is None:

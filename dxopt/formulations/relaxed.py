@@ -9,9 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from dxopt.coupling import Coupling
 from dxopt.formulations.contract import Candidate, Claim, Compiled, Formulation
 from dxopt.problem import Problem
-from dxopt.program import ChannelProgram, ChannelSolution, Coupling, Dual
+from dxopt.program import ChannelProgram, ChannelSolution, Dual
 
 Pairs = NDArray[np.int64]
 
@@ -45,7 +46,7 @@ class Relaxed:
         program, slack = compiled.program, self._slack(problem)
         apart = np.full(program.budgets.shape, np.inf)
         np.fill_diagonal(apart, 0.0)
-        coupling = slack if program.coupling is None else program.coupling.joined(slack)
+        coupling = slack if program.coupling is None else program.coupling.written().joined(slack)
         return replace(compiled, program=ChannelProgram(program.costs, apart, coupling=coupling))
 
     def recover(self, compiled: Compiled, solution: ChannelSolution) -> Candidate:

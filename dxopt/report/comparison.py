@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Group
 
-COLUMNS = ("mechanism", "expected loss", "with optimal remap", "bound", "gap", "private", "leakage (bits)")
+_COLUMNS = ("with optimal remap", "bound", "gap", "private", "leakage (bits)")
 
 
 @dataclass(frozen=True)
@@ -21,19 +21,21 @@ class Compared:
     ----------
     name : str
     value : float or None
-        Expected loss.
+        What the objective is about: by default the expected loss.
     remapped : float or None
-        Expected loss once each report is replaced by the best one.
+        Expected loss once each report is replaced by the best one; None for other objectives.
     gap : float or None
-        |value - bound| / max(|value|, 1e-12): how much of the loss some private mechanism might save.
+        |value - bound| / max(|value|, 1e-12): how much better some private mechanism might be.
     private : bool
-        Proven for the problem's ε.
+        Proven for the problem's ε and δ; False where no privacy is asked for.
     epsilon : float or None
-        The realised level, at most the one asked.
+        The realised level, at most the one asked; None where none is.
     leakage : float or None
         Min-entropy leakage in bits.
     note : str
         How it was found, or why it is missing.
+    delta : float or None
+        The realised δ, where that is asked for.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Compared:
     epsilon: float | None = None
     leakage: float | None = None
     note: str = ""
+    delta: float | None = None
 
 
 @dataclass(frozen=True)
@@ -53,23 +56,29 @@ class Comparison:
     Attributes
     ----------
     problem : str
-    epsilon : float
+    epsilon : float or None
+        None where no privacy is asked for.
     rows : tuple of Compared
         First the best mechanism that was found ("optimal"), then those asked for.
     bound : float or None
-        No private mechanism has an expected loss below it: proven.
+        No private mechanism is better: proven.
     verdict : str or None
         For binary loss on a space that is not too large: whether the prior is regular.
     interrupted : bool
         Whether some were not started, as the run was interrupted.
+    objective : str
+        What the values are.
+    delta : float
     """
 
     problem: str
-    epsilon: float
+    epsilon: float | None
     rows: tuple[Compared, ...]
     bound: float | None = None
     verdict: str | None = None
     interrupted: bool = False
+    objective: str = "expected loss"
+    delta: float = 0.0
 
     @classmethod
     def read(cls, content: Mapping[str, Any]) -> Comparison:
@@ -77,8 +86,8 @@ class Comparison:
         return cls(**{**content, "rows": tuple(Compared(**row) for row in content["rows"])})
 
     def __str__(self) -> str:
-        grid = [list(COLUMNS), *(_cells(row, self.bound) for row in self.rows if row.value is not None)]
-        widths = [max(len(row[i]) for row in grid) for i in range(len(COLUMNS))]
+        grid = [self._columns(), *self._grid()]
+        widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
         lines = [
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in grid
         ]
@@ -89,22 +98,29 @@ class Comparison:
         from rich.table import Table
         from rich.text import Text
 
-        grid = [_cells(row, self.bound) for row in self.rows if row.value is not None]
         table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold")
-        for column in COLUMNS:
-            table.add_column(column.replace(" ", "\n"), justify="left" if column == COLUMNS[0] else "right")
-        for row in grid:
+        for place, column in enumerate(self._columns()):
+            table.add_column(column.replace(" ", "\n"), justify="right" if place else "left")
+        for row in self._grid():
             table.add_row(*(Text(cell) for cell in row))
         return Group(*(Text(line) for line in self._head()), table, *(Text(line) for line in self._notes()))
 
     def _repr_html_(self) -> str:
-        grid = [COLUMNS, *(_cells(row, self.bound) for row in self.rows if row.value is not None)]
+        grid = [self._columns(), *self._grid()]
         table = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in grid)
         head, notes = ("<br>".join(map(html.escape, lines)) for lines in (self._head(), self._notes()))
         return f"<p>{head}</p><table>{table}</table><p>{notes}</p>"
 
+    def _columns(self) -> list[str]:
+        return ["mechanism", self.objective, *_COLUMNS]
+
+    def _grid(self) -> list[list[str]]:
+        """The mechanisms that exist as text, in the order of the columns."""
+        return [_cells(row, self.bound) for row in self.rows if row.value is not None]
+
     def _head(self) -> list[str]:
-        title = f"{self.problem}, epsilon {self.epsilon:.10g}"
+        asked = "no privacy asked for" if self.epsilon is None else f"epsilon {self.epsilon:.10g}"
+        title = f"{self.problem}, {asked}" + (f", delta {self.delta:.10g}" if self.delta else "")
         return [title] if self.verdict is None else [title, f"the prior is {self.verdict}"]
 
     def _notes(self) -> list[str]:
@@ -112,16 +128,20 @@ class Comparison:
 
 
 def _cells(row: Compared, bound: float | None) -> list[str]:
-    """A mechanism that exists as text, in the order of COLUMNS."""
     return [
         row.name,
         _figure(row.value, ".7f"),
         _figure(row.remapped, ".7f"),
         _figure(bound, ".7f"),
         _figure(row.gap, ".1e"),
-        f"proven, {_figure(row.epsilon, '.5g')}" if row.private else "no",
+        f"proven, {level(row.epsilon, row.delta)}" if row.private else "not asked",
         _figure(row.leakage, ".4f"),
     ]
+
+
+def level(epsilon: float | None, delta: float | None) -> str:
+    """A level of privacy as a cell of a table: blank where there is none, with δ where there is one."""
+    return _figure(epsilon, ".5g") + (f", δ {delta:.3g}" if delta else "")
 
 
 def _figure(number: float | None, how: str) -> str:

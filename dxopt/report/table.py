@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from dxopt import evaluate
+from dxopt.problem import Problem
 from dxopt.reductions.record import Reduction
-from dxopt.report.comparison import Comparison
+from dxopt.report.comparison import Comparison, level
 from dxopt.report.result import Report
 
 if TYPE_CHECKING:
@@ -19,20 +22,38 @@ def rows(report: Report) -> list[tuple[str, str]]:
     """What a report says, as (name, value) lines."""
     problem, proof = report.problem, report.certificate
     secrets, reports = problem.shape
+    wanted = f"{'least' if problem.objective.sign > 0 else 'largest'} {problem.objective.title}"
     lines = [
-        ("problem", f"{problem.name}: {secrets} secrets, {reports} reports, {problem.loss.name} loss"),
+        ("problem", f"{problem.name}: {secrets} secrets, {reports} reports, {problem.loss.name} loss; {wanted}"),
         ("status", f"{report.status}" + ("" if report.delivered else " (not certified optimal)")),
-        ("private", f"proven, epsilon {proof.epsilon:.10g} of {problem.epsilon:.10g}"),
-        ("value", f"{proof.value:.10g}"),
+        ("private", _private(report)),
+        ("value", f"{proof.value:.10g} ({problem.objective.title})"),
         ("bound", f"{proof.bound:.10g}"),
         ("gap", f"{proof.gap:.2e} (tolerance {report.tolerance:.0e})"),
         ("route", report.route),
     ]
+    if math.isfinite(problem.objective.max_loss):
+        lines.append(("expected loss", _spent(report)))
     lines += [(f"not {name}", reason) for name, reason in report.refused.items()]
     lines += [(reduction.name, _reduced(reduction)) for reduction in report.reductions]
     lines += [(name.replace("_", " "), f"{value:.10g}") for name, value in report.evaluation.items()]
     lines += [(f"proof of {what}", how) for what, how in proof.how.items()]
     return [*lines, ("seconds", f"{report.seconds:.2f}")]
+
+
+def _private(report: Report) -> str:
+    problem, proof = report.problem, report.certificate
+    if not problem.private:
+        return "not asked for"
+    if problem.delta:
+        return f"proven, epsilon {proof.epsilon:.10g}, delta {proof.delta:.6g} of {problem.delta:.6g}"
+    return f"proven, epsilon {proof.epsilon:.10g} of {problem.epsilon:.10g}"
+
+
+def _spent(report: Report) -> str:
+    problem = report.problem
+    spent = evaluate.expected_loss(report.mechanism, problem.prior, problem.loss)
+    return f"{spent:.10g} of at most {problem.objective.max_loss:.10g}"
 
 
 def _reduced(reduction: Reduction) -> str:
@@ -73,12 +94,22 @@ def as_html(report: Report) -> str:
 
 @dataclass(frozen=True)
 class Line:
-    """One problem of a batch: either its report's figures or what went wrong."""
+    """One problem of a batch: either its report's figures or what went wrong.
+
+    Attributes
+    ----------
+    epsilon : float or None
+        None where no privacy is asked for, or where the file could not be read.
+    objective : str
+        What `value` is.
+    """
 
     problem: str
     size: int | None = None
     epsilon: float | None = None
+    delta: float = 0.0
     method: str = ""
+    objective: str = ""
     value: float | None = None
     bound: float | None = None
     gap: float | None = None
@@ -91,21 +122,30 @@ class Line:
     comparison: Comparison | None = None
 
     @classmethod
+    def asked(cls, problem: Problem, method: str) -> Line:
+        """The line of a problem that is not solved yet."""
+        return cls(
+            problem.name,
+            size=len(problem.space),
+            epsilon=problem.epsilon if problem.private else None,
+            delta=problem.delta,
+            method=method,
+            objective=problem.objective.title,
+        )
+
+    @classmethod
     def of(cls, report: Report, method: str) -> Line:
         """The line of a finished problem."""
         proof = report.certificate
-        return cls(
-            report.problem.name,
-            len(report.problem.space),
-            report.problem.epsilon,
-            method,
-            proof.value,
-            proof.bound,
-            proof.gap,
-            proof.private,
-            str(report.status),
-            report.seconds,
-            report.delivered,
+        return replace(
+            cls.asked(report.problem, method),
+            value=proof.value,
+            bound=proof.bound,
+            gap=proof.gap,
+            private=proof.private,
+            status=str(report.status),
+            seconds=report.seconds,
+            delivered=report.delivered,
             comparison=report.comparison,
         )
 
@@ -115,6 +155,7 @@ COLUMNS = (
     "n",
     "ε",
     "method",
+    "objective",
     "value",
     "bound",
     "gap",
@@ -128,21 +169,16 @@ COLUMNS = (
 
 def cells(line: Line) -> list[str]:
     """A line as text, in the order of COLUMNS."""
+    size = "" if line.size is None else str(line.size)
+    asked = [line.problem, size, level(line.epsilon, line.delta), line.method, line.objective]
     if line.value is None or line.bound is None or line.gap is None:
-        blank = [
-            "" if line.size is None else str(line.size),
-            "" if line.epsilon is None else f"{line.epsilon:.5g}",
-        ]
-        return [line.problem, *blank, line.method, "", "", "", "", line.status, "", "", ""]
+        return [*asked, "", "", "", "", line.status, "", "", ""]
     return [
-        line.problem,
-        str(line.size),
-        f"{line.epsilon:.5g}",
-        line.method,
+        *asked,
         f"{line.value:.7f}",
         f"{line.bound:.7f}",
         f"{line.gap:.1e}",
-        "proven" if line.private else "no",
+        "proven" if line.private else "not asked",
         line.status,
         line.expected,
         f"{line.seconds:.1f}",

@@ -2,7 +2,7 @@
 
 from dxopt.spec.build import Expect, Task, load
 from dxopt.spec.fields import MAX_REGULAR
-from dxopt.spec.sheet import json_schema
+from dxopt.spec.schema import json_schema
 from dxopt.spec.source import SpecFileError
 
 __all__ = ["MAX_REGULAR", "Expect", "SpecFileError", "Task", "json_schema", "load"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -9,10 +10,12 @@ import numpy as np
 from pydantic import ValidationError
 
 from dxopt.errors import SpecError, UnsupportedError
-from dxopt.loss import Loss
+from dxopt.loss import Loss, Reports
+from dxopt.objective import AdversaryError, Objective
 from dxopt.prior import Prior
 from dxopt.problem import Problem
 from dxopt.regularity import corner_prior
+from dxopt.spec import objectives as o
 from dxopt.spec import sheet as s
 from dxopt.spec.fields import MAX_LOCATIONS
 from dxopt.spec.locations import Secrets, build_reports, build_space
@@ -80,10 +83,11 @@ class Task:
 
     def located(self, error: SpecError) -> SpecError:
         """An error met while solving, at the place in the file that it speaks of, if it speaks of the file."""
-        path = (error.field,)
-        if isinstance(error, UnsupportedError) or self.origin.has(path):
-            return self.origin.error(path, error.wrong, error.fix)
-        return error
+        paths = ((error.field,), ("objective", error.field))
+        written = next(filter(self.origin.has, paths), None)
+        if written is None and not isinstance(error, UnsupportedError):
+            return error
+        return self.origin.error(written or paths[0], error.wrong, error.fix)
 
 
 def load(path: str | Path) -> list[Task]:
@@ -108,14 +112,23 @@ def _tasks(source: Source, sheet: s.Sheet) -> list[Task]:
         raise source.error(("method",), "tight needs symmetric distances", "use method: optimal")
     epsilons = sheet.epsilons()
     priors = _priors(source, sheet.prior, secrets, epsilons)
-    loss = _loss(source, sheet, secrets)
+    loss, objective = _loss(source, sheet, secrets), _objective(source, sheet.objective, secrets)
     name = sheet.name or source.path.stem
     expected = sheet.expect if isinstance(sheet.expect, list) else [sheet.expect] * len(epsilons)
     tasks: list[Task] = []
     for epsilon, prior, expect in zip(epsilons, priors, expected, strict=True):
-        title = f"{name} [epsilon={_short(epsilon)}]" if sheet.is_family else name
+        title = f"{name} [epsilon={_short(epsilon)}]" if sheet.is_family and epsilon is not None else name
         with source.within("loss"):
-            problem = Problem(secrets.space, epsilon=epsilon, prior=prior, loss=loss, name=title)
+            problem = Problem(
+                secrets.space,
+                epsilon=epsilon,
+                prior=prior,
+                loss=loss,
+                objective=objective,
+                delta=sheet.delta,
+                pairs=sheet.pairs,
+                name=title,
+            )
         tasks.append(
             Task(
                 problem,
@@ -139,14 +152,16 @@ def _short(number: float) -> str:
     return f"{number:g}" if float(f"{number:g}") == number else repr(number)
 
 
-def _priors(source: Source, asked: s.Prior, secrets: Secrets, epsilons: list[float]) -> list[Prior]:
+def _priors(source: Source, asked: s.Prior, secrets: Secrets, epsilons: Sequence[float | None]) -> list[Prior]:
     with source.within("prior"):
         if isinstance(asked, s.CornerPrior):
             return [_corner(source, asked, secrets, epsilon) for epsilon in epsilons]
         return [_fixed_prior(source, asked, secrets)] * len(epsilons)
 
 
-def _corner(source: Source, asked: s.CornerPrior, secrets: Secrets, epsilon: float) -> Prior:
+def _corner(source: Source, asked: s.CornerPrior, secrets: Secrets, epsilon: float | None) -> Prior:
+    if epsilon is None:
+        raise source.error(("prior",), "corner needs an epsilon", "add epsilon, or give another prior")
     if isinstance(asked.point, str) and secrets.space.labels.count(asked.point) > 1:
         raise source.error(("prior", "point"), f"{asked.point!r} names several points", "give an index")
     return corner_prior(secrets.space, epsilon, asked.point)
@@ -189,13 +204,29 @@ def _samples_prior(source: Source, asked: s.SamplesPrior, secrets: Secrets) -> P
 
 def _loss(source: Source, sheet: s.Sheet, secrets: Secrets) -> Loss:
     reports = build_reports(source, sheet.reports, secrets.space) if sheet.reports else None
-    with source.within("loss"):
-        match sheet.loss:
+    return _losses(source, sheet.loss, secrets, reports, "loss")
+
+
+def _objective(source: Source, asked: o.Objective, secrets: Secrets) -> str | Objective:
+    if isinstance(asked, str):
+        return asked
+    if isinstance(asked, o.LeastLoss):
+        return asked.kind
+    where = ("objective", "adversary_loss")
+    loss = _losses(source, asked.adversary_loss, secrets, None, *where)
+    with source.within(*where):
+        return AdversaryError(asked.max_loss, loss).on(secrets.space)
+
+
+def _losses(source: Source, asked: o.Loss, secrets: Secrets, reports: Reports | None, *where: str) -> Loss:
+    """The losses that the key at `where` asks for."""
+    with source.within(*where):
+        match asked:
             case str() as name:
                 return Loss.of(name, secrets.space, reports)
-            case s.MatrixValues():
-                return Loss.of(sheet.loss.values, secrets.space, reports)
-            case s.MatrixFile():
-                blame = source.blame("loss", "file")
-                matrix = read_matrix(source.beside(sheet.loss.file), blame, most_rows=MAX_LOCATIONS)
+            case o.MatrixValues():
+                return Loss.of(asked.values, secrets.space, reports)
+            case o.MatrixFile():
+                blame = source.blame(*where, "file")
+                matrix = read_matrix(source.beside(asked.file), blame, most_rows=MAX_LOCATIONS)
                 return Loss.of(matrix, secrets.space, reports)

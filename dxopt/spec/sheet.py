@@ -1,19 +1,21 @@
-"""The whole of a problem file, and its JSON Schema."""
+"""The whole of a problem file."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
-from pydantic.json_schema import GenerateJsonSchema
 
-from dxopt.loss import LOSSES
-from dxopt.report.measures import MEASURES
+from dxopt.objective import ExpectedLoss
+from dxopt.relaxed import PAIRS
+from dxopt.report.measures import MEASURES, SMALLEST_DELTA
 from dxopt.routes import COMPARABLE, METHODS, SPANNER_METHODS
 from dxopt.spec import fields as f
 from dxopt.spec import quantities as q
+from dxopt.spec.objectives import AdversaryError, Loss, Objective, name_or_kind
 from dxopt.spec.quantities import bad
 from dxopt.spec.spaces import Space, kind_of
 
@@ -25,6 +27,11 @@ class Privacy(f.Section):
 
     level: q.Positive = Field(description="Largest privacy loss, such as ln(4), between points one radius apart.")
     radius: q.Positive = Field(description="The distance at which `level` holds.")
+
+    @property
+    def epsilon(self) -> float:
+        """Per unit of distance."""
+        return self.level / self.radius
 
 
 class Range(f.Section):
@@ -98,20 +105,6 @@ class SamplesPrior(f.Section):
     columns: f.Columns = Field(description="Columns that hold the coordinates, or the label, of an observation.")
 
 
-class MatrixFile(f.Section):
-    """A matrix of losses from a file."""
-
-    kind: Literal["matrix"] = Field(description="A matrix of losses.")
-    file: f.File = Field(description="CSV file without a header: a row per secret, a column per report.")
-
-
-class MatrixValues(f.Section):
-    """A matrix of losses written out."""
-
-    kind: Literal["matrix"] = Field(description="A matrix of losses.")
-    values: f.Rows[q.Extended] = Field(description="A row per secret, a column per report; `inf` is allowed.")
-
-
 class ReportsFile(f.Section):
     """Reports from the rows of a CSV file with a header."""
 
@@ -135,10 +128,6 @@ class Expected(f.Section):
     source: f.Text = Field(description="Where the value is from.")
 
 
-def _prior_kind(value: Any) -> str | None:
-    return "bare name" if isinstance(value, str) else kind_of(value)
-
-
 def _epsilon_kind(value: Any) -> str:
     return {list: "list", dict: "range"}.get(type(value), "number")
 
@@ -154,13 +143,7 @@ Prior = Annotated[
     | Annotated[ColumnPrior, Tag("column")]
     | Annotated[CornerPrior, Tag("corner")]
     | Annotated[SamplesPrior, Tag("samples")],
-    Discriminator(_prior_kind),
-]
-Loss = Annotated[
-    Annotated[str, f.OneOf(LOSSES, " or give a mapping with kind: matrix"), Tag("bare name")]
-    | Annotated[MatrixFile, Tag("matrix file")]
-    | Annotated[MatrixValues, Tag("matrix values")],
-    Discriminator(_prior_kind),
+    Discriminator(name_or_kind),
 ]
 Reports = Annotated[
     Annotated[ReportsFile, Tag("points file")] | Annotated[ReportsValues, Tag("points values")],
@@ -187,6 +170,11 @@ class Sheet(f.Section):
         None,
         description="Privacy per unit of distance; a list or {from, to, step} makes a family of problems.",
     )
+    delta: q.Share = Field(0.0, description="What a set of reports may exceed the level by in probability.")
+    pairs: Annotated[str, f.OneOf(PAIRS)] = Field(
+        "all", description="Which pairs of secrets a positive delta binds: all, or only adjacent ones."
+    )
+    objective: Objective = Field("expected_loss", description="What is wanted.")
     prior: Prior = Field("uniform", description="What is believed before a report is seen.")
     loss: Loss = Field("distance", description="What a report costs.")
     reports: Reports | None = Field(None, description="What may be reported; the points of the space by default.")
@@ -203,21 +191,47 @@ class Sheet(f.Section):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
+        self._one_level()
+        self._pairs_of_delta()
+        self._suited()
+        self._expect_each(len(self.epsilons()))
+        return self
+
+    def _one_level(self) -> None:
         if self.privacy is not None and self.epsilon is not None:
             raise bad("is given beside privacy", "keep one of the two", "epsilon")
-        if self.privacy is None and self.epsilon is None:
+        if not self.asks_privacy and not isinstance(self.objective, AdversaryError):
             raise bad("is missing", "add epsilon, or privacy with a level and a radius", "epsilon")
+        if self.privacy is not None and not 0 < (level := self.privacy.epsilon) < math.inf:
+            raise bad(f"level / radius is {level:g}", "give a level and a radius less far apart", "privacy")
         epsilons = self.epsilons()
-        if self.privacy is not None and not 0 < epsilons[0] < math.inf:
-            raise bad(f"level / radius is {epsilons[0]:g}", "give a level and a radius less far apart", "privacy")
         first = {epsilon: index for index, epsilon in reversed(list(enumerate(epsilons)))}
         for index, epsilon in enumerate(epsilons):
             if first[epsilon] != index:
                 raise bad(f"{epsilon:g} is given twice", "keep one", "epsilon", index)
-        if self.spanner is not None and self.method not in SPANNER_METHODS:
+
+    def _pairs_of_delta(self) -> None:
+        if "pairs" in self.model_fields_set and not self.delta:
+            raise bad("go with a positive delta only", "add delta, or leave them out", "pairs")
+        if self.delta and not self.asks_privacy:
+            raise bad(f"is {self.delta:g} without an epsilon to relax", "add epsilon, or privacy", "delta")
+
+    def _suited(self) -> None:
+        """Refuse ways of solving, and measures, that are not about such a problem."""
+        if self.method not in SPANNER_METHODS and not self.asks_privacy:
+            raise bad(f"{self.method} needs an epsilon", "add epsilon, or use method: optimal", "method")
+        if self.method == "tight" and self.delta:
+            raise bad("tight does not go with delta", "use method: optimal, or leave out delta", "method")
+        if SMALLEST_DELTA in self.evaluate and not self.asks_privacy:
+            place = self.evaluate.index(SMALLEST_DELTA)
+            raise bad(f"{SMALLEST_DELTA} needs an epsilon", "add epsilon, or leave it out", "evaluate", place)
+        if self.spanner is None:
+            return
+        if self.method not in SPANNER_METHODS:
             raise bad(f"does not go with method: {self.method}", "use method auto or optimal", "spanner")
-        self._expect_each(len(epsilons))
-        return self
+        if self.delta or self.wanted != ExpectedLoss.name:
+            other = "delta" if self.delta else f"objective: {self.wanted}"
+            raise bad(f"does not go with {other}", "leave it out", "spanner")
 
     def _expect_each(self, size: int) -> None:
         if self.is_family and isinstance(self.expect, Expected):
@@ -233,35 +247,24 @@ class Sheet(f.Section):
         """Whether the file makes one problem per epsilon of several."""
         return isinstance(self.epsilon, list | Range)
 
-    def epsilons(self) -> list[float]:
-        """The privacy levels per unit of distance that are asked for."""
+    @property
+    def asks_privacy(self) -> bool:
+        """Whether a level is given; without one, only the adversary's error protects the secrets."""
+        return self.privacy is not None or self.epsilon is not None
+
+    @property
+    def wanted(self) -> str:
+        """The name of the objective."""
+        return self.objective if isinstance(self.objective, str) else self.objective.kind
+
+    def epsilons(self) -> Sequence[float | None]:
+        """The privacy levels per unit of distance that are asked for; None where no privacy is."""
         match self.epsilon:
             case None:
-                return [self.privacy.level / self.privacy.radius] if self.privacy else []
+                return [self.privacy and self.privacy.epsilon]
             case Range():
                 return self.epsilon.values()
             case list():
                 return self.epsilon
             case _:
                 return [self.epsilon]
-
-
-class _EditorSchema(GenerateJsonSchema):
-    """Optional keys are left out, never null."""
-
-    def nullable_schema(self, schema: Any) -> dict[str, Any]:
-        return self.generate_inner(schema["schema"])
-
-    def default_schema(self, schema: Any) -> dict[str, Any]:
-        written = super().default_schema(schema)
-        if written.get("default", 0) is None:
-            del written["default"]
-        return written
-
-
-def json_schema() -> dict[str, Any]:
-    """JSON Schema (draft 2020-12) of a problem file, for editors."""
-    schema = Sheet.model_json_schema(schema_generator=_EditorSchema)
-    schema["title"] = "dxopt problem"
-    schema["oneOf"] = [{"required": ["epsilon"]}, {"required": ["privacy"]}]
-    return {"$schema": GenerateJsonSchema.schema_dialect, **schema}

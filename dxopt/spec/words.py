@@ -9,17 +9,19 @@ from typing import Any, get_args
 from pydantic import BaseModel, Tag, ValidationError
 
 from dxopt.spec.quantities import shown
-from dxopt.spec.sheet import Epsilon, Expectation, Loss, Prior, Privacy, Reports, Sheet
+from dxopt.spec.sheet import Epsilon, Expectation, Loss, Objective, Prior, Privacy, Reports, Sheet
 from dxopt.spec.source import FieldPath, Source, SpecFileError
 from dxopt.spec.spaces import Space
 
-_UNIONS = {
-    "space": Space,
-    "prior": Prior,
-    "loss": Loss,
-    "reports": Reports,
-    "epsilon": Epsilon,
-    "expect": Expectation,
+_UNIONS: dict[tuple[str | int, ...], Any] = {
+    ("space",): Space,
+    ("prior",): Prior,
+    ("loss",): Loss,
+    ("objective",): Objective,
+    ("objective", "adversary_error", "adversary_loss"): Loss,
+    ("reports",): Reports,
+    ("epsilon",): Epsilon,
+    ("expect",): Expectation,
 }
 _TYPES = {
     "int_type": "a whole number",
@@ -39,23 +41,23 @@ _LIMITS = {
 _LENGTHS = {"too_short": "at least {min_length}", "too_long": "at most {max_length}"}
 
 
-def _models() -> dict[tuple[str, ...], type[BaseModel]]:
+def _models() -> dict[tuple[str | int, ...], type[BaseModel]]:
     """The model behind each mapping, by the names on the way to it (a union adds the tag it chose)."""
-    models: dict[tuple[str, ...], Any] = {(): Sheet, ("privacy",): Privacy}
-    for field, union in _UNIONS.items():
+    models: dict[tuple[str | int, ...], Any] = {(): Sheet, ("privacy",): Privacy}
+    for place, union in _UNIONS.items():
         for member in get_args(get_args(union)[0]):
             model, tag = get_args(member)[0], get_args(member)[-1]
             inner = get_args(model)[0] if get_args(model) else model
             if isinstance(tag, Tag) and isinstance(inner, type) and issubclass(inner, BaseModel):
-                models[field, tag.tag] = inner
+                models[*place, tag.tag] = inner
                 for name, part in inner.model_fields.items():
                     if isinstance(part.annotation, type) and issubclass(part.annotation, BaseModel):
-                        models[field, tag.tag, name] = part.annotation
+                        models[*place, tag.tag, name] = part.annotation
     return models
 
 
 _MODELS = _models()
-_TAGS = [names for names in _MODELS if len(names) == 2]
+_TAGS = [names for names in _MODELS if names[:-1] in _UNIONS]
 
 
 def first_error(source: Source, error: ValidationError) -> SpecFileError:
@@ -78,7 +80,7 @@ def _in_words(source: Source, detail: Any) -> tuple[FieldPath, str, str, bool, A
         at_key = True
         wrong, fix = _unknown_key(location)
     elif kind in ("union_tag_not_found", "union_tag_invalid"):
-        path, wrong, fix = _wrong_kind(path, detail["input"])
+        path, wrong, fix = _wrong_kind(path, location, detail["input"])
         missing = not source.has(path)
     elif kind in _LIMITS:
         key, words = _LIMITS[kind]
@@ -93,8 +95,8 @@ def _in_words(source: Source, detail: Any) -> tuple[FieldPath, str, str, bool, A
 
 
 def _path(location: tuple[str | int, ...]) -> FieldPath:
-    """Where in the file: the location without the tag of a union."""
-    return location[:1] + location[2:] if location and location[0] in _UNIONS else location
+    """Where in the file: the location without the tags of unions."""
+    return tuple(part for place, part in enumerate(location) if location[:place] not in _UNIONS)
 
 
 def _names(location: tuple[str | int, ...]) -> tuple[str, ...]:
@@ -107,9 +109,10 @@ def _keys(model: type[BaseModel]) -> list[str]:
 
 def _alternatives(location: tuple[str | int, ...]) -> list[str]:
     """The keys of which a mapping has exactly one, where the last of `location` is one of them."""
-    field, tag, *_, key = ("", "", *_names(location))[-3:]
-    kind = tag.partition(" ")[0]
-    keys = [name.partition(" ")[2] for section, name in _TAGS if section == field and name.startswith(f"{kind} ")]
+    *section, key = _names(location)
+    where, kind = tuple(section[:-1]), "".join(section[-1:]).partition(" ")[0]
+    tags = [str(names[-1]) for names in _TAGS if names[:-1] == where]
+    keys = [tag.partition(" ")[2] for tag in tags if tag.startswith(f"{kind} ")]
     return keys if key in keys else []
 
 
@@ -127,8 +130,8 @@ def _nearest(name: str, known: Iterable[str]) -> str:
     return f"did you mean {close[0]}?" if close else f"choose one of {', '.join(known)}"
 
 
-def _wrong_kind(field: FieldPath, value: Any) -> tuple[FieldPath, str, str]:
-    kinds = [kind for names in _TAGS if names[0] == field[0] for kind in _kinds(_MODELS[names])]
+def _wrong_kind(field: FieldPath, location: FieldPath, value: Any) -> tuple[FieldPath, str, str]:
+    kinds = [kind for names in _TAGS if names[:-1] == location for kind in _kinds(_MODELS[names])]
     choice = f"one of {', '.join(dict.fromkeys(kinds))}"
     if not isinstance(value, dict):
         return field, f"is {shown(value)}", f"give a mapping with a kind, {choice}"

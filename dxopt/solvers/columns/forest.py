@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,10 @@ class Forest:
         """The trees as they are now."""
         changing = {one.name: getattr(self, one.name) for one in fields(self)[2:]}
         return Forest(self.costs, self.factors, **{name: array.copy() for name, array in changing.items()})
+
+    def at(self, costs: Array) -> Forest:
+        """The same trees, to be priced at other costs `(k, n)`."""
+        return replace(self, costs=np.ascontiguousarray(costs))
 
     def price(self, rows: Array, pivots: int, should_stop: Callable[[], bool]) -> None:
         """Price every report at row prices `(n,)`, from its last tree."""

@@ -30,6 +30,7 @@ from dxopt.solvers.columns.forest import Forest
 from dxopt.solvers.columns.master import Box, Central
 from dxopt.solvers.columns.memory import MOST_COLUMNS
 from dxopt.solvers.columns.pool import Pool
+from dxopt.solvers.columns.shared import shared_rows
 
 Array = NDArray[np.float64]
 Tell = Callable[[int, float, float], None]
@@ -81,7 +82,7 @@ def solve_columns(
         A channel, and multipliers that prove the bound.
     """
     islands = Partition.joining(program.budgets <= RELEVANT_BUDGET)
-    if islands.size == 1 or program.classes is not None:
+    if islands.size == 1 or program.classes is not None or program.coupling is not None:
         return _solve_part(program, tolerance, should_stop, tell, columns, start)
     channel, duals, rounds, status = np.zeros(program.costs.shape), [], 0, Status.OPTIMAL
     prices = np.zeros(len(channel))
@@ -110,7 +111,7 @@ def _solve_part(
 ) -> ChannelSolution:
     """Rows that share no constraint with others but those the repair sees to."""
     free = int(program.costs.sum(axis=0).argmin())
-    if len(program.costs) == 1 or not program.costs[:, free].any():
+    if program.coupling is None and (len(program.costs) == 1 or not program.costs[:, free].any()):
         channel = np.zeros(program.costs.shape)
         channel[:, free] = 1.0
         return ChannelSolution(Status.OPTIMAL, channel, Dual(np.zeros(len(channel))))
@@ -122,6 +123,8 @@ def _solve_part(
 
 
 class _Generation:
+    """Prices `(k + r,)` are those of k rows, one for each class of points, and of r shared ones."""
+
     def __init__(
         self,
         program: ChannelProgram,
@@ -133,114 +136,158 @@ class _Generation:
         self.tolerance, self.should_stop, self.tell = tolerance, should_stop, tell
         self.classes = program.classes or Partition(np.arange(len(program.costs)))
         self.sizes = np.bincount(self.classes.index)
-        self.costs = np.ascontiguousarray(program.costs.T)
+        self.shared, self.offset, self.size = shared_rows(program), program.offset, np.inf
+        self.own = np.ascontiguousarray(program.costs.T)
         self.factors = np.exp(-np.minimum(program.budgets, FAR))
         np.fill_diagonal(self.factors, 1.0)
-        self.forest = self.best = Forest.of(self.costs, self.factors)
-        self.pool = Pool(self.costs, self.classes, columns)
-        self.bound, self.best_rows = -np.inf, np.zeros(len(self.sizes))
-        self.floor = self.best_rows
-        self.box, centres = self._guess(program.budgets)
-        self.pool.add(np.concatenate([self.factors[centres] ** scale for scale in _SCALES]))
-        self.pool.add(np.ones((1, len(self.factors))))
+        costs = self.costs(self.shared.begin())
+        self.forest = self.best = Forest.of(costs, self.factors)
+        self.pool = Pool(self.own, self.classes, self.shared, columns, self.offset)
+        self.bound, self.best_prices = -np.inf, np.concatenate([np.zeros(len(self.sizes)), self.shared.begin()])
+        self.floor = self.best_prices[: len(self.sizes)]
+        self.box, centres = self._guess(costs, program.budgets)
+        kernels = np.concatenate([*(self.factors[centres] ** scale for scale in _SCALES), np.ones((1, len(costs.T)))])
+        self.pool.add(kernels, (costs @ kernels.T).argmin(axis=0))
 
-    def _guess(self, budgets: Array) -> tuple[Box, NDArray[np.int64]]:
+    def _guess(self, costs: Array, budgets: Array) -> tuple[Box, NDArray[np.int64]]:
         """A box for prices from the exponential mechanism with the best remap; a kernel's centre for each class."""
         guess = np.exp(-0.5 * np.minimum(budgets, FAR))
         guess /= guess.sum(axis=1, keepdims=True)
-        costs = self.costs @ guess
-        best, order = costs.argmin(axis=0), np.lexsort((costs.min(axis=0), self.classes.index))
+        expected = costs @ guess
+        best, order = expected.argmin(axis=0), np.lexsort((expected.min(axis=0), self.classes.index))
         _, first = np.unique(self.classes.index[order], return_index=True)
         centres = order[first]
-        losses = (guess[:, centres] * self.costs[best[centres]].T) @ self.sizes
+        losses = (guess[:, centres] * costs[best[centres]].T) @ self.sizes
         limit = BOX * self.classes.totals(losses[:, None])[:, 0]
         return (np.zeros(len(limit)), np.maximum(limit, 1e-3 * limit.mean())), centres
+
+    def costs(self, shared: Array) -> Array:
+        """What reports cost in each row, `(m, n)`, at prices of the shared rows."""
+        return self.own + self.shared.costs(shared)
 
     def spread(self, rows: Array) -> Array:
         """The prices of points `(n,)`, given those of their classes."""
         return (rows / self.sizes)[self.classes.index]
 
+    def boxed(self, box: Box | None) -> Box:
+        """Bounds on all prices; those of rows are free without a box."""
+        free = np.full(len(self.sizes), np.inf)
+        low, high = (-free, free) if box is None else box
+        most = self.shared.most
+        return np.concatenate([low, np.zeros(len(most))]), np.concatenate([high, most])
+
     def begin(self, prices: Array) -> None:
         """Start from prices of the points `(n,)`."""
         self.priced(self.classes.totals(prices[:, None])[:, 0])
-        self.pool.add(self.pool.unknown(self.forest.columns))
-        value = self.pool.master(ROUGH, self.should_stop).value
+        self.pool.add(*self.pool.unknown(self.forest.columns, np.arange(len(self.own))))
+        value = self.pool.master(ROUGH, self.should_stop, self.boxed(None)).value
         self.box = self.around(min(1.0, abs(value - self.bound) / max(value, 1e-300)))
 
     def around(self, gap: float) -> Box:
         """The best prices so far and what is near, the closer the gap."""
-        size = np.abs(self.best_rows)
+        best = self.best_prices[: len(self.sizes)]
+        size = np.abs(best)
         width = WIDTH * np.sqrt(gap) * np.maximum(size, 0.1 * size.mean())
-        return np.minimum(self.best_rows - width, self.floor), self.best_rows + width
+        return np.minimum(best - width, self.floor), best + width
 
     def run(self) -> ChannelSolution:
         gap, rounds, idle, status = 1.0, 0, 0, Status.FEASIBLE
-        mixture, box = None, self.box
+        known, mixture, box = None, None, self.box
         for rounds in range(1, MOST_ROUNDS + 1):
             accuracy = min(0.1, max(1e-10, CENTRAL * 0.1**idle * gap))
-            central = self.pool.master(accuracy, self.should_stop, box)
+            central = self.pool.master(accuracy, self.should_stop, self.boxed(box))
             if self.should_stop():
                 status = Status.INTERRUPTED
                 break
-            if box is None or gap < ROUGH:
+            value = central.value
+            if box is None and self.shared.most.size:
+                known = mixture, value = self.better(known, central)
+            elif box is None or gap < ROUGH:
                 mixture = self.pool.mixture(central.weights)
             new = self.explore(central)
-            gap = min(1.0, abs(central.value - self.bound) / max(abs(central.value), 1e-300))
-            self.tell(rounds, central.value if gap < ROUGH else np.nan, self.bound)
-            done = gap < self.tolerance or not len(new)
+            self.size = max(abs(value + self.offset), 1e-300)
+            gap = min(1.0, abs(value - self.bound) / self.size)
+            self.tell(rounds, value if gap < ROUGH else np.nan, self.bound)
+            done = gap < self.tolerance or not len(new[0])
             if box is None and gap < self.tolerance:
                 status = Status.OPTIMAL
                 break
-            idle = idle + 1 if box is None and not len(new) else 0
+            central, added = self.refine(central)
+            idle = idle + 1 if box is None and not len(new[0]) and not added else 0
             if idle == IDLE:
                 break
             self.pool.purge(central)
-            self.pool.add(new)
+            self.pool.add(*new)
             if box is None or done:
                 box = None
             elif gap < ROUGH:
                 box = self.around(gap)
         if mixture is None:
-            mixture = self.pool.mixture(self.pool.master(ROUGHLY, lambda: False).weights)
-        dual = self.best.dual(self.spread(self.best_rows))
-        return ChannelSolution(status, mixture, dual, rounds, f"columns: {rounds} rounds")
+            mixture = self.pool.mixture(self.pool.master(ROUGHLY, lambda: False, self.boxed(None)).weights)
+        rows, shared = np.split(self.best_prices, [len(self.sizes)])
+        dual = self.best.dual(self.spread(rows))
+        message = f"columns: {rounds} rounds"
+        return ChannelSolution(status, mixture, dual, rounds, message, self.shared.written(shared))
 
-    def explore(self, central: Central) -> Array:
-        """Price between the master's rows and the best ones so far; columns `(k, n)` that improve the master.
+    def better(self, known: tuple[Array, float] | None, central: Central) -> tuple[Array, float]:
+        """The better one of a known mixture and the master's, and its value, all shared rows counted."""
+        mixture = self.pool.mixture(central.weights)
+        value = self.shared.value(mixture)
+        return known if known is not None and known[1] < value else (mixture, value)
+
+    def refine(self, central: Central) -> tuple[Central, int]:
+        """Take in the shared rows that the master's mixture breaks most, at a price of 0; how many."""
+        added = self.shared.refine(self.pool.mixture(central.weights)) if self.shared.most.size else 0
+        self.best_prices = np.append(self.best_prices, np.zeros(added))
+        return replace(central, rows=np.append(central.rows, np.zeros(added))), added
+
+    def explore(self, central: Central) -> tuple[Array, NDArray[np.int64]]:
+        """Price between the master's prices and the best ones so far; columns `(k, n)` that improve the master.
 
         Where that yields few columns and little progress, as at small ε, more points on the way are priced.
         """
-        rows, before = central.rows, central.value - self.bound
-        found, count = [], 0
+        prices, before = self.feasible(central.rows), central.value - self.bound
+        costs = self.costs(prices[len(self.sizes) :])
+        found: list[tuple[Array, NDArray[np.int64]]] = []
+        count = 0
         for share in MIXTURES:
-            mixed = rows if not np.isfinite(self.bound) else (1 - share) * rows + share * self.best_rows
+            mixed = prices if not np.isfinite(self.bound) else (1 - share) * prices + share * self.best_prices
             self.priced(mixed)
-            new = self.pool.unknown(self.forest.columns[self.improving(rows)])
-            found.append(new)
-            count += len(new)
+            better = self.improving(costs, prices)
+            found.append(self.pool.unknown(self.forest.columns[better], better))
+            count += len(found[-1][1])
             progress = central.value - self.bound < PROGRESS * before
-            if not np.isfinite(self.bound) or count > len(rows) * FEW or (count and (progress or share < 0.5)):
+            if not np.isfinite(self.bound) or count > len(prices) * FEW or (count and (progress or share < 0.5)):
                 break
-        return np.concatenate(found)
+        return np.concatenate([columns for columns, _ in found]), np.concatenate([reports for _, reports in found])
 
-    def priced(self, rows: Array) -> None:
-        """Price every report at (nearly) these row prices."""
-        rows = rows - SHY * np.abs(rows).sum() / self.sizes.sum() * self.sizes
+    def feasible(self, prices: Array) -> Array:
+        """The nearest prices at which what the shared rows ask for is paid."""
+        rows, shared = np.split(prices, [len(self.sizes)])
+        return np.concatenate([rows, self.shared.feasible(shared)])
+
+    def priced(self, prices: Array) -> None:
+        """Price every report at (nearly) these prices."""
+        rows, shared = np.split(prices, [len(self.sizes)])
+        rows = rows - SHY * min(np.abs(rows).sum(), self.size) / self.sizes.sum() * self.sizes
+        if len(shared):
+            self.forest = self.forest.at(self.costs(shared))
         self.forest.price(self.spread(rows), PIVOTS, self.should_stop)
-        self.note(rows)
+        self.note(rows, shared)
 
-    def improving(self, rows: Array) -> NDArray[np.int64]:
-        """Reports whose column is worth more than it costs at some row prices."""
-        columns = self.forest.columns
-        reduced = np.einsum("zx,zx->z", self.costs - self.spread(rows), columns) / columns.max(axis=1)
+    def improving(self, costs: Array, prices: Array) -> NDArray[np.int64]:
+        """Reports whose column is worth more than it costs at some prices."""
+        columns, rows = self.forest.columns, prices[: len(self.sizes)]
+        reduced = np.einsum("zx,zx->z", costs - self.spread(rows), columns) / columns.max(axis=1)
         return np.flatnonzero(reduced < -1e-11)
 
-    def note(self, rows: Array) -> None:
-        """Take the bound of these row prices if it is better."""
+    def note(self, rows: Array, shared: Array) -> None:
+        """Take the bound of these prices if it is better."""
         least = np.zeros(len(rows))
         _, rest = self.forest.multipliers(self.spread(rows))
         np.minimum.at(least, self.classes.index, rest.min(axis=0))
         floor = rows + self.sizes * least
-        bound = float(floor.sum())
+        bound = float(floor.sum() + shared @ self.shared.floors)
         if bound > self.bound:
-            self.bound, self.best_rows, self.floor, self.best = bound, rows, floor, self.forest.copy()
+            self.bound, self.floor, self.best = bound, floor, self.forest.copy()
+            self.best_prices = np.concatenate([rows, shared])

@@ -1,4 +1,4 @@
-"""The master program: min c·θ over V θ = 1, θ ≥ 0, by Mehrotra's method, stopped while its row prices are central."""
+"""The master program: min c·θ over V θ = b, θ ≥ 0, by Mehrotra's method, stopped while its row prices are central."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Central:
     value : float
         c·θ, of the box included.
     rows : (n,) array
-        y.
+        y, the prices of the rows.
     weights : (k,) array
         θ.
     """
@@ -50,28 +50,31 @@ class _Stopped(Exception):
 
 @dataclass(frozen=True, eq=False)
 class _Coupling:
-    """A = V, or A = (V, I, -I) where prices are boxed: no unit column is ever written."""
+    """A = (V, I, -I), with unit columns for the rows of bounded prices only; none is ever written."""
 
     columns: Array
-    boxed: bool
+    above: NDArray[np.int64]
+    below: NDArray[np.int64]
     should_stop: Callable[[], bool]
     threads: ThreadPoolExecutor
 
     def times(self, x: Array) -> Array:
-        n, k = self.columns.shape
-        return self.columns @ x[:k] + (x[k : k + n] - x[k + n :] if self.boxed else 0.0)
+        k, ups = self.columns.shape[1], len(self.above)
+        total = self.columns @ x[:k]
+        total[self.above] += x[k : k + ups]
+        total[self.below] -= x[k + ups :]
+        return total
 
     def priced(self, y: Array) -> Array:
-        inner = self.columns.T @ y
-        return np.concatenate([inner, y, -y]) if self.boxed else inner
+        return np.concatenate([self.columns.T @ y, y[self.above], -y[self.below]])
 
     def factored(self, scaling: Array, ridge: float) -> tuple[Array, bool]:
         """The Cholesky factor of A diag(scaling) A', with a ridge relative to its mean diagonal."""
-        n, k = self.columns.shape
+        k, ups = self.columns.shape[1], len(self.above)
         gram = self._gram(scaling[:k])
         diagonal = np.einsum("ii->i", gram)
-        if self.boxed:
-            diagonal += scaling[k : k + n] + scaling[k + n :]
+        diagonal[self.above] += scaling[k : k + ups]
+        diagonal[self.below] += scaling[k + ups :]
         diagonal += ridge * diagonal.mean()
         return sl.cho_factor(gram.T, lower=True, overwrite_a=True, check_finite=False)
 
@@ -96,46 +99,56 @@ class _Coupling:
 
 
 def solve_master(
-    columns: Array, costs: Array, accuracy: float, should_stop: Callable[[], bool], box: Box | None = None
+    columns: Array,
+    costs: Array,
+    totals: Array,
+    accuracy: float,
+    should_stop: Callable[[], bool],
+    box: Box,
+    offset: float = 0.0,
 ) -> Central:
-    """Solve to a relative gap.
+    """Solve to a gap relative to the value and the offset.
 
     Parameters
     ----------
     columns : (n, k) array
         V.
     costs : (k,) array
+    totals : (n,) array
+        b.
     accuracy : float
     should_stop : callable
         Asked several times an iteration, by several threads.
-    box : pair of (n,) arrays, optional
-        Keep prices between the first and the second: θ may miss the rows, at a cost.
+    box : pair of (n,) arrays
+        Keep prices between the first and the second: where these are finite, θ may miss the rows, at a cost.
+    offset : float
     """
+    above, below = np.flatnonzero(np.isfinite(box[1])), np.flatnonzero(np.isfinite(box[0]))
+    costs = np.concatenate([costs, box[1][above], -box[0][below]])
     with ThreadPoolExecutor(THREADS) as threads:
-        return _mehrotra(_Coupling(columns, box is not None, should_stop, threads), costs, accuracy, box)
+        return _mehrotra(_Coupling(columns, above, below, should_stop, threads), costs, totals, accuracy, offset)
 
 
-def _mehrotra(coupling: _Coupling, costs: Array, accuracy: float, box: Box | None) -> Central:
-    (n, k), ones = coupling.columns.shape, np.ones(len(coupling.columns))
-    if box is not None:
-        costs = np.concatenate([costs, box[1], -box[0]])
+def _mehrotra(coupling: _Coupling, costs: Array, totals: Array, accuracy: float, offset: float) -> Central:
+    n, k = coupling.columns.shape
     scaling = np.ones(len(costs))
     x = y = np.zeros(0)
     try:
         factor = coupling.factored(scaling, 1e-10)
-        x = coupling.priced(sl.cho_solve(factor, ones))
+        x = coupling.priced(sl.cho_solve(factor, totals))
         y = sl.cho_solve(factor, coupling.times(costs))
         s = costs - coupling.priced(y)
         x, s = x + max(-1.5 * x.min(), 0.0), s + max(-1.5 * s.min(), 0.0)
         product = x @ s
         x, s = x + 0.5 * product / s.sum(), s + 0.5 * product / x.sum()
         for _ in range(_ITERATIONS):
-            short, slack, mean = ones - coupling.times(x), costs - coupling.priced(y) - s, x @ s / len(x)
+            short, slack, mean = totals - coupling.times(x), costs - coupling.priced(y) - s, x @ s / len(x)
             value = costs @ x
-            apart = max(abs(value - y.sum()), np.abs(y) @ np.abs(short), n * np.abs(slack).max())
-            if apart < accuracy * (1e-12 + abs(value)) or mean < _NOTHING * abs(value):
+            apart = max(abs(value - y @ totals), np.abs(y) @ np.abs(short), n * np.abs(slack).max())
+            if apart < accuracy * (1e-12 + abs(value + offset)) or mean < _NOTHING * abs(value + offset):
                 break
-            factor, scaling = coupling.factored(x / s, 1e-13), x / s
+            scaling = x / np.maximum(s, _LEAST * x)
+            factor = coupling.factored(scaling, 1e-13)
 
             def direction(target: Array) -> tuple[Array, Array, Array]:
                 needed = short - coupling.times((target - x * slack) / s)  # noqa: B023
@@ -148,17 +161,17 @@ def _mehrotra(coupling: _Coupling, costs: Array, accuracy: float, box: Box | Non
             dx, dy, ds = direction(ahead**3 * mean - x * s - dx * ds)
             forward, back = min(1.0, 0.99 * _step(x, dx)), min(1.0, 0.99 * _step(s, ds))
             x, y, s = np.maximum(x + forward * dx, _LEAST), y + back * dy, np.maximum(s + back * ds, _LEAST)
-        x = _fitted(coupling, factor, scaling, x)
+        x = _fitted(coupling, factor, scaling, x, totals)
     except (_Stopped, np.linalg.LinAlgError):
         if not len(x):
             return Central(np.inf, np.zeros(n), np.zeros(k))
     return Central(float(costs @ x), y, x[:k])
 
 
-def _fitted(coupling: _Coupling, factor: tuple[Array, bool], scaling: Array, x: Array) -> Array:
-    """Move θ so that rows sum to 1 up to rounding."""
+def _fitted(coupling: _Coupling, factor: tuple[Array, bool], scaling: Array, x: Array, totals: Array) -> Array:
+    """Move θ so that the rows sum to their totals up to rounding."""
     for _ in range(_REFINEMENTS):
-        short = 1.0 - coupling.times(x)
+        short = totals - coupling.times(x)
         if np.abs(short).max() < _FITTED:
             break
         change = scaling * coupling.priced(sl.cho_solve(factor, short, check_finite=False))

@@ -1,0 +1,236 @@
+"""The adversary's largest error against the loss budget: concave, so that chords and tangents close in on it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.attempts import Progress
+from dxopt.duality import proven_bound
+from dxopt.errors import SpecError
+from dxopt.objective import AdversaryError
+from dxopt.problem import Problem
+from dxopt.program import AdversaryDual, Status
+from dxopt.report import plots
+from dxopt.report.result import Report
+from dxopt.stopping import Stop
+from dxopt.sweeping import answering, ended
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Array = NDArray[np.float64]
+_INSIDE = 1e-3
+_NEXT_TO = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class BudgetFrontier:
+    """What is proven of the adversary's largest error between two loss budgets, at every budget.
+
+    Attributes
+    ----------
+    problem : Problem
+    reports : tuple of k Report
+        One for each budget, increasing.
+    wanted : float
+        The resolution that was asked for.
+    status : Status
+        `optimal`: it was reached, or what is left is the gaps of reports that are within their tolerance.
+        `feasible`: what is left is larger gaps. `interrupted` and `time limit`: stopped before.
+    """
+
+    problem: Problem
+    reports: tuple[Report, ...]
+    wanted: float
+    status: Status
+
+    @property
+    def budgets(self) -> Array:
+        """The loss budgets, `(k,)`, increasing."""
+        return np.array([report.problem.objective.max_loss for report in self.reports])
+
+    @property
+    def values(self) -> Array:
+        """Errors that are possible within the budgets, `(k,)`: proven."""
+        return np.array([report.certificate.value for report in self.reports])
+
+    @property
+    def bounds(self) -> Array:
+        """Errors that nothing within the budgets is above, `(k,)`: proven."""
+        return np.array([report.certificate.bound for report in self.reports])
+
+    @property
+    def prices(self) -> Array:
+        """What a unit of loss buys in error at each budget, `(k,)`: a slope that proves a bound at every budget."""
+        duals = [report.dual for report in self.reports]
+        return np.array([dual.price if isinstance(dual, AdversaryDual) else 0.0 for dual in duals])
+
+    @property
+    def resolution(self) -> float:
+        """The furthest that tangents are above the chord, as a share of the whole rise bounds[-1] - values[0]."""
+        rise = self.bounds[-1] - self.values[0]
+        return float(max(self.widest()[1].max() / rise, 0.0)) if rise > 0 else 0.0
+
+    @property
+    def breakpoints(self) -> Array:
+        """Budgets where the slope changes, as far as the resolution tells: the error is linear between them.
+
+        Those of the solved budgets whose error is further above the chord of their neighbours than the resolution
+        asked for, where the tangents of both neighbours meet.
+        """
+        budgets, values = self.budgets, self.values
+        share = (budgets[1:-1] - budgets[:-2]) / (budgets[2:] - budgets[:-2])
+        chord = values[:-2] + share * (values[2:] - values[:-2])
+        allowed = self.wanted * (self.bounds[-1] - values[0])
+        straight = self.widest()[1] <= allowed
+        kinked = (values[1:-1] - chord > allowed) & straight[:-1] & straight[1:]
+        return budgets[1:-1][kinked]
+
+    def widest(self) -> tuple[Array, Array]:
+        """Where tangents are furthest above the chord between budgets that are next to each other, and how far."""
+        budgets, values, bounds, prices = self.budgets, self.values, self.bounds, self.prices
+        first, second, width = budgets[:-1], budgets[1:], np.diff(budgets)
+        turn = prices[:-1] - prices[1:]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            meet = (bounds[1:] - bounds[:-1] - prices[1:] * second + prices[:-1] * first) / turn
+        inside = np.clip(
+            np.where(turn > 0, meet, 0.5 * (first + second)), first + _INSIDE * width, second - _INSIDE * width
+        )
+        share = (inside - first) / width
+        chord = values[:-1] + share * (values[1:] - values[:-1])
+        tangents = np.minimum(
+            bounds[:-1] + prices[:-1] * (inside - first), bounds[1:] + prices[1:] * (inside - second)
+        )
+        return inside, tangents - chord
+
+    def between(self, max_loss: float) -> tuple[float, float]:
+        """An error that is possible within this budget, and a bound that none is above.
+
+        The first is that of a mixture of two mechanisms, up to its rounding; the second is proven by their duals.
+
+        Raises
+        ------
+        SpecError
+            If the budget is outside of the frontier.
+        """
+        budgets = self.budgets
+        if not budgets[0] <= max_loss <= budgets[-1]:
+            raise SpecError("max_loss", f"is {max_loss:g}", f"give one from {budgets[0]:g} to {budgets[-1]:g}")
+        place = max(int(np.searchsorted(budgets, max_loss)) - 1, 0)
+        posed = _within(self.problem, max_loss)
+        bounds = [proven_bound(posed, report.dual)[0] for report in self.reports[place : place + 2]]
+        return float(np.interp(max_loss, budgets, self.values)), min(bounds)
+
+    def figure(self) -> Figure:
+        """The errors that are possible, and the tangents that none is above."""
+        inside, above = self.widest()
+        chords = np.interp(inside, self.budgets, self.values)
+        places = np.concatenate([self.budgets, inside])
+        order = np.argsort(places)
+        bounds = np.concatenate([self.bounds, chords + above])
+        return plots.against_epsilon(
+            [
+                plots.Curve("possible", self.budgets, self.values),
+                plots.Curve("nothing is above: proven", places[order], bounds[order], "dashed", colour=1),
+                plots.Curve("mechanisms", self.budgets, self.values, "points"),
+            ],
+            title=f"{self.problem.name}: resolution {self.resolution:.2g}",
+            quantity=self.problem.objective.title,
+            level=f"loss budget ({self.problem.loss.name})",
+        )
+
+    def plot(self, file: str | Path) -> tuple[Path, Path]:
+        """Write the figure as `file.svg` and `file.png`; the folder is made where it is missing."""
+        target = Path(file)
+        return plots.save(self.figure(), target.parent, target.stem)
+
+    def __str__(self) -> str:
+        asked = "" if self.resolution <= self.wanted else f" of {self.wanted:.3g} asked for ({self.status})"
+        lines = [
+            f"{self.problem.name}: {self.problem.objective.title} at {len(self.reports)} budgets",
+            f"resolution {self.resolution:.3g}{asked}; {len(self.breakpoints)} breakpoints",
+            f"{'max_loss':>14}  {'possible':>14}  {'bound':>14}  {'price':>14}",
+        ]
+        rows = zip(self.budgets, self.values, self.bounds, self.prices, strict=True)
+        return "\n".join([*lines, *("  ".join(f"{number:>14.8g}" for number in row) for row in rows)])
+
+
+def budget_frontier(
+    problem: Problem,
+    low: float,
+    high: float,
+    *,
+    resolution: float = 1e-3,
+    solver: str = "auto",
+    tolerance: float = 1e-6,
+    time_limit: float | None = None,
+    progress: Progress | None = None,
+) -> BudgetFrontier:
+    """The adversary's largest error against the loss budget from `low` to `high`, to a proven resolution.
+
+    The largest error is concave in the budget, and piecewise linear: mixtures of two mechanisms prove the chord
+    between them, and the price of loss proves a tangent at every budget. Where two tangents meet furthest above the
+    chord, the next budget is laid: on the frontier if that is one of its corners, and with a new tangent otherwise.
+
+    Parameters
+    ----------
+    problem : Problem
+        With the objective `AdversaryError`, whose own budget does not matter; private or not.
+    low, high : float
+        Loss budgets.
+    resolution : float
+        A share of the whole rise bounds[-1] - values[0], between 0 and 1.
+    solver, tolerance
+        As for `dx.solve`, at each budget.
+    time_limit : float, optional
+        Seconds for all. At the limit, or at Ctrl-C, what was solved is returned with the resolution that it has.
+    progress : callable, optional
+        Given a line of text now and then.
+
+    Raises
+    ------
+    SpecError
+        If a parameter is out of range, the objective is another one, or no mechanism is within the budget `low`.
+    """
+    if not isinstance(problem.objective, AdversaryError):
+        raise SpecError("objective", f"is {problem.objective.name}, which has no loss budget", "use dx.frontier")
+    least, most = _within(problem, low), _within(problem, high)
+    if not least.objective.max_loss < most.objective.max_loss:
+        raise SpecError("high", f"is {high:g}, not above {low:g}", "give a larger one")
+    if not 0 < resolution < 1:
+        raise SpecError("resolution", f"is {resolution:g}", "give a number between 0 and 1")
+    with Stop(time_limit) as stop:
+        answer = answering(solver, progress, stop)
+        reports = [answer(posed, tolerance, None) for posed in (least, most)]
+        found = BudgetFrontier(problem, tuple(reports), resolution, Status.FEASIBLE)
+        while (following := _next(found)) is not None and not stop.requested:
+            place, budget = following
+            reports.insert(place + 1, answer(_within(problem, budget), tolerance, reports[place]))
+            found = replace(found, reports=tuple(reports))
+        status = ended(found.resolution <= resolution, found.reports, stop)
+    return replace(found, status=status)
+
+
+def _within(problem: Problem, max_loss: float) -> Problem:
+    """The same problem with another loss budget."""
+    assert isinstance(problem.objective, AdversaryError)
+    return problem.but(objective=AdversaryError(max_loss, problem.objective.adversary_loss))
+
+
+def _next(found: BudgetFrontier) -> tuple[int, float] | None:
+    """After which budget another one helps most, and which; None where none does."""
+    inside, above = found.widest()
+    budgets, gaps = found.budgets, found.bounds - found.values
+    rise = found.bounds[-1] - found.values[0]
+    scale = max(float(np.abs(budgets).max()), math.ulp(1.0))
+    helps = (above > found.wanted * rise) & (above > gaps[:-1] + gaps[1:]) & (np.diff(budgets) > _NEXT_TO * scale)
+    if not helps.any():
+        return None
+    place = int(np.where(helps, above, -np.inf).argmax())
+    return place, float(inside[place])

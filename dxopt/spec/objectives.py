@@ -1,0 +1,69 @@
+"""What is wanted, and what reports and guesses cost, as a problem file describes it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Discriminator, Field, Tag
+
+from dxopt.loss import LOSSES
+from dxopt.objective import ExpectedLoss, WorstLoss
+from dxopt.spec import fields as f
+from dxopt.spec import quantities as q
+from dxopt.spec.spaces import kind_of
+
+_PLAIN = (ExpectedLoss.name, WorstLoss.name)
+
+
+def name_or_kind(value: Any) -> str | None:
+    """Tag of what may be written as a bare name or as a mapping with a kind."""
+    return "bare name" if isinstance(value, str) else kind_of(value)
+
+
+class MatrixFile(f.Section):
+    """A matrix of losses from a file."""
+
+    kind: Literal["matrix"] = Field(description="A matrix of losses.")
+    file: f.File = Field(description="CSV file without a header: a row per secret, a column per report or guess.")
+
+
+class MatrixValues(f.Section):
+    """A matrix of losses written out."""
+
+    kind: Literal["matrix"] = Field(description="A matrix of losses.")
+    values: f.Rows[q.Extended] = Field(
+        description="A row per secret, a column per report or guess; `inf` is allowed where a loss may be infinite."
+    )
+
+
+Loss = Annotated[
+    Annotated[str, f.OneOf(LOSSES, " or give a mapping with kind: matrix"), Tag("bare name")]
+    | Annotated[MatrixFile, Tag("matrix file")]
+    | Annotated[MatrixValues, Tag("matrix values")],
+    Discriminator(name_or_kind),
+]
+
+
+class LeastLoss(f.Section):
+    """Little loss, as expected or in the worst case."""
+
+    kind: Literal["expected_loss", "worst_loss"] = Field(description="Which loss is to be least.")
+
+
+class AdversaryError(f.Section):
+    """An adversary who errs much, where the expected loss is bounded."""
+
+    kind: Literal["adversary_error"] = Field(
+        description="The expected error of an adversary who knows the prior is to be largest."
+    )
+    max_loss: q.Number = Field(description="The most that the expected loss may be.")
+    adversary_loss: Loss = Field("distance", description="What a guess costs the adversary.")
+
+
+Objective = Annotated[
+    Annotated[str, f.OneOf(_PLAIN, ", or give {kind: adversary_error, max_loss: ...}"), Tag("bare name")]
+    | Annotated[LeastLoss, Tag("expected_loss")]
+    | Annotated[LeastLoss, Tag("worst_loss")]
+    | Annotated[AdversaryError, Tag("adversary_error")],
+    Discriminator(name_or_kind),
+]

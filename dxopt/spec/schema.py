@@ -1,0 +1,38 @@
+"""The JSON Schema of a problem file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic.json_schema import GenerateJsonSchema
+
+from dxopt.objective import AdversaryError
+from dxopt.spec.sheet import Sheet
+
+_WITHOUT_LEVEL = {
+    "not": {"anyOf": [{"required": ["epsilon"]}, {"required": ["privacy"]}]},
+    "required": ["objective"],
+    "properties": {"objective": {"type": "object", "properties": {"kind": {"const": AdversaryError.name}}}},
+}
+
+
+class _EditorSchema(GenerateJsonSchema):
+    """Optional keys are left out, never null."""
+
+    def nullable_schema(self, schema: Any) -> dict[str, Any]:
+        return self.generate_inner(schema["schema"])
+
+    def default_schema(self, schema: Any) -> dict[str, Any]:
+        written = super().default_schema(schema)
+        if written.get("default", 0) is None:
+            del written["default"]
+        return written
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema (draft 2020-12) of a problem file, for editors."""
+    schema = Sheet.model_json_schema(schema_generator=_EditorSchema)
+    schema["title"] = "dxopt problem"
+    schema["oneOf"] = [{"required": ["epsilon"]}, {"required": ["privacy"]}, _WITHOUT_LEVEL]
+    schema["dependentRequired"] = {"pairs": ["delta"]}
+    return {"$schema": GenerateJsonSchema.schema_dialect, **schema}
