@@ -30,23 +30,24 @@ def solve(
     progress: Progress | None = None,
     start: Report | None = None,
 ) -> Report:
-    """Find a private mechanism of least expected loss, prove it private, and bound its distance from the optimum.
+    """Find the best private mechanism for what a problem asks, prove it private, and bound its distance from the optimum.
 
     Parameters
     ----------
     problem : Problem
-    method : {"auto", "optimal", "tight", "exponential", "geometric", "planar_laplace"}
+    method : {"auto", "optimal", "tight", "exponential", "geometric", "planar_laplace", "randomised_response"}
         "optimal" is the best of all private channels, found by the first of these that suits: products of
         independent coordinates by their factors; lines by the truncated geometric mechanism with its optimal remap;
         else a linear program. "auto" first takes the tight-constraints mechanism where it is proven optimal (binary
         loss, regular prior). A route whose gap stays above the tolerance is followed by the next one, and the report
-        says why. A mechanism of `dx.classic` is taken as it is.
+        says why. A mechanism of `dx.classic` is taken as it is. Other objectives and δ take a linear program.
     solver : str
         For the linear program, and then without products and lines: "columns" (column generation on the cone of
         private columns, after a search for symmetry), "clarabel", "highs", or the name of another one that cvxpy has
         installed. "auto" is "columns" from 400 variables on (20 points with themselves as reports); below that, where
         loading compiled code would take longer than the solve, and up to 20,000 where the gap stays above the
-        tolerance, Clarabel, then HiGHS. The best mechanism and bound are kept.
+        tolerance, Clarabel, then HiGHS. The best mechanism and bound are kept. For an adversary's error it is
+        "columns" from 5,000 variables on; with δ, or without ε, Clarabel, then HiGHS.
     spanner : float, optional
         Keep only a greedy spanner of this dilation (1 or more) instead of all pairs. Private at the level asked,
         at a cost in loss; the bound comes from a second program, so that the gap contains that cost. With "auto",

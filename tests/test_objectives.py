@@ -42,7 +42,7 @@ def oracle(problem: dx.Problem) -> float:
 
 def assert_optimal(problem: dx.Problem, **options: Any) -> dx.Report:
     """That the answer is proven, and that no bit of the proof is on the wrong side of the oracle's optimum."""
-    finer = {"tolerance": 1e-7} if options.get("solver") == "columns" else {}
+    finer: dict[str, Any] = {"tolerance": 1e-7} if options.get("solver") == "columns" else {}
     report, value = dx.solve(problem, method="optimal", **options, **finer), oracle(problem)
     proof, sign = report.certificate, problem.objective.sign
     assert proof.private is problem.private
