@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.attempts import Attempt, Options
-from dxopt.errors import SpecError
+from dxopt.errors import SolveError, SpecError
 from dxopt.formulations.bayes_privacy import BayesPrivacy
 from dxopt.formulations.contract import Candidate, Compiled, Formulation
 from dxopt.formulations.minimax import Minimax
@@ -46,6 +46,8 @@ def frugal_channel(problem: Problem, options: Options) -> NDArray[np.float64] | 
     ------
     SpecError
         If even that channel is not within the budget, with the least that is proven.
+    SolveError
+        If it was stopped before that was known.
     """
     budget = problem.objective.max_loss
     if not np.isfinite(budget):
@@ -61,6 +63,8 @@ def frugal_channel(problem: Problem, options: Options) -> NDArray[np.float64] | 
         channel, least = answer.mechanism.matrix, answer.certificate.bound
     loss = expected_above(problem, channel)
     if loss > budget:
+        if options.stop.requested and not least > budget:
+            raise SolveError("stopped before a channel within the loss budget was found")
         proven = f"below {least:.7g}, the least" if least > budget else f"not above {loss:.10g}, the least"
         raise SpecError("max_loss", f"is {budget:.10g}, {proven} that such a channel loses", "raise it")
     return np.asarray(channel)
@@ -71,11 +75,8 @@ def by_coupling(
 ) -> Iterator[Attempt]:
     """The optimum by each of some solvers."""
     frugal = frugal_channel(problem, options)
-    if np.isfinite(problem.objective.max_loss):
-        constant = np.zeros(problem.shape)
-        constant[:, int(problem.costs.sum(axis=0).argmin())] = 1.0
-        if expected_above(problem, constant) <= problem.objective.max_loss:
-            yield Attempt(Candidate(constant, None, "exact"), "constant report, which the budget allows", refused)
+    if frugal is not None:
+        yield _without_solver(problem, frugal, refused)
     for name in names:
         kind = "linear program"
         options.progress("building the linear program")
@@ -100,6 +101,15 @@ def by_coupling(
             yield Attempt(candidate, f"{kind}, {name}", dict(refused), used)
         if options.stop.requested:
             return
+
+
+def _without_solver(problem: Problem, frugal: NDArray[np.float64], refused: dict[str, str]) -> Attempt:
+    """The constant report where the budget allows it, which nothing is better than, or else the least loss."""
+    constant = np.zeros(problem.shape)
+    constant[:, int(problem.costs.sum(axis=0).argmin())] = 1.0
+    if expected_above(problem, constant) <= problem.objective.max_loss:
+        return Attempt(Candidate(constant, None, "exact"), "constant report, which the budget allows", dict(refused))
+    return Attempt(Candidate(frugal, None, "exact"), "least expected loss", dict(refused))
 
 
 def _exact(compiled: Compiled, name: str, options: Options) -> tuple[ChannelSolution, list[Reduction]]:

@@ -20,7 +20,7 @@ MARGIN = 7e-7
 def solve_by_columns(compiled: Compiled, options: Options) -> tuple[ChannelSolution, Dual | None, list[Reduction]]:
     """A channel, the dual on the classes of points, and the symmetry that was used."""
     from dxopt.reductions import symmetry
-    from dxopt.solvers.columns import Memory, solve_columns
+    from dxopt.solvers.columns import Memory, shared_rows, solve_columns
 
     sign = compiled.problem.objective.sign
 
@@ -38,7 +38,8 @@ def solve_by_columns(compiled: Compiled, options: Options) -> tuple[ChannelSolut
     found = None if whole.coupling is not None else symmetry.find(whole, stopped)
     program = whole if found is None else found.reduce(whole)
     points, reports = program.costs.shape
-    memory = Memory.of(points, reports, points if program.classes is None else program.classes.size)
+    rows = points if program.classes is None else program.classes.size
+    memory = Memory.of(points, reports, rows + shared_rows(program).expected)
     amount = f"{memory.needed / 1e9:.2g} GB of memory"
     if not memory.columns:
         message = f"needs {amount}, and may use {memory.there / 1e9:.2g} GB"

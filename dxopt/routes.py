@@ -187,12 +187,14 @@ def _unusual(problem: Problem, options: Options, refused: dict[str, str]) -> Ite
     if options.spanner is not None:
         raise UnsupportedError("spanner", f"does not go with this problem: {problem.unusual}", "take all pairs")
     _require_few(max(problem.variables, problem.shape[0] ** 2), GENERAL_LIMIT)
-    offered = False
+    offered = np.isfinite(problem.objective.max_loss)
     for attempt in by_coupling(problem, _preferred_coupled(problem, options), options, refused):
         yield attempt
-        if not offered and np.isinf(problem.objective.max_loss):
+        if not offered:
             offered = True
             yield _closed_form(problem, refused, "exact")
+    if not offered:
+        yield _closed_form(problem, refused, "exact")
 
 
 def _preferred_coupled(problem: Problem, options: Options) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ def solve(
     progress: Progress | None = None,
     start: Report | None = None,
 ) -> Report:
-    """Find the best private mechanism for what a problem asks, prove it private, and bound its distance from the optimum.
+    """Find the best private mechanism for a problem, prove it private, and bound its distance from the optimum.
 
     Parameters
     ----------

@@ -18,6 +18,7 @@ Array = NDArray[np.float64]
 Places = NDArray[np.int64]
 _OVER = 1e-9
 _LEAST = 1e-15
+_GUESSES = 5
 _PRICE, _DEARER = 16.0, 4.0
 
 
@@ -32,11 +33,17 @@ class Shared(ABC):
         h.
     most : (r,) array
         No price need be higher.
+    expected : int
+        About how many rows there will be.
     """
 
     extras: Array
     floors: Array
     most: Array
+
+    @property
+    def expected(self) -> int:
+        return len(self.floors)
 
     @abstractmethod
     def entries(self, columns: Array, reports: Places) -> Array:
@@ -130,6 +137,10 @@ class Guesses(Shared):
         spare = self.budget - float(self.paid.min(axis=1).sum())
         self.price = _PRICE / max(spare, 1e-6)
         self._arrange()
+
+    @property
+    def expected(self) -> int:
+        return _GUESSES * self.paid.shape[1]
 
     def _arrange(self) -> None:
         count, reports = len(self.guess), self.paid.shape[1]
