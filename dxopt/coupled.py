@@ -34,9 +34,8 @@ FORMULATIONS: dict[str, type[Formulation]] = {
 }
 COLUMNS = "columns"
 _Relaxed = tuple[Relaxed, Compiled, ChannelSolution, list[Reduction]]
-_MOST_ROUNDS = 40
 _NEAREST = 6
-_WORSE = 1e-8
+_WORSE = 1e-6
 
 
 def frugal_channel(problem: Problem, options: Options) -> NDArray[np.float64] | None:
@@ -127,23 +126,22 @@ def _relaxed(
 ) -> tuple[Relaxed, Compiled, ChannelSolution, list[Reduction]]:
     """With some bound pairs, then with those that break privacy most, until the repair can see to the rest."""
     base = FORMULATIONS[problem.objective.name]()
+    linear = solve_linear(base.compile(problem), name, options)
     bound = bound_pairs(problem.separations, problem.pairs) & (problem.budgets <= FAR)
-    active = bound & _first(problem)
-    rounds = 0
+    active, rounds = bound & _first(problem), 0
     while True:
         rounds += 1
         formulation = Relaxed(base, np.argwhere(active))
         compiled = formulation.compile(problem)
-        program = compiled.program
-        found = solve_linear(compiled, name, options)(LinearProgram.of(program, Rows.everywhere(program)))
-        solution = ChannelSolution.read(program, found)
-        if solution.channel is None or rounds == _MOST_ROUNDS or found.status is not Status.OPTIMAL:
+        found = linear(LinearProgram.of(compiled.program, Rows.everywhere(compiled.program)))
+        solution = ChannelSolution.read(compiled.program, found)
+        if solution.channel is None or found.status is not Status.OPTIMAL:
             break
         over = excesses(solution.channel, problem.separations, problem.epsilon, bound & ~active)
-        broken = over > problem.delta + _WORSE * options.tolerance * 1e2
+        broken = over > problem.delta + _WORSE * options.tolerance
         if not broken.any():
             break
-        active |= broken & (over >= np.sort(over[broken])[::-1][: 4 * len(over)][-1])
+        active |= broken
     note = f"{rounds} round{'s' if rounds > 1 else ''}; ordered pairs of secrets that are bound"
     record = Reduction("lazy pairs", True, int(bound.sum()), int(active.sum()), note)
     return formulation, compiled, solution, [record]

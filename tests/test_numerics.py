@@ -225,3 +225,12 @@ def test_raw_solver_answers_fail_the_same_check(size: int, epsilon: float) -> No
 def test_raw_solver_answers_leak_without_bound() -> None:
     channel = raw_channel(60, 0.5)
     assert infinite_leakage(channel, dx.line(60).distances) != []
+
+
+def test_losses_next_to_nothing_end() -> None:
+    """Two points at a budget of 25: the least loss is 1.4e-11, below what solvers of linear programs can tell."""
+    space = dx.line(2)
+    problem = dx.Problem(space, epsilon=25.0, prior=dx.Prior.uniform(space), loss="binary")
+    report = dx.solve(problem, method="optimal", solver="highs", time_limit=60)
+    assert report.status in ("optimal", "feasible")
+    assert report.certificate.bound <= 1 / (1 + np.exp(25.0)) * (1 + 1e-9) <= report.certificate.value * (1 + 1e-9)

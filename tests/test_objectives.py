@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from instances import KINDS, problem_of
-from oracle_objectives import best
+from optima import optimum
 
 import dxopt as dx
 from dxopt.relaxed import bound_pairs
@@ -24,26 +24,10 @@ def guesses_of(problem: dx.Problem, seed: int) -> np.ndarray:
     return np.hstack([costs, costs[:, :1]]) if seed % 3 == 0 else costs
 
 
-def oracle(problem: dx.Problem) -> float:
-    """The optimum of any problem."""
-    objective = problem.objective
-    adversary = isinstance(objective, dx.AdversaryError)
-    return best(
-        np.array(problem.losses),
-        budgets=np.array(problem.budgets),
-        prior=problem.prior.probabilities,
-        objective=objective.name,
-        guesses=objective.guesses if adversary else None,
-        max_loss=objective.max_loss,
-        delta=problem.delta,
-        bound=bound_pairs(problem.separations, problem.pairs) if problem.delta else None,
-    )
-
-
 def assert_optimal(problem: dx.Problem, **options: Any) -> dx.Report:
     """That the answer is proven, and that no bit of the proof is on the wrong side of the oracle's optimum."""
     finer: dict[str, Any] = {"tolerance": 1e-7} if options.get("solver") == "columns" else {}
-    report, value = dx.solve(problem, method="optimal", **options, **finer), oracle(problem)
+    report, value = dx.solve(problem, method="optimal", **options, **finer), optimum(problem)
     proof, sign = report.certificate, problem.objective.sign
     assert proof.private is problem.private
     assert proof.gap <= 1e-6
@@ -130,7 +114,7 @@ def test_which_pairs_carry_delta_matters() -> None:
     every = dx.solve(problem).certificate.value
     adjacent = dx.solve(problem.but(pairs="adjacent")).certificate.value
     assert adjacent < every - 0.01
-    assert every == pytest.approx(oracle(problem), abs=1e-8)
+    assert every == pytest.approx(optimum(problem), abs=1e-8)
 
 
 @pytest.mark.parametrize(("secrets", "epsilon", "delta"), [(2, 0.5, 0.0), (4, 1.0, 0.1), (7, 2.0, 0.3)])

@@ -13,6 +13,8 @@ from dxopt.solvers.contract import SOLVERS, Settings, example_programs
 
 FINEST = 1e-9
 """Asked for more, IPX tends to end without an optimum, and the simplex method takes over for minutes."""
+MOST_ITERATIONS = 1000
+"""Near the smallest doubles IPX may go on for ever."""
 
 
 @SOLVERS.register("highs")
@@ -48,6 +50,7 @@ def _run(program: LinearProgram, settings: Settings, method: str, time_limit: fl
     highs.setOptionValue("primal_feasibility_tolerance", accuracy)
     highs.setOptionValue("dual_feasibility_tolerance", accuracy)
     highs.setOptionValue("ipm_optimality_tolerance", accuracy)
+    highs.setOptionValue("ipm_iteration_limit", MOST_ITERATIONS)
     if time_limit is not None:
         highs.setOptionValue("time_limit", max(time_limit, 1e-3))
     highs.passModel(_model(program, highspy))
