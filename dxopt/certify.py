@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,7 +99,7 @@ def certify(
         channel,
         problem.reports,
         name=name,
-        privacy=Privacy(privacy.epsilon, proven, privacy.delta) if problem.private else None,
+        privacy=replace(privacy, how=proven) if problem.private else None,
     )
     proof = Certificate(problem.private, privacy.epsilon, value, bound, gap(value, bound), how, privacy.delta)
     return mechanism, proof
@@ -125,7 +125,7 @@ def proven_privacy(problem: Problem, channel: NDArray[np.float64]) -> Privacy:
     if delta > problem.delta:
         raise CertificateError(f"some secrets are told apart by delta {delta:.17g}, above {problem.delta:.17g}")
     how = "the worst set of reports of all {pairs} ordered pairs measured, rounding counted"
-    return Privacy(problem.epsilon, how, delta)
+    return Privacy(problem.epsilon, how, delta, problem.pairs)
 
 
 def objective_value(problem: Problem, channel: NDArray[np.float64]) -> float:

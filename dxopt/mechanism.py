@@ -35,11 +35,14 @@ class Privacy:
         How that was proven, in one line.
     delta : float
         Σ_z max(0, K[x, z] - e^{εd(x, x')} K[x', z]) ≤ δ for the pairs of secrets that are bound.
+    pairs : {"all", "adjacent"}
+        Which ones a positive δ binds: those at finite distance, or those of them with no third secret between.
     """
 
     epsilon: float
     how: str
     delta: float = 0.0
+    pairs: str = "all"
 
 
 class Mechanism(ABC):

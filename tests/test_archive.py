@@ -96,3 +96,19 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         dx.Mechanism.load(file)
     with pytest.raises(dx.SpecError, match="no saved mechanism"):
         dx.Mechanism.load(tmp_path / "missing.npz")
+
+
+@pytest.mark.parametrize("pairs", ["all", "adjacent"])
+def test_relaxed_privacy_is_proven_again(pairs: str, tmp_path: Path) -> None:
+    space = dx.line(5)
+    problem = dx.Problem(space, epsilon=0.7, prior=dx.Prior.uniform(space), delta=0.05, pairs=pairs)
+    made = dx.solve(problem).mechanism
+    file = made.save(tmp_path / "relaxed.npz")
+    assert dx.Mechanism.load(file).privacy == made.privacy
+    assert made.privacy is not None
+    assert made.privacy.pairs == pairs
+    with np.load(file) as stored:
+        arrays = dict(stored)
+    np.savez_compressed(file, **{**arrays, "delta": 0.5 * arrays["delta"]})
+    with pytest.raises(dx.CertificateError, match="told apart by delta"):
+        dx.Mechanism.load(file)

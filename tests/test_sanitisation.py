@@ -157,7 +157,7 @@ def test_a_proof_of_adjacent_pairs_alone_is_not_enough() -> None:
     space = dx.line(3)
     matrix = np.array([[0.7, 0.2, 0.1], [0.4, 0.2, 0.4], [0.1, 0.2, 0.7]])
     steps = [(0, 1), (1, 0), (1, 2), (2, 1)]
-    claimed = dx.Privacy(0.1, "neighbours only", worst_excess(matrix, 0.1, steps) + 1e-12)
+    claimed = dx.Privacy(0.1, "neighbours only", worst_excess(matrix, 0.1, steps) + 1e-12, "adjacent")
     factor = dx.Mechanism.from_matrix(space, matrix, privacy=claimed)
     measured = s.product_sanitisation(factor, 2).privacy
     assert measured.epsilon > 0.2

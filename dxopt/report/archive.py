@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from zipfile import BadZipFile
 
 import numpy as np
 
-from dxopt.certify import prove_private
+from dxopt.certify import proven_privacy
 from dxopt.derived import ProductMechanism, RemappedMechanism, product_mechanism, remapped
 from dxopt.errors import SpecError, UnsupportedError
 from dxopt.kernel import KernelMechanism, prove_kernel
 from dxopt.loss import Loss, Reports
-from dxopt.mechanism import MatrixMechanism, Mechanism, Privacy
+from dxopt.mechanism import MatrixMechanism, Mechanism
 from dxopt.prior import Prior
 from dxopt.problem import Problem
 from dxopt.regularity.systems import system
@@ -57,7 +58,7 @@ def load_mechanism(file: Path) -> Mechanism:
 def _packed(mechanism: Mechanism) -> Arrays:
     arrays: Arrays = {"name": mechanism.name, **pack(mechanism.space)}
     if mechanism.privacy is not None:
-        arrays |= {"epsilon": mechanism.privacy.epsilon, "how": mechanism.privacy.how}
+        arrays |= {name: getattr(mechanism.privacy, name) for name in ("epsilon", "how", "delta", "pairs")}
     match mechanism:
         case KernelMechanism():
             return arrays | {"weights": mechanism.weights, "level": mechanism.level, "slack": mechanism.slack}
@@ -128,6 +129,7 @@ def _matrix(arrays: Arrays) -> Mechanism:
     privacy = None
     if "epsilon" in arrays:
         loss = Loss(np.zeros((len(space), len(reports))), reports, "none")
-        problem = Problem(space, epsilon=float(arrays["epsilon"]), prior=Prior.uniform(space), loss=loss)
-        privacy = Privacy(prove_private(problem, matrix), str(arrays["how"]))
+        asked = {"epsilon": float(arrays["epsilon"]), "delta": float(arrays["delta"]), "pairs": str(arrays["pairs"])}
+        problem = Problem(space, prior=Prior.uniform(space), loss=loss, **asked)
+        privacy = replace(proven_privacy(problem, matrix), how=str(arrays["how"]))
     return Mechanism.from_matrix(space, matrix, reports, name=str(arrays["name"]), privacy=privacy)

@@ -17,7 +17,7 @@ from dxopt.loss import Loss, LossLike, Reports
 from dxopt.mechanism import MATRIX_CELLS, Mechanism, Privacy
 from dxopt.prior import Prior
 from dxopt.problem import checked_delta
-from dxopt.relaxed import bound_pairs, least_delta, least_epsilon
+from dxopt.relaxed import bound_pairs, least_epsilon
 from dxopt.spaces.labels import Tuples
 from dxopt.spaces.universes import Universe
 
@@ -163,18 +163,12 @@ def product_sanitisation(factor: Mechanism, records: int, *, delta: float | None
         raise SpecError("records", f"are {records}", "give 1 or more")
     stated = factor.privacy
     relaxed = checked_delta(delta if delta is not None else stated.delta if stated else 0.0)
-    proof = stated if stated and stated.delta == relaxed else None
-    if proof is None or (relaxed and not _holds_everywhere(factor, proof)):
+    proof = stated if stated and (stated.delta, stated.pairs) == (relaxed, "all") else None
+    if proof is None:
         distances = factor.space.distances
         proof = _measured(factor.matrix, distances, relaxed, bound_pairs(distances))
     how = f"records are independent, so that the proof of one holds for any (HLM14 Thm 5): {proof.how}"
     return ProductSanitisation(factor, int(records), Privacy(proof.epsilon, how, relaxed))
-
-
-def _holds_everywhere(factor: Mechanism, privacy: Privacy) -> bool:
-    """Whether what was proven, perhaps of adjacent pairs only, holds for all: δ does not add up along chains."""
-    distances = factor.space.distances
-    return least_delta(factor.matrix, distances, privacy.epsilon, bound_pairs(distances)) <= privacy.delta
 
 
 def _measured(channel: Array, distances: Array, delta: float, bound: NDArray[np.bool_]) -> Privacy:
