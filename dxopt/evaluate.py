@@ -14,6 +14,8 @@ from dxopt.prior import Prior
 from dxopt.problem import checked_delta
 from dxopt.relaxed import bound_pairs, least_delta, least_epsilon
 
+_SLACK = 1e-9
+
 
 def expected_loss(mechanism: Mechanism, prior: Prior, loss: LossLike | Loss) -> float:
     """Σ_x π_x Σ_z K[x, z] l(x, z); infinite where a report of positive probability costs that."""
@@ -26,6 +28,32 @@ def worst_loss(mechanism: Mechanism, loss: LossLike | Loss) -> float:
     for secrets, rows in mechanism.blocks():
         worst = max(worst, float((rows * np.where(rows > 0, losses.rows(secrets), 0.0)).sum(axis=1).max()))
     return worst
+
+
+def usefulness(mechanism: Mechanism, alpha: float, loss: LossLike | Loss = "distance") -> NDArray[np.float64]:
+    """The probability that the loss is at most α, for each secret, `(n,)`.
+
+    The mechanism is (α, δ)-useful if that is at least 1 - δ for every secret (CABP13 Example 1).
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Of n secrets.
+    alpha : float
+        In units of the loss; losses that are above it by 1e-9 of it at most, as by rounding, are not above it.
+    loss : str, array `(n, m)`, callable or Loss
+        See `Loss.of`.
+
+    Raises
+    ------
+    SpecError
+        If α is no number, or the loss does not fit the mechanism.
+    """
+    if math.isnan(alpha):
+        raise SpecError("alpha", "is no number", "give one, in units of the loss")
+    losses, most = _losses(mechanism, loss), alpha + _SLACK * abs(alpha)
+    near = [(rows * (losses.rows(secrets) <= most)).sum(axis=1) for secrets, rows in mechanism.blocks()]
+    return np.concatenate(near)
 
 
 def utility(mechanism: Mechanism, prior: Prior, gain: str | LossLike = "binary") -> float:

@@ -213,6 +213,16 @@ def test_words() -> None:
     assert (edit <= substitution).all()
 
 
+def test_secrets_that_are_written_alike_stay_apart() -> None:
+    numbers, texts = dx.Universe.words([1, 11], 2, shortest=1), dx.Universe.databases([1, "1", 2], 1)
+    assert numbers.labels == ("1", "11", "1,1", "1,11", "11,1", "11,11")
+    assert dx.neighbours(numbers, "edit").distances[3].tolist() == [1, 1, 1, 0, 2, 1]
+    assert dx.Universe.streams(["", "a"], 1, users=2).labels == (",", ",a", "a,", "a,a")
+    space = dx.neighbours(texts, "free_lunch")
+    assert space.labels == ("1", "1", "2")
+    assert np.array_equal(space.distances, 1 - np.eye(3))
+
+
 def test_one_sided_and_individual_privacy_are_solved_like_any_other() -> None:
     """The optimum under a one-sided notion is no worse than under the two-sided one, and proven in the same way."""
     universe = dx.Universe.databases([0, 1], 2)

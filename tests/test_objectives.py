@@ -73,6 +73,19 @@ def test_adversary_error(kind: str, seed: int, private: bool, solver: str) -> No
         assert_optimal(problem, solver=solver)
 
 
+def test_budgets_next_to_the_least_loss_by_columns() -> None:
+    """Where loss is dear: columns first guess at a highest price, and have to raise it."""
+    space = dx.grid((4, 4))
+    prior = dx.Prior.from_weights(space, 1 + (11 * np.arange(16)) % 7)
+    plain = dx.Problem(space, epsilon=0.5, prior=prior)
+    budget = 1.001 * dx.solve(plain).certificate.value
+    problem = plain.but(objective=dx.AdversaryError(budget, "binary"))
+    columns, known = (dx.solve(problem, solver=solver).certificate for solver in ("columns", "clarabel"))
+    assert columns.gap <= 1e-6
+    assert columns.value == pytest.approx(known.value, abs=1e-6)
+    assert columns.bound >= known.value - 1e-9
+
+
 @pytest.mark.parametrize("changes", [{"delta": 0.1}, {"objective": dx.AdversaryError(9.0), "epsilon": None}])
 def test_columns_are_of_a_cone(changes: dict[str, Any]) -> None:
     space = dx.line(3)

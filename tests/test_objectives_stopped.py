@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from test_interrupts import skewed, stop_after
 from test_objectives import assert_private
 
 import dxopt as dx
+from dxopt import routes
 
 KINDS = ("worst, columns", "worst, clarabel", "error, columns", "error, clarabel", "error alone", "delta")
 
@@ -54,4 +57,23 @@ def test_time_limits(kind: str) -> None:
     problem, _ = problem_of(kind)
     report = dx.solve(problem, time_limit=0.2 if kind.startswith("error, ") else 1e-3)
     assert report.status in ("time limit", "optimal")
+    assert_private(report)
+
+
+def test_no_time_for_a_channel_within_the_budget() -> None:
+    space = dx.grid((10, 10))
+    plain = dx.Problem(space, epsilon=0.4, prior=skewed(space))
+    error = dx.AdversaryError(1.0001 * dx.solve(plain).certificate.value)
+    with pytest.raises(dx.SolveError, match="stopped before a channel within the loss budget was found"):
+        dx.solve(plain.but(objective=error), time_limit=1e-3)
+
+
+@pytest.mark.parametrize("changes", [{"objective": "worst_loss"}, {"delta": 0.01}])
+def test_solvers_that_find_nothing(changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is known in closed form is private anyway."""
+    problem, _ = problem_of("delta")
+    monkeypatch.setattr(routes, "by_coupling", lambda *given: iter(()))
+    report = dx.solve(problem.but(delta=0.0).but(**changes))
+    assert report.status == "feasible"
+    assert "mechanism" in report.route
     assert_private(report)

@@ -117,19 +117,20 @@ class Universe:
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """How the secrets are written: `(0, ∅)`, `{01, 12}`, `ab|ba`, `abba`."""
+        """How the secrets are written: `(0, ∅)`, `{0-1, 1-2}`, `ab|ba`, `abba`; `10,2` where values are long."""
         return tuple(self._label(secret) for secret in self.secrets)
 
     def _label(self, secret: Any) -> str:
+        between = "" if all(len(_written(value)) == 1 for value in self.values) else ","
         match self.kind:
             case "databases":
                 return f"({', '.join(map(_written, secret))})" if len(secret) > 1 else _written(secret[0])
             case "graphs":
                 return f"{{{', '.join(f'{a}-{b}' for a, b in sorted(secret))}}}"
             case "streams":
-                return "|".join("".join(map(_written, events)) for events in secret)
+                return "|".join(between.join(map(_written, events)) for events in secret)
             case "words":
-                return "".join(map(_written, secret)) or "ε"
+                return between.join(map(_written, secret)) or "ε"
 
     def space(self, metric: str = "hamming", *, distance: Distance | None = None) -> MetricSpace:
         """Databases under a metric that sums over records, or takes their maximum (CABP13 §2, §5, §6.1).

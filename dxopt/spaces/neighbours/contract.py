@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
 from typing import Any, ClassVar, Protocol
 
 from dxopt.errors import SpecError
@@ -68,7 +68,7 @@ def neighbours(universe: Universe, relation: str | Relation, **parameters: Any) 
         graph.add_edges_from((place, other) for other in reached if other != place)
     if len(universe) > 1 and not graph.size():
         raise SpecError("neighbours", "are none among these secrets", "choose another relation, or other secrets")
-    return graph_space(nx.relabel_nodes(graph, dict(enumerate(universe.labels))))
+    return replace(graph_space(graph), labels=universe.labels)
 
 
 def _named(name: str, parameters: dict[str, Any]) -> Relation:
