@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import json
 import re
+import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from dxopt.comparing import compare
 from dxopt.errors import DxoptError, SpecError
+from dxopt.levels import Level
 from dxopt.program import Status
 from dxopt.report.comparison import Comparison
-from dxopt.report.folder import is_result, require_writable
 from dxopt.report.measures import MEASURES
+from dxopt.report.places import finite, is_result, require_writable
 from dxopt.report.result import Report
 from dxopt.report.table import Line
 from dxopt.routes import SPANNER_METHODS
 from dxopt.solving import solve
 from dxopt.spec import Expect, Task, load
 from dxopt.stopping import Stop
+from dxopt.sweeps import LossFrontier, Sweep, Swept
 
 Tell = Callable[[str, str], None]
+Answer = Report | Swept
 
 
 @dataclass(frozen=True)
@@ -98,7 +103,7 @@ def run(
     *,
     overrides: Overrides | None = None,
     tell: Tell = lambda name, line: None,
-    finished: Callable[[Report], None] = lambda report: None,
+    finished: Callable[[Answer], None] = lambda answer: None,
 ) -> Outcome:
     """Solve every problem of every file and save each result as it comes.
 
@@ -110,7 +115,7 @@ def run(
     tell : callable
         Given (problem name, progress line).
     finished : callable
-        Given each report once it is saved.
+        Given each report, level or frontier once it is saved.
     """
     outcome, taken = Outcome(), set()
     with Stop() as stop:
@@ -120,10 +125,10 @@ def run(
                     line = Line(task.problem.name, status="not started", delivered=False)
                     _failed(outcome, line, f"{task.problem.name}: not started, as the run was interrupted")
                     continue
-                report = _run_one((overrides or Overrides()).apply(task), output, taken, outcome, tell)
-                if report is not None:
-                    finished(report)
-                    stop.interrupted |= report.status is Status.INTERRUPTED or _broken_off(report)
+                answer = _run_one((overrides or Overrides()).apply(task), output, taken, outcome, tell)
+                if answer is not None:
+                    finished(answer)
+                    stop.interrupted |= answer.status is Status.INTERRUPTED or _broken_off(answer)
     return outcome
 
 
@@ -135,26 +140,16 @@ def _tasks(file: Path, outcome: Outcome) -> Iterator[Task]:
         outcome.bad_input = True
 
 
-def _run_one(task: Task, output: Path, taken: set[str], outcome: Outcome, tell: Tell) -> Report | None:
-    problem = task.problem
-    method = task.method if task.spanner is None else f"{task.method}, spanner {task.spanner:g}"
-    unsolved = replace(Line.asked(problem, method), delivered=False)
+def _run_one(task: Task, output: Path, taken: set[str], outcome: Outcome, tell: Tell) -> Answer | None:
+    problem, unsolved = task.problem, _unsolved(task)
     folder = output / _folder_name(problem.name, taken)
+    started = time.perf_counter()
     try:
+        if task.sweep is not None and task.compare:
+            raise _not_compared(task.sweep)
         require_writable(folder)
-        report = solve(
-            problem,
-            method=task.method,
-            solver=task.solver,
-            spanner=task.spanner,
-            tolerance=task.tolerance,
-            time_limit=task.time_limit,
-            progress=lambda line: tell(problem.name, line),
-        )
-        report = replace(report, evaluation={name: MEASURES[name](report) for name in task.evaluate})
-        if task.compare:
-            report = replace(report, comparison=_compared_with(task, report, tell))
-        report.save(folder)
+        answer = _solved(task, tell) if task.sweep is None else _swept(task, task.sweep, tell)
+        answer.save(folder)
     except SpecError as error:
         outcome.bad_input = True
         _failed(outcome, replace(unsolved, status="bad input"), str(task.located(error)))
@@ -170,39 +165,90 @@ def _run_one(task: Task, output: Path, taken: set[str], outcome: Outcome, tell: 
         reason = f"{problem.name}: {type(error).__name__}: {error} (a fault of dxopt; see {trace})"
         _failed(outcome, replace(unsolved, status="crashed"), " ".join(reason.split()))
         return None
-    line = replace(Line.of(report, method), folder=folder.name)
-    if _broken_off(report):
-        line = replace(line, delivered=False)
+    line = replace(_line(unsolved, answer, time.perf_counter() - started), folder=folder.name)
     if task.expect is not None:
-        line = _expected(line, report, task.expect, outcome)
+        line = _expected(line, answer, task.expect, outcome)
     outcome.lines.append(line)
-    return report
+    return answer
 
 
-def _compared_with(task: Task, report: Report, tell: Tell) -> Comparison:
-    problem = task.problem
-    return compare(
-        problem,
-        task.compare,
-        reference=report if task.method in SPANNER_METHODS else None,
-        solver=task.solver,
-        tolerance=task.tolerance,
-        time_limit=task.time_limit,
-        progress=lambda line: tell(problem.name, line),
+def _unsolved(task: Task) -> Line:
+    """The line of a task that failed."""
+    added = "" if task.spanner is None else f", spanner {task.spanner:g}"
+    added += "" if task.sweep is None else f", {task.sweep}"
+    line = replace(Line.asked(task.problem, task.method + added), delivered=False)
+    return line if task.sweep is None or isinstance(task.sweep, LossFrontier) else replace(line, epsilon=None)
+
+
+def _line(unsolved: Line, answer: Answer, seconds: float) -> Line:
+    """The line of a task that was answered."""
+    if isinstance(answer, Report):
+        line = Line.of(answer, unsolved.method)
+        return replace(line, delivered=line.delivered and not _broken_off(answer))
+    line = replace(unsolved, private=answer.problem.private)
+    if isinstance(answer, Level):
+        line = unsolved if answer.report is None else Line.of(answer.report, unsolved.method)
+    return replace(
+        line,
+        resolution=finite(answer.resolution),
+        status=str(answer.status),
+        seconds=seconds,
+        delivered=answer.status is Status.OPTIMAL,
     )
 
 
-def _broken_off(report: Report) -> bool:
-    return report.comparison is not None and report.comparison.interrupted
+def _solved(task: Task, tell: Tell) -> Report:
+    report = solve(task.problem, method=task.method, spanner=task.spanner, **_how(task, tell))
+    report = _evaluated(task, report)
+    return replace(report, comparison=_compared_with(task, report, tell)) if task.compare else report
 
 
-def _expected(line: Line, report: Report, expect: Expect, outcome: Outcome) -> Line:
-    off = abs(report.certificate.value - expect.value)
+def _swept(task: Task, sweep: Sweep, tell: Tell) -> Swept:
+    answer = sweep.run(task.problem, **_how(task, tell))
+    if isinstance(answer, Level) and answer.report is not None:
+        return replace(answer, report=_evaluated(task, answer.report))
+    return answer
+
+
+def _not_compared(sweep: Sweep) -> SpecError:
+    field = "objective" if isinstance(sweep, LossFrontier) else "epsilon"
+    return SpecError(field, f"asks for the {sweep}, which is not compared", "use dxopt solve, or give one value")
+
+
+def _evaluated(task: Task, report: Report) -> Report:
+    return replace(report, evaluation={name: MEASURES[name](report) for name in task.evaluate})
+
+
+def _how(task: Task, tell: Tell) -> dict[str, Any]:
+    """The options of a solve."""
+    return {
+        "solver": task.solver,
+        "tolerance": task.tolerance,
+        "time_limit": task.time_limit,
+        "progress": lambda line: tell(task.problem.name, line),
+    }
+
+
+def _compared_with(task: Task, report: Report, tell: Tell) -> Comparison:
+    reference = report if task.method in SPANNER_METHODS else None
+    return compare(task.problem, task.compare, reference=reference, **_how(task, tell))
+
+
+def _broken_off(answer: Answer) -> bool:
+    return isinstance(answer, Report) and answer.comparison is not None and answer.comparison.interrupted
+
+
+def _expected(line: Line, answer: Answer, expect: Expect, outcome: Outcome) -> Line:
+    """The line once the value, or the smallest epsilon, is compared with the one that is known."""
+    what, found = ("epsilon", line.epsilon) if isinstance(answer, Level) else ("value", line.value)
+    if found is None:
+        return line
+    off = abs(found - expect.value)
     if off <= expect.tolerance:
         return replace(line, expected="agrees")
     outcome.errors.append(
-        f"{line.problem}: the value {report.certificate.value:.10g} is not {expect.value:.10g} within "
-        f"{expect.tolerance:g} ({expect.source})"
+        f"{line.problem}: the {what} {found:.10g} is not {expect.value:.10g} within {expect.tolerance:g} "
+        f"({expect.source})"
     )
     return replace(line, expected=f"off by {off:.1e}", delivered=False)
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 if TYPE_CHECKING:
-    from dxopt.batch import Outcome
-    from dxopt.report.result import Report
+    from dxopt.batch import Answer, Outcome
 
 app = typer.Typer(
     help="Optimal mechanisms for metric differential privacy, with proofs.",
@@ -23,6 +22,7 @@ Output = Annotated[Path, typer.Option("--output", "-o", help="Folder for the res
 Solver = Annotated[str | None, typer.Option(help="clarabel, highs, or another that cvxpy has installed.")]
 Tolerance = Annotated[float | None, typer.Option(help="On the gap between value and bound.")]
 TimeLimit = Annotated[float | None, typer.Option(help="Seconds for each problem.")]
+Show = Literal["reports", "comparisons", "table"]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
 
@@ -83,7 +83,7 @@ def _run(
     time_limit: float | None,
     as_json: bool,
     *,
-    show: Literal["reports", "comparisons", "table"],
+    show: Show,
 ) -> None:
     from rich.console import Console
 
@@ -92,11 +92,9 @@ def _run(
     from dxopt.report.progress import Progress
     from dxopt.routes import COMPARABLE
 
-    def finished(report: Report) -> None:
-        if show == "reports" and not as_json:
-            progress.print(report, Console())
-        if show != "table" and not as_json and report.comparison is not None:
-            progress.print(report.comparison, Console())
+    def finished(answer: Answer) -> None:
+        for part in [] if as_json else _parts(answer, show):
+            progress.print(part, Console())
 
     try:
         files = problem_files(paths)
@@ -109,6 +107,22 @@ def _run(
         outcome = run(files, output, overrides=overrides, tell=progress.tell, finished=finished)
     _show(outcome, output, as_json, table=show == "table")
     raise typer.Exit(outcome.exit_code)
+
+
+def _parts(answer: Answer, show: Show) -> list[object]:
+    """What is printed of an answer."""
+    from dxopt.levels import Level
+    from dxopt.report.result import Report
+
+    if show == "table":
+        return []
+    if isinstance(answer, Report):
+        parts = [answer if show == "reports" else None, answer.comparison]
+    elif isinstance(answer, Level):
+        parts = [answer.report, f"{answer.problem.name}: {answer}"]
+    else:
+        parts = [answer]
+    return [part for part in parts if part is not None]
 
 
 def _show(outcome: Outcome, output: Path, as_json: bool, *, table: bool) -> None:

@@ -15,7 +15,7 @@ from dxopt.errors import SpecError
 from dxopt.objective import AdversaryError
 from dxopt.problem import Problem
 from dxopt.program import Status
-from dxopt.report import plots
+from dxopt.report import places, plots
 from dxopt.report.result import Report
 from dxopt.stopping import Stop
 from dxopt.sweeping import answering, ended, positive
@@ -106,6 +106,29 @@ class Frontier:
         """Write the figure as `file.svg` and `file.png`; the folder is made where it is missing."""
         target = Path(file)
         return plots.save(self.figure(), target.parent, target.stem)
+
+    def save(self, folder: str | Path) -> Path:
+        """Write a result folder: what was asked, frontier.json with what is proven, and the figure; no mechanisms.
+
+        An earlier result there is replaced.
+        """
+        return places.place(Path(folder), self._write)
+
+    def _write(self, folder: Path) -> None:
+        levels = self.epsilons.tolist()
+        asked = {"from": levels[0], "to": levels[-1], "resolution": self.wanted}
+        places.describe(self.problem, folder / places.DESCRIPTION, epsilon=asked)
+        proven = {
+            "objective": self.problem.objective.name,
+            "status": str(self.status),
+            "wanted": self.wanted,
+            "resolution": places.finite(self.resolution),
+            "epsilons": levels,
+            "values": places.numbers(self.values),
+            "bounds": places.numbers(self.bounds),
+        }
+        places.write_json(folder / places.FRONTIER, {"problem": self.problem.name, **proven})
+        self.plot(folder / places.FRONTIER)
 
     def __str__(self) -> str:
         asked = "" if self.resolution <= self.wanted else f" of {self.wanted:.3g} asked for ({self.status})"

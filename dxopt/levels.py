@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
@@ -12,6 +13,8 @@ from dxopt.errors import SpecError
 from dxopt.objective import AdversaryError
 from dxopt.problem import Problem
 from dxopt.program import Status
+from dxopt.report import places
+from dxopt.report.folder import write_report
 from dxopt.report.result import Report
 from dxopt.rounding import ALIKE
 from dxopt.stopping import Stop
@@ -31,6 +34,8 @@ class Level:
 
     Attributes
     ----------
+    problem : Problem
+        As it was given, at its own ε.
     report : Report or None
         A mechanism that is private at `epsilon` and loses at most `max_loss`; None where the search was stopped
         before one was found.
@@ -47,6 +52,7 @@ class Level:
         `interrupted` and `time limit`: the search was stopped.
     """
 
+    problem: Problem
     report: Report | None
     epsilon: float
     below: float
@@ -58,6 +64,27 @@ class Level:
     def resolution(self) -> float:
         """epsilon / below - 1: how far from the true level either end may be; infinite where one is missing."""
         return self.epsilon / self.below - 1 if self.below > 0 else math.inf
+
+    def save(self, folder: str | Path) -> Path:
+        """Write a result folder: the report, for `dx.load`, and level.json, which says what is proven of the level.
+
+        Where there is no report, a description of the problem takes its place. An earlier result is replaced.
+        """
+        return places.place(Path(folder), self._write)
+
+    def _write(self, folder: Path) -> None:
+        asked = {"max_loss": self.max_loss, "accuracy": self.accuracy}
+        proven = {
+            "epsilon": places.finite(self.epsilon),
+            "below": self.below,
+            "resolution": places.finite(self.resolution),
+            "status": str(self.status),
+        }
+        places.write_json(folder / places.LEVEL, {"problem": self.problem.name, **asked, **proven})
+        if self.report is not None:
+            write_report(self.report, folder)
+        else:
+            places.describe(self.problem, folder / places.DESCRIPTION, epsilon=asked)
 
     def __str__(self) -> str:
         if self.report is None:
@@ -213,6 +240,7 @@ class _Search:
         """What is proven."""
         close = self._width() <= accuracy * (1 + 1e-6)
         return Level(
+            problem=self.problem,
             report=self.high,
             epsilon=math.inf if self.high is None else self.high.problem.epsilon,
             below=0.0 if self.low is None else self.low.problem.epsilon,

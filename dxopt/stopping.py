@@ -11,6 +11,7 @@ from types import FrameType, TracebackType
 class Stop:
     """A context in which the first Ctrl-C asks for a stop and the second one raises KeyboardInterrupt.
 
+    Of contexts within each other the inner one is asked first, and those around it once it ends.
     Outside the main thread, where no signal arrives, only the deadline counts.
 
     Parameters
@@ -48,6 +49,9 @@ class Stop:
     ) -> None:
         if self._previous is not None:
             signal.signal(signal.SIGINT, self._previous)
+            around = getattr(self._previous, "__self__", None)
+            if isinstance(around, Stop):
+                around.interrupted |= self.interrupted
             self._previous = None
 
     def _ask(self, signum: int, frame: FrameType | None) -> None:

@@ -17,10 +17,10 @@ Answer = Callable[[Problem, float, Report | None], Report]
 
 
 def answering(solver: str, progress: Progress | None, stop: Stop) -> Answer:
-    """What solves a problem to a gap, from an earlier answer, until it is time to stop."""
+    """What solves a problem to a gap, from an earlier answer, until it is time to stop, and then in no time."""
 
     def answer(problem: Problem, gap: float, start: Report | None) -> Report:
-        left = stop.remaining()
+        left = 0.0 if stop.interrupted else stop.remaining()
         report = solve(
             problem,
             solver=solver,

@@ -7,20 +7,40 @@ from pathlib import Path
 
 import pytest
 
+import dxopt as dx
 from dxopt.solving import solve
 from dxopt.spec import Task, load
+from dxopt.sweeps import SmallestEpsilon
 
 PROBLEMS = Path(__file__).parent.parent / "problems"
 TASKS = [task for file in sorted(PROBLEMS.glob("*.yaml")) for task in load(file)]
 
 
-@pytest.mark.parametrize("task", [t for t in TASKS if t.expect], ids=lambda task: task.problem.name)
+@pytest.mark.parametrize("task", [t for t in TASKS if t.expect and not t.sweep], ids=lambda task: task.problem.name)
 def test_expected_values(task: Task) -> None:
     report = solve(task.problem, method=task.method, solver=task.solver, tolerance=task.tolerance)
     assert task.expect is not None
     assert report.certificate.private is task.problem.private
     assert report.certificate.gap <= 1e-6
     assert report.certificate.value == pytest.approx(task.expect.value, abs=task.expect.tolerance)
+
+
+@pytest.mark.parametrize("task", [t for t in TASKS if t.expect and t.sweep], ids=lambda task: task.problem.name)
+def test_expected_levels(task: Task) -> None:
+    assert task.expect is not None and task.sweep is not None
+    level = task.sweep.run(task.problem, solver=task.solver, tolerance=task.tolerance)
+    assert isinstance(level, dx.Level)
+    assert level.status == "optimal"
+    assert level.below < task.expect.value <= level.epsilon
+    assert level.epsilon == pytest.approx(task.expect.value, abs=task.expect.tolerance)
+
+
+@pytest.mark.parametrize("task", [t for t in TASKS if t.sweep and not t.expect], ids=lambda task: task.problem.name)
+def test_frontiers(task: Task) -> None:
+    assert task.sweep is not None and not isinstance(task.sweep, SmallestEpsilon)
+    frontier = task.sweep.run(task.problem, solver=task.solver, tolerance=task.tolerance)
+    assert frontier.status == "optimal"
+    assert 0 <= frontier.resolution <= task.sweep.resolution
 
 
 def test_montreal_through_a_spanner_is_private_and_bounds_the_optimum() -> None:
@@ -37,6 +57,7 @@ def test_montreal_through_a_spanner_is_private_and_bounds_the_optimum() -> None:
 def test_every_published_or_real_problem_is_there() -> None:
     names = {task.source.stem for task in TASKS}
     assert {"montreal-60", "montreal-249", "doctor-visits", "ecp14-count-query", "ecp14-example-2"} <= names
+    assert {"cha13-frontier", "cha13-budget-frontier", "hlm14-theorem-7-smallest-epsilon"} <= names
     assert {"cha13-optimal-adversary-error", "hlm14-example-7", "des20-one-sided", "cabp13-risk-averse"} <= names
 
 

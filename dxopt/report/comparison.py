@@ -130,19 +130,20 @@ class Comparison:
 def _cells(row: Compared, bound: float | None) -> list[str]:
     return [
         row.name,
-        _figure(row.value, ".7f"),
-        _figure(row.remapped, ".7f"),
-        _figure(bound, ".7f"),
-        _figure(row.gap, ".1e"),
+        figure(row.value, ".7f"),
+        figure(row.remapped, ".7f"),
+        figure(bound, ".7f"),
+        figure(row.gap, ".1e"),
         f"proven, {level(row.epsilon, row.delta)}" if row.private else "not asked",
-        _figure(row.leakage, ".4f"),
+        figure(row.leakage, ".4f"),
     ]
 
 
 def level(epsilon: float | None, delta: float | None) -> str:
     """A level of privacy as a cell of a table: blank where there is none, with δ where there is one."""
-    return _figure(epsilon, ".5g") + (f", δ {delta:.3g}" if delta else "")
+    return figure(epsilon, ".5g") + (f", δ {delta:.3g}" if delta else "")
 
 
-def _figure(number: float | None, how: str) -> str:
+def figure(number: float | None, how: str) -> str:
+    """A number as a cell of a table: blank where there is none."""
     return "" if number is None else format(number, how)

@@ -1,10 +1,8 @@
-"""A result on disk: a self-contained folder with a format version, written all at once."""
+"""A report on disk: a self-contained folder with a format version."""
 
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -28,12 +26,11 @@ from dxopt.reductions.record import Reduction
 from dxopt.report.archive import load_mechanism, save_mechanism
 from dxopt.report.comparison import Comparison
 from dxopt.report.duals import pack_dual, unpack_dual
+from dxopt.report.places import DESCRIPTION, REPORT, describe, finite, holds_report, place, write_json
 from dxopt.report.result import Report
 from dxopt.spaces.space import MetricSpace, Structure
 
 FORMAT = 1
-REPORT = "report.json"
-FILES = ("problem.yaml", "problem.npz", "mechanism.npz", "dual.npz", "certificate.json", REPORT)
 STRUCTURE = ("kind", "shape", "spacing")
 AGREEMENT = 1e-12
 
@@ -46,45 +43,11 @@ def save(report: Report, folder: Path) -> Path:
     SpecError
         If the folder holds something that is no result, or cannot be written.
     """
-    fresh = _beside(folder)
-    try:
-        _write(report, fresh)
-        fresh.chmod(0o755)
-        if folder.exists():
-            shutil.copytree(folder, fresh, ignore=shutil.ignore_patterns(*FILES), dirs_exist_ok=True)
-            old = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-            folder.replace(old / "old")
-            fresh.replace(folder)
-            shutil.rmtree(old)
-        else:
-            fresh.replace(folder)
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
-    return folder
+    return place(folder, lambda fresh: write_report(report, fresh))
 
 
-def require_writable(folder: Path) -> None:
-    """Raise SpecError unless a result can be saved to `folder`; to be asked before the work is done."""
-    _beside(folder).rmdir()
-
-
-def _beside(folder: Path) -> Path:
-    """A fresh folder next to `folder`, to be moved to its place."""
-    if folder.exists() and not is_result(folder) and (not folder.is_dir() or any(folder.iterdir())):
-        raise SpecError("output", f"{folder} exists and is no result folder", "name another folder")
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        return Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    except OSError as error:
-        raise SpecError("output", f"{folder} cannot be written: {error.strerror}", "name another folder") from None
-
-
-def is_result(folder: Path) -> bool:
-    """Whether a folder holds a result."""
-    return all((folder / name).is_file() for name in (REPORT, "certificate.json", "mechanism.npz"))
-
-
-def _write(report: Report, folder: Path) -> None:
+def write_report(report: Report, folder: Path) -> None:
+    """Write the files of a report to a folder that is there."""
     problem, mechanism = report.problem, report.mechanism
     asked: dict[str, Any] = {"prior": problem.prior.probabilities, "epsilon": problem.epsilon, "delta": problem.delta}
     if isinstance(problem.objective, AdversaryError):
@@ -99,9 +62,9 @@ def _write(report: Report, folder: Path) -> None:
     np.savez_compressed(folder / "problem.npz", **asked)
     np.savez_compressed(folder / "dual.npz", **pack_dual(report.dual, len(problem.space)))
     proof = asdict(report.certificate)
-    _write_json(folder / "certificate.json", {**proof, "epsilon": _finite(proof["epsilon"])})
-    _write_json(folder / REPORT, _summary(report))
-    (folder / "problem.yaml").write_text(_description(report), encoding="utf-8")
+    write_json(folder / "certificate.json", {**proof, "epsilon": finite(proof["epsilon"])})
+    write_json(folder / REPORT, _summary(report))
+    describe(problem, folder / DESCRIPTION, arrays="problem.npz")
 
 
 def _written(problem: Problem, mechanism: Mechanism) -> dict[str, Any]:
@@ -114,15 +77,6 @@ def _written(problem: Problem, mechanism: Mechanism) -> dict[str, Any]:
         if array is not None:
             arrays[name] = array.astype(str) if array.dtype == object else array
     return arrays
-
-
-def _finite(number: float) -> float | None:
-    """JSON has no infinity."""
-    return number if np.isfinite(number) else None
-
-
-def _write_json(path: Path, content: dict[str, Any]) -> None:
-    path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def _summary(report: Report) -> dict[str, Any]:
@@ -148,34 +102,6 @@ def _summary(report: Report) -> dict[str, Any]:
     }
 
 
-def _description(report: Report) -> str:
-    from io import StringIO
-
-    from ruamel.yaml import YAML
-
-    problem = report.problem
-    metric = problem.space.metric.name if problem.space.metric else "given distances"
-    stream = StringIO()
-    YAML().dump(
-        {
-            "name": problem.name,
-            "epsilon": _finite(problem.epsilon),
-            "delta": problem.delta,
-            "objective": problem.objective.name,
-            "space": {
-                "points": len(problem.space),
-                "metric": metric,
-                "structure": problem.space.structure.kind,
-            },
-            "prior": problem.prior.name,
-            "loss": problem.loss.name,
-            "arrays": "problem.npz",
-        },
-        stream,
-    )
-    return stream.getvalue()
-
-
 def load(folder: str | Path) -> Report:
     """Read a result folder, proving privacy, value and bound again from its arrays.
 
@@ -187,8 +113,8 @@ def load(folder: str | Path) -> Report:
         If the channel cannot be proven private, or value or bound differ from those saved by more than 1e-12.
     """
     folder = Path(folder)
-    if not is_result(folder):
-        raise SpecError("folder", f"{folder} is no result folder", "name one that `save` wrote")
+    if not holds_report(folder):
+        raise SpecError("folder", f"{folder} is no result folder of a report", "name one that `save` wrote")
     try:
         summary = json.loads((folder / REPORT).read_text(encoding="utf-8"))
         if summary["format"] != FORMAT:
@@ -236,7 +162,8 @@ def _read_written(
     with np.load(folder / "mechanism.npz") as arrays:
         described = dict(arrays)
     problem = _problem(summary, asked, described)
-    privacy = Privacy(proof.epsilon, proof.how["privacy"], proof.delta) if problem.private else None
+    bound = problem.pairs if problem.delta else "all"
+    privacy = Privacy(proof.epsilon, proof.how["privacy"], proof.delta, bound) if problem.private else None
     return problem, Mechanism.from_matrix(
         problem.space, described["matrix"], problem.reports, name=summary["mechanism"], privacy=privacy
     )

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import time
 from types import TracebackType
-from typing import TYPE_CHECKING
 
-from rich.console import Console
+from rich.console import Console, RichCast
 from rich.text import Text
-
-if TYPE_CHECKING:
-    from dxopt.report.comparison import Comparison
-    from dxopt.report.result import Report
 
 _EVERY = 5.0
 
@@ -47,9 +42,9 @@ class Progress:
             self._problem, self._last = problem, time.monotonic()
             self._console.print(f"{problem}: {line}", markup=False, highlight=False, soft_wrap=True)
 
-    def print(self, report: Report | Comparison, console: Console) -> None:
-        """Print a report or comparison, in colour on a terminal and as plain text elsewhere."""
-        if console.is_terminal:
-            console.print(report)
+    def print(self, answer: object, console: Console) -> None:
+        """Print an answer, in colour on a terminal if it can be and as plain text elsewhere."""
+        if console.is_terminal and isinstance(answer, RichCast):
+            console.print(answer)
         else:
-            console.print(str(report), markup=False, highlight=False, soft_wrap=True)
+            console.print(str(answer), markup=False, highlight=False, soft_wrap=True)

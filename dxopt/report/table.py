@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from dxopt import evaluate
 from dxopt.problem import Problem
 from dxopt.reductions.record import Reduction
-from dxopt.report.comparison import Comparison, level
+from dxopt.report.comparison import Comparison, figure, level
 from dxopt.report.result import Report
 
 if TYPE_CHECKING:
@@ -102,6 +102,8 @@ class Line:
         None where no privacy is asked for, or where the file could not be read.
     objective : str
         What `value` is.
+    resolution : float or None
+        How closely a level or a frontier was proven, where that was asked for.
     """
 
     problem: str
@@ -113,6 +115,7 @@ class Line:
     value: float | None = None
     bound: float | None = None
     gap: float | None = None
+    resolution: float | None = None
     private: bool | None = None
     status: str = ""
     seconds: float | None = None
@@ -159,6 +162,7 @@ COLUMNS = (
     "value",
     "bound",
     "gap",
+    "resolution",
     "private",
     "status",
     "expected",
@@ -169,27 +173,29 @@ COLUMNS = (
 
 def cells(line: Line) -> list[str]:
     """A line as text, in the order of COLUMNS."""
-    size = "" if line.size is None else str(line.size)
-    asked = [line.problem, size, level(line.epsilon, line.delta), line.method, line.objective]
-    if line.value is None or line.bound is None or line.gap is None:
-        return [*asked, "", "", "", "", line.status, "", "", ""]
+    proof = {None: "", True: "proven", False: "not asked"}
     return [
-        *asked,
-        f"{line.value:.7f}",
-        f"{line.bound:.7f}",
-        f"{line.gap:.1e}",
-        "proven" if line.private else "not asked",
+        line.problem,
+        figure(line.size, "d"),
+        level(line.epsilon, line.delta),
+        line.method,
+        line.objective,
+        figure(line.value, ".7f"),
+        figure(line.bound, ".7f"),
+        figure(line.gap, ".1e"),
+        figure(line.resolution, ".1e"),
+        proof[line.private],
         line.status,
         line.expected,
-        f"{line.seconds:.1f}",
+        figure(line.seconds, ".1f"),
         line.folder,
     ]
 
 
 def summary(lines: Sequence[Line]) -> str:
-    """The table of a batch as plain text, never cut."""
-    grid = [list(COLUMNS), *(cells(line) for line in lines)]
-    widths = [max(len(row[i]) for row in grid) for i in range(len(COLUMNS))]
+    """The table of a batch as plain text, never cut; columns that are blank in every line are left out."""
+    columns = [column for column in zip(COLUMNS, *map(cells, lines), strict=True) if any(column[1:])]
+    grid, widths = list(zip(*columns, strict=True)), [max(map(len, column)) for column in columns]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in grid
     )

@@ -23,6 +23,7 @@ from dxopt.spec.reader import read
 from dxopt.spec.source import Source
 from dxopt.spec.tables import Table, read_matrix
 from dxopt.spec.words import first_error
+from dxopt.sweeps import Sweep
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,9 @@ class Task:
     compare : tuple of str
         Mechanisms to compare with.
     expect : Expect or None
+        Of the report, or of the smallest epsilon where that is asked for.
+    sweep : SmallestEpsilon, EpsilonFrontier, LossFrontier or None
+        What is asked where one solve does not answer it; the problem is then the first one.
     source : Path
         The file.
     origin : Source
@@ -78,12 +82,14 @@ class Task:
     evaluate: tuple[str, ...]
     compare: tuple[str, ...]
     expect: Expect | None
+    sweep: Sweep | None
     source: Path
     origin: Source = field(repr=False)
 
     def located(self, error: SpecError) -> SpecError:
         """An error met while solving, at the place in the file that it speaks of, if it speaks of the file."""
-        paths = ((error.field,), ("objective", error.field))
+        field = error.field
+        paths = ((field,), ("epsilon", field), ("objective", field, "from"), ("objective", field))
         written = next(filter(self.origin.has, paths), None)
         if written is None and not isinstance(error, UnsupportedError):
             return error
@@ -135,11 +141,12 @@ def _tasks(source: Source, sheet: s.Sheet) -> list[Task]:
                 method=sheet.method,
                 solver=sheet.solver,
                 spanner=sheet.spanner,
-                tolerance=sheet.tolerance,
+                tolerance=sheet.gap,
                 time_limit=sheet.time_limit,
                 evaluate=tuple(sheet.evaluate),
                 compare=tuple(sheet.compare),
                 expect=expect and Expect(expect.value, expect.tolerance, source=expect.source),
+                sweep=sheet.sweep,
                 source=source.path,
                 origin=source,
             )
@@ -215,7 +222,7 @@ def _objective(source: Source, asked: o.Objective, secrets: Secrets) -> str | Ob
     where = ("objective", "adversary_loss")
     loss = _losses(source, asked.adversary_loss, secrets, None, *where)
     with source.within(*where):
-        return AdversaryError(asked.max_loss, loss).on(secrets.space)
+        return AdversaryError(asked.budget, loss).on(secrets.space)
 
 
 def _losses(source: Source, asked: o.Loss, secrets: Secrets, reports: Reports | None, *where: str) -> Loss:

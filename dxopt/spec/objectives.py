@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from dxopt.loss import LOSSES
 from dxopt.objective import ExpectedLoss, WorstLoss
 from dxopt.spec import fields as f
 from dxopt.spec import quantities as q
+from dxopt.spec.levels import require_rising
 from dxopt.spec.spaces import kind_of
+from dxopt.sweeps import LossFrontier
 
 _PLAIN = (ExpectedLoss.name, WorstLoss.name)
 
@@ -50,14 +52,45 @@ class LeastLoss(f.Section):
     kind: Literal["expected_loss", "worst_loss"] = Field(description="Which loss is to be least.")
 
 
+class Budgets(f.Section):
+    """The largest error at every loss budget of a range."""
+
+    start: q.Number = Field(alias="from", description="Smallest budget.")
+    to: q.Number = Field(description="Largest budget.")
+    resolution: q.Fraction = Field(description="How closely the error is proven, as a share of its whole rise.")
+
+    @model_validator(mode="after")
+    def _rising(self) -> Self:
+        require_rising(self.start, self.to)
+        return self
+
+    @property
+    def sweep(self) -> LossFrontier:
+        """What is asked."""
+        return LossFrontier(self.start, self.to, self.resolution)
+
+
+Budget = Annotated[
+    Annotated[q.Number, Tag("number")] | Annotated[Budgets, Tag("range")],
+    Discriminator(lambda value: "range" if isinstance(value, dict) else "number"),
+]
+
+
 class AdversaryError(f.Section):
     """An adversary who errs much, where the expected loss is bounded."""
 
     kind: Literal["adversary_error"] = Field(
         description="The expected error of an adversary who knows the prior is to be largest."
     )
-    max_loss: q.Number = Field(description="The most that the expected loss may be.")
+    max_loss: Budget = Field(
+        description="The most that the expected loss may be; {from, to, resolution} asks for a frontier."
+    )
     adversary_loss: Loss = Field("distance", description="What a guess costs the adversary.")
+
+    @property
+    def budget(self) -> float:
+        """The loss budget, or the smallest one."""
+        return self.max_loss.start if isinstance(self.max_loss, Budgets) else self.max_loss
 
 
 Objective = Annotated[

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
@@ -15,47 +14,14 @@ from dxopt.report.measures import MEASURES, SMALLEST_DELTA
 from dxopt.routes import COMPARABLE, METHODS, SPANNER_METHODS
 from dxopt.spec import fields as f
 from dxopt.spec import quantities as q
-from dxopt.spec.objectives import AdversaryError, Loss, Objective, name_or_kind
+from dxopt.spec.levels import Epsilon, Frontier, Privacy, Range, Smallest
+from dxopt.spec.objectives import AdversaryError, Budgets, Loss, Objective, name_or_kind
 from dxopt.spec.quantities import bad
 from dxopt.spec.spaces import Space, kind_of
+from dxopt.sweeps import SmallestEpsilon, Sweep
 
-MAX_FAMILY = 10_000
-
-
-class Privacy(f.Section):
-    """A level of indistinguishability within a radius: epsilon = level / radius."""
-
-    level: q.Positive = Field(description="Largest privacy loss, such as ln(4), between points one radius apart.")
-    radius: q.Positive = Field(description="The distance at which `level` holds.")
-
-    @property
-    def epsilon(self) -> float:
-        """Per unit of distance."""
-        return self.level / self.radius
-
-
-class Range(f.Section):
-    """Evenly spaced values, both ends included."""
-
-    start: q.Positive = Field(alias="from", description="First value.")
-    to: q.Positive = Field(description="Last value; the steps may stop short of it.")
-    step: q.Positive = Field(description="Distance from one value to the next.")
-
-    @model_validator(mode="after")
-    def _finite(self) -> Self:
-        if self.to < self.start:
-            raise bad(f"is {self.to:g}, below from: {self.start:g}", "give the larger end", "to")
-        if (self.to - self.start) / self.step >= MAX_FAMILY:
-            raise bad(f"makes more than {MAX_FAMILY:,} values", "give a larger step", "step")
-        return self
-
-    def values(self) -> list[float]:
-        """The values, each the double nearest to what the decimals written in the file give."""
-        start, to, step = (Fraction(repr(value)) for value in (self.start, self.to, self.step))
-        slack = step / 10**9
-        count = math.floor((to - start + slack) / step) + 1
-        reached = [start + index * step for index in range(count)]
-        return [float(to if abs(value - to) <= slack else value) for value in reached]
+_FIRST = 1.0
+"""Where the search for a level begins."""
 
 
 class UniformPrior(f.Section):
@@ -128,10 +94,6 @@ class Expected(f.Section):
     source: f.Text = Field(description="Where the value is from.")
 
 
-def _epsilon_kind(value: Any) -> str:
-    return {list: "list", dict: "range"}.get(type(value), "number")
-
-
 def _expect_kind(value: Any) -> str:
     return "list" if isinstance(value, list) else "one"
 
@@ -149,12 +111,6 @@ Reports = Annotated[
     Annotated[ReportsFile, Tag("points file")] | Annotated[ReportsValues, Tag("points values")],
     Discriminator(kind_of),
 ]
-Epsilon = Annotated[
-    Annotated[q.Positive, Tag("number")]
-    | Annotated[list[q.Positive], Field(min_length=1), Tag("list")]
-    | Annotated[Range, Tag("range")],
-    Discriminator(_epsilon_kind),
-]
 Expectation = Annotated[
     Annotated[Expected, Tag("one")] | Annotated[list[Expected], Tag("list")], Discriminator(_expect_kind)
 ]
@@ -168,7 +124,8 @@ class Sheet(f.Section):
     privacy: Privacy | None = Field(None, description="Privacy as a level within a radius; instead of `epsilon`.")
     epsilon: Epsilon | None = Field(
         None,
-        description="Privacy per unit of distance; a list or {from, to, step} makes a family of problems.",
+        description="Privacy per unit of distance; a list or {from, to, step} makes a family of problems, "
+        "{from, to, resolution} a frontier; {max_loss: ...} asks for the smallest.",
     )
     delta: q.Share = Field(0.0, description="What a set of reports may exceed the level by in probability.")
     pairs: Annotated[str, f.OneOf(PAIRS)] = Field(
@@ -194,6 +151,7 @@ class Sheet(f.Section):
         self._one_level()
         self._pairs_of_delta()
         self._suited()
+        self._suited_to_sweep()
         self._expect_each(len(self.epsilons()))
         return self
 
@@ -233,6 +191,30 @@ class Sheet(f.Section):
             other = "delta" if self.delta else f"objective: {self.wanted}"
             raise bad(f"does not go with {other}", "leave it out", "spanner")
 
+    def _suited_to_sweep(self) -> None:
+        """Refuse what is about one mechanism where many are looked for."""
+        sweep = self.sweep
+        if sweep is None:
+            return
+        if self.method not in SPANNER_METHODS:
+            raise bad(f"{self.method} does not go with the {sweep}", "use method auto or optimal", "method")
+        if isinstance(self.epsilon, Smallest | Frontier):
+            if isinstance(self.objective, AdversaryError):
+                fix = "give one epsilon, or ask for expected_loss or worst_loss"
+                raise bad(f"{self.wanted} does not go with the {sweep}", fix, "objective")
+            if isinstance(self.prior, CornerPrior):
+                raise bad(f"corner does not go with the {sweep}", "give one epsilon, or another prior", "prior")
+        single = isinstance(sweep, SmallestEpsilon)
+        unsuited = {
+            "spanner": self.spanner is not None,
+            "compare": bool(self.compare),
+            "evaluate": bool(self.evaluate) and not single,
+            "expect": self.expect is not None and not single,
+        }
+        for name, given in unsuited.items():
+            if given:
+                raise bad(f"does not go with the {sweep}", "leave it out", name)
+
     def _expect_each(self, size: int) -> None:
         if self.is_family and isinstance(self.expect, Expected):
             raise bad(f"is one value for a family of {size}", "give a list of one per epsilon", "expect")
@@ -241,6 +223,20 @@ class Sheet(f.Section):
         if isinstance(self.expect, list) and len(self.expect) != size:
             wrong = f"has {len(self.expect)} entries for a family of {size}"
             raise bad(wrong, "give one per epsilon", "expect")
+
+    @property
+    def sweep(self) -> Sweep | None:
+        """What is asked where one solve does not answer it."""
+        if isinstance(self.objective, AdversaryError) and isinstance(self.objective.max_loss, Budgets):
+            return self.objective.max_loss.sweep
+        return self.epsilon.sweep if isinstance(self.epsilon, Smallest | Frontier) else None
+
+    @property
+    def gap(self) -> float:
+        """The tolerance; by default a tenth of the accuracy that a level is to have, so that it can be told apart."""
+        if "tolerance" in self.model_fields_set or not isinstance(self.epsilon, Smallest):
+            return self.tolerance
+        return self.epsilon.accuracy / 10
 
     @property
     def is_family(self) -> bool:
@@ -258,7 +254,7 @@ class Sheet(f.Section):
         return self.objective if isinstance(self.objective, str) else self.objective.kind
 
     def epsilons(self) -> Sequence[float | None]:
-        """The privacy levels per unit of distance that are asked for; None where no privacy is."""
+        """The privacy levels per unit of distance that are asked for, or begun with; None where no privacy is."""
         match self.epsilon:
             case None:
                 return [self.privacy and self.privacy.epsilon]
@@ -266,5 +262,9 @@ class Sheet(f.Section):
                 return self.epsilon.values()
             case list():
                 return self.epsilon
+            case Frontier():
+                return [self.epsilon.start]
+            case Smallest():
+                return [_FIRST]
             case _:
                 return [self.epsilon]

@@ -8,8 +8,10 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, Tag, ValidationError
 
+from dxopt.spec.levels import Epsilon, Privacy
+from dxopt.spec.objectives import Budget, Loss, Objective
 from dxopt.spec.quantities import shown
-from dxopt.spec.sheet import Epsilon, Expectation, Loss, Objective, Prior, Privacy, Reports, Sheet
+from dxopt.spec.sheet import Expectation, Prior, Reports, Sheet
 from dxopt.spec.source import FieldPath, Source, SpecFileError
 from dxopt.spec.spaces import Space
 
@@ -18,6 +20,7 @@ _UNIONS: dict[tuple[str | int, ...], Any] = {
     ("prior",): Prior,
     ("loss",): Loss,
     ("objective",): Objective,
+    ("objective", "adversary_error", "max_loss"): Budget,
     ("objective", "adversary_error", "adversary_loss"): Loss,
     ("reports",): Reports,
     ("epsilon",): Epsilon,

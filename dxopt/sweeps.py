@@ -1,0 +1,62 @@
+"""Questions that take many solves: what is asked, and how it is answered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dxopt.budgets import BudgetFrontier, budget_frontier
+from dxopt.frontiers import Frontier, frontier
+from dxopt.levels import Level, smallest_epsilon
+from dxopt.problem import Problem
+
+
+@dataclass(frozen=True)
+class SmallestEpsilon:
+    """The smallest ε at which a loss of at most `max_loss` is possible, to a relative accuracy."""
+
+    max_loss: float
+    accuracy: float
+
+    def __str__(self) -> str:
+        return "smallest epsilon"
+
+    def run(self, problem: Problem, **how: Any) -> Level:
+        """See `dx.smallest_epsilon`, also for `how`."""
+        return smallest_epsilon(problem, self.max_loss, accuracy=self.accuracy, **how)
+
+
+@dataclass(frozen=True)
+class EpsilonFrontier:
+    """The least loss between two levels, to a resolution as a share of its whole fall."""
+
+    low: float
+    high: float
+    resolution: float
+
+    def __str__(self) -> str:
+        return f"frontier for epsilon {self.low:g} to {self.high:g}"
+
+    def run(self, problem: Problem, **how: Any) -> Frontier:
+        """See `dx.frontier`, also for `how`."""
+        return frontier(problem, self.low, self.high, resolution=self.resolution, **how)
+
+
+@dataclass(frozen=True)
+class LossFrontier:
+    """The adversary's largest error between two loss budgets, to a resolution as a share of its whole rise."""
+
+    low: float
+    high: float
+    resolution: float
+
+    def __str__(self) -> str:
+        return f"frontier for max_loss {self.low:g} to {self.high:g}"
+
+    def run(self, problem: Problem, **how: Any) -> BudgetFrontier:
+        """See `dx.budget_frontier`, also for `how`."""
+        return budget_frontier(problem, self.low, self.high, resolution=self.resolution, **how)
+
+
+Sweep = SmallestEpsilon | EpsilonFrontier | LossFrontier
+Swept = Level | Frontier | BudgetFrontier
