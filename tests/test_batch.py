@@ -86,6 +86,20 @@ def test_the_smallest_delta_is_about_the_pairs_that_are_bound(tmp_path: Path) ->
     assert dx.load(tmp_path / "out" / "b").evaluation["smallest_delta"] <= 1e-13
 
 
+def test_the_bound_on_the_error_of_any_mechanism(tmp_path: Path) -> None:
+    write(tmp_path, a=GOOD + "objective: worst_loss\ndelta: 0.1\nevaluate: [error_bound]\n")
+    one_way = "{kind: databases, values: [0, 1], records: 2, neighbours: one_sided, sensitive: [1]}"
+    write(tmp_path, b=f"space: {one_way}\nepsilon: 1.0\nloss: binary\nevaluate: [worst_loss, error_bound]\n")
+    outcome = batch.run(batch.problem_files([tmp_path]), tmp_path / "out")
+    report = dx.load(tmp_path / "out" / "a")
+    known = dx.sanitisation.error_bounds(report.problem.space, epsilon=report.problem.epsilon, delta=0.1).best
+    assert report.evaluation["error_bound"] == known > 0
+    assert known <= report.certificate.value
+    assert outcome.errors == [
+        f"{tmp_path / 'b.yaml'}:4:24: evaluate[1]: error_bound needs symmetric distances; leave it out"
+    ]
+
+
 def test_result_folders_are_not_searched_for_problems(tmp_path: Path) -> None:
     write(tmp_path, a=GOOD)
     batch.run(batch.problem_files([tmp_path]), tmp_path / "out")

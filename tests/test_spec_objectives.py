@@ -186,6 +186,7 @@ BAD: dict[str, tuple[str, int, int, str]] = {
         21,
         "smallest delta without a level",
     ),
+    "evaluate: [error_bound]\n" + ERROR: ("evaluate[0]: error_bound needs an epsilon", 2, 12, "bound on errors"),
     "expect: [{value: 1, source: a}]\n" + ERROR: ("expect: is a list where there is one", 2, 1, "list of one value"),
 }
 

@@ -15,6 +15,7 @@ from dxopt.objective import AdversaryError, Objective
 from dxopt.prior import Prior
 from dxopt.problem import Problem
 from dxopt.regularity import corner_prior
+from dxopt.report.measures import ERROR_BOUND
 from dxopt.spec import objectives as o
 from dxopt.spec import sheet as s
 from dxopt.spec.fields import MAX_LOCATIONS
@@ -116,6 +117,9 @@ def _tasks(source: Source, sheet: s.Sheet) -> list[Task]:
     secrets = build_space(source, sheet.space)
     if sheet.method == "tight" and not secrets.space.symmetric:
         raise source.error(("method",), "tight needs symmetric distances", "use method: optimal")
+    if ERROR_BOUND in sheet.evaluate and not secrets.space.symmetric:
+        place = sheet.evaluate.index(ERROR_BOUND)
+        raise source.error(("evaluate", place), f"{ERROR_BOUND} needs symmetric distances", "leave it out")
     epsilons = sheet.epsilons()
     priors = _priors(source, sheet.prior, secrets, epsilons)
     loss, objective = _loss(source, sheet, secrets), _objective(source, sheet.objective, secrets)

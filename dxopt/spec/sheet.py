@@ -10,7 +10,7 @@ from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from dxopt.objective import ExpectedLoss
 from dxopt.relaxed import PAIRS
-from dxopt.report.measures import MEASURES, SMALLEST_DELTA
+from dxopt.report.measures import MEASURES, OF_LEVELS
 from dxopt.routes import COMPARABLE, METHODS, SPANNER_METHODS
 from dxopt.spec import fields as f
 from dxopt.spec import quantities as q
@@ -180,9 +180,9 @@ class Sheet(f.Section):
             raise bad(f"{self.method} needs an epsilon", "add epsilon, or use method: optimal", "method")
         if self.method == "tight" and self.delta:
             raise bad("tight does not go with delta", "use method: optimal, or leave out delta", "method")
-        if SMALLEST_DELTA in self.evaluate and not self.asks_privacy:
-            place = self.evaluate.index(SMALLEST_DELTA)
-            raise bad(f"{SMALLEST_DELTA} needs an epsilon", "add epsilon, or leave it out", "evaluate", place)
+        for place, measure in enumerate(self.evaluate):
+            if measure in OF_LEVELS and not self.asks_privacy:
+                raise bad(f"{measure} needs an epsilon", "add epsilon, or leave it out", "evaluate", place)
         if self.spanner is None:
             return
         if self.method not in SPANNER_METHODS:
