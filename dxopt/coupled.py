@@ -33,7 +33,6 @@ FORMULATIONS: dict[str, type[Formulation]] = {
     "adversary_error": BayesPrivacy,
 }
 COLUMNS = "columns"
-_Relaxed = tuple[Relaxed, Compiled, ChannelSolution, list[Reduction]]
 _NEAREST = 6
 _WORSE = 1e-6
 
