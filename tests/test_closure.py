@@ -40,3 +40,17 @@ def test_multipliers_of_paths_become_those_of_steps() -> None:
 def test_nothing_to_shorten() -> None:
     line = np.abs(np.arange(5.0)[:, None] - np.arange(5.0))
     assert shortened(ChannelProgram(np.ones((5, 2)), line)) is None
+
+
+def test_multipliers_of_pairs_that_no_path_joins_are_left_out() -> None:
+    budgets = np.full((4, 4), np.inf)
+    np.fill_diagonal(budgets, 0.0)
+    budgets[0, 1] = budgets[1, 2] = 1.0
+    budgets[0, 2] = 5.0
+    program = ChannelProgram(np.ones((4, 2)), budgets)
+    found = shortened(program)
+    assert found is not None
+    dual = Dual(np.zeros(4), np.zeros(3, np.int64), np.array([0, 3, 0]), np.array([2, 0, 3]), np.ones(3))
+    back = found.dual(dual)
+    assert sorted(zip(back.first.tolist(), back.second.tolist(), strict=True)) == [(0, 1), (1, 2)]
+    assert len(found.dual(Dual(np.zeros(4))).multiplier) == 0

@@ -35,9 +35,14 @@ class Closure:
     before: NDArray[np.int32]
 
     def dual(self, dual: Dual) -> Dual:
-        """Multipliers of the steps instead of the paths: λ(v_b - E_ab v_a) = λ(v_b - E_pb v_p) + λE_pb (v_p - …)."""
+        """Multipliers of the steps instead of the paths: λ(v_b - E_ab v_a) = λ(v_b - E_pb v_p) + λE_pb (v_p - …).
+
+        Those of pairs that no path joins prove nothing and are left out.
+        """
         steps: list[tuple[NDArray, ...]] = []
-        report, first, second, multiplier = dual.report, dual.first, dual.second, dual.multiplier
+        joined = self.before[dual.first, dual.second] >= 0
+        report, first, second, multiplier = (getattr(dual, name)[joined] for name in _STEP)
+        steps.append((report[:0], first[:0], second[:0], multiplier[:0]))
         while len(report):
             stop = self.before[first, second].astype(np.int64)
             steps.append((report, stop, second, multiplier))
