@@ -20,7 +20,7 @@ from dxopt.implicit import Proven
 from dxopt.linear import solve_linear
 from dxopt.objective import ExpectedLoss
 from dxopt.problem import Problem
-from dxopt.program import ChannelSolution, LinearProgram, Rows, Status
+from dxopt.program import ChannelSolution, LinearProgram, Rows
 from dxopt.reductions.geodesic import drop_redundant
 from dxopt.reductions.lazy import FAR, solve_lazily
 from dxopt.reductions.record import Reduction
@@ -35,6 +35,8 @@ FORMULATIONS: dict[str, type[Formulation]] = {
 COLUMNS = "columns"
 _NEAREST = 6
 _WORSE = 1e-6
+_FINER, _FINEST = 100.0, 1e-12
+"""What a solver leaves over δ costs as much of the channel as it is of δ."""
 
 
 def frugal_channel(problem: Problem, options: Options) -> NDArray[np.float64] | None:
@@ -125,7 +127,8 @@ def _relaxed(
 ) -> tuple[Relaxed, Compiled, ChannelSolution, list[Reduction]]:
     """With some bound pairs, then with those that break privacy most, until the repair can see to the rest."""
     base = FORMULATIONS[problem.objective.name]()
-    linear = solve_linear(base.compile(problem), name, options)
+    accuracy = max(_FINEST, 1e-4 * options.tolerance * min(1.0, _FINER * problem.delta))
+    linear = solve_linear(base.compile(problem), name, options, accuracy)
     bound = bound_pairs(problem.separations, problem.pairs) & (problem.budgets <= FAR)
     active, rounds = bound & _first(problem), 0
     while True:
@@ -134,7 +137,7 @@ def _relaxed(
         compiled = formulation.compile(problem)
         found = linear(LinearProgram.of(compiled.program, Rows.everywhere(compiled.program)))
         solution = ChannelSolution.read(compiled.program, found)
-        if solution.channel is None or found.status is not Status.OPTIMAL:
+        if solution.channel is None or options.stop.requested:
             break
         over = excesses(solution.channel, problem.separations, problem.epsilon, bound & ~active)
         broken = over > problem.delta + _WORSE * options.tolerance
