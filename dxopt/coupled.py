@@ -65,8 +65,9 @@ def frugal_channel(problem: Problem, options: Options) -> NDArray[np.float64] | 
     if loss > budget:
         if options.stop.requested and not least > budget:
             raise SolveError("stopped before a channel within the loss budget was found")
-        proven = f"below {least:.7g}, the least" if least > budget else f"not above {loss:.10g}, the least"
-        raise SpecError("max_loss", f"is {budget:.10g}, {proven} that such a channel loses", "raise it")
+        proven = f"below {least:.7g}, the least" if least > budget else f"below {loss:.17g}, the least known"
+        shown = f"{budget:.10g}" if least > budget else f"{budget:.17g}"
+        raise SpecError("max_loss", f"is {shown}, {proven} that such a channel loses", "raise it")
     return np.asarray(channel)
 
 

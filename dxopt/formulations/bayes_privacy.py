@@ -14,9 +14,6 @@ from dxopt.objective import AdversaryError
 from dxopt.problem import Problem
 from dxopt.program import AdversaryDual, ChannelProgram, ChannelSolution
 
-_WITHIN = 1e-9
-"""The program keeps so much of the budget back, so that the repair does not lead out of it."""
-
 
 class BayesPrivacy:
     """Largest error of a Bayesian adversary over all channels within a loss budget, private or not.
@@ -46,7 +43,7 @@ class BayesPrivacy:
         won, unit = partition.totals(won), _unit(problem)
         scale = float(won.sum(axis=0).max()) or 1.0
         paid = partition.totals(problem.costs) / unit
-        rows = GuessRows(won / scale, paid, problem.objective.max_loss / unit - _WITHIN)
+        rows = GuessRows(won / scale, paid, problem.objective.max_loss / unit)
         program = ChannelProgram(np.zeros(paid.shape), budgets, coupling=rows, offset=-most / scale)
         return Compiled(program, problem, partition, most, scale, np.zeros(partition.size))
 
