@@ -16,7 +16,7 @@ from dxopt.errors import DxoptError, SpecError
 from dxopt.levels import Level
 from dxopt.program import Status
 from dxopt.report.comparison import Comparison
-from dxopt.report.measures import MEASURES
+from dxopt.report.measures import MEASURES, learned, of_records
 from dxopt.report.places import finite, is_result, require_writable
 from dxopt.report.result import Report
 from dxopt.report.table import Line
@@ -216,7 +216,12 @@ def _not_compared(sweep: Sweep) -> SpecError:
 
 
 def _evaluated(task: Task, report: Report) -> Report:
-    return replace(report, evaluation={name: MEASURES[name](report) for name in task.evaluate})
+    evaluation = {name: MEASURES[name](report) for name in task.evaluate}
+    for beliefs in task.beliefs:
+        evaluation |= learned(report, beliefs)
+    if task.records is not None:
+        evaluation |= of_records(report, task.records)
+    return replace(report, evaluation=evaluation)
 
 
 def _how(task: Task, tell: Tell) -> dict[str, Any]:

@@ -179,6 +179,8 @@ def _level(mechanism: Mechanism, epsilon: float | None) -> float:
         return epsilon
     if mechanism.privacy is None:
         raise SpecError("mechanism", "is not proven private", "give epsilon")
+    if mechanism.privacy.delta:
+        raise SpecError("mechanism", "is private only up to delta, which bounds no beliefs", "make one without delta")
     return mechanism.privacy.epsilon
 
 

@@ -15,9 +15,10 @@ from dxopt.objective import AdversaryError, Objective
 from dxopt.prior import Prior
 from dxopt.problem import Problem
 from dxopt.regularity import corner_prior
-from dxopt.report.measures import ERROR_BOUND
+from dxopt.report.measures import ERROR_BOUND, Beliefs
 from dxopt.spec import objectives as o
 from dxopt.spec import sheet as s
+from dxopt.spec.beliefs import build_beliefs
 from dxopt.spec.fields import MAX_LOCATIONS
 from dxopt.spec.locations import Secrets, build_reports, build_space
 from dxopt.spec.reader import read
@@ -68,6 +69,10 @@ class Task:
         Of the report, or of the smallest epsilon where that is asked for.
     sweep : SmallestEpsilon, EpsilonFrontier, LossFrontier or None
         What is asked where one solve does not answer it; the problem is then the first one.
+    beliefs : tuple of Beliefs
+        What to say of an adversary's beliefs.
+    records : int or None
+        How many records databases have that are evaluated besides.
     source : Path
         The file.
     origin : Source
@@ -84,6 +89,8 @@ class Task:
     compare: tuple[str, ...]
     expect: Expect | None
     sweep: Sweep | None
+    beliefs: tuple[Beliefs, ...]
+    records: int | None
     source: Path
     origin: Source = field(repr=False)
 
@@ -125,6 +132,7 @@ def _tasks(source: Source, sheet: s.Sheet) -> list[Task]:
     loss, objective = _loss(source, sheet, secrets), _objective(source, sheet.objective, secrets)
     name = sheet.name or source.path.stem
     expected = sheet.expect if isinstance(sheet.expect, list) else [sheet.expect] * len(epsilons)
+    beliefs = build_beliefs(source, sheet.learns, secrets.space)
     tasks: list[Task] = []
     for epsilon, prior, expect in zip(epsilons, priors, expected, strict=True):
         title = f"{name} [epsilon={_short(epsilon)}]" if sheet.is_family and epsilon is not None else name
@@ -151,6 +159,8 @@ def _tasks(source: Source, sheet: s.Sheet) -> list[Task]:
                 compare=tuple(sheet.compare),
                 expect=expect and Expect(expect.value, expect.tolerance, source=expect.source),
                 sweep=sheet.sweep,
+                beliefs=beliefs,
+                records=sheet.records,
                 source=source.path,
                 origin=source,
             )

@@ -14,6 +14,7 @@ from dxopt.report.measures import MEASURES, OF_LEVELS
 from dxopt.routes import COMPARABLE, METHODS, SPANNER_METHODS
 from dxopt.spec import fields as f
 from dxopt.spec import quantities as q
+from dxopt.spec.beliefs import Learns
 from dxopt.spec.levels import Epsilon, Frontier, Privacy, Range, Smallest
 from dxopt.spec.objectives import AdversaryError, Budgets, Loss, Objective, name_or_kind
 from dxopt.spec.quantities import bad
@@ -144,6 +145,10 @@ class Sheet(f.Section):
     time_limit: q.Positive | None = Field(None, description="Seconds that solving may take.")
     evaluate: list[Annotated[str, f.OneOf(MEASURES)]] = Field([], description="What to evaluate besides.")
     compare: list[Annotated[str, f.OneOf(COMPARABLE)]] = Field([], description="Mechanisms to compare with.")
+    learns: Learns | None = Field(None, description="What to say of an adversary's beliefs besides.")
+    records: f.Count | None = Field(
+        None, description="Evaluate databases of so many records besides, each perturbed on its own."
+    )
     expect: Expectation | None = Field(None, description="Known value; for a family, a list of one per epsilon.")
 
     @model_validator(mode="after")
@@ -183,6 +188,13 @@ class Sheet(f.Section):
         for place, measure in enumerate(self.evaluate):
             if measure in OF_LEVELS and not self.asks_privacy:
                 raise bad(f"{measure} needs an epsilon", "add epsilon, or leave it out", "evaluate", place)
+        for name in ("learns", "records"):
+            if getattr(self, name) is not None and not self.asks_privacy:
+                raise bad("needs an epsilon", "add epsilon, or leave it out", name)
+        if self.learns is not None and self.delta:
+            raise bad("does not go with delta, which bounds no beliefs", "leave out one of the two", "learns")
+        if self.records is not None and self.pairs != "all":
+            raise bad("go with pairs: all only, as records change in any way", "leave out one of the two", "records")
         if self.spanner is None:
             return
         if self.method not in SPANNER_METHODS:
@@ -209,6 +221,8 @@ class Sheet(f.Section):
             "spanner": self.spanner is not None,
             "compare": bool(self.compare),
             "evaluate": bool(self.evaluate) and not single,
+            "learns": self.learns is not None and not single,
+            "records": self.records is not None and not single,
             "expect": self.expect is not None and not single,
         }
         for name, given in unsuited.items():

@@ -114,7 +114,7 @@ class Source:
         return True
 
     @contextmanager
-    def within(self, *section: str) -> Iterator[None]:
+    def within(self, *section: str | int) -> Iterator[None]:
         """Give a SpecError raised inside the place of the key of `section`, or a part of it, that it speaks of."""
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # results that are not finite are refused below

@@ -14,7 +14,8 @@ from dxopt.spec import fields as f
 from dxopt.spec.quantities import bad, shown
 
 BY_CODE = ("generic", "generic_one_way")
-_NAMES = tuple(name for name in RELATIONS if name not in BY_CODE)
+LISTED = ("listed", "listed_one_way")
+_NAMES = tuple(name for name in RELATIONS if name not in (*BY_CODE, *LISTED))
 _SIMPLE = {"type": ["number", "string"]}
 _VALUE = {"anyOf": [_SIMPLE, {"type": "array", "items": _SIMPLE}]}
 
@@ -33,6 +34,14 @@ def _record(value: Any) -> Any:
     return None if value is None else _value(value)
 
 
+def _databases(value: Any) -> tuple[Any, Any]:
+    """Two databases, each a list of records."""
+    if not isinstance(value, list) or len(value) != 2 or not all(isinstance(one, list) for one in value):
+        raise bad(f"is {shown(value)}, not a pair of databases", "write [[record, ...], [record, ...]]")
+    first, second = (tuple(_record(record) for record in one) for one in value)
+    return first, second
+
+
 def _pair(value: Any) -> tuple[Any, Any]:
     if not isinstance(value, list) or len(value) != 2:
         raise bad(f"is {shown(value)}, not a pair", "write [value, value]")
@@ -46,8 +55,14 @@ Pair = Annotated[
     PlainValidator(_pair),
     WithJsonSchema({"type": "array", "minItems": 2, "maxItems": 2, "items": _VALUE}),
 ]
+Joined = Annotated[
+    tuple[Any, Any],
+    PlainValidator(_databases),
+    WithJsonSchema({"type": "array", "minItems": 2, "maxItems": 2, "items": {"type": "array"}}),
+]
 Values = Annotated[list[Value], Field(min_length=1)]
 Relation = Annotated[str, f.OneOf(_NAMES, ", or make a graph of what else are neighbours")]
+OfDatabases = Annotated[str, f.OneOf((*_NAMES, *LISTED))]
 
 
 class _Related(f.Section):
@@ -91,7 +106,7 @@ class Databases(_Related):
     records: f.Count = Field(description="Number of records.")
     absent: bool = Field(False, description="Whether records may be absent.")
     empty: bool = Field(True, description="Whether all records may be absent at once.")
-    neighbours: Relation | None = Field(None, description="What one step between neighbours is.")  # pyright: ignore
+    neighbours: OfDatabases | None = Field(None, description="What one step between neighbours is.")  # pyright: ignore
     metric: Annotated[str, f.OneOf(RECORD_METRICS)] | None = Field(None, description="Or a metric between databases.")
     size: f.Count | None = Field(None, description="group, dependent: how many records change at most.")
     sensitive: Values | None = Field(None, description="one_sided: the values to be protected.")
@@ -102,7 +117,10 @@ class Databases(_Related):
     at: list[Record] | None = Field(
         None, description="individual: the database that is there; ~ is an absent record."
     )
-    parameters: ClassVar[tuple[str, ...]] = ("size", "sensitive", "policy", "related", "at")
+    joined: Annotated[list[Joined], Field(min_length=1)] | None = Field(
+        None, description="listed: pairs of databases that are neighbours, each a list of records."
+    )
+    parameters: ClassVar[tuple[str, ...]] = ("size", "sensitive", "policy", "related", "at", "joined")
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:

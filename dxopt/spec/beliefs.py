@@ -1,0 +1,46 @@
+"""What a problem file asks about an adversary's beliefs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from dxopt.report.measures import Beliefs
+from dxopt.spaces.space import MetricSpace
+from dxopt.spec import fields as f
+from dxopt.spec.source import Source
+
+Labels = Annotated[list[f.Label], Field(min_length=1)]
+Instead = Annotated[dict[f.Label, f.Label], Field(min_length=1)]
+
+
+class Learns(f.Section):
+    """What an adversary learns from a report, at most, and what privacy promises of that."""
+
+    within: Annotated[list[Labels], Field(min_length=1)] = Field(
+        [], description="Who knows that the secret is one of some: labels or indices of points, for each of a list."
+    )
+    hiding: Annotated[list[Instead], Field(min_length=1)] = Field(
+        [], description="Whether a secret was hidden: what takes the place of some points, for each of a list."
+    )
+
+
+def build_beliefs(source: Source, asked: Learns | None, space: MetricSpace) -> tuple[Beliefs, ...]:
+    """The positions of the points that are asked about; errors at their places."""
+    if asked is None:
+        return ()
+    if not space.symmetric:
+        raise source.error(("learns",), "needs symmetric distances", "leave it out")
+    found = []
+    for number, members in enumerate(asked.within):
+        with source.within("learns", "within", number):
+            places = [space.index(label) for label in members]
+        found.append(Beliefs(f"learns.within[{number}]", tuple(places), hiding=False))
+    for number, instead in enumerate(asked.hiding):
+        places = list(range(len(space)))
+        with source.within("learns", "hiding", number):
+            for label, other in instead.items():
+                places[space.index(label)] = space.index(other)
+        found.append(Beliefs(f"learns.hiding[{number}]", tuple(places), hiding=True))
+    return tuple(found)

@@ -1,0 +1,105 @@
+"""What a problem file asks besides: an adversary's beliefs, databases record by record, relations that are listed."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dxopt as dx
+from dxopt import batch
+from dxopt.spec import SpecFileError, load
+
+LINE = "space: {kind: line, size: 3}\nepsilon: 1.0\n"
+DATABASES = "space:\n  kind: databases\n  values: [0, 1]\n  records: 2\n  neighbours: listed\n"
+PAIRS = "  joined: [[[0, 0], [0, 1]], [[0, 1], [1, 1]]]\n"
+
+
+def solved(text: str, tmp_path: Path) -> dx.Report:
+    (tmp_path / "a.yaml").write_text(text, encoding="utf-8")
+    outcome = batch.run([tmp_path / "a.yaml"], tmp_path / "out")
+    assert outcome.errors == []
+    return dx.load(tmp_path / "out" / "a")
+
+
+def test_beliefs(tmp_path: Path) -> None:
+    report = solved(LINE + "learns:\n  within: [[0, 1], ['0', '2']]\n  hiding: [{0: 1, '1': 2}]\n", tmp_path)
+    prior, told = report.problem.prior, report.evaluation
+    for number, members in enumerate(([0, 1], [0, 2])):
+        known = dx.characterise.within(report.mechanism, prior, members)
+        assert told[f"learns.within[{number}]"] == known.gain
+        assert told[f"learns.within[{number}], at most"] == known.bound
+        assert known.gain <= known.bound
+    hidden = dx.characterise.after_hiding(report.mechanism, prior, [1, 2, 2])
+    assert told["learns.hiding[0]"] == hidden.gain
+    assert told["learns.hiding[0], at most"] == pytest.approx(2.0)
+
+
+def test_records(tmp_path: Path) -> None:
+    report = solved(LINE + "delta: 0.05\nrecords: 1000\n", tmp_path)
+    told, value = report.evaluation, report.certificate.value
+    assert told["expected loss of 1000 records"] == pytest.approx(1000 * value, rel=1e-9)
+    assert told["epsilon of one record"] == pytest.approx(2.0)
+    assert told["delta of one record"] == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize(("neighbours", "back"), [("listed", 1.0), ("listed_one_way", np.inf)])
+def test_relations_that_are_listed(neighbours: str, back: float, tmp_path: Path) -> None:
+    text = DATABASES.replace("listed", neighbours) + PAIRS + "epsilon: 1.0\nloss: binary\n"
+    space = solved(text, tmp_path).problem.space
+    first, second, _, last = range(4)
+    assert space.distances[first, second] == 1.0
+    assert space.distances[second, first] == back
+    assert space.distances[first, last] == 2.0
+    assert math.isinf(space.distances[first, 2])
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "line"),
+    [
+        (LINE + "learns: {within: [[0, 7]]}\n", "there is no point 7; use an index or a label", 3),
+        (LINE + "learns: {within: [[]]}\n", "learns.within[0]", 3),
+        (LINE + "learns: {hiding: [{0: nowhere}]}\n", "there is no point 'nowhere'", 3),
+        (LINE + "delta: 0.1\nlearns: {within: [[0, 1]]}\n", "learns: does not go with delta, which bounds no", 4),
+        (LINE + "delta: 0.1\npairs: adjacent\nrecords: 5\n", "records: go with pairs: all only", 5),
+        (LINE + "records: 0\n", "records: is the number 0", 3),
+        (
+            "space: {kind: line, size: 3}\nobjective: {kind: adversary_error, max_loss: 0.5}\nrecords: 5\n",
+            "records: needs an epsilon",
+            3,
+        ),
+        (
+            "space: {kind: distances, values: [[0, 1], [2, 0]]}\nepsilon: 1\nlearns: {within: [[0, 1]]}\n",
+            "learns: needs symmetric distances; leave it out",
+            3,
+        ),
+        (
+            "space: {kind: line, size: 3}\nepsilon: {from: 1, to: 2, resolution: 0.5}\nrecords: 5\n",
+            "records: does not go with the frontier",
+            3,
+        ),
+        (DATABASES + "epsilon: 1\n", "listed needs joined; add joined", 5),
+        (DATABASES + "  joined: [[[0, 0], [0, 5]]]\nepsilon: 1\n", "has (0, 5), which is no secret", 6),
+        (DATABASES + "  joined: [[0, 1]]\nepsilon: 1\n", "not a pair of databases; write [[record", 6),
+        (DATABASES.replace("listed", "bounded") + PAIRS + "epsilon: 1\n", "does not go with neighbours: bounded", 6),
+    ],
+)
+def test_what_is_wrong_is_said_at_its_line(text: str, message: str, line: int, tmp_path: Path) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(SpecFileError) as caught:
+        load(file)
+    told = str(caught.value)
+    assert told.startswith(f"{file}:{line}:")
+    assert message in told
+    assert "\n" not in told
+
+
+def test_delta_bounds_no_beliefs() -> None:
+    space = dx.line(3)
+    mechanism = dx.solve(dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space), delta=0.1)).mechanism
+    with pytest.raises(dx.SpecError, match="private only up to delta, which bounds no beliefs"):
+        dx.characterise.within(mechanism, dx.Prior.uniform(space), [0, 1])
+    assert dx.characterise.within(mechanism, dx.Prior.uniform(space), [0, 1], epsilon=1.0).bound == 1.0
