@@ -25,7 +25,8 @@ def solved(text: str, tmp_path: Path) -> dx.Report:
 
 
 def test_beliefs(tmp_path: Path) -> None:
-    report = solved(LINE + "learns:\n  within: [[0, 1], ['0', '2']]\n  hiding: [{0: 1, '1': 2}]\n", tmp_path)
+    prior = "prior: {kind: explicit, values: [0.5, 0.3, 0.2]}\n"
+    report = solved(LINE + prior + "learns:\n  within: [[0, 1], ['0', '2']]\n  hiding: [{0: 1, '1': 2}]\n", tmp_path)
     prior, told = report.problem.prior, report.evaluation
     for number, members in enumerate(([0, 1], [0, 2])):
         known = dx.characterise.within(report.mechanism, prior, members)
