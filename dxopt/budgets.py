@@ -17,9 +17,8 @@ from dxopt.objective import AdversaryError
 from dxopt.problem import Problem
 from dxopt.program import AdversaryDual, Status
 from dxopt.report import places, plots
-from dxopt.report.result import Report
 from dxopt.stopping import Stop
-from dxopt.sweeping import answering, ended
+from dxopt.sweeping import ProvenRange, answering, ended
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,25 +29,11 @@ _NEXT_TO = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class BudgetFrontier:
+class BudgetFrontier(ProvenRange):
     """What is proven of the adversary's largest error between two loss budgets, at every budget.
 
-    Attributes
-    ----------
-    problem : Problem
-    reports : tuple of k Report
-        One for each budget, increasing.
-    wanted : float
-        The resolution that was asked for.
-    status : Status
-        `optimal`: it was reached, or what is left is the gaps of reports that are within their tolerance.
-        `feasible`: what is left is larger gaps. `interrupted` and `time limit`: stopped before.
+    See `sweeping.ProvenRange` for its attributes.
     """
-
-    problem: Problem
-    reports: tuple[Report, ...]
-    wanted: float
-    status: Status
 
     @property
     def budgets(self) -> Array:
@@ -144,18 +129,6 @@ class BudgetFrontier:
             quantity=self.problem.objective.title,
             level=f"loss budget ({self.problem.loss.name})",
         )
-
-    def plot(self, file: str | Path) -> tuple[Path, Path]:
-        """Write the figure as `file.svg` and `file.png`; the folder is made where it is missing."""
-        target = Path(file)
-        return plots.save(self.figure(), target.parent, target.stem)
-
-    def save(self, folder: str | Path) -> Path:
-        """Write a result folder: what was asked, frontier.json with what is proven, and the figure; no mechanisms.
-
-        An earlier result there is replaced.
-        """
-        return places.place(Path(folder), self._write)
 
     def _write(self, folder: Path) -> None:
         budgets, wanted = self.budgets.tolist(), self.problem.objective.name

@@ -92,8 +92,7 @@ def by_coupling(
                 solution = replace(found, dual=dual)
             else:
                 solution, reductions = _exact(compiled, name, options)
-            merged = Reduction("merged points", True, *_sizes(compiled), "points at distance 0")
-            reductions = [merged, *reductions]
+            reductions = [compiled.merged, *reductions]
         if solution.channel is None:
             refused[name] = solution.message or str(solution.status)
         else:
@@ -117,10 +116,6 @@ def _exact(compiled: Compiled, name: str, options: Options) -> tuple[ChannelSolu
     program, geodesic = drop_redundant(compiled.program)
     solution, lazy = solve_lazily(program, solve_linear(compiled, name, options), options.tolerance)
     return solution, [geodesic, lazy]
-
-
-def _sizes(compiled: Compiled) -> tuple[int, int]:
-    return len(compiled.partition.index), compiled.partition.size
 
 
 def _relaxed(

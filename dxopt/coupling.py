@@ -41,6 +41,11 @@ class Coupling:
             np.concatenate([self.floors, other.floors]),
         )
 
+    @property
+    def rows(self) -> int:
+        """r."""
+        return len(self.floors)
+
     def written(self) -> Coupling:
         """Itself, as rows."""
         return self
@@ -60,6 +65,11 @@ class WorstRows:
 
     losses: Array
     index: NDArray[np.int64]
+
+    @property
+    def rows(self) -> int:
+        """n."""
+        return len(self.losses)
 
     def written(self) -> Coupling:
         """The n rows."""
@@ -87,6 +97,11 @@ class GuessRows:
     missed: Array
     paid: Array
     budget: float
+
+    @property
+    def rows(self) -> int:
+        """m·g, and the budget."""
+        return self.paid.shape[1] * self.missed.shape[1] + 1
 
     def written(self) -> Coupling:
         """m·g rows, report by report, and the budget."""

@@ -16,9 +16,8 @@ from dxopt.objective import AdversaryError
 from dxopt.problem import Problem
 from dxopt.program import Status
 from dxopt.report import places, plots
-from dxopt.report.result import Report
 from dxopt.stopping import Stop
-from dxopt.sweeping import answering, ended, positive
+from dxopt.sweeping import ProvenRange, answering, ended, positive
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,25 +28,11 @@ _NEXT_TO = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Frontier:
+class Frontier(ProvenRange):
     """What is proven of the least loss between two levels, at every ε.
 
-    Attributes
-    ----------
-    problem : Problem
-    reports : tuple of k Report
-        One for each level, by increasing ε.
-    wanted : float
-        The resolution that was asked for.
-    status : Status
-        `optimal`: it was reached, or what is left is the gaps of reports that are within their tolerance.
-        `feasible`: what is left is larger gaps. `interrupted` and `time limit`: stopped before.
+    See `sweeping.ProvenRange` for its attributes.
     """
-
-    problem: Problem
-    reports: tuple[Report, ...]
-    wanted: float
-    status: Status
 
     @property
     def epsilons(self) -> Array:
@@ -101,18 +86,6 @@ class Frontier:
         )
         figure.axes[0].fill_between(levels, bound, possible, color=plots.COLOURS[0], alpha=0.15, linewidth=0)
         return figure
-
-    def plot(self, file: str | Path) -> tuple[Path, Path]:
-        """Write the figure as `file.svg` and `file.png`; the folder is made where it is missing."""
-        target = Path(file)
-        return plots.save(self.figure(), target.parent, target.stem)
-
-    def save(self, folder: str | Path) -> Path:
-        """Write a result folder: what was asked, frontier.json with what is proven, and the figure; no mechanisms.
-
-        An earlier result there is replaced.
-        """
-        return places.place(Path(folder), self._write)
 
     def _write(self, folder: Path) -> None:
         levels = self.epsilons.tolist()

@@ -250,7 +250,7 @@ class ChannelSolution:
     def read(cls, program: ChannelProgram, found: Solution) -> ChannelSolution:
         """What a solution of a program's linear program says of the channel, the rows' prices and the coupling."""
         prices, multipliers = found.equality_dual, found.inequality_dual
-        rows = 0 if program.coupling is None else len(program.coupling.written().floors)
+        rows = 0 if program.coupling is None else program.coupling.rows
         return cls(
             found.status,
             None if found.primal is None else found.primal[: program.costs.size].reshape(program.costs.shape[::-1]).T,

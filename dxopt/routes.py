@@ -154,11 +154,7 @@ def _preferred(options: Options, variables: int) -> tuple[str, ...]:
 
 
 def _merging(compiled: Compiled, geodesic: Reduction | None) -> list[Reduction]:
-    merged, points = compiled.partition.size, len(compiled.partition.index)
-    reductions = [] if geodesic is None or geodesic.before == geodesic.after else [geodesic]
-    if merged < points:
-        reductions.insert(0, Reduction("merged points", True, points, merged, "points at distance 0"))
-    return reductions
+    return [record for record in (compiled.merged, geodesic) if record is not None and record.before != record.after]
 
 
 Solved = tuple[ChannelSolution, Dual | None, list[Reduction]]

@@ -3,17 +3,67 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dxopt.attempts import Progress
 from dxopt.errors import SpecError
 from dxopt.problem import Problem, checked_level
 from dxopt.program import Status
+from dxopt.report import places, plots
 from dxopt.report.result import Report
 from dxopt.solving import solve
 from dxopt.stopping import Stop
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 Answer = Callable[[Problem, float, Report | None], Report]
+
+
+@dataclass(frozen=True, eq=False)
+class ProvenRange(ABC):
+    """What is proven of a quantity along a range, from answers at some places of it.
+
+    Attributes
+    ----------
+    problem : Problem
+    reports : tuple of k Report
+        One for each place, increasing.
+    wanted : float
+        The resolution that was asked for.
+    status : Status
+        `optimal`: it was reached, or what is left is the gaps of reports that are within their tolerance.
+        `feasible`: what is left is larger gaps. `interrupted` and `time limit`: stopped before.
+    """
+
+    problem: Problem
+    reports: tuple[Report, ...]
+    wanted: float
+    status: Status
+
+    @abstractmethod
+    def figure(self) -> Figure:
+        """What is possible, and what is proven."""
+
+    @abstractmethod
+    def _write(self, folder: Path) -> None:
+        """Fill a result folder."""
+
+    def plot(self, file: str | Path) -> tuple[Path, Path]:
+        """Write the figure as `file.svg` and `file.png`; the folder is made where it is missing."""
+        target = Path(file)
+        return plots.save(self.figure(), target.parent, target.stem)
+
+    def save(self, folder: str | Path) -> Path:
+        """Write a result folder: what was asked, frontier.json with what is proven, and the figure; no mechanisms.
+
+        An earlier result there is replaced.
+        """
+        return places.place(Path(folder), self._write)
 
 
 def answering(solver: str, progress: Progress | None, stop: Stop) -> Answer:

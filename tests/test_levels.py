@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from instances import KINDS, problem_of
 from optima import optimum
+from test_interrupts import stop_after
 
 import dxopt as dx
 from dxopt.report.result import Report
-from dxopt.stopping import Stop
 
 ROUNDING = 1e-9
 VARIANTS: list[dict[str, Any]] = [
@@ -186,19 +186,6 @@ def test_no_distance_counts() -> None:
 def test_said_in_words() -> None:
     assert str(dx.smallest_epsilon(two_points(), 0.2, accuracy=1e-3)).startswith("1.386")
     assert "both proven (optimal)" in str(dx.smallest_epsilon(two_points(), 0.2))
-
-
-def stop_after(monkeypatch: pytest.MonkeyPatch, questions: int) -> list[int]:
-    """Interrupt from the given question whether to stop on; the count of questions."""
-    asked = [0]
-
-    def requested(stop: Stop) -> bool:
-        asked[0] += 1
-        stop.interrupted = stop.interrupted or asked[0] > questions
-        return stop.interrupted
-
-    monkeypatch.setattr(Stop, "requested", property(requested))
-    return asked
 
 
 def test_interrupted_at_any_moment(monkeypatch: pytest.MonkeyPatch) -> None:

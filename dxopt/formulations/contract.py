@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dxopt.partition import Partition
 from dxopt.problem import Problem
 from dxopt.program import AdversaryDual, ChannelProgram, Dual, WorstDual
+from dxopt.reductions.record import Reduction
 
 Claim = Literal["exact", "bound", "valid"]
 
@@ -52,6 +53,12 @@ class Compiled:
     offset: float
     scale: float
     shift: NDArray[np.float64]
+
+    @property
+    def merged(self) -> Reduction:
+        """What the classes save."""
+        points, classes = len(self.partition.index), self.partition.size
+        return Reduction("merged points", True, points, classes, "points at distance 0")
 
 
 class Formulation(Protocol):
