@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dxopt import characterise, classic, evaluate, regularity, sanitisation
+    from dxopt import characterise, classic, evaluate, inference, noise, regularity, sanitisation, traces
     from dxopt.budgets import BudgetFrontier, budget_frontier
     from dxopt.comparing import compare
     from dxopt.errors import (
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
         UnsupportedError,
     )
     from dxopt.frontiers import Frontier, frontier
+    from dxopt.integer_tables import IntegerTable, integer_table
+    from dxopt.interop import mechanism_from_frame, prior_from_frame, to_frame, to_opendp
     from dxopt.levels import Level, smallest_epsilon
     from dxopt.lifting import lift, lift_loss
     from dxopt.loss import Loss, Reports
@@ -27,9 +29,11 @@ if TYPE_CHECKING:
     from dxopt.problem import Problem
     from dxopt.report.comparison import Comparison
     from dxopt.report.folder import load
+    from dxopt.report.geojson import geojson
+    from dxopt.report.maps import draw_map
     from dxopt.report.result import Report
     from dxopt.solving import solve
-    from dxopt.spaces import queries
+    from dxopt.spaces import geo, queries
     from dxopt.spaces.lattices import grid, line, torus
     from dxopt.spaces.neighbours import neighbours
     from dxopt.spaces.products import product
@@ -51,6 +55,8 @@ _HOMES = {
         "UnsupportedError",
     ),
     "dxopt.frontiers": ("Frontier", "frontier"),
+    "dxopt.integer_tables": ("IntegerTable", "integer_table"),
+    "dxopt.interop": ("mechanism_from_frame", "prior_from_frame", "to_frame", "to_opendp"),
     "dxopt.levels": ("Level", "smallest_epsilon"),
     "dxopt.lifting": ("lift", "lift_loss"),
     "dxopt.loss": ("Loss", "Reports"),
@@ -60,6 +66,8 @@ _HOMES = {
     "dxopt.problem": ("Problem",),
     "dxopt.report.comparison": ("Comparison",),
     "dxopt.report.folder": ("load",),
+    "dxopt.report.geojson": ("geojson",),
+    "dxopt.report.maps": ("draw_map",),
     "dxopt.report.result": ("Report",),
     "dxopt.solving": ("solve",),
     "dxopt.spaces.lattices": ("grid", "line", "torus"),
@@ -73,9 +81,13 @@ _ROOMS = {
     "characterise": "dxopt.characterise",
     "classic": "dxopt.classic",
     "evaluate": "dxopt.evaluate",
+    "geo": "dxopt.spaces.geo",
+    "inference": "dxopt.inference",
+    "noise": "dxopt.noise",
     "queries": "dxopt.spaces.queries",
     "regularity": "dxopt.regularity",
     "sanitisation": "dxopt.sanitisation",
+    "traces": "dxopt.traces",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -86,6 +98,7 @@ __all__ = [
     "Comparison",
     "DxoptError",
     "Frontier",
+    "IntegerTable",
     "Level",
     "Loss",
     "Mechanism",
@@ -104,14 +117,22 @@ __all__ = [
     "characterise",
     "classic",
     "compare",
+    "draw_map",
     "evaluate",
     "frontier",
+    "geo",
+    "geojson",
     "grid",
+    "inference",
+    "integer_table",
     "lift",
     "lift_loss",
     "line",
     "load",
+    "mechanism_from_frame",
     "neighbours",
+    "noise",
+    "prior_from_frame",
     "product",
     "queries",
     "regularity",
@@ -119,7 +140,10 @@ __all__ = [
     "smallest_epsilon",
     "solve",
     "tight_constraints",
+    "to_frame",
+    "to_opendp",
     "torus",
+    "traces",
 ]
 
 

@@ -145,7 +145,7 @@ def _run_one(task: Task, output: Path, taken: set[str], outcome: Outcome, tell: 
     folder = output / _folder_name(problem.name, taken)
     started = time.perf_counter()
     try:
-        if task.sweep is not None and task.compare:
+        if task.sweep is not None and (task.compare or task.priors):
             raise _not_compared(task.sweep)
         require_writable(folder)
         answer = _solved(task, tell) if task.sweep is None else _swept(task, task.sweep, tell)
@@ -200,7 +200,8 @@ def _line(unsolved: Line, answer: Answer, seconds: float) -> Line:
 def _solved(task: Task, tell: Tell) -> Report:
     report = solve(task.problem, method=task.method, spanner=task.spanner, **_how(task, tell))
     report = _evaluated(task, report)
-    return replace(report, comparison=_compared_with(task, report, tell)) if task.compare else report
+    compared = task.compare or task.priors
+    return replace(report, comparison=_compared_with(task, report, tell)) if compared else report
 
 
 def _swept(task: Task, sweep: Sweep, tell: Tell) -> Swept:
@@ -235,8 +236,11 @@ def _how(task: Task, tell: Tell) -> dict[str, Any]:
 
 
 def _compared_with(task: Task, report: Report, tell: Tell) -> Comparison:
-    reference = report if task.method in SPANNER_METHODS else None
-    return compare(task.problem, task.compare, reference=reference, **_how(task, tell))
+    solved = task.method in SPANNER_METHODS
+    methods = task.compare or (() if solved else (task.method,))
+    return compare(
+        task.problem, methods, priors=task.priors, reference=report if solved else None, **_how(task, tell)
+    )
 
 
 def _broken_off(answer: Answer) -> bool:

@@ -65,6 +65,27 @@ def compare_files(
     _run(files, output, solver, tolerance, time_limit, as_json, show="comparisons")
 
 
+@app.command("map")
+def map_folder(
+    folder: Annotated[Path, typer.Argument(metavar="RESULT_FOLDER", help="A result folder that `solve` wrote.")],
+    secret: Annotated[list[str] | None, typer.Option(help="Label or index of a secret; may be given again.")] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="File to write: *.png, *.svg or *.geojson.")] = Path(
+        "map.png"
+    ),
+) -> None:
+    """Draw where reports fall: on average, or from the secrets that are named."""
+    from dxopt.errors import DxoptError
+    from dxopt.report.folder import load
+    from dxopt.report.maps import require_ending, save_map
+
+    try:
+        require_ending(output)
+        typer.echo(save_map(load(folder), output, secret=secret or ()))
+    except DxoptError as error:
+        typer.echo(" ".join(str(error).split()), err=True)
+        raise typer.Exit(2) from None
+
+
 @app.command("schema")
 def schema() -> None:
     """Print the JSON Schema of a problem file, for editors."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
-from dxopt.loss import Loss, LossLike
+from dxopt.loss import Loss, LossLike, Reports
 from dxopt.mechanism import Mechanism
 from dxopt.prior import Prior
 from dxopt.problem import checked_delta
@@ -72,9 +72,79 @@ def utility(mechanism: Mechanism, prior: Prior, gain: str | LossLike = "binary")
     return math.fsum((gains.T @ joint(mechanism, prior)).max(axis=0))
 
 
-def optimal_remap(mechanism: Mechanism, prior: Prior, loss: LossLike | Loss) -> NDArray[np.int64]:
-    """The best thing to make of each report: argmin_w Σ_x π_x K[x, z] l(x, w), `(m,)` (ECP14 §3.4)."""
-    losses = _finite(_guesses(mechanism, loss))
+def smallest_alpha(mechanism: Mechanism, delta: float, loss: LossLike | Loss = "distance") -> float:
+    """The smallest α for which the mechanism is (α, δ)-useful (CABP13 Example 1).
+
+    In every secret the loss is at most α with probability 1 - δ, of which 1e-9 counts as rounding.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    delta : float
+        From 0 to below 1.
+    loss : str, array `(n, m)`, callable or Loss
+        See `Loss.of`.
+
+    Raises
+    ------
+    SpecError
+        If δ is out of range, or the loss does not fit the mechanism.
+    """
+    losses, share = _losses(mechanism, loss), 1 - checked_delta(delta) - _SLACK
+    worst = -math.inf
+    for secrets, rows in mechanism.blocks():
+        costs = losses.rows(secrets)
+        order = costs.argsort(axis=1)
+        cumulative = np.take_along_axis(rows, order, axis=1).cumsum(axis=1)
+        enough = np.minimum((cumulative < share).sum(axis=1), rows.shape[1] - 1)
+        quantiles = np.take_along_axis(np.take_along_axis(costs, order, axis=1), enough[:, None], axis=1)
+        worst = max(worst, float(quantiles.max()))
+    return worst
+
+
+def usefulness_curve(
+    mechanism: Mechanism, alphas: ArrayLike, loss: LossLike | Loss = "distance", *, prior: Prior | None = None
+) -> NDArray[np.float64]:
+    """The probability that the loss is at most each of k values α, `(k,)`: 1 - δ against α (CABP13 Example 1, Fig 1).
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    alphas : (k,) array
+        In units of the loss.
+    loss : str, array `(n, m)`, callable or Loss
+        See `Loss.of`.
+    prior : Prior, optional
+        For the probability on average; in the worst secret without it.
+
+    Raises
+    ------
+    SpecError
+        If an α is no number, or prior or loss do not fit the mechanism.
+    """
+    weights = None if prior is None else matching(mechanism, prior)
+    shares = [usefulness(mechanism, float(alpha), loss) for alpha in np.asarray(alphas, dtype=float).ravel()]
+    return np.array([share.min() if weights is None else weights @ share for share in shares])
+
+
+def optimal_remap(
+    mechanism: Mechanism, prior: Prior, loss: LossLike | Loss = "distance", *, reports: Reports | None = None
+) -> NDArray[np.int64]:
+    """The best thing to make of each report: argmin_w Σ_x π_x K[x, z] l(x, w), `(m,)` (ECP14 §3.4).
+
+    For the distance that is the weighted geometric median of the posterior, over the secrets or over a given set.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Of m reports.
+    prior : Prior
+    loss : str, array `(n, w)`, callable or Loss
+        See `Loss.of`.
+    reports : Reports, optional
+        For a named loss, the things that may be said instead; the secrets by default.
+    """
+    losses = _finite(_guesses(mechanism, loss, reports))
     return (losses.T @ joint(mechanism, prior)).argmin(axis=0)
 
 
@@ -83,9 +153,14 @@ def min_entropy_leakage(mechanism: Mechanism, prior: Prior) -> float:
     return math.log2(utility(mechanism, prior) / float(prior.probabilities.max()))
 
 
-def adversary_error(mechanism: Mechanism, prior: Prior, loss: LossLike | Loss = "distance") -> float:
-    """The least expected loss of an adversary who knows the prior: Σ_z min_w Σ_x π_x K[x, z] l(x, w) (Cha13)."""
-    losses = _finite(_guesses(mechanism, loss))
+def adversary_error(
+    mechanism: Mechanism, prior: Prior, loss: LossLike | Loss = "distance", *, guesses: Reports | None = None
+) -> float:
+    """The least expected loss of an adversary who knows the prior: Σ_z min_w Σ_x π_x K[x, z] l(x, w) (Cha13).
+
+    For a named loss he guesses one of the secrets, or one of the `guesses`.
+    """
+    losses = _finite(_guesses(mechanism, loss, guesses))
     return math.fsum((losses.T @ joint(mechanism, prior)).min(axis=0))
 
 
@@ -162,8 +237,8 @@ def _losses(mechanism: Mechanism, loss: LossLike | Loss) -> Loss:
     return resolved
 
 
-def _guesses(mechanism: Mechanism, loss: LossLike | Loss) -> NDArray[np.float64]:
-    return Loss.of(loss, mechanism.space).matrix
+def _guesses(mechanism: Mechanism, loss: LossLike | Loss, guesses: Reports | None) -> NDArray[np.float64]:
+    return Loss.of(loss, mechanism.space, guesses).matrix
 
 
 def _finite(losses: NDArray[np.float64]) -> NDArray[np.float64]:

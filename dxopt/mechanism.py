@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError, UnsupportedError
 from dxopt.loss import Loss, Reports
-from dxopt.sampling import by_rows
+from dxopt.sampling import by_rows, draws
 from dxopt.spaces.space import MetricSpace
 
 ROW_SUM_SLACK = 1e-9
@@ -120,8 +120,8 @@ class Mechanism(ABC):
 
         Parameters
         ----------
-        secret : int, label, or array of ints `(k,)`
-            One secret, or several by index.
+        secret : int, label, or a sequence of k of them
+            One secret, or several: all by index or all by label, as a list, an array or a pandas Series.
         size : int
             Draws for each secret.
         rng : numpy Generator, optional
@@ -136,16 +136,7 @@ class Mechanism(ABC):
         SpecError
             If there is no such secret, or the size is negative.
         """
-        if size != int(size) or size < 0:
-            raise SpecError("size", f"is {size}", "give a number of draws")
-        if not isinstance(secret, np.ndarray | list | tuple | range):
-            return self._draw(np.full(int(size), self.space.index(secret)), rng)
-        places = np.asarray(secret)
-        if places.ndim != 1 or not np.issubdtype(places.dtype, np.integer):
-            raise SpecError("secret", "is no list of indices", "give one secret, or an array of indices")
-        if len(places) and (places.min() < 0 or places.max() >= len(self.space)):
-            raise SpecError("secret", "has an index out of range", f"indices run from 0 to {len(self.space) - 1}")
-        return self._draw(np.repeat(places, int(size)), rng).reshape(len(places), int(size))
+        return draws(self.space, secret, size, lambda places: self._draw(places, rng))
 
     def _draw(self, places: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
         """One report for each of the secrets `(k,)`."""

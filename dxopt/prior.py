@@ -89,6 +89,63 @@ class Prior:
             raise SpecError("samples", "are empty", "give at least one")
         return cls.from_weights(space, _frequencies(space, observed), name="samples")
 
+    @classmethod
+    def from_check_ins(
+        cls,
+        space: MetricSpace,
+        points: ArrayLike,
+        weights: ArrayLike | None = None,
+        *,
+        within: float | None = None,
+    ) -> Prior:
+        """How often people were near each location: every check-in counts for the nearest one.
+
+        Parameters
+        ----------
+        points : (m, 2) array of (latitude, longitude), or (m, k) array of coordinates of a space without positions
+            Of equally near locations the first counts. On road networks the nearest place is meant by air.
+        weights : (m,) array, optional
+            How much each counts; 1 by default.
+        within : float, optional
+            Leave out what is further than this, in the unit of the space, from all locations; the name of the prior
+            says how many are.
+
+        Raises
+        ------
+        SpecError
+            If these are no places or weights, or none is left.
+        """
+        from dxopt.spaces.geo import nearest
+
+        places = nearest(space, points, within=within)
+        counted = _counted(weights, len(places))
+        near = places >= 0
+        left_out = int(np.count_nonzero(~near))
+        if not counted[near].any():
+            if left_out:
+                raise SpecError(
+                    "within", f"{within:g} leaves out every check-in that counts", "give a larger distance"
+                )
+            raise SpecError("points", "have no check-in that counts", "give some of positive weight")
+        name = (
+            f"check-ins ({left_out} of {len(places)} further than {within:g} left out)" if left_out else "check-ins"
+        )
+        sums = np.bincount(places[near], weights=counted[near], minlength=len(space))
+        return cls.from_weights(space, sums, name=name)
+
+
+def _counted(weights: ArrayLike | None, size: int) -> NDArray[np.float64]:
+    try:
+        counted = np.ones(size) if weights is None else np.array(weights, dtype=float)
+    except (TypeError, ValueError):
+        raise SpecError("weight", "is not a number for each", "give one number per check-in") from None
+    if counted.shape != (size,):
+        raise SpecError("weight", f"has shape {counted.shape} for {size} check-ins", "give one number per check-in")
+    bad = np.flatnonzero(~(np.isfinite(counted) & (counted >= 0)))
+    if len(bad):
+        raise SpecError("weight", f"number {bad[0]} is {counted[bad[0]]:g}", "weights are finite and 0 or more")
+    return counted
+
 
 def _frequencies(space: MetricSpace, observed: list[Any]) -> NDArray[np.int64]:
     if space.points is None or not np.issubdtype(space.points.dtype, np.number):

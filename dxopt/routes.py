@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.attempts import Attempt, Options
-from dxopt.classic.contract import CLASSICS, title
+from dxopt.classic.contract import BASELINES, CLASSICS, title
 from dxopt.classic.exponential import Exponential
 from dxopt.coupled import COLUMNS, by_coupling
 from dxopt.errors import NoTightMechanism, UnsupportedError
@@ -30,7 +30,7 @@ from dxopt.reductions.record import Reduction
 from dxopt.reductions.spanner import greedy_spanner
 
 METHODS = ("auto", "optimal", "tight", *CLASSICS)
-COMPARABLE = METHODS[1:]
+COMPARABLE = (*METHODS[1:], *BASELINES)
 SPANNER_METHODS = ("auto", "optimal")
 GENERAL = ("clarabel", "highs")
 COLUMNS_FROM = 400

@@ -66,6 +66,16 @@ FILES: dict[str, bytes] = {
   </graph>
 </graphml>
 """,
+    "nowhere.graphml": b"""<?xml version="1.0" encoding="UTF-8"?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+  <key id="d0" for="edge" attr.name="length" attr.type="string"/>
+  <graph edgedefault="directed"><node id="a"/><node id="b"/>
+    <edge source="a" target="b" id="0"><data key="d0">1500.5</data></edge>
+  </graph>
+</graphml>
+""",
+    "poles.csv": b"lat,lon\n120,0\n0,120\n",
+    "places.csv": b"place,lat,lon,hours\nmill,45.50,-73.60,2\ninn,45.51,-73.58,1\nfarm,45.60,-73.60,-3\n",
     "roads.csv": b"from,to,length\na,b,1.5\nb,c,2\n",
     "seen.csv": b"x,y,place\n0,8,church\n3,4,inn\n3,4,inn\n3,4,inn\n",
     "weights.csv": b"weight\n1\n2\n1\n",
@@ -99,6 +109,16 @@ def _broken(name: str, old: str, new: str, line: int, column: int, field: str) -
 
 def _space(name: str, space: str, line: int, column: int, field: str) -> Broken:
     return Broken(name, with_space(space), line, column, field)
+
+
+def _box(rest: str, kind: str = "bounding_box", **changes: float) -> str:
+    sides = {"south": 45.5, "west": -73.75, "north": 45.75, "east": -73.5, **changes}
+    return f"{{kind: {kind}, {', '.join(f'{name}: {side}' for name, side in sides.items())}, {rest}}}"
+
+
+def _check_ins(name: str, rest: str, line: int, column: int, field: str, file: str = "places.csv") -> Broken:
+    space = "{kind: points, file: places.csv, columns: [lat, lon], metric: haversine}"
+    return Broken(name, with_space(space, f"prior: {{kind: check_ins, file: {file}, {rest}}}\n"), line, column, field)
 
 
 BROKEN: list[Broken] = [
@@ -225,6 +245,31 @@ BROKEN: list[Broken] = [
     ),
     _space("ragged values", "{kind: points, values: [[0, 1], [2]]}", 2, 40, "space.values[1]"),
     _space("values not rows", "{kind: points, values: [0, 1]}", 2, 32, "space.values[0]"),
+    _space("projected plane", "{kind: points, values: [[0, 0]], project: true}", 2, 50, "space.project"),
+    _space(
+        "projected globe",
+        "{kind: points, values: [[0, 0], [70, 90]], metric: haversine, project: true}",
+        2,
+        79,
+        "space.project",
+    ),
+    _space("box upside down", _box("shape: [2, 2]", north=40), 2, 63, "space.north"),
+    _space("box without width", _box("shape: [2, 2]", east=-73.75), 2, 76, "space.east"),
+    _space("box off the globe", _box("shape: [2, 2]", south=-100), 2, 36, "space.south"),
+    _space("box without a side", _box("shape: [2, 2]").replace(", east: -73.5", ""), 2, 1, "space.east"),
+    _space("box without cells", _box("unit: km"), 2, 1, "space.shape"),
+    _space("box with two sizes", _box("shape: [2, 2], spacing: 2"), 2, 107, "space.spacing"),
+    _space("box of three axes", _box("shape: [2, 2, 2]"), 2, 83, "space.shape"),
+    _space("box of too many cells", _box("shape: [200, 200]"), 2, 83, "space.shape"),
+    _space("box of too small cells", _box("spacing: 1e-9"), 2, 92, "space.spacing"),
+    _space("hexagons too fine", _box("resolution: 16", kind="h3"), 2, 85, "space.resolution"),
+    _space("hexagons nowhere", "{kind: h3, resolution: 7}", 2, 1, "space.south"),
+    _space("hexagons twice", _box("resolution: 7, cells: [a]", kind="h3"), 2, 88, "space.cells"),
+    _space("no hexagons", "{kind: h3, cells: []}", 2, 19, "space.cells"),
+    _space("roads without places", "{kind: roads, file: nowhere.graphml}", 2, 28, "space.file"),
+    _space("roads that are no GraphML", "{kind: roads, file: town.csv}", 2, 28, "space.file"),
+    _space("roads without a file", "{kind: roads}", 2, 1, "space.file"),
+    _space("roads in ells", "{kind: roads, file: roads.graphml, unit: ell}", 2, 49, "space.unit"),
     _space("text in values", "{kind: points, values: [[0], [x]]}", 2, 38, "space.values[1][0]"),
     _space("graph without edges", "{kind: graph, edges: []}", 2, 22, "space.edges"),
     _space("edge of one end", "{kind: graph, edges: [[a]]}", 2, 30, "space.edges[0]"),
@@ -293,6 +338,13 @@ BROKEN: list[Broken] = [
         1,
         "prior.file",
     ),
+    _check_ins("check-ins without places", "columns: [lat]", 4, 44, "prior.columns"),
+    _check_ins("check-ins off the globe", "columns: [lon, lat], weight: lat", 4, 43, "prior.columns", "poles.csv"),
+    _check_ins("check-ins in words", "columns: [place, lon]", 4, 54, "prior.columns[0]"),
+    _check_ins("check-ins of negative weight", "columns: [lat, lon], weight: hours", 4, 73, "prior.weight"),
+    _check_ins("check-ins of no such weight", "columns: [lat, lon], weight: days", 4, 73, "prior.weight"),
+    _check_ins("no check-ins near", "columns: [x, y], within: 3", 4, 67, "prior.within", "town.csv"),
+    _check_ins("check-ins within nothing", "columns: [lat, lon], within: 0", 4, 73, "prior.within"),
     _broken("unknown loss", "loss: distance", "loss: distances", 13, 7, "loss"),
     _broken(
         "loss of another size",
@@ -373,6 +425,27 @@ BROKEN: list[Broken] = [
         20,
         10,
         "compare",
+    ),
+    *(
+        _broken(
+            name, "evaluate: [expected_loss, utility]", f"evaluate: [utility]\npriors: {written}", 20, column, field
+        )
+        for name, written, column, field in (
+            ("other priors without names", "[uniform]", 1, "priors"),
+            ("unknown name of another prior", "{day: uniform, night: unifrm}", 31, "priors.night"),
+            ("no kind of another prior", "{night: {column: people}}", 10, "priors.night.kind"),
+            ("unknown kind of another prior", "{night: {kind: colum, column: people}}", 24, "priors.night.kind"),
+            (
+                "unknown key of another prior",
+                "{night: {kind: column, column: people, fil: x}}",
+                48,
+                "priors.night.fil",
+            ),
+            ("another prior without a column", "{night: {kind: column}}", 10, "priors.night.column"),
+            ("no such column for another prior", "{night: {kind: column, column: night}}", 40, "priors.night.column"),
+            ("no such point for another prior", "{night: {kind: corner, point: moon}}", 39, "priors.night.point"),
+            ("another prior too short", "{night: {kind: explicit, values: [1]}}", 34, "priors.night.values"),
+        )
     ),
     _broken("no source", ", source: by hand", "", 20, 1, "expect.source"),
     _broken("empty source", "source: by hand", "source: ''", 20, 51, "expect.source"),

@@ -112,3 +112,12 @@ def test_relaxed_privacy_is_proven_again(pairs: str, tmp_path: Path) -> None:
     np.savez_compressed(file, **{**arrays, "delta": 0.5 * arrays["delta"]})
     with pytest.raises(dx.CertificateError, match="told apart by delta"):
         dx.Mechanism.load(file)
+
+
+def test_a_mechanism_that_says_nothing_is_read_back(tmp_path: Path) -> None:
+    alone = dx.classic.geometric(dx.line(1), epsilon=1.0)
+    assert alone.privacy is not None
+    assert alone.privacy.epsilon == 0.0
+    again = dx.Mechanism.load(alone.save(tmp_path / "alone.npz"))
+    assert again.privacy is not None
+    assert again.privacy.epsilon == 0.0

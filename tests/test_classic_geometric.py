@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import networkx as nx
 import numpy as np
@@ -12,6 +13,8 @@ from exact import violations
 
 import dxopt as dx
 from dxopt.classic import geometric
+from dxopt.kernel import KernelMechanism
+from dxopt.noise import Geometric
 
 
 def by_hand(numbers: list[float], rate: float) -> np.ndarray:
@@ -121,3 +124,58 @@ def test_positions_that_are_none(positions: list, wrong: str) -> None:
 def test_no_full_grid(points: list) -> None:
     with pytest.raises(dx.UnsupportedError, match="needs points on a line, all different, or a full grid of points"):
         geometric(dx.MetricSpace.from_points(points), epsilon=1.0)
+
+
+@pytest.mark.parametrize(("epsilon", "step", "last"), [(0.7, 1.0, 5), (0.3, 2.5, 3), (4.0, 0.1, 8)])
+def test_on_the_multiples_of_a_step_it_is_that_of_the_figure(epsilon: float, step: float, last: int) -> None:
+    """CABP13, Figure 2 (iv), with q[0..k]: its e^{qe} over e^{qe} + 1 at the ends, e^{qe} - 1 over it between."""
+    factor = math.exp(step * epsilon)
+    matrix = geometric(dx.line(last + 1, step=step), epsilon=epsilon).matrix
+    for y in range(last + 1):
+        for z in range(last + 1):
+            scale = (factor if z in (0, last) else factor - 1) / (factor + 1)
+            assert matrix[y, z] == pytest.approx(scale * math.exp(-epsilon * step * abs(y - z)), rel=1e-11)
+
+
+def test_it_is_unbounded_noise_cut_off_at_the_ends() -> None:
+    epsilon, step, last = 0.4, 1.5, 6
+    noise, beyond = Geometric(epsilon, step), np.arange(1, 200)
+    matrix = geometric(dx.line(last + 1, step=step), epsilon=epsilon).matrix
+    for y in range(last + 1):
+        expected = noise.mass(np.arange(last + 1) - y)
+        expected[0] += noise.mass(-beyond - y).sum()
+        expected[last] += noise.mass(last + beyond - y).sum()
+        assert matrix[y] == pytest.approx(expected, abs=1e-13)
+        assert matrix[y, 0] == pytest.approx(noise.cdf(-y), abs=1e-13)
+
+
+def test_it_needs_the_whole_level() -> None:
+    space = dx.line(5)
+    assert violations(geometric(space, epsilon=0.7).matrix, space.distances, 0.99 * 0.7) != []
+
+
+@pytest.mark.parametrize("uneven", [False, True])
+def test_many_points_on_a_line_are_not_written_down(uneven: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["dxopt.classic.geometric"], "IMPLICIT_FROM", 60)
+    numbers = np.cumsum(1.0 + np.arange(60) % 7 * uneven)[::-1]
+    space = dx.MetricSpace.from_points(numbers)
+    mechanism = geometric(space, epsilon=0.2)
+    assert isinstance(mechanism, KernelMechanism)
+    assert mechanism.name == "geometric mechanism"
+    assert mechanism.matrix == pytest.approx(by_hand(numbers[::-1].tolist(), 0.2)[::-1, ::-1], abs=1e-10)
+    assert violations(mechanism.matrix, space.distances, 0.2) == []
+    assert violations(mechanism.matrix, space.distances, 0.99 * 0.2) != []
+    few = geometric(dx.MetricSpace.from_points(numbers[:59]), epsilon=0.2)
+    assert not isinstance(few, KernelMechanism)
+
+
+def test_many_points_too_close_for_that_are_written_down() -> None:
+    mechanism = geometric(dx.line(1_000, step=1e-9), epsilon=1.0)
+    assert not isinstance(mechanism, KernelMechanism)
+    assert mechanism.matrix[:, 0] == pytest.approx(0.5 * np.ones(1_000), abs=1e-5)
+
+
+def test_very_many_points() -> None:
+    mechanism = geometric(dx.line(200_000, step=0.5), epsilon=0.1)
+    row = mechanism.row(100_000)
+    assert row[100_000:100_004] == pytest.approx(math.tanh(0.025) * np.exp(-0.05 * np.arange(4)), rel=1e-8)

@@ -1,4 +1,4 @@
-"""Planar Laplace noise on a grid: the masses of its cells, and privacy with and without a matrix."""
+"""Planar Laplace noise: the masses of cells, the level that is used up, and privacy with and without a matrix."""
 
 from __future__ import annotations
 
@@ -6,13 +6,33 @@ import math
 
 import numpy as np
 import pytest
-from exact import infinite_leakage, violations
-from scipy.integrate import dblquad
+from checks import assert_proven
+from exact import infinite_leakage, row_sum_errors, violations
+from scipy.integrate import dblquad, quad
 
 import dxopt as dx
 from dxopt.classic import planar_laplace
 from dxopt.classic.cells import FLOOR
-from dxopt.classic.planar_laplace import IMPLICIT_FROM, OnGrid
+from dxopt.classic.planar_laplace import IMPLICIT_FROM, OnGrid, PlanarLaplace, noise_rate
+from dxopt.classic.voronoi import Voronoi
+from dxopt.spaces.projection import local_plane
+
+RANDOM = np.random.default_rng(8)
+TOWN = 45.5 + RANDOM.random((30, 2)) * [0.06, 0.09] - [0.0, 119.0]
+SPACES = {
+    "two": dx.MetricSpace.from_points([[0.0, 0.0], [1.0, 0.0]]),
+    "3 by 3": dx.grid((3, 3)),
+    "row": dx.grid((1, 5), spacing=0.7),
+    "8 by 8": dx.grid((8, 8)),
+    "unequal": dx.MetricSpace.from_points([[x, y] for x in (0.0, 1.0, 4.0) for y in (0.0, 0.5, 0.6, 3.0)]),
+    "scattered": dx.MetricSpace.from_points(RANDOM.random((25, 2)) * 5),
+    "collinear": dx.MetricSpace.from_points(np.outer([0.0, 1.0, 3.0, 7.0], [0.6, 0.8])),
+    "globe": dx.MetricSpace.from_points(TOWN, "haversine"),
+}
+
+
+def asked(space: dx.MetricSpace, epsilon: float, reports: dx.Reports | None = None) -> dx.Problem:
+    return dx.Problem(space, epsilon=epsilon, prior=dx.Prior.uniform(space), reports=reports)
 
 
 def mass(epsilon: float, rows: tuple[float, float], columns: tuple[float, float]) -> float:
@@ -75,7 +95,8 @@ def test_nothing_underflows() -> None:
 
 def test_the_same_with_and_without_a_matrix() -> None:
     space = dx.grid((4, 6), spacing=0.5)
-    explicit, implicit = planar_laplace(space, epsilon=1.2), OnGrid.of(space, 1.2)
+    explicit = planar_laplace(space, epsilon=1.2)
+    implicit = OnGrid.of(space, noise_rate(asked(space, 1.2)))
     assert not isinstance(explicit, OnGrid)
     assert implicit.matrix == pytest.approx(explicit.matrix, abs=1e-9)
     secrets = np.array([7, 0, 23, 7])
@@ -109,7 +130,7 @@ def test_a_large_grid_needs_no_matrix() -> None:
 @pytest.mark.parametrize(
     "space",
     [
-        dx.MetricSpace.from_points([[0.0, 0.0], [1.0, 0.3], [0.2, 2.0]]),
+        dx.MetricSpace.from_points([[0.0, 0.0], [1.0, 0.3], [0.2, 2.0]], "manhattan"),
         dx.grid((3, 3), metric="manhattan"),
         dx.grid((25, 25), metric="chebyshev"),
         dx.torus((3, 3)),
@@ -126,4 +147,115 @@ def test_other_spaces_are_refused(space: dx.MetricSpace) -> None:
 
 def test_too_little_noise_to_lower() -> None:
     with pytest.raises(dx.UnsupportedError, match="epsilon times spacing above 1e-11"):
-        planar_laplace(dx.grid((2, 2)), epsilon=1e-12)
+        planar_laplace(dx.grid((20, 20)), epsilon=1e-12)
+
+
+@pytest.mark.parametrize("epsilon", [0.2, 1.0, 6.0])
+@pytest.mark.parametrize("name", SPACES)
+def test_all_of_the_level_is_used(name: str, epsilon: float) -> None:
+    space = SPACES[name]
+    mechanism = planar_laplace(space, epsilon=epsilon)
+    assert mechanism.privacy is not None
+    assert epsilon * (1 - 1e-6) <= mechanism.privacy.epsilon <= epsilon
+    assert violations(mechanism.matrix, space.distances, mechanism.privacy.epsilon) == []
+    assert violations(mechanism.matrix, space.distances, 0.99 * epsilon) != []
+    assert max(abs(error) for error in row_sum_errors(mechanism.matrix)) < 1e-12
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_noise_of_the_rate_that_is_told(name: str) -> None:
+    problem = asked(SPACES[name], 1.3)
+    points = np.asarray(problem.space.points)
+    places = local_plane(points) if name == "globe" else points
+    rate = noise_rate(problem)
+    masses = Voronoi.of(places).masses(places, rate)
+    channel = PlanarLaplace().channel(problem)
+    assert channel == pytest.approx(masses, rel=1e-12, abs=0)
+    assert np.array_equal(channel, PlanarLaplace().channel(problem))
+    mechanism = planar_laplace(problem.space, epsilon=1.3)
+    assert np.array_equal(mechanism.matrix, planar_laplace(problem.space, epsilon=1.3).matrix)
+    assert mechanism.matrix == pytest.approx(channel, abs=1e-12)
+
+
+def test_how_much_less_noise_few_reports_need() -> None:
+    """The rates of the docstring, over ε, and that of two half-planes: F(h)/(1 - F(h)) = e^{-ε}, F by quadrature."""
+    assert noise_rate(asked(SPACES["3 by 3"], 1.0)) == pytest.approx(1.0179, abs=1e-4)
+    assert 1 < noise_rate(asked(dx.grid((10, 10)), 1.0)) < 1.0005
+    rate = noise_rate(asked(SPACES["two"], 1.0))
+    shared = quad(lambda s: (1 + rate / 2 * math.cosh(s)) * math.exp(-rate / 2 * math.cosh(s)) / math.cosh(s), 0, 8)[
+        0
+    ]
+    beyond = shared / math.pi
+    assert math.log((1 - beyond) / beyond) == pytest.approx(1.0, abs=1e-6)
+    assert rate == pytest.approx(1.6986, abs=1e-4)
+
+
+def test_noise_that_is_not_raised() -> None:
+    assert noise_rate(asked(dx.grid((1, 1)), 2.0)) == 2.0
+    assert noise_rate(asked(dx.MetricSpace.from_points([[1.0, 1.0], [1.0, 1.0]]), 2.0)) == 2.0
+    assert noise_rate(asked(dx.grid((3, 3)), 2.0, dx.Reports.at([[0.0, 0.0]]))) == 2.0
+    assert 2.0 <= noise_rate(asked(dx.grid((3, 3), spacing=300.0), 2.0)) <= 4.0  # where masses end below 1e-150
+    beside = dx.Reports.at([[-50.0, 0.0], [-50.0, 8.0]])
+    row = dx.MetricSpace.from_points([[0.0, 0.0], [3.0, 0.0]])
+    assert noise_rate(asked(row, 2.0, beside)) <= 2.0 * 64
+
+
+def test_large_sets_that_are_no_grid_keep_the_rate() -> None:
+    """Less than 0.1 % of the level is left unused, as cells are many."""
+    space = dx.MetricSpace.from_points(np.random.default_rng(4).random((IMPLICIT_FROM, 2)) * 20)
+    assert noise_rate(asked(space, 1.0)) == 1.0
+    mechanism = planar_laplace(space, epsilon=1.0)
+    assert mechanism.privacy is not None
+    assert 0.999 < mechanism.privacy.epsilon <= 1.0
+    globe = dx.MetricSpace.from_points(np.asarray(space.points), "haversine")
+    far = dx.Reports.at([[0.0, 5.0], [10.0, 5.0]])
+    problem = asked(globe, 1.0, far)
+    assert noise_rate(problem) < 1.0
+    assert PlanarLaplace().channel(problem).shape == (IMPLICIT_FROM, 2)
+
+
+def test_reports_that_are_no_secrets() -> None:
+    space, reports = dx.grid((3, 3)), dx.Reports.at([[0.5, 0.5], [1.5, 1.0], [9.0, 9.0]])
+    report = dx.solve(asked(space, 1.0, reports), method="planar_laplace")
+    assert_proven(report)
+    assert report.certificate.epsilon == pytest.approx(1.0, rel=1e-6)
+    nearest = np.hypot(*(np.asarray(space.points)[:, None] - np.asarray(reports.points)).transpose(2, 0, 1))
+    sharp = PlanarLaplace().channel(asked(space, 400.0, reports))
+    ties = np.abs(nearest[:, 0] - nearest[:, 1]) < 1e-9
+    assert np.array_equal(sharp[~ties].argmax(axis=1), nearest[~ties].argmin(axis=1))
+
+
+def test_the_globe_near_by_is_a_plane() -> None:
+    """Places within 10 m: distances agree to 1e-9 or so, and so do the channels."""
+    town = 45.5 + RANDOM.random((12, 2)) * 1e-4
+    globe = dx.MetricSpace.from_points(town, "haversine")
+    plane = dx.MetricSpace.from_points(local_plane(town))
+    on_globe, in_plane = (planar_laplace(space, epsilon=300.0).matrix for space in (globe, plane))
+    assert on_globe == pytest.approx(in_plane, rel=1e-4, abs=0)
+
+
+def test_rate_on_the_globe_is_private_by_the_triangle_inequality() -> None:
+    """In a wide set, distances in the plane are longer than those of the globe, and the noise stronger for it."""
+    wide = RANDOM.random((IMPLICIT_FROM, 2)) * [30.0, 60.0] + [20.0, 150.0]
+    space = dx.MetricSpace.from_points(wide, "haversine")
+    plane = dx.MetricSpace.from_points(local_plane(wide)).distances
+    rate = noise_rate(asked(space, 0.01))
+    assert rate < 0.0095
+    assert (rate * plane <= 0.01 * space.distances * (1 + 1e-12)).all()
+
+
+def test_places_that_no_plane_shows() -> None:
+    around = dx.MetricSpace.from_points([[80.0, 0.0], [80.0, 120.0], [80.0, 240.0]], "haversine")
+    with pytest.raises(
+        dx.UnsupportedError, match=r"^space: planar_laplace needs places that one plane shows: points"
+    ):
+        planar_laplace(around, epsilon=1.0)
+    square = dx.grid((2, 2))
+    uniform = dx.Prior.uniform(square)
+    labelled = dx.Problem(square, epsilon=1.0, prior=uniform, loss=np.ones((4, 3)))
+    assert "reports with coordinates" in (PlanarLaplace().refuses(labelled) or "")
+    many = asked(dx.grid((3000, 6)), 1.0, dx.Reports.at(RANDOM.random((3000, 2))))
+    assert "50,000,000" in (PlanarLaplace().refuses(many) or "")
+    words = dx.Reports.at([["here", "there"]])
+    problem = dx.Problem(square, epsilon=1.0, prior=uniform, loss=np.ones((4, 1)), reports=words)
+    assert PlanarLaplace().refuses(problem) == "needs reports with two finite coordinates"

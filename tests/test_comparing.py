@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict, replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from checks import weights
 from rich.console import Console
@@ -13,7 +14,9 @@ from typer.testing import CliRunner
 
 import dxopt as dx
 from dxopt.certify import gap
+from dxopt.classic.contract import BASELINES
 from dxopt.cli import app
+from dxopt.inference import rate_distortion
 from dxopt.program import Status
 from dxopt.report.comparison import Compared
 from dxopt.routes import COMPARABLE
@@ -45,6 +48,11 @@ def test_figures_are_those_of_each_mechanism_alone(problem: dx.Problem, loss: st
     assert comparison.bound is not None
     assert comparison.bound == pytest.approx(best.certificate.value, abs=1e-5)
     for row in comparison.rows:
+        if row.name in BASELINES:
+            continue
+        if row.name == "staircase":
+            assert row.note == "staircase needs one number for each secret"
+            continue
         report = dx.solve(problem, method="auto" if row.name == "optimal" else row.name)
         assert row.value == pytest.approx(report.certificate.value, abs=1e-7)
         assert row.private is True
@@ -56,8 +64,81 @@ def test_figures_are_those_of_each_mechanism_alone(problem: dx.Problem, loss: st
         leakage = dx.evaluate.min_entropy_leakage(report.mechanism, problem.prior)
         assert row.leakage == pytest.approx(leakage, abs=1e-5)
         assert row.value is not None
+        assert row.remapped is not None
         assert comparison.bound <= row.value
         assert row.gap == gap(row.value, comparison.bound)
+        assert row.excess == pytest.approx(row.value / best.certificate.value - 1, abs=1e-5)
+        assert row.remapped_excess == pytest.approx(row.remapped / best.certificate.value - 1, abs=1e-5)
+
+
+def test_baselines_are_measured_not_promised(problem: dx.Problem) -> None:
+    rows = rows_of(dx.compare(problem, ["cloaking", "rate_distortion"]))
+    cloaking, channel = rows["cloaking"], rows["rate_distortion"]
+    assert (cloaking.baseline, cloaking.private, cloaking.epsilon) == (True, False, None)
+    assert "not private" in cloaking.note
+    assert (channel.baseline, channel.private, channel.note) == (True, True, "")
+    assert channel.epsilon is not None
+    assert 0.5 < channel.epsilon <= 0.9
+    found = rate_distortion(problem.space, problem.prior, slope=0.45)
+    assert channel.value == pytest.approx(found.loss, abs=1e-7)
+    squared = rows_of(dx.compare(problem.but(loss=dx.Loss.of("squared", problem.space)), ["rate_distortion"]))
+    assert squared["rate_distortion"].private is False
+    assert (squared["rate_distortion"].epsilon or 0) > 0.9
+    text = str(dx.compare(problem, ["cloaking"]))
+    assert "no, infinite" in text
+    assert "cloaking: a baseline, not private at this level" in text
+    bounded = problem.but(objective=dx.AdversaryError(0.8), epsilon=1.0)
+    assert "over its budget 0.8" in rows_of(dx.compare(bounded, ["rate_distortion"]))["rate_distortion"].note
+
+
+def test_other_priors_that_may_be_the_true_one(problem: dx.Problem) -> None:
+    """Cha13: the optimum for the right prior and the one for a uniform prior, each under both."""
+    space, uniform = problem.space, dx.Prior.uniform(problem.space)
+    corner = dx.Prior.from_weights(space, [50, *[1] * 8])
+    comparison = dx.compare(problem, ["exponential"], priors={"uniform": uniform, "corner": corner})
+    rows = rows_of(comparison)
+    assert list(rows) == ["optimal", "exponential", "optimal for uniform", "optimal for corner"]
+    made = {"optimal": problem, "optimal for uniform": problem.but(prior=uniform)}
+    made["optimal for corner"] = problem.but(prior=corner)
+    mechanisms = {name: dx.solve(asked).mechanism for name, asked in made.items()}
+    mechanisms["exponential"] = dx.classic.exponential(space, epsilon=0.9)
+    for name, row in rows.items():
+        assert row.private
+        worth = [dx.evaluate.expected_loss(mechanisms[name], p, "distance") for p in (problem.prior, uniform, corner)]
+        assert [row.value, row.under["uniform"], row.under["corner"]] == pytest.approx(worth, abs=1e-4)
+    for name in ("uniform", "corner"):
+        best = dx.solve(problem.but(prior=made[f"optimal for {name}"].prior)).certificate
+        assert comparison.bounds[name] == pytest.approx(best.value, abs=1e-5)
+        for row in rows.values():
+            under = row.under[name]
+            assert under is not None
+            assert comparison.bounds[name] <= under
+    assert (rows["optimal"].under["corner"] or 0) > comparison.bounds["corner"] * 1.01
+    assert (rows["optimal for corner"].excess or 0) > 0.01
+    lines = str(comparison).splitlines()
+    assert any(line.startswith("mechanism") and "under uniform" in line and "under corner" in line for line in lines)
+    assert any(line.startswith("bound ") and f"{comparison.bounds['corner']:.7f}" in line for line in lines)
+    assert dx.Comparison.read(json.loads(json.dumps(asdict(comparison)))) == comparison
+
+
+def test_priors_that_cannot_be_compared(problem: dx.Problem) -> None:
+    with pytest.raises(dx.SpecError, match="priors: do not matter for the worst loss"):
+        dx.compare(problem.but(objective="worst_loss"), [], priors={"uniform": problem.prior})
+    with pytest.raises(dx.SpecError, match="priors: short: the prior has 2 entries for 9 points; match them"):
+        dx.compare(problem, [], priors={"short": dx.Prior.uniform(dx.line(2))})
+    nowhere = np.where(np.arange(9)[:, None] == 8, np.inf, problem.losses)
+    certain = problem.but(prior=dx.Prior.from_weights(problem.space, [1] * 8 + [0]), loss=nowhere)
+    with pytest.raises(dx.SpecError, match="priors: all: the loss is infinite for secret"):
+        dx.compare(certain, [], priors={"all": problem.prior})
+
+
+def test_the_error_of_an_adversary_under_another_prior(problem: dx.Problem) -> None:
+    asked = problem.but(objective=dx.AdversaryError(1.2), epsilon=1.0)
+    uniform = dx.Prior.uniform(problem.space)
+    comparison = dx.compare(asked, [], priors={"uniform": uniform})
+    first, second = comparison.rows
+    assert (second.value or 0) <= (first.value or 0)
+    assert (first.under["uniform"] or 9) <= comparison.bounds["uniform"]
 
 
 def test_the_tight_mechanism_within_and_outside_its_region(problem: dx.Problem) -> None:
@@ -133,8 +214,10 @@ def test_as_text_as_a_table_and_as_html(problem: dx.Problem) -> None:
     comparison = replace(comparison, rows=(*comparison.rows, Compared("tight", note="there is none")))
     lines = str(comparison).splitlines()
     assert lines[0] == "town, epsilon 0.9"
-    assert lines[1].split("  ")[0] == "mechanism"
-    assert [line.split()[0] for line in lines[2:]] == ["optimal", "exponential", "optimal:", "tight:"]
+    assert lines[1].startswith(f"no mechanism of that privacy is better than {comparison.bound:.7f}; ")
+    assert lines[2].split("  ")[0] == "mechanism"
+    assert [line.split()[0] for line in lines[3:]] == ["optimal", "exponential", "optimal:", "tight:"]
+    assert f"{comparison.rows[1].excess:+.1%}" in lines[4]
     console = Console(record=True, width=80, force_terminal=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
     console.print(comparison)
     terminal = console.export_text()
@@ -153,7 +236,7 @@ def test_as_text_as_a_table_and_as_html(problem: dx.Problem) -> None:
 def test_values_are_about_the_objective(problem: dx.Problem) -> None:
     comparison = dx.compare(problem.but(objective="worst_loss"), ["geometric", "exponential"])
     assert comparison.objective == "worst loss"
-    assert "worst loss" in str(comparison).splitlines()[1]
+    assert "worst loss" in str(comparison).splitlines()[2]
     for row in comparison.rows:
         assert row.remapped is None
         assert row.value is not None
@@ -186,7 +269,7 @@ def test_without_privacy_only_the_optimum_is_there(problem: dx.Problem) -> None:
     assert str(comparison).splitlines()[0] == "town, no privacy asked for"
     best, *others = comparison.rows
     assert (best.private, best.epsilon) == (False, None)
-    assert "not asked" in str(comparison).splitlines()[2]
+    assert "not asked" in str(comparison).splitlines()[3]
     assert {row.value for row in others} == {None}
     assert all("needs an epsilon" in row.note or "no privacy is asked for" in row.note for row in others)
 
@@ -203,8 +286,8 @@ def test_delta_is_shown_and_used(problem: dx.Problem) -> None:
     assert comparison.verdict is None
     lines = str(comparison).splitlines()
     assert lines[0] == "problem, epsilon 1, delta 0.2"
-    assert "proven, 1, δ 0.2" in lines[3]
-    assert "δ" not in lines[4]
+    assert "proven, 1, δ 0.2" in lines[4]
+    assert "δ" not in lines[5]
     assert dx.Comparison.read(json.loads(json.dumps(asdict(comparison)))) == comparison
 
 
@@ -216,8 +299,10 @@ def test_compare_prints_every_mechanism(tmp_path: Path) -> None:
     done = call("compare", tmp_path / "town.yaml", "-o", tmp_path / "out")
     assert done.exit_code == 0, done.output
     lines = done.stdout.splitlines()
-    assert [line.split()[0] for line in lines[2:-2]] == list(COMPARABLE)
-    assert lines[-2].startswith("optimal: linear program")
+    existing = [name for name in COMPARABLE if name != "staircase"]
+    assert [line.split()[0] for line in lines[3 : 3 + len(existing)]] == existing
+    assert any(line.startswith("staircase: ") for line in lines)
+    assert any(line.startswith("optimal: linear program") for line in lines)
     assert "weak duality" not in done.stdout
 
 
@@ -245,6 +330,26 @@ def test_solve_prints_and_saves_the_comparison(tmp_path: Path) -> None:
     assert [row.name for row in comparison.rows] == ["optimal", "tight"]
     saved = json.loads((tmp_path / "out" / "town" / "report.json").read_text(encoding="utf-8"))["comparison"]
     assert saved == json.loads(json.dumps(asdict(comparison)))
+
+
+def test_other_priors_of_a_file_are_compared(tmp_path: Path) -> None:
+    priors = "priors: {flat: uniform, corner: {kind: corner, point: 4}}\n"
+    (tmp_path / "town.yaml").write_text(GRID.replace("0.9", "[0.5, 0.9]") + priors, encoding="utf-8")
+    done = call("solve", tmp_path / "town.yaml", "-o", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    assert "under corner" in done.stdout
+    report = dx.load(tmp_path / "out" / "town-epsilon=0.9")
+    assert report.comparison is not None
+    rows = rows_of(report.comparison)
+    assert list(rows) == ["optimal", "optimal for flat", "optimal for corner"]
+    corner = dx.regularity.corner_prior(dx.grid((3, 3)), 0.9, 4)
+    worth = dx.evaluate.expected_loss(report.mechanism, corner, "distance")
+    assert rows["optimal"].under["corner"] == pytest.approx(worth, abs=1e-12)
+    (tmp_path / "town.yaml").write_text(GRID + "method: exponential\n" + priors, encoding="utf-8")
+    assert call("solve", tmp_path / "town.yaml", "-o", tmp_path / "out").exit_code == 0
+    comparison = dx.load(tmp_path / "out" / "town").comparison
+    assert comparison is not None
+    assert [row.name for row in comparison.rows][:2] == ["optimal", "exponential"]
 
 
 def test_without_compare_there_is_none(tmp_path: Path) -> None:

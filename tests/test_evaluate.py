@@ -107,3 +107,28 @@ def test_bad_input(mechanism: dx.Mechanism, prior: dx.Prior) -> None:
         evaluate.utility(mechanism, prior, "quadratic")
     with pytest.raises(dx.SpecError, match="loss"):
         evaluate.worst_loss(mechanism, "nonsense")
+
+
+def test_the_smallest_alpha_is_a_quantile_of_the_worst_secret(mechanism: dx.Mechanism) -> None:
+    """Rows: (½, ½, 0) from 0, (¼, ½, ¼) from 1, (0, ¼, ¾) from 2."""
+    assert evaluate.smallest_alpha(mechanism, 0.0) == 1.0
+    assert evaluate.smallest_alpha(mechanism, 0.49) == 1.0
+    assert evaluate.smallest_alpha(mechanism, 0.5) == 0.0
+    assert evaluate.smallest_alpha(mechanism, 0.3, "squared") == 1.0
+    far = dx.classic.geometric(dx.line(30), epsilon=0.3)
+    for delta in (0.0, 0.01, 0.1, 0.5, 0.9):
+        alpha = evaluate.smallest_alpha(far, delta)
+        assert evaluate.usefulness(far, alpha).min() >= 1 - delta - 1e-8
+        assert alpha == 0 or evaluate.usefulness(far, alpha - 0.5).min() < 1 - delta
+    with pytest.raises(dx.SpecError, match="delta"):
+        evaluate.smallest_alpha(mechanism, 1.0)
+
+
+def test_usefulness_against_alpha(mechanism: dx.Mechanism, prior: dx.Prior) -> None:
+    assert evaluate.usefulness_curve(mechanism, [0, 0.5, 1, 2]) == pytest.approx([0.5, 0.5, 1, 1])
+    on_average = evaluate.usefulness_curve(mechanism, [0, 1], prior=prior)
+    assert on_average == pytest.approx([0.5 * 0.5 + 0.25 * 0.5 + 0.25 * 0.75, 1.0])
+    with pytest.raises(dx.SpecError, match="alpha"):
+        evaluate.usefulness_curve(mechanism, [math.nan])
+    with pytest.raises(dx.SpecError, match="prior"):
+        evaluate.usefulness_curve(mechanism, [1.0], prior=dx.Prior.uniform(dx.line(2)))

@@ -75,6 +75,7 @@ BAD: dict[str, tuple[str, int, int]] = {
     FRONTIER + "prior: {kind: corner, point: 0}\n": ("prior: corner does not go with the frontier for", 3, 1),
     BUDGETS + "prior: {kind: corner, point: 0}\n": ("prior: corner needs an epsilon", 3, 1),
     LEVEL + "compare: [exponential]\n": ("compare: does not go with the smallest epsilon; leave it out", 3, 1),
+    LEVEL + "priors: {flat: uniform}\n": ("priors: does not go with the smallest epsilon; leave it out", 3, 1),
     FRONTIER + "compare: [exponential]\n": ("compare: does not go with the frontier for", 3, 1),
     BUDGETS + "compare: [exponential]\n": ("compare: does not go with the frontier for", 3, 1),
     FRONTIER + "evaluate: [utility]\n": ("evaluate: does not go with the frontier for epsilon 0.5 to 2; leave", 3, 1),

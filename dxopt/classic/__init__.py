@@ -1,9 +1,26 @@
 """Mechanisms known in closed form, to compare with; their reports are the secrets, and each is proven private."""
 
-from dxopt.classic.contract import CLASSICS
+from dxopt.classic.cloaking import cloaking
+from dxopt.classic.contract import BASELINES, CLASSICS
 from dxopt.classic.exponential import exponential
 from dxopt.classic.geometric import geometric
+from dxopt.classic.laplace import laplace
 from dxopt.classic.planar_laplace import planar_laplace
+from dxopt.classic.rate_distortion import RateDistortionChannel
+from dxopt.classic.remapping import remapped
 from dxopt.classic.response import randomised_response
+from dxopt.classic.staircase import staircase
 
-__all__ = ["CLASSICS", "exponential", "geometric", "planar_laplace", "randomised_response"]
+__all__ = [
+    "BASELINES",
+    "CLASSICS",
+    "RateDistortionChannel",
+    "cloaking",
+    "exponential",
+    "geometric",
+    "laplace",
+    "planar_laplace",
+    "randomised_response",
+    "remapped",
+    "staircase",
+]

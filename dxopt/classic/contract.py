@@ -1,4 +1,4 @@
-"""What a mechanism known in closed form has to offer, and the table of their names."""
+"""What a mechanism known in closed form has to offer, private or not, and the tables of their names."""
 
 from __future__ import annotations
 
@@ -44,10 +44,36 @@ class Classic(Protocol):
         ...
 
 
+class Baseline(Protocol):
+    """A mechanism that protects less than any level says, to show in a comparison what privacy costs.
+
+    Attributes
+    ----------
+    name : str
+        As in a comparison.
+    """
+
+    name: ClassVar[str]
+
+    def refuses(self, problem: Problem) -> str | None:
+        """Why there is none, or None."""
+        ...
+
+    def channel(self, problem: Problem) -> NDArray[np.float64]:
+        """The channel `(n, m)`, whose rows sum to 1; there is nothing to repair and no proof."""
+        ...
+
+    @staticmethod
+    def examples() -> list[Problem]:
+        """Problems that it does not refuse, for the contract test."""
+        ...
+
+
 CLASSICS: Registry[type[Classic]] = Registry("method")
+BASELINES: Registry[type[Baseline]] = Registry("method")
 
 
-def title(classic: Classic | type[Classic]) -> str:
+def title(classic: Classic | Baseline | type[Classic | Baseline]) -> str:
     """What it is called in a report."""
     return f"{classic.name.replace('_', ' ')} mechanism"
 

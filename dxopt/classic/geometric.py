@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxopt.classic.contract import CLASSICS, proven
-from dxopt.errors import SpecError
+from dxopt.classic.contract import CLASSICS, proven, title
+from dxopt.classic.coordinates import coordinates, largest_rate, manhattan
+from dxopt.errors import CertificateError, SpecError, UnsupportedError
+from dxopt.kernel import kernel_mechanism, lowered_level
 from dxopt.mechanism import Mechanism
 from dxopt.prior import Prior
-from dxopt.problem import Problem
+from dxopt.problem import Problem, checked_level
+from dxopt.regularity.systems import system
 from dxopt.spaces.lattices import grid, line
 from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
+IMPLICIT_FROM = 1_000
 
 
 @CLASSICS.register("geometric")
@@ -43,32 +48,20 @@ class Geometric:
         """Why there is none, or None."""
         if not problem.reports.secrets:
             return "needs the secrets themselves as reports"
-        positions = self._positions(problem.space)
+        positions = coordinates(problem.space, self.positions)
         if positions is None:
             return "needs numbers for coordinates or labels"
         return None if _axes(positions) else "needs points on a line, all different, or a full grid of points"
 
     def channel(self, problem: Problem) -> Array:
         """The channel `(n, n)`, up to rounding."""
-        positions = self._positions(problem.space)
+        positions = coordinates(problem.space, self.positions)
         axes = None if positions is None else _axes(positions)
         if positions is None or axes is None:
             raise SpecError("positions", "are no line or full grid", "ask `refuses` first")
-        rate = _rate(problem, positions)
+        rate = largest_rate(problem.budgets, manhattan(positions))
         factors = [_on_axis(values, rate)[np.ix_(place, place)] for values, place in axes]
         return reduce(np.multiply, factors)
-
-    def _positions(self, space: MetricSpace) -> Array | None:
-        """Coordinates `(n, k)`."""
-        if self.positions is not None:
-            return _checked(self.positions, len(space))
-        if space.points is not None and np.issubdtype(space.points.dtype, np.number):
-            return space.points if np.isfinite(space.points).all() else None
-        try:
-            labels = np.array([float(label) for label in space.labels])
-        except ValueError:
-            return None
-        return labels[:, None] if np.isfinite(labels).all() else None
 
     @staticmethod
     def examples() -> list[Problem]:
@@ -79,19 +72,6 @@ class Geometric:
         return [Problem(s, epsilon=0.9, prior=Prior.uniform(s), loss="binary") for s in (uneven, *grids, path)]
 
 
-def _checked(positions: ArrayLike, size: int) -> Array:
-    try:
-        located = np.array(positions, dtype=float)
-    except (TypeError, ValueError):
-        raise SpecError("positions", "are not all numbers", "give (n,) or (n, k) coordinates") from None
-    located = located[:, None] if located.ndim == 1 else located
-    if located.ndim != 2 or len(located) != size or not located.size:
-        raise SpecError("positions", f"have shape {np.shape(positions)} for {size} secrets", "give one per secret")
-    if not np.isfinite(located).all():
-        raise SpecError("positions", "are not all finite", "give finite coordinates")
-    return located
-
-
 def _axes(positions: Array) -> list[tuple[Array, NDArray[np.int64]]] | None:
     """The distinct values of each coordinate, ascending, and the place of each point among them; None if no grid."""
     axes = [np.unique(column, return_inverse=True) for column in positions.T]
@@ -100,13 +80,6 @@ def _axes(positions: Array) -> list[tuple[Array, NDArray[np.int64]]] | None:
         return None
     cells = np.ravel_multi_index([place for _, place in axes], sizes)
     return axes if len(np.unique(cells)) == len(positions) else None
-
-
-def _rate(problem: Problem, positions: Array) -> float:
-    """The largest c with c·d_1(x, x') ≤ εd(x, x') for all pairs; infinite where nothing binds."""
-    apart = np.abs(positions[:, None, :] - positions[None, :, :]).sum(axis=2)
-    pairs = apart > 0
-    return float((problem.budgets[pairs] / apart[pairs]).min(initial=np.inf))
 
 
 def _on_axis(values: Array, rate: float) -> Array:
@@ -121,16 +94,18 @@ def _on_axis(values: Array, rate: float) -> Array:
 
 
 def geometric(space: MetricSpace, *, epsilon: float, positions: ArrayLike | None = None) -> Mechanism:
-    """The truncated geometric mechanism, proven private (CABP13, Theorem 10; ECP14 §7.1).
+    """The truncated geometric mechanism, proven private (CABP13, Figure 2 (iv), Theorem 10; ECP14 §7.1).
 
-    On a line it is the tight-constraints mechanism. On a full grid the coordinates are perturbed independently, each
+    With answers that are multiples of q up to qk, as in that figure, the space is `dx.line(k + 1, step=q)`. On a line
+    it is the tight-constraints mechanism. On a full grid the coordinates are perturbed independently, each
     at the largest level c per unit that is private for the distances of the space: ε for the Manhattan distance, ε/√k
     for the Euclidean and ε/k for the Chebyshev one in k coordinates, ε/v where answers up to v apart are adjacent.
 
     Parameters
     ----------
     space : MetricSpace
-        n secrets, which are the reports as well.
+        n secrets, which are the reports as well. On a line of 1,000 points or more, in ascending or descending
+        order, the mechanism is implicit: rows on demand, at a level lowered by a hair against rounding.
     epsilon : float
         Privacy level per unit of distance.
     positions : (n,) or (n, k) array, optional
@@ -142,4 +117,15 @@ def geometric(space: MetricSpace, *, epsilon: float, positions: ArrayLike | None
     SpecError
         If ε or the positions are wrong, or are not a line or full grid (UnsupportedError).
     """
+    if positions is None and len(space) >= IMPLICIT_FROM and space.structure.kind == "path":
+        with suppress(UnsupportedError, CertificateError):
+            return _implicit(space, checked_level(epsilon))
     return proven(Geometric(positions), space, epsilon)
+
+
+def _implicit(space: MetricSpace, epsilon: float) -> Mechanism:
+    """On a line, as the weights of the tight-constraints mechanism."""
+    lowered = lowered_level(space, epsilon, system(space, epsilon))
+    kernel = system(space, lowered)
+    weights = np.maximum(kernel.approximate(np.ones(len(space))), 0.0)
+    return replace(kernel_mechanism(space, epsilon, kernel, lowered, weights), name=title(Geometric))

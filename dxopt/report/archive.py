@@ -18,6 +18,7 @@ from dxopt.prior import Prior
 from dxopt.problem import Problem
 from dxopt.regularity.systems import system
 from dxopt.report.parts import Arrays, distinct, nested, part, which
+from dxopt.rounding import SMALLEST
 from dxopt.spaces.archive import pack, unpack
 
 FORMAT = 1
@@ -129,7 +130,13 @@ def _matrix(arrays: Arrays) -> Mechanism:
     privacy = None
     if "epsilon" in arrays:
         loss = Loss(np.zeros((len(space), len(reports))), reports, "none")
-        asked = {"epsilon": float(arrays["epsilon"]), "delta": float(arrays["delta"]), "pairs": str(arrays["pairs"])}
-        problem = Problem(space, prior=Prior.uniform(space), loss=loss, **asked)
+        problem = Problem(
+            space,
+            epsilon=max(float(arrays["epsilon"]), SMALLEST),
+            prior=Prior.uniform(space),
+            loss=loss,
+            delta=float(arrays["delta"]),
+            pairs=str(arrays["pairs"]),
+        )
         privacy = replace(proven_privacy(problem, matrix), how=str(arrays["how"]))
     return Mechanism.from_matrix(space, matrix, reports, name=str(arrays["name"]), privacy=privacy)

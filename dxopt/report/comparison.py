@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Group
 
-_COLUMNS = ("with optimal remap", "bound", "gap", "private", "leakage (bits)")
+_COLUMNS = ("vs. optimal", "with optimal remap", "vs. optimal", "private", "leakage (bits)")
 
 
 @dataclass(frozen=True)
@@ -27,15 +27,21 @@ class Compared:
     gap : float or None
         |value - bound| / max(|value|, 1e-12): how much better some private mechanism might be.
     private : bool
-        Proven for the problem's ε and δ; False where no privacy is asked for.
+        Proven for the problem's ε and δ; False for a baseline that is not, and where no privacy is asked for.
     epsilon : float or None
-        The realised level, at most the one asked; None where none is.
+        The realised level, at most the one asked for if `private`; None where none is asked for or realised.
     leakage : float or None
         Min-entropy leakage in bits.
     note : str
         How it was found, or why it is missing.
     delta : float or None
         The realised δ, where that is asked for.
+    excess, remapped_excess : float or None
+        How far value and remapped lie above the value of the first row, relative to that.
+    under : dict
+        The value under each of the other priors, by name.
+    baseline : bool
+        Whether it is no private mechanism: `epsilon` is then measured.
     """
 
     name: str
@@ -47,6 +53,10 @@ class Compared:
     leakage: float | None = None
     note: str = ""
     delta: float | None = None
+    excess: float | None = None
+    remapped_excess: float | None = None
+    under: Mapping[str, float] = field(default_factory=dict)
+    baseline: bool = False
 
 
 @dataclass(frozen=True)
@@ -69,6 +79,8 @@ class Comparison:
     objective : str
         What the values are.
     delta : float
+    bounds : dict
+        For each of the other priors, by name, a bound like `bound` under that prior.
     """
 
     problem: str
@@ -79,6 +91,7 @@ class Comparison:
     interrupted: bool = False
     objective: str = "expected loss"
     delta: float = 0.0
+    bounds: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def read(cls, content: Mapping[str, Any]) -> Comparison:
@@ -86,57 +99,84 @@ class Comparison:
         return cls(**{**content, "rows": tuple(Compared(**row) for row in content["rows"])})
 
     def __str__(self) -> str:
-        grid = [self._columns(), *self._grid()]
-        widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
-        lines = [
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in grid
-        ]
-        return "\n".join([*self._head(), *lines, *self._notes()])
+        tables = [line for table in self._tables() for line in _aligned(table)]
+        return "\n".join([*self._head(), *tables, *self._notes()])
 
     def __rich__(self) -> Group:
         from rich.console import Group
         from rich.table import Table
         from rich.text import Text
 
-        table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold")
-        for place, column in enumerate(self._columns()):
-            table.add_column(column.replace(" ", "\n"), justify="right" if place else "left")
-        for row in self._grid():
-            table.add_row(*(Text(cell) for cell in row))
-        return Group(*(Text(line) for line in self._head()), table, *(Text(line) for line in self._notes()))
+        tables = []
+        for header, *body in self._tables():
+            table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold")
+            for place, column in enumerate(header):
+                table.add_column(column.replace(" ", "\n"), justify="right" if place else "left")
+            for row in body:
+                table.add_row(*(Text(cell) for cell in row))
+            tables.append(table)
+        return Group(*(Text(line) for line in self._head()), *tables, *(Text(line) for line in self._notes()))
 
     def _repr_html_(self) -> str:
-        grid = [self._columns(), *self._grid()]
-        table = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in grid)
+        tables = "".join(f"<table>{''.join(map(_html_row, table))}</table>" for table in self._tables())
         head, notes = ("<br>".join(map(html.escape, lines)) for lines in (self._head(), self._notes()))
-        return f"<p>{head}</p><table>{table}</table><p>{notes}</p>"
+        return f"<p>{head}</p>{tables}<p>{notes}</p>"
 
-    def _columns(self) -> list[str]:
-        return ["mechanism", self.objective, *_COLUMNS]
-
-    def _grid(self) -> list[list[str]]:
-        """The mechanisms that exist as text, in the order of the columns."""
-        return [_cells(row, self.bound) for row in self.rows if row.value is not None]
+    def _tables(self) -> list[list[list[str]]]:
+        """The mechanisms that exist as text, below the names of the columns; a second table for other priors."""
+        rows = [row for row in self.rows if row.value is not None]
+        tables = [[["mechanism", self.objective, *_COLUMNS], *map(_cells, rows)]]
+        if self.bounds or any(row.under for row in rows):
+            names = list(rows[0].under) if rows else []
+            header = ["mechanism", f"{self.objective} as asked", *(f"under {name}" for name in names)]
+            bound = ["bound", figure(self.bound, ".7f"), *(figure(self.bounds.get(name), ".7f") for name in names)]
+            tables.append([header, *(_cells_under(row, names) for row in rows), bound])
+        return tables
 
     def _head(self) -> list[str]:
         asked = "no privacy asked for" if self.epsilon is None else f"epsilon {self.epsilon:.10g}"
-        title = f"{self.problem}, {asked}" + (f", delta {self.delta:.10g}" if self.delta else "")
-        return [title] if self.verdict is None else [title, f"the prior is {self.verdict}"]
+        lines = [f"{self.problem}, {asked}" + (f", delta {self.delta:.10g}" if self.delta else "")]
+        if self.bound is not None and self.rows:
+            best = self.rows[0]
+            gap = "" if best.gap is None else f"; the optimal one is within {best.gap:.1e} of it"
+            lines.append(f"no mechanism of that privacy is better than {self.bound:.7f}{gap}")
+        return lines if self.verdict is None else [*lines, f"the prior is {self.verdict}"]
 
     def _notes(self) -> list[str]:
         return [f"{row.name}: {row.note}" for row in self.rows if row.note]
 
 
-def _cells(row: Compared, bound: float | None) -> list[str]:
+def _cells(row: Compared) -> list[str]:
     return [
         row.name,
         figure(row.value, ".7f"),
+        figure(row.excess, "+.1%"),
         figure(row.remapped, ".7f"),
-        figure(bound, ".7f"),
-        figure(row.gap, ".1e"),
-        f"proven, {level(row.epsilon, row.delta)}" if row.private else "not asked",
+        figure(row.remapped_excess, "+.1%"),
+        _privacy(row),
         figure(row.leakage, ".4f"),
     ]
+
+
+def _privacy(row: Compared) -> str:
+    if row.private:
+        return f"proven, {level(row.epsilon, row.delta)}"
+    if row.baseline:
+        return f"no, {'infinite' if row.epsilon is None else level(row.epsilon, row.delta)}"
+    return "not asked"
+
+
+def _cells_under(row: Compared, names: Sequence[str]) -> list[str]:
+    return [row.name, figure(row.value, ".7f"), *(figure(row.under[name], ".7f") for name in names)]
+
+
+def _aligned(table: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table]
+
+
+def _html_row(row: Sequence[str]) -> str:
+    return "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
 
 
 def level(epsilon: float | None, delta: float | None) -> str:

@@ -28,6 +28,8 @@ from dxopt.report.comparison import Comparison
 from dxopt.report.duals import pack_dual, unpack_dual
 from dxopt.report.places import DESCRIPTION, REPORT, describe, finite, holds_report, place, write_json
 from dxopt.report.result import Report
+from dxopt.spaces.archive import pack_positions, unpack_positions
+from dxopt.spaces.positions import known
 from dxopt.spaces.space import MetricSpace, Structure
 
 FORMAT = 1
@@ -76,7 +78,7 @@ def _written(problem: Problem, mechanism: Mechanism) -> dict[str, Any]:
     for name, array in (("points", problem.space.points), ("report_points", problem.reports.points)):
         if array is not None:
             arrays[name] = array.astype(str) if array.dtype == object else array
-    return arrays
+    return arrays | pack_positions(known(problem.space))
 
 
 def _summary(report: Report) -> dict[str, Any]:
@@ -196,7 +198,8 @@ def _problem(summary: dict[str, Any], arrays: dict[str, Any], described: dict[st
     structure = _structure(**summary["structure"])
     for array in arrays.values():
         array.flags.writeable = False
-    space = MetricSpace(labels, described.get("points"), None, structure, given=arrays["distances"])
+    points, found = described.get("points"), unpack_positions(described)
+    space = MetricSpace(labels, points, None, structure, given=arrays["distances"], positions=found)
     report_labels = tuple(str(label) for label in described["report_labels"])
     reports = Reports(report_labels, described.get("report_points"), summary["secrets_are_reports"])
     loss = Loss(arrays["loss"], reports, summary["loss"])

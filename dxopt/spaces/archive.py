@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dxopt.spaces.lattices import Wrapped, grid, torus
 from dxopt.spaces.metrics import METRICS, Metric
+from dxopt.spaces.positions import Positions, placed
 from dxopt.spaces.products import product
 from dxopt.spaces.space import MetricSpace
 
@@ -36,13 +37,33 @@ def pack(space: MetricSpace, prefix: str = "space") -> Arrays:
         packed["parameters"] = json.dumps(asdict(metric))
     else:
         how, packed = "distances", {"distances": space.distances, "labels": list(space.labels)}
-    own = {"kind": how, **packed}
+    own = {"kind": how, **packed, **pack_positions(space.positions, f"{prefix}.positions")}
     return {key if "." in key else f"{prefix}.{key}": np.asarray(value) for key, value in own.items()}
+
+
+def pack_positions(found: Positions | None, prefix: str = "positions") -> Arrays:
+    """The arrays that `unpack_positions` makes the positions of; none where there are none."""
+    if found is None:
+        return {}
+    arrays = {key: getattr(found, key) for key in ("degrees", "outlines", "streets", "unit")}
+    return {f"{prefix}.{key}": np.asarray(array) for key, array in arrays.items() if array is not None}
+
+
+def unpack_positions(arrays: Mapping[str, NDArray[Any]], prefix: str = "positions") -> Positions | None:
+    """The positions of `pack_positions`; KeyError where one is missing."""
+    if f"{prefix}.degrees" not in arrays:
+        return None
+    outlines, streets = arrays.get(f"{prefix}.outlines"), arrays.get(f"{prefix}.streets")
+    return Positions(arrays[f"{prefix}.degrees"], outlines, streets, str(arrays[f"{prefix}.unit"]))
 
 
 def unpack(arrays: Mapping[str, NDArray[Any]], prefix: str = "space") -> MetricSpace:
     """The space of `pack`; KeyError or SpecError where the arrays are not of one."""
+    space, found = _unpacked(arrays, prefix), unpack_positions(arrays, f"{prefix}.positions")
+    return space if found is None else placed(space, found)
 
+
+def _unpacked(arrays: Mapping[str, NDArray[Any]], prefix: str) -> MetricSpace:
     def of(key: str) -> NDArray[Any]:
         return arrays[f"{prefix}.{key}"]
 

@@ -18,6 +18,8 @@ from dxopt.spaces.structure import Structure
 if TYPE_CHECKING:
     import networkx as nx
 
+    from dxopt.spaces.positions import Positions
+
 TRIANGLE_SLACK = 1e-12
 MATRIX_POINTS = 20_000
 _BLOCK_CELLS = 4_000_000
@@ -39,6 +41,8 @@ class MetricSpace:
     metric : Metric or None
         None where distances were given, come from a graph, or are sums over factors.
     structure : Structure
+    positions : Positions or None
+        Where the points are on the Earth, where `points` does not say so; see `spaces.geo`.
     """
 
     labels: Sequence[str]
@@ -46,6 +50,7 @@ class MetricSpace:
     metric: Metric | None = None
     structure: Structure = field(default_factory=Structure)
     given: NDArray[np.float64] | None = field(default=None, repr=False)
+    positions: Positions | None = field(default=None, repr=False, kw_only=True)
     _source: ClassVar[str] = "given distances"
 
     def __len__(self) -> int:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
 from pydantic import ValidationError
 
 from dxopt.errors import SpecError, UnsupportedError
@@ -14,16 +13,16 @@ from dxopt.loss import Loss, Reports
 from dxopt.objective import AdversaryError, Objective
 from dxopt.prior import Prior
 from dxopt.problem import Problem
-from dxopt.regularity import corner_prior
 from dxopt.report.measures import ERROR_BOUND, Beliefs
 from dxopt.spec import objectives as o
 from dxopt.spec import sheet as s
 from dxopt.spec.beliefs import build_beliefs
 from dxopt.spec.fields import MAX_LOCATIONS
 from dxopt.spec.locations import Secrets, build_reports, build_space
+from dxopt.spec.priors import build_priors
 from dxopt.spec.reader import read
 from dxopt.spec.source import Source
-from dxopt.spec.tables import Table, read_matrix
+from dxopt.spec.tables import read_matrix
 from dxopt.spec.words import first_error
 from dxopt.sweeps import Sweep
 
@@ -65,6 +64,8 @@ class Task:
     evaluate : tuple of str
     compare : tuple of str
         Mechanisms to compare with.
+    priors : dict
+        Others that may be the true one, by name.
     expect : Expect or None
         Of the report, or of the smallest epsilon where that is asked for.
     sweep : SmallestEpsilon, EpsilonFrontier, LossFrontier or None
@@ -87,6 +88,7 @@ class Task:
     time_limit: float | None
     evaluate: tuple[str, ...]
     compare: tuple[str, ...]
+    priors: Mapping[str, Prior]
     expect: Expect | None
     sweep: Sweep | None
     beliefs: tuple[Beliefs, ...]
@@ -128,13 +130,16 @@ def _tasks(source: Source, sheet: s.Sheet) -> list[Task]:
         place = sheet.evaluate.index(ERROR_BOUND)
         raise source.error(("evaluate", place), f"{ERROR_BOUND} needs symmetric distances", "leave it out")
     epsilons = sheet.epsilons()
-    priors = _priors(source, sheet.prior, secrets, epsilons)
+    priors = build_priors(source, sheet.prior, secrets, epsilons, "prior")
+    others = {
+        name: build_priors(source, asked, secrets, epsilons, "priors", name) for name, asked in sheet.priors.items()
+    }
     loss, objective = _loss(source, sheet, secrets), _objective(source, sheet.objective, secrets)
     name = sheet.name or source.path.stem
     expected = sheet.expect if isinstance(sheet.expect, list) else [sheet.expect] * len(epsilons)
     beliefs = build_beliefs(source, sheet.learns, secrets.space)
     tasks: list[Task] = []
-    for epsilon, prior, expect in zip(epsilons, priors, expected, strict=True):
+    for place, (epsilon, prior, expect) in enumerate(zip(epsilons, priors, expected, strict=True)):
         title = f"{name} [epsilon={_short(epsilon)}]" if sheet.is_family and epsilon is not None else name
         with source.within("loss"):
             problem = Problem(
@@ -157,6 +162,7 @@ def _tasks(source: Source, sheet: s.Sheet) -> list[Task]:
                 time_limit=sheet.time_limit,
                 evaluate=tuple(sheet.evaluate),
                 compare=tuple(sheet.compare),
+                priors={name: each[place] for name, each in others.items()},
                 expect=expect and Expect(expect.value, expect.tolerance, source=expect.source),
                 sweep=sheet.sweep,
                 beliefs=beliefs,
@@ -171,56 +177,6 @@ def _tasks(source: Source, sheet: s.Sheet) -> list[Task]:
 def _short(number: float) -> str:
     """The shortest usual text that reads back as the same number."""
     return f"{number:g}" if float(f"{number:g}") == number else repr(number)
-
-
-def _priors(source: Source, asked: s.Prior, secrets: Secrets, epsilons: Sequence[float | None]) -> list[Prior]:
-    with source.within("prior"):
-        if isinstance(asked, s.CornerPrior):
-            return [_corner(source, asked, secrets, epsilon) for epsilon in epsilons]
-        return [_fixed_prior(source, asked, secrets)] * len(epsilons)
-
-
-def _corner(source: Source, asked: s.CornerPrior, secrets: Secrets, epsilon: float | None) -> Prior:
-    if epsilon is None:
-        raise source.error(("prior",), "corner needs an epsilon", "add epsilon, or give another prior")
-    if isinstance(asked.point, str) and secrets.space.labels.count(asked.point) > 1:
-        raise source.error(("prior", "point"), f"{asked.point!r} names several points", "give an index")
-    return corner_prior(secrets.space, epsilon, asked.point)
-
-
-def _fixed_prior(source: Source, asked: s.Prior, secrets: Secrets) -> Prior:
-    match asked:
-        case s.ExplicitPrior():
-            return Prior.from_weights(secrets.space, asked.values, name="explicit")
-        case s.ColumnPrior():
-            return _column_prior(source, asked, secrets)
-        case s.SamplesPrior():
-            return _samples_prior(source, asked, secrets)
-        case _:
-            return Prior.uniform(secrets.space)
-
-
-def _column_prior(source: Source, asked: s.ColumnPrior, secrets: Secrets) -> Prior:
-    table, rows = secrets.table, secrets.rows
-    if asked.file is not None:
-        table = Table.read(source.beside(asked.file), source.blame("prior", "file"), most_rows=MAX_LOCATIONS)
-        rows = range(len(table))
-    if table is None:
-        raise source.error(("prior", "file"), "is missing, as the space has no CSV file", "add file")
-    weights = table.numbers(asked.column, source.blame("prior", "column"), rows)
-    return Prior.from_weights(secrets.space, weights, name=f"column {asked.column}")
-
-
-def _samples_prior(source: Source, asked: s.SamplesPrior, secrets: Secrets) -> Prior:
-    table = Table.read(source.beside(asked.file), source.blame("prior", "file"))
-    columns = [(name, source.blame("prior", "columns", i)) for i, name in enumerate(asked.columns)]
-    points = secrets.space.points
-    if points is not None and np.issubdtype(points.dtype, np.number):
-        samples = np.stack([table.numbers(name, blame) for name, blame in columns], axis=1)
-        return Prior.from_samples(secrets.space, samples)
-    cells = [table.column(name, blame) for name, blame in columns]
-    labels = [row[0] if len(row) == 1 else f"({', '.join(row)})" for row in zip(*cells, strict=True)]
-    return Prior.from_samples(secrets.space, labels)
 
 
 def _loss(source: Source, sheet: s.Sheet, secrets: Secrets) -> Loss:

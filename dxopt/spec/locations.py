@@ -11,15 +11,17 @@ from numpy.typing import NDArray
 from pydantic_core import PydanticCustomError
 
 from dxopt.loss import Reports
+from dxopt.spaces import geo
+from dxopt.spaces.geo.hexagons import estimated
 from dxopt.spaces.lattices import grid, line, torus
 from dxopt.spaces.metrics import Haversine
 from dxopt.spaces.space import MetricSpace
+from dxopt.spec import earth as e
 from dxopt.spec import spaces as m
 from dxopt.spec import universes as u
 from dxopt.spec.answers import Answers
 from dxopt.spec.fields import MAX_LOCATIONS, TOO_LARGE
 from dxopt.spec.quantities import number
-from dxopt.spec.sheet import ReportsFile, ReportsValues
 from dxopt.spec.source import Source, SpecFileError
 from dxopt.spec.tables import Table, read_matrix
 
@@ -51,22 +53,24 @@ def build_space(source: Source, asked: m.Space) -> Secrets:
     return secrets
 
 
-def build_reports(source: Source, asked: ReportsFile | ReportsValues, space: MetricSpace) -> Reports:
+def build_reports(source: Source, asked: m.ReportsFile | m.ReportsValues, space: MetricSpace) -> Reports:
     """The reports that the key `reports` asks for, in the coordinates of the space."""
     if space.points is None:
         raise source.error(
             ("reports",), "need a space with coordinates", "leave them out; a matrix loss may have any columns"
         )
+    if space.positions is not None and not isinstance(space.metric, Haversine):
+        raise source.error(("reports",), "do not go with a projected space", "leave out project: true")
     as_text = not np.issubdtype(space.points.dtype, np.number)
     with source.within("reports"):
-        if isinstance(asked, ReportsFile):
+        if isinstance(asked, m.ReportsFile):
             table = Table.read(source.beside(asked.file), source.blame("reports", "file"), most_rows=MAX_LOCATIONS)
             points = _coordinates(source, "reports", table, asked.columns, range(len(table)), as_text)
         else:
             points = _array(asked.values, "reports", source, as_text)
         if points.shape[1] != space.points.shape[1]:
             wrong = f"have {points.shape[1]} coordinates where the space has {space.points.shape[1]}"
-            key = "columns" if isinstance(asked, ReportsFile) else "values"
+            key = "columns" if isinstance(asked, m.ReportsFile) else "values"
             raise source.error(("reports", key), wrong, "give the same number")
         if isinstance(space.metric, Haversine):
             space.metric.prepare(points)
@@ -79,7 +83,7 @@ def _built(source: Source, asked: m.Space) -> Secrets:
             return _from_table(source, asked)
         case m.PointsValues():
             as_text = asked.metric in m.TEXT_METRICS and any(isinstance(c, str) for row in asked.values for c in row)
-            return Secrets(MetricSpace.from_points(_array(asked.values, "space", source, as_text), _metric(asked)))
+            return Secrets(_located(asked, _array(asked.values, "space", source, as_text)))
         case m.Lattice():
             make = grid if asked.kind == "grid" else torus
             return Secrets(make(asked.shape, spacing=asked.spacing, metric=asked.metric))
@@ -96,6 +100,8 @@ def _built(source: Source, asked: m.Space) -> Secrets:
             return Secrets(MetricSpace.from_distances(matrix, close=asked.close))
         case m.DistancesValues():
             return Secrets(MetricSpace.from_distances(asked.values, close=asked.close))
+        case e.BoundingBox() | e.H3Box() | e.H3Cells() | e.Roads():
+            return Secrets(_on_earth(source, asked))
         case u.Databases() | u.Graphs() | u.Streams() | u.Words():
             return Secrets(asked.space(asked.universe()))
         case Answers():
@@ -106,8 +112,34 @@ def _built(source: Source, asked: m.Space) -> Secrets:
             return Secrets(query.space(asked.metric) if secrets is None else query.induced(secrets))
 
 
-def _metric(asked: m.PointsFile | m.PointsValues) -> str | Haversine:
-    return asked.metric if asked.unit is None else Haversine(asked.unit)  # pyright: ignore[reportCallIssue]
+def _located(
+    asked: m.PointsFile | m.PointsValues, points: NDArray[Any], labels: Sequence[str] | None = None
+) -> MetricSpace:
+    if asked.metric == Haversine.name:
+        return geo.points(points, labels=labels, project=asked.project, unit=asked.unit or "km")
+    return MetricSpace.from_points(points, asked.metric, labels=labels)
+
+
+def _on_earth(source: Source, asked: e.BoundingBox | e.H3Box | e.H3Cells | e.Roads) -> MetricSpace:
+    match asked:
+        case e.BoundingBox():
+            sides, shape = (asked.south, asked.west, asked.north, asked.east), asked.shape
+            return geo.bounding_grid(
+                *sides, shape=shape, spacing=asked.spacing, unit=asked.unit, project=asked.project
+            )
+        case e.H3Box():
+            if estimated(asked.box, asked.resolution) > 2 * MAX_LOCATIONS:
+                raise source.error(("space", "resolution"), TOO_LARGE, "give a coarser one")
+            space = geo.h3_cells(asked.resolution, box=asked.box, unit=asked.unit)
+        case e.H3Cells():
+            return geo.h3_cells(cells=asked.cells, unit=asked.unit)
+        case e.Roads():
+            where = source.beside(asked.file)
+            space = geo.roads(where, weight=asked.weight, unit=asked.unit, directed=asked.directed)
+    if len(space) > MAX_LOCATIONS:
+        key, fix = ("file", "a smaller network") if isinstance(asked, e.Roads) else ("resolution", "a coarser one")
+        raise source.error(("space", key), f"{TOO_LARGE} with its {len(space):,}", f"give {fix}")
+    return space
 
 
 def _from_table(source: Source, asked: m.PointsFile) -> Secrets:
@@ -125,7 +157,7 @@ def _from_table(source: Source, asked: m.PointsFile) -> Secrets:
         labels = [cells[row] for row in rows]
     as_text = None if asked.metric in m.TEXT_METRICS else False
     points = _coordinates(source, "space", table, asked.columns, rows, as_text)
-    return Secrets(MetricSpace.from_points(points, _metric(asked), labels=labels), table, rows)
+    return Secrets(_located(asked, points, labels), table, rows)
 
 
 def _coordinates(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
-from pydantic import Discriminator, Field, Tag, field_validator, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
-from dxopt.objective import ExpectedLoss
+from dxopt.objective import ExpectedLoss, WorstLoss
 from dxopt.relaxed import PAIRS
 from dxopt.report.measures import MEASURES, OF_LEVELS
 from dxopt.routes import COMPARABLE, METHODS, SPANNER_METHODS
@@ -16,75 +16,14 @@ from dxopt.spec import fields as f
 from dxopt.spec import quantities as q
 from dxopt.spec.beliefs import Learns
 from dxopt.spec.levels import Epsilon, Frontier, Privacy, Range, Smallest
-from dxopt.spec.objectives import AdversaryError, Budgets, Loss, Objective, name_or_kind
+from dxopt.spec.objectives import AdversaryError, Budgets, Loss, Objective
+from dxopt.spec.priors import CornerPrior, Prior
 from dxopt.spec.quantities import bad
-from dxopt.spec.spaces import Space, kind_of
+from dxopt.spec.spaces import Reports, Space
 from dxopt.sweeps import SmallestEpsilon, Sweep
 
 _FIRST = 1.0
 """Where the search for a level begins."""
-
-
-class UniformPrior(f.Section):
-    """The same probability everywhere."""
-
-    kind: Literal["uniform"] = Field(description="The same probability everywhere.")
-
-
-class ExplicitPrior(f.Section):
-    """Probabilities written out."""
-
-    kind: Literal["explicit"] = Field(description="Probabilities written out.")
-    values: Annotated[list[q.NonNegative], Field(min_length=1)] = Field(
-        description="One probability per point; they sum to 1."
-    )
-
-    @field_validator("values")
-    @classmethod
-    def _normalised(cls, values: list[float]) -> list[float]:
-        if not abs(math.fsum(values) - 1) <= 1e-9:
-            raise bad(f"sum to {math.fsum(values):.12g}", "give probabilities that sum to 1")
-        return values
-
-
-class ColumnPrior(f.Section):
-    """Weights from a column of a CSV file."""
-
-    kind: Literal["column"] = Field(description="Weights from a column of a CSV file.")
-    column: f.Text = Field(description="Column that holds the weights.")
-    file: f.File | None = Field(
-        None, description="CSV file with one row per point, in their order; by default that of the space."
-    )
-
-
-class CornerPrior(f.Section):
-    """The corner prior of a point, proportional to exp(-epsilon d(·, point))."""
-
-    kind: Literal["corner"] = Field(description="Prior proportional to exp(-epsilon d(·, point)).")
-    point: f.Label = Field(description="Label or index of the point.")
-
-
-class SamplesPrior(f.Section):
-    """The frequencies of observed points."""
-
-    kind: Literal["samples"] = Field(description="Frequencies of observed points.")
-    file: f.File = Field(description="CSV file with a header line and one row per observation.")
-    columns: f.Columns = Field(description="Columns that hold the coordinates, or the label, of an observation.")
-
-
-class ReportsFile(f.Section):
-    """Reports from the rows of a CSV file with a header."""
-
-    kind: Literal["points"] = Field(description="Points with the coordinates of the space.")
-    file: f.File = Field(description="CSV file with a header line.")
-    columns: f.Columns = Field(description="Columns that hold the coordinates.")
-
-
-class ReportsValues(f.Section):
-    """Reports written out."""
-
-    kind: Literal["points"] = Field(description="Points with the coordinates of the space.")
-    values: f.Rows[f.Cell] = Field(description="One row of coordinates per report.")
 
 
 class Expected(f.Section):
@@ -99,19 +38,6 @@ def _expect_kind(value: Any) -> str:
     return "list" if isinstance(value, list) else "one"
 
 
-Prior = Annotated[
-    Annotated[str, f.OneOf(("uniform",), " or give a mapping with a kind"), Tag("bare name")]
-    | Annotated[UniformPrior, Tag("uniform")]
-    | Annotated[ExplicitPrior, Tag("explicit")]
-    | Annotated[ColumnPrior, Tag("column")]
-    | Annotated[CornerPrior, Tag("corner")]
-    | Annotated[SamplesPrior, Tag("samples")],
-    Discriminator(name_or_kind),
-]
-Reports = Annotated[
-    Annotated[ReportsFile, Tag("points file")] | Annotated[ReportsValues, Tag("points values")],
-    Discriminator(kind_of),
-]
 Expectation = Annotated[
     Annotated[Expected, Tag("one")] | Annotated[list[Expected], Tag("list")], Discriminator(_expect_kind)
 ]
@@ -145,6 +71,9 @@ class Sheet(f.Section):
     time_limit: q.Positive | None = Field(None, description="Seconds that solving may take.")
     evaluate: list[Annotated[str, f.OneOf(MEASURES)]] = Field([], description="What to evaluate besides.")
     compare: list[Annotated[str, f.OneOf(COMPARABLE)]] = Field([], description="Mechanisms to compare with.")
+    priors: dict[f.Text, Prior] = Field(
+        {}, description="Others that may be the true one, by name, to evaluate the mechanisms under besides."
+    )
     learns: Learns | None = Field(None, description="What to say of an adversary's beliefs besides.")
     records: f.Count | None = Field(
         None, description="Evaluate databases of so many records besides, each perturbed on its own."
@@ -195,6 +124,8 @@ class Sheet(f.Section):
             raise bad("does not go with delta, which bounds no beliefs", "leave out one of the two", "learns")
         if self.records is not None and self.pairs != "all":
             raise bad("go with pairs: all only, as records change in any way", "leave out one of the two", "records")
+        if self.priors and self.wanted == WorstLoss.name:
+            raise bad("do not matter for the worst loss", "leave them out, or ask for expected_loss", "priors")
         if self.spanner is None:
             return
         if self.method not in SPANNER_METHODS:
@@ -220,6 +151,7 @@ class Sheet(f.Section):
         unsuited = {
             "spanner": self.spanner is not None,
             "compare": bool(self.compare),
+            "priors": bool(self.priors),
             "evaluate": bool(self.evaluate) and not single,
             "learns": self.learns is not None and not single,
             "records": self.records is not None and not single,

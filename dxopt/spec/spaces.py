@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
+from dxopt.spec import earth as e
 from dxopt.spec import fields as f
 from dxopt.spec import quantities as q
 from dxopt.spec import universes as u
@@ -14,18 +15,28 @@ from dxopt.spec.answers import Answers
 from dxopt.spec.quantities import bad
 
 TEXT_METRICS = ("hamming", "discrete")
-_INLINE = {"points": "values", "distances": "values", "matrix": "values", "graph": "edges"}
+_FORMS = {
+    "points": ("values", "file"),
+    "distances": ("values", "file"),
+    "matrix": ("values", "file"),
+    "graph": ("edges", "file"),
+    "h3": ("cells", "south"),
+}
 Shape = Annotated[list[f.Count], Field(min_length=1, max_length=16)]
 
 
 class _Metric(f.Section):
     metric: f.MetricName = Field("euclidean", description="Metric between points.")
     unit: f.Unit | None = Field(None, description="Unit of haversine distances; km by default.")
+    project: bool = Field(False, description="Straight distances on a local map, instead of haversine ones.")
 
     @model_validator(mode="after")
-    def _unit_of_haversine(self) -> Self:
-        if self.unit is not None and self.metric != "haversine":
-            raise bad(f"{self.metric} has no unit", "leave it out, or use metric: haversine", "unit")
+    def _of_haversine(self) -> Self:
+        if self.metric == "haversine":
+            return self
+        for name, wrong in (("unit", "has no unit"), ("project", "is not about places on the Earth")):
+            if getattr(self, name):
+                raise bad(f"{self.metric} {wrong}", "leave it out, or use metric: haversine", name)
         return self
 
 
@@ -133,6 +144,21 @@ class DistancesValues(f.Section):
     close: bool = Field(False, description="Replace the distances by their shortest-path closure where they need it.")
 
 
+class ReportsFile(f.Section):
+    """Reports from the rows of a CSV file with a header."""
+
+    kind: Literal["points"] = Field(description="Points with the coordinates of the space.")
+    file: f.File = Field(description="CSV file with a header line.")
+    columns: f.Columns = Field(description="Columns that hold the coordinates.")
+
+
+class ReportsValues(f.Section):
+    """Reports written out."""
+
+    kind: Literal["points"] = Field(description="Points with the coordinates of the space.")
+    values: f.Rows[f.Cell] = Field(description="One row of coordinates per report.")
+
+
 def require_numbers(rows: list[list[str | int | float]]) -> None:
     """Refuse text among coordinates, unless it is a number that is written out."""
     for i, row in enumerate(rows):
@@ -145,9 +171,10 @@ def kind_of(value: Any) -> str | None:
     kind = value.get("kind") if isinstance(value, dict) else None
     if not isinstance(kind, str) or " " in kind:
         return None
-    if kind not in _INLINE:
+    if kind not in _FORMS:
         return "grid" if kind == "torus" else kind
-    return f"{kind} {_INLINE[kind] if _INLINE[kind] in value and 'file' not in value else 'file'}"
+    written, other = _FORMS[kind]
+    return f"{kind} {written if written in value and other not in value else other}"
 
 
 Space = Annotated[
@@ -159,10 +186,18 @@ Space = Annotated[
     | Annotated[GraphEdges, Tag("graph edges")]
     | Annotated[DistancesFile, Tag("distances file")]
     | Annotated[DistancesValues, Tag("distances values")]
+    | Annotated[e.BoundingBox, Tag("bounding_box")]
+    | Annotated[e.H3Box, Tag("h3 south")]
+    | Annotated[e.H3Cells, Tag("h3 cells")]
+    | Annotated[e.Roads, Tag("roads")]
     | Annotated[u.Databases, Tag("databases")]
     | Annotated[u.Graphs, Tag("graphs")]
     | Annotated[u.Streams, Tag("streams")]
     | Annotated[u.Words, Tag("words")]
     | Annotated[Answers, Tag("answers")],
+    Discriminator(kind_of),
+]
+Reports = Annotated[
+    Annotated[ReportsFile, Tag("points file")] | Annotated[ReportsValues, Tag("points values")],
     Discriminator(kind_of),
 ]

@@ -10,14 +10,16 @@ from pydantic import BaseModel, Tag, ValidationError
 
 from dxopt.spec.levels import Epsilon, Privacy
 from dxopt.spec.objectives import Budget, Loss, Objective
+from dxopt.spec.priors import Prior
 from dxopt.spec.quantities import shown
-from dxopt.spec.sheet import Expectation, Prior, Reports, Sheet
+from dxopt.spec.sheet import Expectation, Sheet
 from dxopt.spec.source import FieldPath, Source, SpecFileError
-from dxopt.spec.spaces import Space
+from dxopt.spec.spaces import Reports, Space
 
 _UNIONS: dict[tuple[str | int, ...], Any] = {
     ("space",): Space,
     ("prior",): Prior,
+    ("priors", "*"): Prior,
     ("loss",): Loss,
     ("objective",): Objective,
     ("objective", "adversary_error", "max_loss"): Budget,
@@ -33,6 +35,7 @@ _TYPES = {
     "string_type": "text, in quotes if it looks like something else",
     "bool_type": "true or false",
     "list_type": "a list, such as [a, b]",
+    "dict_type": "a mapping of names, such as {flat: uniform}",
     "model_type": "a mapping, such as {key: value}",
 }
 _LIMITS = {
@@ -73,7 +76,7 @@ def first_error(source: Source, error: ValidationError) -> SpecFileError:
 def _in_words(source: Source, detail: Any) -> tuple[FieldPath, str, str, bool, Any]:
     """Where, what is wrong, what would be right, whether the key is at fault, and the place in the order."""
     kind, location, context = detail["type"], tuple(detail["loc"]), detail.get("ctx", {})
-    path = _path(location) + tuple(context.get("at", ()))
+    path, location = _path(location) + tuple(context.get("at", ())), _general(location)
     at_key, missing = False, not source.has(path)
     if kind == "spec":
         wrong, fix = context["wrong"], context["fix"]
@@ -99,7 +102,12 @@ def _in_words(source: Source, detail: Any) -> tuple[FieldPath, str, str, bool, A
 
 def _path(location: tuple[str | int, ...]) -> FieldPath:
     """Where in the file: the location without the tags of unions."""
-    return tuple(part for place, part in enumerate(location) if location[:place] not in _UNIONS)
+    return tuple(part for place, part in enumerate(location) if _general(location[:place]) not in _UNIONS)
+
+
+def _general(location: tuple[str | int, ...]) -> tuple[str | int, ...]:
+    """The location with a star for the name of another prior, which is any text."""
+    return (*location[:1], "*", *location[2:]) if location[:1] == ("priors",) and len(location) > 1 else location
 
 
 def _names(location: tuple[str | int, ...]) -> tuple[str, ...]:

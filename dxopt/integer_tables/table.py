@@ -1,0 +1,220 @@
+"""A mechanism as integers, sampled exactly."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import CertificateError, SpecError
+from dxopt.integer_tables.proof import Counts, violation
+from dxopt.loss import Reports
+from dxopt.relaxed import bound_pairs
+from dxopt.sampling import alike, draws, words
+from dxopt.spaces.space import MetricSpace
+
+WORD = 64
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class IntegerTable:
+    """Probabilities N[x, z] / T of n secrets and m reports in integers, every row of which sums to T exactly.
+
+    `dx.integer_table` makes one of a mechanism. What is sampled has these probabilities to the last digit, so that
+    the privacy proven of the table is that of the reports (Mironov 2012 on what rounding can leak).
+
+    Attributes
+    ----------
+    space : MetricSpace
+    reports : Reports
+    counts : (n, m) array of int, read-only
+        N, as Python integers.
+    bits : int
+        T is 2^bits.
+    epsilon : float
+        N[x, z] ≤ e^{εd(x, x')} N[x', z] for all pairs and reports; εd is the real product of two doubles.
+    delta : float
+        Where positive, Σ_z max(0, N[x, z] - e^{εd(x, x')} N[x', z]) ≤ δT instead, for the pairs that are bound.
+    pairs : {"all", "adjacent"}
+        See `Privacy`.
+    cost : float
+        How much more than the mechanism it is expected to lose: the exact difference, rounded to a double. Where
+        both may lose infinitely much, the finite losses are compared. NaN without a loss.
+    variation : float
+        The distance of a row from the mechanism's in total variation, at most.
+    name : str
+    """
+
+    space: MetricSpace
+    reports: Reports
+    counts: Counts
+    bits: int
+    epsilon: float
+    delta: float = 0.0
+    pairs: str = "all"
+    cost: float = math.nan
+    variation: float = math.nan
+    name: str = "mechanism"
+    _steps: dict[int, tuple[list[int], NDArray[np.uint64]]] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        counts = np.array(self.counts, dtype=object)
+        if counts.shape != (len(self.space), len(self.reports)):
+            raise SpecError("counts", f"have shape {counts.shape}", "give one row per secret, one column per report")
+        if not all(type(count) is int for count in counts.ravel().tolist()):
+            raise SpecError("counts", "are not all Python integers", "give integers")
+        if self.bits < WORD or self.bits % WORD:
+            raise SpecError("bits", f"are {self.bits}", f"give a multiple of {WORD}")
+        counts.flags.writeable = False
+        object.__setattr__(self, "counts", counts)
+
+    @property
+    def total(self) -> int:
+        """T, which every row sums to."""
+        return 1 << self.bits
+
+    def probability(self, secret: Any, report: Any) -> Fraction:
+        """N[x, z] / T for a secret and a report, each given by index or label.
+
+        Raises
+        ------
+        SpecError
+            If there is no such secret or report.
+        """
+        return Fraction(self.counts[self.space.index(secret), self._report(report)], self.total)
+
+    def sample(self, secret: Any, size: int = 1, rng: np.random.Generator | None = None) -> NDArray[np.int64]:
+        """Draw report indices, each with probability N[x, z] / T exactly where the random bits are uniform.
+
+        Parameters
+        ----------
+        secret : int, label, or a sequence of k of them
+            One secret, or several: all by index or all by label, as a list, an array or a pandas Series.
+        size : int
+            Draws for each secret.
+        rng : numpy Generator, optional
+            For repeatable experiments only: whoever knows its state knows the reports, so nothing is private of
+            what it draws. Without it the bits are the operating system's.
+
+        Returns
+        -------
+        (size,) array for one secret, (k, size) array for several.
+
+        Raises
+        ------
+        SpecError
+            If there is no such secret, or the size is negative.
+        """
+        return draws(self.space, secret, size, lambda places: self._draw(places, rng))
+
+    def check(self, progress: Callable[[str], None] | None = None) -> None:
+        """Prove by integers alone that rows sum to T and that the table is private; takes n²·m steps.
+
+        Raises
+        ------
+        CertificateError
+            Naming a secret or a pair of them, and a report.
+        """
+        labels, reports = self.space.labels, self.reports.labels
+        for label, row in zip(labels, self.counts.tolist(), strict=True):
+            if min(row) < 0:
+                raise CertificateError(
+                    f"secret {label} has a negative count for report {reports[row.index(min(row))]}"
+                )
+            if sum(row) != self.total:
+                raise CertificateError(
+                    f"the counts of secret {label} sum to {sum(row) - self.total:+} off 2^{self.bits}"
+                )
+        bound = bound_pairs(self.space.distances, self.pairs if self.delta else "all")
+        allowed = Fraction(self.delta) * self.total
+        tell = progress or (lambda line: None)
+        found = violation(self.counts, self.space.distances, bound, self.epsilon, allowed, tell)
+        if found is not None:
+            x, other, report = found
+            raise CertificateError(
+                f"secrets {labels[x]} and {labels[other]} are told apart by report {reports[report]}: "
+                f"{self.counts[x, report]} against {self.counts[other, report]} out of 2^{self.bits} "
+                f"at a distance of {self.space.distances[x, other]:g}"
+            )
+
+    def save(self, file: str | Path) -> Path:
+        """Write the table to a file `*.npz`, which `load` reads back.
+
+        Raises
+        ------
+        SpecError
+            If the name has another ending, or the file cannot be written.
+        """
+        from dxopt.integer_tables.archive import save_table
+
+        return save_table(self, Path(file))
+
+    @staticmethod
+    def load(file: str | Path) -> IntegerTable:
+        """Read a table that `save` wrote, and check it again.
+
+        Raises
+        ------
+        SpecError
+            If the file is no saved table, or damaged.
+        CertificateError
+            If the privacy that it claims does not hold.
+        """
+        from dxopt.integer_tables.archive import load_table
+
+        return load_table(Path(file))
+
+    def __str__(self) -> str:
+        promise = f"epsilon {self.epsilon:.6g}" + (f", delta {self.delta:.3g}" if self.delta else "")
+        cost = "" if math.isnan(self.cost) else f", expected loss within {abs(self.cost):.1e}"
+        size = f"{len(self.space):,} secrets, {len(self.reports):,} reports"
+        return (
+            f"{self.name}: {size} in integers out of 2^{self.bits}\n"
+            f"private at {promise}; rows within {self.variation:.1e} of the mechanism{cost}"
+        )
+
+    def __repr__(self) -> str:
+        return f"<IntegerTable {self.name}: {len(self.space)} secrets, {len(self.reports)} reports, 2^{self.bits}>"
+
+    def _report(self, report: Any) -> int:
+        if isinstance(report, int | np.integer) and 0 <= report < len(self.reports):
+            return int(report)
+        try:
+            return self.reports.labels.index(str(report))
+        except ValueError:
+            raise SpecError("report", f"there is no report {report!r}", "use an index or a label") from None
+
+    def _draw(self, places: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
+        """One report for each of the secrets `(k,)`: as many as the steps that the random number is not below."""
+        drawn, first = np.empty(len(places), dtype=np.int64), words(len(places), rng)
+        for place, which in alike(places):
+            steps, tops = self._stairs(place)
+            word = first[which]
+            below = np.searchsorted(tops, word, side="right")
+            if self.bits > WORD and len(tops):
+                for tied in np.flatnonzero((below > 0) & (tops[below - 1] == word)):
+                    below[tied] = bisect_right(steps, self._number(int(word[tied]), rng))
+            drawn[which] = below
+        return drawn
+
+    def _number(self, number: int, rng: np.random.Generator | None) -> int:
+        """A number of `bits` random bits, the first word of which is given."""
+        for word in words(self.bits // WORD - 1, rng).tolist():
+            number = number << WORD | word
+        return number
+
+    def _stairs(self, place: int) -> tuple[list[int], NDArray[np.uint64]]:
+        """The sums Σ_{w ≤ z} N[x, w] below T, where z gives way to the next report, and their first words."""
+        if place not in self._steps:
+            steps = [step for step in accumulate(self.counts[place]) if step < self.total]
+            tops = np.array([step >> self.bits - WORD for step in steps], dtype=np.uint64)
+            self._steps[place] = steps, tops
+        return self._steps[place]

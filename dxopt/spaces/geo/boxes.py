@@ -1,0 +1,148 @@
+"""Bounding boxes on the Earth, and grids over them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import SpecError
+from dxopt.spaces.geo.points import points
+from dxopt.spaces.labels import Numbers, Tuples
+from dxopt.spaces.metrics import EARTH_RADIUS_KM, Haversine
+from dxopt.spaces.positions import Positions, placed, positions
+from dxopt.spaces.space import MetricSpace
+
+Shape = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Box:
+    """The places between two latitudes and two longitudes, in degrees; it crosses ±180° where west > east.
+
+    Raises
+    ------
+    SpecError
+        If a side is no such number, or the box is empty.
+    """
+
+    south: float
+    west: float
+    north: float
+    east: float
+
+    def __post_init__(self) -> None:
+        for names, most in ((("south", "north"), 90.0), (("west", "east"), 180.0)):
+            for name in names:
+                if not abs(getattr(self, name)) <= most:
+                    wrong = f"is {getattr(self, name):g}"
+                    raise SpecError(name, wrong, f"give degrees from -{most:g} to {most:g}")
+        if not self.south < self.north:
+            raise SpecError("north", f"is {self.north:g}, not above south: {self.south:g}", "give a larger latitude")
+        if self.width == 0:
+            raise SpecError("east", f"is {self.east:g}, the same as west", "give another longitude")
+
+    @property
+    def width(self) -> float:
+        """Degrees from west to east, above 0 and at most 360."""
+        return self.east - self.west + (360.0 if self.west > self.east else 0.0)
+
+    @property
+    def height(self) -> float:
+        """Degrees from south to north."""
+        return self.north - self.south
+
+    @property
+    def area(self) -> float:
+        """Square kilometres."""
+        south, north = math.radians(self.south), math.radians(self.north)
+        return EARTH_RADIUS_KM**2 * math.radians(self.width) * (math.sin(north) - math.sin(south))
+
+    def shape(self, spacing: float, unit: str = "km") -> Shape:
+        """Rows and columns of cells whose sides are nearest to `spacing`, columns measured half-way up the box."""
+        Haversine(unit).prepare(np.zeros((1, 2)))
+        if not (math.isfinite(spacing) and spacing > 0):
+            raise SpecError("spacing", f"is {spacing:g}", "give a positive distance")
+        degree = math.radians(EARTH_RADIUS_KM * Haversine.units[unit])
+        across = degree * math.cos(math.radians((self.south + self.north) / 2))
+        return max(1, round(self.height * degree / spacing)), max(1, round(self.width * across / spacing))
+
+    def centres(self, shape: Shape) -> NDArray[np.float64]:
+        """The centres of equal cells `(rows · columns, 2)`, row by row from the south-west."""
+        return _pairs(*(_middles(*side, count) for side, count in zip(self._sides, shape, strict=True)))
+
+    def outlines(self, shape: Shape) -> NDArray[np.float64]:
+        """The corners of those cells, `(rows · columns, 4, 2)`, counterclockwise; longitudes may exceed 180°."""
+        (south, height), (west, width) = self._sides
+        up, across = np.linspace(south, south + height, shape[0] + 1), np.linspace(west, west + width, shape[1] + 1)
+        corners = [
+            _pairs(up[:-1], across[:-1]),
+            _pairs(up[:-1], across[1:]),
+            _pairs(up[1:], across[1:]),
+            _pairs(up[1:], across[:-1]),
+        ]
+        return np.stack(corners, axis=1)
+
+    @property
+    def _sides(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        return (self.south, self.height), (self.west, self.width)
+
+
+def bounding_grid(
+    south: float,
+    west: float,
+    north: float,
+    east: float,
+    *,
+    shape: Sequence[int] | None = None,
+    spacing: float | None = None,
+    unit: str = "km",
+    project: bool = False,
+) -> MetricSpace:
+    """The centres of equal cells that tile a bounding box; named (row, column) from the south-west.
+
+    Parameters
+    ----------
+    south, west, north, east : float
+        Degrees; the box crosses ±180° of longitude where west > east.
+    shape : (rows, columns), optional
+        Rows from south to north, columns from west to east.
+    spacing : float, optional
+        Instead of `shape`: about how long the sides of a cell are; as many cells as come nearest to it.
+    unit : {"km", "m", "mi"}
+        Of distances and of `spacing`.
+    project : bool
+        Straight distances on a local map, see `points`; great circles otherwise.
+
+    Raises
+    ------
+    SpecError
+        If there is no such box or shape, or not exactly one of shape and spacing is given.
+    """
+    box = Box(south, west, north, east)
+    if (shape is None) == (spacing is None):
+        raise SpecError("shape", "and spacing are not given one without the other", "give one of the two")
+    if spacing is not None:
+        shape = box.shape(spacing, unit)
+    rows, columns = _whole(shape or ())
+    centres = box.centres((rows, columns))
+    centres[:, 1] -= np.where(centres[:, 1] > 180, 360.0, 0.0)
+    space = replace(points(centres, project=project, unit=unit), labels=Tuples((Numbers(rows), Numbers(columns))))
+    return placed(space, Positions(positions(space).degrees, box.outlines((rows, columns)), unit=unit))
+
+
+def _whole(shape: Sequence[int]) -> Shape:
+    if len(shape) != 2 or any(isinstance(s, bool) or not isinstance(s, int | np.integer) or s < 1 for s in shape):
+        raise SpecError("shape", f"{list(shape)} is not a shape", "give positive numbers of rows and columns")
+    return int(shape[0]), int(shape[1])
+
+
+def _middles(start: float, length: float, count: int) -> NDArray[np.float64]:
+    return start + length * (np.arange(count) + 0.5) / count
+
+
+def _pairs(latitudes: NDArray[np.float64], longitudes: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.stack(np.meshgrid(latitudes, longitudes, indexing="ij"), axis=-1).reshape(-1, 2)

@@ -1,0 +1,146 @@
+"""Cells of H3, the hexagonal grid of the Earth; needs the package h3."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dxopt.errors import SpecError, UnsupportedError
+from dxopt.spaces.geo.boxes import Box
+from dxopt.spaces.metrics import Haversine
+from dxopt.spaces.positions import Positions, placed, together
+from dxopt.spaces.space import MetricSpace
+
+FINEST = 15
+MOST_CELLS = 1_000_000
+
+
+def h3_cells(
+    resolution: int | None = None,
+    *,
+    box: Sequence[float] | Box | None = None,
+    polygon: ArrayLike | None = None,
+    points: ArrayLike | None = None,
+    cells: Iterable[str] | None = None,
+    unit: str = "km",
+) -> MetricSpace:
+    """H3 cells as locations: named by their ids, at their centres, with great-circle distances.
+
+    Exactly one of `box`, `polygon`, `points` and `cells` is given. Cells come in the order of their ids, `cells` in
+    their own.
+
+    Parameters
+    ----------
+    resolution : int
+        0 to 15; the cells of 8 have sides of about 0.5 km. Not with `cells`, which have their own.
+    box : (south, west, north, east), optional
+        The cells with their centre in it, in degrees.
+    polygon : (k, 2) array, optional
+        The cells with their centre within these corners (latitude, longitude).
+    points : (k, 2) array, optional
+        The cells in which these places lie.
+    cells : ids, optional
+    unit : {"km", "m", "mi"}
+
+    Raises
+    ------
+    SpecError
+        If there is no such area, place or cell, or no cell in it, or more than a million.
+    UnsupportedError
+        If h3 is not installed.
+    """
+    h3 = _library()
+    given = [name for name, value in _named(box, polygon, points, cells).items() if value is not None]
+    if len(given) != 1:
+        raise SpecError("h3_cells", f"{' and '.join(given) or 'no area'} given", "give box, polygon, points or cells")
+    if cells is not None:
+        chosen = _checked(h3, cells, resolution)
+    else:
+        fineness = _fineness(resolution)
+        chosen = sorted(_within(h3, fineness, box, polygon) if points is None else _around(h3, fineness, points))
+        if not chosen:
+            raise SpecError("resolution", f"{fineness} has no cell with its centre there", "give a finer one")
+    centres = np.array([h3.cell_to_latlng(cell) for cell in chosen])
+    space = MetricSpace.from_points(centres, Haversine(unit), labels=chosen)
+    return placed(space, Positions(centres, _outlines(h3, chosen), unit=unit))
+
+
+def estimated(box: Box, resolution: int) -> float:
+    """About how many cells of a resolution have their centre in a box."""
+    return box.area / _library().average_hexagon_area(_fineness(resolution), unit="km^2")
+
+
+def _library() -> Any:
+    try:
+        import h3
+    except ImportError:
+        raise UnsupportedError("h3", "needs the package h3, which is not installed", "install dxopt[geo]") from None
+    return h3
+
+
+def _named(*given: Any) -> dict[str, Any]:
+    return dict(zip(("box", "polygon", "points", "cells"), given, strict=True))
+
+
+def _fineness(resolution: int | None) -> int:
+    if isinstance(resolution, int | np.integer) and not isinstance(resolution, bool) and 0 <= resolution <= FINEST:
+        return int(resolution)
+    raise SpecError("resolution", f"is {resolution}", f"give a whole number from 0 to {FINEST}")
+
+
+def _checked(h3: Any, cells: Iterable[str], resolution: int | None) -> list[str]:
+    if resolution is not None:
+        raise SpecError("resolution", f"{resolution} is given beside cells, which have their own", "leave it out")
+    chosen = [str(cell) for cell in cells]
+    wrong = next((cell for cell in chosen if not h3.is_valid_cell(cell)), None)
+    if wrong is not None:
+        raise SpecError("cells", f"{wrong!r} is no H3 cell", "give ids such as 882baa4e43fffff")
+    if not chosen:
+        raise SpecError("cells", "are none", "give at least one id")
+    if len(set(chosen)) < len(chosen):
+        raise SpecError("cells", "name a cell twice", "keep one")
+    return chosen
+
+
+def _within(h3: Any, resolution: int, box: Sequence[float] | Box | None, polygon: ArrayLike | None) -> list[str]:
+    area, corners = _boxed(box) if box is not None else _polygon(polygon)
+    if area.width >= 180:
+        raise SpecError("east", f"makes the area {area.width:g} degrees wide", "keep it below 180")
+    if estimated(area, resolution) > MOST_CELLS:
+        raise SpecError("resolution", f"{resolution} makes more than {MOST_CELLS:,} cells", "give a coarser one")
+    return list(h3.polygon_to_cells(h3.LatLngPoly(corners.tolist()), resolution))
+
+
+def _boxed(box: Sequence[float] | Box) -> tuple[Box, NDArray[np.float64]]:
+    area = box if isinstance(box, Box) else Box(*box)
+    south, west, north, east = area.south, area.west, area.north, area.east
+    return area, np.array([[south, west], [south, east], [north, east], [north, west]], dtype=float)
+
+
+def _polygon(polygon: ArrayLike | None) -> tuple[Box, NDArray[np.float64]]:
+    """The box around a polygon, and its corners."""
+    corners = np.array(polygon, dtype=float)
+    if corners.ndim != 2 or len(corners) < 3:
+        raise SpecError("polygon", f"has shape {corners.shape}", "give 3 corners (latitude, longitude) or more")
+    Haversine().prepare(corners)
+    (south, west), (north, east) = together(corners).min(axis=0), together(corners).max(axis=0)
+    west, east = ((side + 180.0) % 360.0 - 180.0 for side in (west, east))
+    return Box(float(south), float(west), float(north), float(east)), corners
+
+
+def _around(h3: Any, resolution: int, places: ArrayLike) -> list[str]:
+    located = np.array(places, dtype=float)
+    if located.ndim != 2:
+        raise SpecError("points", f"have shape {located.shape}", "give rows of (latitude, longitude)")
+    Haversine().prepare(located)
+    return list({h3.latlng_to_cell(*place, resolution) for place in located.tolist()})
+
+
+def _outlines(h3: Any, cells: Sequence[str]) -> NDArray[np.float64]:
+    """Corners `(n, k, 2)`, their longitudes near those of the first corner."""
+    corners = [together(np.array(h3.cell_to_boundary(cell))) for cell in cells]
+    most = max(map(len, corners))
+    return np.stack([np.concatenate([ring, np.repeat(ring[-1:], most - len(ring), axis=0)]) for ring in corners])

@@ -1,0 +1,89 @@
+"""The nearest points of a space, for many places at once."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dxopt.errors import SpecError
+from dxopt.spaces.metrics import Haversine
+from dxopt.spaces.positions import chord, known, on_sphere
+from dxopt.spaces.space import MetricSpace
+
+_NORMS = {"euclidean": 2.0, "manhattan": 1.0, "chebyshev": math.inf}
+_TIES = 8
+_TIE = 1e-12
+_BLOCK_CELLS = 4_000_000
+
+
+def nearest(space: MetricSpace, places: ArrayLike, *, within: float | None = None) -> NDArray[np.int64]:
+    """The index of the nearest point of a space for each of some places, `(m,)`; the first of equally near ones.
+
+    Parameters
+    ----------
+    space : MetricSpace
+        Where it has positions on the Earth, nearest is meant by great circles, road networks included.
+    places : (m, 2) array of (latitude, longitude), or (m, k) array of coordinates of a space without positions
+    within : float, optional
+        Places further away than this, in the unit of the space, have index -1.
+
+    Raises
+    ------
+    SpecError
+        If the places are no such numbers, or `within` is negative or not a number.
+    """
+    if within is not None and not within >= 0:
+        raise SpecError("within", f"is {within}", "give a distance of 0 or more")
+    found = known(space)
+    if found is not None:
+        located = _coordinates(places, 2)
+        Haversine().prepare(located)
+        farthest = math.inf if within is None else chord(within, found.unit)
+        return _by_tree(on_sphere(found.degrees), on_sphere(located), 2.0, farthest)
+    if space.points is None:
+        raise SpecError("space", "has no points, only distances", "use one with coordinates")
+    farthest = math.inf if within is None else within
+    metric = space.metric
+    located = _coordinates(places, space.points.shape[1])
+    if metric is not None and metric.name in _NORMS:
+        return _by_tree(space.points, located, _NORMS[metric.name], farthest)
+    return _by_blocks(space, located, farthest)
+
+
+def _coordinates(places: ArrayLike, columns: int) -> NDArray[np.float64]:
+    try:
+        located = np.array(places, dtype=float)
+    except (TypeError, ValueError):
+        raise SpecError("points", "are not all numbers", "give one row of coordinates per place") from None
+    if located.ndim != 2 or located.shape[1] != columns:
+        raise SpecError("points", f"have shape {located.shape}", f"give rows of {columns} coordinates")
+    if not np.isfinite(located).all():
+        raise SpecError("points", "have a coordinate that is not finite", "remove or mend it")
+    return located
+
+
+def _by_tree(
+    points: NDArray[np.float64], places: NDArray[np.float64], norm: float, farthest: float
+) -> NDArray[np.int64]:
+    from scipy.spatial import KDTree
+
+    distinct, first = np.unique(points, axis=0, return_index=True)
+    count = min(_TIES, len(distinct))
+    found = KDTree(distinct).query(places, k=count, p=norm)
+    apart, which = (np.asarray(part).reshape(len(places), count) for part in found)
+    tied = apart <= apart[:, :1] * (1 + _TIE)
+    chosen = np.where(tied, first[which], len(points)).min(axis=1, initial=len(points))
+    return np.where(apart[:, 0] <= farthest * (1 + _TIE), chosen, -1)
+
+
+def _by_blocks(space: MetricSpace, places: NDArray[np.float64], farthest: float) -> NDArray[np.int64]:
+    chosen = np.empty(len(places), dtype=np.int64)
+    wide = max(1, _BLOCK_CELLS // len(space))
+    for start in range(0, len(places), wide):
+        apart = space.distances_to(places[start : start + wide])
+        best = apart.argmin(axis=0)
+        near = apart[best, np.arange(apart.shape[1])] <= farthest
+        chosen[start : start + wide] = np.where(near, best, -1)
+    return chosen

@@ -1,0 +1,138 @@
+"""Road networks: distances along the streets, as OSMnx downloads and saves them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import SpecError
+from dxopt.spaces.metrics import Haversine
+from dxopt.spaces.positions import Positions, placed
+from dxopt.spaces.space import MetricSpace
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+LENGTH = "length"
+_NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+
+
+def roads(
+    graph: nx.Graph | str | Path, *, weight: str = LENGTH, unit: str | None = None, directed: bool = True
+) -> MetricSpace:
+    """The places of a road network, with the length of the shortest way between them.
+
+    Parameters
+    ----------
+    graph : networkx graph, or the name of a GraphML file
+        As OSMnx makes or saves it: nodes with longitude `x` and latitude `y` (or `lon` and `lat`, where it was
+        projected), edges with a `length` in metres; numbers may be text. Nodes are named by their ids.
+    weight : str
+        Edge attribute whose sum along a way is its length.
+    unit : {"km", "m", "mi"}, optional
+        Of the distances, where `weight` holds metres; km for `length`. Other weights are taken as they are unless a
+        unit is given.
+    directed : bool
+        Whether one-way streets count, and distances may be asymmetric; otherwise each street goes both ways. Places
+        from which one cannot come back are infinitely far away: keep the largest strongly connected part, or ignore
+        one-way streets.
+
+    Raises
+    ------
+    SpecError
+        If the file is no GraphML, a node has no position, or an edge no length of 0 or more.
+    """
+    network = _read(Path(graph)) if isinstance(graph, str | Path) else graph
+    if unit is None and weight == LENGTH:
+        unit = "km"
+    if unit is not None:
+        Haversine(unit).prepare(np.zeros((1, 2)))
+    degrees = _positions(network)
+    space = MetricSpace.from_graph(_weighted(network, weight, unit, directed=directed), LENGTH)
+    return placed(space, Positions(degrees, streets=_streets(network, degrees), unit=unit or "km"))
+
+
+def _read(path: Path) -> nx.Graph:
+    import networkx as nx
+
+    try:
+        return nx.read_graphml(path)
+    except FileNotFoundError:
+        raise SpecError("file", f"there is no file {str(path)!r}", "check the name") from None
+    except Exception as error:  # whatever the XML parser and networkx raise
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise SpecError("file", f"{path.name} is no GraphML file ({reason})", "mend or replace it") from None
+
+
+def _weighted(network: nx.Graph, weight: str, unit: str | None, *, directed: bool) -> nx.Graph:
+    """The same nodes, with the lengths of the edges in the unit."""
+    import networkx as nx
+
+    scale = 1.0 if unit is None else Haversine.units[unit] / 1000.0
+    weighted = nx.MultiDiGraph() if directed and network.is_directed() else nx.MultiGraph()
+    weighted.add_nodes_from(network)
+    for start, end, attributes in network.edges(data=True):
+        length = _number(attributes.get(weight))
+        if length is None or length < 0:
+            wrong = f"edge ({start}, {end}) has {weight} = {attributes.get(weight)!r}"
+            raise SpecError("weight", wrong, "every edge needs a length of 0 or more")
+        weighted.add_edge(start, end, **{LENGTH: length * scale})
+    return weighted
+
+
+def _positions(network: nx.Graph) -> NDArray[np.float64]:
+    found = []
+    for node, attributes in network.nodes(data=True):
+        place = _place(attributes)
+        if place is None:
+            raise SpecError(
+                "graph", f"node {node} has no position in degrees", "give every node a longitude x and a latitude y"
+            )
+        found.append(place)
+    if not found:
+        raise SpecError("graph", "has no nodes", "give at least one")
+    return np.array(found)
+
+
+def _place(attributes: Mapping[str, Any]) -> tuple[float, float] | None:
+    """(latitude, longitude) of a node, by `lat` and `lon` before `y` and `x`."""
+    for north, east in (("lat", "lon"), ("y", "x")):
+        latitude, longitude = _number(attributes.get(north)), _number(attributes.get(east))
+        if latitude is not None and longitude is not None and abs(latitude) <= 90 and abs(longitude) <= 180:
+            return latitude, longitude
+    return None
+
+
+def _number(value: Any) -> float | None:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return number if np.isfinite(number) else None
+
+
+def _streets(network: nx.Graph, degrees: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Straight pieces of road `(m, 2, 2)`: along the `geometry` of an edge, where it is in degrees."""
+    position = dict(zip(network, degrees, strict=True))
+    pieces = {}
+    for start, end, attributes in network.edges(data=True):
+        ends = np.array([position[start], position[end]])
+        course = _course(attributes, ends)
+        for piece in zip(course[:-1].tolist(), course[1:].tolist(), strict=True):
+            pieces[tuple(sorted(map(tuple, piece)))] = piece
+    return np.array(list(pieces.values()), dtype=float).reshape(-1, 2, 2)
+
+
+def _course(attributes: Mapping[str, Any], ends: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The places that an edge passes, from its `geometry` `LINESTRING (x y, x y, …)`; else its two ends."""
+    text = str(attributes.get("geometry", ""))
+    numbers = [float(number) for number in _NUMBER.findall(text)] if text.startswith("LINESTRING (") else []
+    if len(numbers) < 4 or len(numbers) % 2:
+        return ends
+    course = np.array(numbers).reshape(-1, 2)[:, ::-1]
+    return course if np.abs(course[[0, -1]] - ends).max() < 1e-3 else ends

@@ -1,0 +1,93 @@
+"""Where the points of a space are on the Earth: what maps and GeoJSON draw, and what check-ins are nearest to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import UnsupportedError
+from dxopt.spaces.metrics import EARTH_RADIUS_KM, Haversine
+from dxopt.spaces.space import MetricSpace
+
+AnySpace = TypeVar("AnySpace", bound=MetricSpace)
+
+
+@dataclass(frozen=True, eq=False)
+class Positions:
+    """Places on the Earth, in degrees (latitude, longitude).
+
+    Attributes
+    ----------
+    degrees : (n, 2) array
+    outlines : (n, k, 2) array or None
+        Corners of the area that each point stands for; shorter outlines repeat their last corner.
+    streets : (m, 2, 2) array or None
+        Both ends of straight pieces of road.
+    unit : {"km", "m", "mi"}
+        What `within` is measured in.
+    """
+
+    degrees: NDArray[np.float64]
+    outlines: NDArray[np.float64] | None = None
+    streets: NDArray[np.float64] | None = None
+    unit: str = "km"
+
+    def __post_init__(self) -> None:
+        for array in (self.degrees, self.outlines, self.streets):
+            if array is not None:
+                array.flags.writeable = False
+
+
+def positions(space: MetricSpace) -> Positions:
+    """Where the points of a space are.
+
+    Raises
+    ------
+    UnsupportedError
+        If they are no places on the Earth.
+    """
+    found = known(space)
+    if found is None:
+        raise UnsupportedError(
+            "space", "has no positions on the Earth", "use haversine distances, or a space that dx.geo makes"
+        )
+    return found
+
+
+def known(space: MetricSpace) -> Positions | None:
+    """Where the points of a space are, if they are on the Earth."""
+    if space.positions is None and isinstance(space.metric, Haversine) and space.points is not None:
+        return Positions(space.points, unit=space.metric.unit)
+    return space.positions
+
+
+def placed(space: AnySpace, found: Positions) -> AnySpace:
+    """The same space with positions."""
+    return replace(space, positions=found)
+
+
+def unrolled(longitudes: NDArray[np.float64], start: float) -> NDArray[np.float64]:
+    """The same longitudes, in degrees, from `start - 180` up to `start + 180`; those in it as they are."""
+    turns = np.floor((longitudes - start + 180.0) / 360.0)
+    return np.where(turns == 0, longitudes, longitudes - 360.0 * turns)
+
+
+def together(degrees: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Places `(n, 2)` with longitudes that do not jump at ±180°, if all lie within 180° of the first."""
+    return np.column_stack([degrees[:, 0], unrolled(degrees[:, 1], float(degrees[0, 1]))])
+
+
+def on_sphere(degrees: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Unit vectors `(n, 3)` of places `(n, 2)`."""
+    latitude, longitude = np.radians(degrees).T
+    level = np.cos(latitude)
+    return np.column_stack([level * np.cos(longitude), level * np.sin(longitude), np.sin(latitude)])
+
+
+def chord(distance: float, unit: str) -> float:
+    """The straight distance between unit vectors whose great-circle distance is given; at most 2."""
+    angle = distance / (EARTH_RADIUS_KM * Haversine.units[unit])
+    return float(2 * np.sin(min(angle, np.pi) / 2))

@@ -1,0 +1,56 @@
+"""Places on the globe, drawn in a plane."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dxopt.errors import SpecError
+from dxopt.spaces.metrics import EARTH_RADIUS_KM, Haversine
+
+_WIDEST = 180.0
+
+
+def local_plane(degrees: ArrayLike, unit: str = "km") -> NDArray[np.float64]:
+    """Coordinates in the equirectangular plane around the middle of some places.
+
+    x = R cos(lat₀) (lon - lon₀) points east and y = R (lat - lat₀) north, with R = 6371.0088 km, both angles in
+    radians, and (lat₀, lon₀) the middle of the ranges of latitudes and longitudes. Distances are those of the globe
+    up to a relative error of the order of the squared extent over R². Longitudes count from the first place, modulo
+    360, so that a set may lie on both sides of the antimeridian.
+
+    Parameters
+    ----------
+    degrees : (n, 2) array
+        Latitude and longitude in degrees.
+    unit : {"km", "m", "mi"}
+        Of the coordinates.
+
+    Returns
+    -------
+    (n, 2) array
+        x and y.
+
+    Raises
+    ------
+    SpecError
+        If these are no places, one is a pole, or they span 180 degrees of longitude or more, as around a pole.
+    """
+    try:
+        places = np.asarray(degrees, dtype=float)
+    except (TypeError, ValueError):
+        raise SpecError("points", "are no numbers", "give latitude and longitude in degrees") from None
+    if places.ndim != 2 or not places.size:
+        raise SpecError("points", f"have shape {places.shape}", "give (lat, lon) for each place")
+    radius = EARTH_RADIUS_KM * Haversine.units[Haversine(unit).prepare(places).unit]
+    latitude, longitude = places.T
+    longitude = np.mod(longitude - longitude[0] + 180, 360) - 180
+    if np.abs(latitude).max() >= 90 or np.ptp(longitude) >= _WIDEST:
+        wrong = f"have a pole among them or span {_WIDEST:g} degrees of longitude"
+        raise SpecError("points", wrong, "a plane needs places of one region")
+    north, east = np.radians(latitude - _middle(latitude)), np.radians(longitude - _middle(longitude))
+    return radius * np.column_stack([np.cos(np.radians(_middle(latitude))) * east, north])
+
+
+def _middle(values: NDArray[np.float64]) -> float:
+    return 0.5 * float(values.min() + values.max())

@@ -1,0 +1,155 @@
+"""What is believed before a report is seen, as a problem file describes it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Discriminator, Field, Tag, field_validator
+
+from dxopt.prior import Prior as Beliefs
+from dxopt.regularity import corner_prior
+from dxopt.spec import fields as f
+from dxopt.spec import quantities as q
+from dxopt.spec.fields import MAX_LOCATIONS
+from dxopt.spec.locations import Secrets
+from dxopt.spec.objectives import name_or_kind
+from dxopt.spec.quantities import bad
+from dxopt.spec.source import Source
+from dxopt.spec.tables import Blame, Table
+
+
+class UniformPrior(f.Section):
+    """The same probability everywhere."""
+
+    kind: Literal["uniform"] = Field(description="The same probability everywhere.")
+
+
+class ExplicitPrior(f.Section):
+    """Probabilities written out."""
+
+    kind: Literal["explicit"] = Field(description="Probabilities written out.")
+    values: Annotated[list[q.NonNegative], Field(min_length=1)] = Field(
+        description="One probability per point; they sum to 1."
+    )
+
+    @field_validator("values")
+    @classmethod
+    def _normalised(cls, values: list[float]) -> list[float]:
+        if not abs(math.fsum(values) - 1) <= 1e-9:
+            raise bad(f"sum to {math.fsum(values):.12g}", "give probabilities that sum to 1")
+        return values
+
+
+class ColumnPrior(f.Section):
+    """Weights from a column of a CSV file."""
+
+    kind: Literal["column"] = Field(description="Weights from a column of a CSV file.")
+    column: f.Text = Field(description="Column that holds the weights.")
+    file: f.File | None = Field(
+        None, description="CSV file with one row per point, in their order; by default that of the space."
+    )
+
+
+class CornerPrior(f.Section):
+    """The corner prior of a point, proportional to exp(-epsilon d(·, point))."""
+
+    kind: Literal["corner"] = Field(description="Prior proportional to exp(-epsilon d(·, point)).")
+    point: f.Label = Field(description="Label or index of the point.")
+
+
+class SamplesPrior(f.Section):
+    """The frequencies of observed points."""
+
+    kind: Literal["samples"] = Field(description="Frequencies of observed points.")
+    file: f.File = Field(description="CSV file with a header line and one row per observation.")
+    columns: f.Columns = Field(description="Columns that hold the coordinates, or the label, of an observation.")
+
+
+class CheckInsPrior(f.Section):
+    """How often people were near each point."""
+
+    kind: Literal["check_ins"] = Field(description="Check-ins, each counted for the nearest point.")
+    file: f.File = Field(description="CSV file with a header line and one row per check-in.")
+    columns: f.Columns = Field(description="Columns that hold the coordinates; (lat, lon) on the Earth.")
+    weight: f.Text | None = Field(None, description="Column that holds how much each counts; 1 by default.")
+    within: q.Positive | None = Field(None, description="Leave out what is further than this from all points.")
+
+
+Prior = Annotated[
+    Annotated[str, f.OneOf(("uniform",), " or give a mapping with a kind"), Tag("bare name")]
+    | Annotated[UniformPrior, Tag("uniform")]
+    | Annotated[ExplicitPrior, Tag("explicit")]
+    | Annotated[ColumnPrior, Tag("column")]
+    | Annotated[CornerPrior, Tag("corner")]
+    | Annotated[SamplesPrior, Tag("samples")]
+    | Annotated[CheckInsPrior, Tag("check_ins")],
+    Discriminator(name_or_kind),
+]
+
+
+def build_priors(
+    source: Source, asked: Prior, secrets: Secrets, epsilons: Sequence[float | None], *where: str
+) -> list[Beliefs]:
+    """The prior that the key at `where` asks for, for each of several levels."""
+    with source.within(*where):
+        if isinstance(asked, CornerPrior):
+            return [_corner(source, asked, secrets, epsilon, where) for epsilon in epsilons]
+        return [_fixed(source, asked, secrets, partial(source.blame, *where))] * len(epsilons)
+
+
+def _corner(
+    source: Source, asked: CornerPrior, secrets: Secrets, epsilon: float | None, where: tuple[str, ...]
+) -> Beliefs:
+    if epsilon is None:
+        raise source.error(where, "corner needs an epsilon", "add epsilon, or give another prior")
+    if isinstance(asked.point, str) and secrets.space.labels.count(asked.point) > 1:
+        raise source.error((*where, "point"), f"{asked.point!r} names several points", "give an index")
+    return corner_prior(secrets.space, epsilon, asked.point)
+
+
+def _fixed(source: Source, asked: Prior, secrets: Secrets, blame: Callable[..., Blame]) -> Beliefs:
+    match asked:
+        case ExplicitPrior():
+            return Beliefs.from_weights(secrets.space, asked.values, name="explicit")
+        case ColumnPrior():
+            return _by_column(source, asked, secrets, blame)
+        case SamplesPrior():
+            return _by_samples(source, asked, secrets, blame)
+        case CheckInsPrior():
+            return _by_check_ins(source, asked, secrets, blame)
+        case _:
+            return Beliefs.uniform(secrets.space)
+
+
+def _by_column(source: Source, asked: ColumnPrior, secrets: Secrets, blame: Callable[..., Blame]) -> Beliefs:
+    table, rows = secrets.table, secrets.rows
+    if asked.file is not None:
+        table = Table.read(source.beside(asked.file), blame("file"), most_rows=MAX_LOCATIONS)
+        rows = range(len(table))
+    if table is None:
+        raise blame("file")("is missing, as the space has no CSV file", "add file")
+    weights = table.numbers(asked.column, blame("column"), rows)
+    return Beliefs.from_weights(secrets.space, weights, name=f"column {asked.column}")
+
+
+def _by_samples(source: Source, asked: SamplesPrior, secrets: Secrets, blame: Callable[..., Blame]) -> Beliefs:
+    table = Table.read(source.beside(asked.file), blame("file"))
+    columns = [(name, blame("columns", i)) for i, name in enumerate(asked.columns)]
+    points = secrets.space.points
+    if points is not None and np.issubdtype(points.dtype, np.number):
+        samples = np.stack([table.numbers(name, at) for name, at in columns], axis=1)
+        return Beliefs.from_samples(secrets.space, samples)
+    cells = [table.column(name, at) for name, at in columns]
+    labels = [row[0] if len(row) == 1 else f"({', '.join(row)})" for row in zip(*cells, strict=True)]
+    return Beliefs.from_samples(secrets.space, labels)
+
+
+def _by_check_ins(source: Source, asked: CheckInsPrior, secrets: Secrets, blame: Callable[..., Blame]) -> Beliefs:
+    table = Table.read(source.beside(asked.file), blame("file"))
+    columns = [table.numbers(name, blame("columns", i)) for i, name in enumerate(asked.columns)]
+    weights = None if asked.weight is None else table.numbers(asked.weight, blame("weight"))
+    return Beliefs.from_check_ins(secrets.space, np.stack(columns, axis=1), weights, within=asked.within)

@@ -1,0 +1,177 @@
+"""Maps that show what they are given, and the command that draws them."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.collections import LineCollection, PathCollection, PolyCollection
+from places import box, network, randomised, towns
+from typer.testing import CliRunner
+
+import dxopt as dx
+from dxopt.cli import app
+from dxopt.report.geojson import geojson
+from dxopt.report.maps import draw_map
+from dxopt.spaces import geo
+
+
+def solved(space: dx.MetricSpace) -> dx.Report:
+    return dx.solve(dx.Problem(space, epsilon=0.1, prior=dx.Prior.uniform(space)))
+
+
+@pytest.fixture
+def roads(tmp_path: Path) -> dx.MetricSpace:
+    return geo.roads(network(tmp_path), directed=False)
+
+
+# maps
+
+
+def collection(axes: Any, kind: type) -> Any:
+    (found,) = [part for part in axes.collections if type(part) is kind]
+    return found
+
+
+def drawn(axes: Any, kind: type) -> list[float]:
+    return np.nan_to_num(np.asarray(collection(axes, kind).get_array(), dtype=float)).tolist()
+
+
+def panels(figure: Any) -> list[Any]:
+    return [axes for axes in figure.axes if axes.get_title()]
+
+
+def test_a_map_of_points() -> None:
+    space = towns()
+    mechanism = randomised(space)
+    prior = dx.Prior.from_weights(space, range(6))
+    before, after = panels(draw_map(mechanism, prior=prior))
+    expected = prior.probabilities @ mechanism.matrix
+    assert drawn(before, PathCollection) == pytest.approx(sorted(prior.probabilities))
+    assert drawn(after, PathCollection) == pytest.approx(sorted(expected))
+    assert space.points is not None
+    order = np.argsort(expected, kind="stable")
+    offsets = np.asarray(collection(after, PathCollection).get_offsets())
+    assert offsets == pytest.approx(space.points[order, ::-1])
+    assert after.get_aspect() == pytest.approx(1 / math.cos(math.radians(45.5)), rel=0.02)
+
+
+def test_a_panel_for_each_secret() -> None:
+    mechanism = randomised(box())
+    figure = draw_map(mechanism, secret=["(1, 2)", 0, 11, 5])
+    for axes, place in zip(panels(figure), (6, 0, 11, 5), strict=True):
+        assert drawn(axes, PolyCollection) == mechanism.matrix[place].tolist()
+        (x,), (y,) = axes.lines[0].get_data()
+        assert [y, x] == pytest.approx(geo.positions(mechanism.space).degrees[place])
+    colours = collection(panels(figure)[0], PolyCollection)
+    figure.canvas.draw()
+    never, ever = colours.get_facecolor()[0], colours.get_facecolor()[1]
+    assert len(set(never[:3])) == 1 and len(set(ever[:3])) > 1
+    assert len(panels(draw_map(mechanism, secret=3))) == 1
+
+
+def test_a_map_of_roads_and_hexagons(roads: dx.MetricSpace) -> None:
+    (axes,) = panels(draw_map(randomised(roads), secret="57"))
+    streets = geo.positions(roads).streets
+    assert streets is not None
+    assert len(collection(axes, LineCollection).get_segments()) == len(streets) == 4
+    assert len(drawn(axes, PathCollection)) == 3
+    pytest.importorskip("h3")
+    hexagons = geo.h3_cells(5, box=(-18, 178, -16, -178))
+    (axes,) = panels(draw_map(randomised(hexagons), secret=0))
+    paths = collection(axes, PolyCollection).get_paths()
+    assert len(paths) == len(hexagons)
+    assert max(np.ptp(path.vertices[:, 0]) for path in paths) < 1
+    low, high = axes.get_xlim()
+    assert high - low < 6
+    assert all(low < path.vertices[:, 0].min() <= path.vertices[:, 0].max() < high for path in paths)
+
+
+def test_the_scale_bar_is_as_long_as_it_says() -> None:
+    (axes,) = panels(draw_map(randomised(box()), secret=0))
+    (text,) = [text.get_text() for text in axes.texts]
+    bar = axes.lines[-1]
+    (west, east), (latitude, _) = bar.get_data()
+    ends = geo.points([[latitude, west], [latitude, east]])
+    assert text.endswith(" km")
+    assert ends.distances[0, 1] == pytest.approx(float(text.removesuffix(" km")), rel=0.01)
+    low, high = axes.get_xlim()
+    assert 0.08 <= (east - west) / (high - low) <= 0.26
+
+
+def test_bad_secrets_of_a_map() -> None:
+    for secret in ("z", 99, [], list(range(10))):
+        with pytest.raises(dx.SpecError, match="secret"):
+            draw_map(randomised(box()), secret=secret)
+
+
+# result folders and the command line
+
+
+@pytest.mark.parametrize("kind", ["points", "box", "projected", "roads"])
+def test_folders_keep_what_maps_need(kind: str, roads: dx.MetricSpace, tmp_path: Path) -> None:
+    spaces = {
+        "points": towns(4),
+        "box": box(shape=(2, 2)),
+        "projected": box(shape=(2, 2), project=True),
+        "roads": roads,
+    }
+    space = spaces[kind]
+    report = solved(space)
+    report.save(tmp_path / "result")
+    again = dx.load(tmp_path / "result")
+    assert geojson(again, secret=0) == geojson(report, secret=0)
+    for ours, theirs in zip(panels(draw_map(report)), panels(draw_map(again)), strict=True):
+        pictures = [[np.asarray(part.get_array()).tolist() for part in axes.collections] for axes in (ours, theirs)]
+        assert pictures[0] == pictures[1]
+    streets = geo.positions(again.problem.space).streets
+    assert (streets is not None) == (kind == "roads")
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("results")
+    solved(towns(4)).save(folder / "towns")
+    solved(dx.line(3)).save(folder / "line")
+    return folder
+
+
+def call(*arguments: object) -> Any:
+    return CliRunner().invoke(app, ["map", *map(str, arguments)])
+
+
+def test_the_command_draws(results: Path, tmp_path: Path) -> None:
+    for name, start in (("a.png", b"\x89PNG"), ("b.svg", b"<?xml"), ("c.geojson", b'{"type": "FeatureCollection"')):
+        done = call(results / "towns", "--secret", "b", "-o", tmp_path / name)
+        assert done.exit_code == 0, done.output
+        assert (tmp_path / name).read_bytes().startswith(start)
+        assert done.output.strip() == str(tmp_path / name)
+    content = json.loads((tmp_path / "c.geojson").read_text(encoding="utf-8"))
+    assert [feature["properties"]["is_secret"] for feature in content["features"]] == [False, True, False, False]
+    assert call(results / "towns", "--secret", "0", "--secret", "c", "-o", tmp_path / "d.png").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["line", "-o", "x.png"], "positions"),
+        (["none", "-o", "x.png"], "no result folder"),
+        (["towns", "--secret", "zoo", "-o", "x.png"], "no location 'zoo'"),
+        (["towns", "--secret", "9", "-o", "x.png"], "no location 9"),
+        (["towns", "-o", "x.pdf"], "no known ending"),
+        (["towns", "--secret", "a", "--secret", "b", "-o", "x.geojson"], "give one"),
+        (["towns", "-o", "none/x.png"], "cannot be written"),
+    ],
+)
+def test_the_command_refuses_in_one_line(
+    results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = call(results / arguments[0], *arguments[1:])
+    assert done.exit_code == 2
+    assert words in done.output and len(done.output.splitlines()) == 1
+    assert not list(tmp_path.glob("x.*"))
