@@ -113,7 +113,7 @@ def _relaxed(problem: Problem, raw: NDArray[np.float64]) -> NDArray[np.float64]:
         excess = least_delta(rows, problem.separations, problem.epsilon, bound)
         if excess <= delta:
             return rows
-        part = max(1 - delta / excess, UNIT) * (1 + 4.0**attempt * 2.0**-20)
+        part = min(max(1 - delta / excess, UNIT) * (1 + 4.0**attempt * 2.0**-20), 1.0)
         rows = (1 - part) * rows + part * constant
         rows += np.array([math.fsum([1.0, *(-row)]) for row in rows])[:, None] * constant
     raise CertificateError(f"the channel is not brought within delta {delta:g}")

@@ -5,13 +5,16 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import dxopt as dx
+from dxopt.batch import run
 from dxopt.spaces import families
 
+PROBLEMS = Path(__file__).parents[1] / "problems"
 EPSILON = 0.8
 BITS = dx.Universe.databases([0, 1, 2], 2)
 
@@ -246,3 +249,30 @@ def test_outside_the_region() -> None:
         assert (lost == pytest.approx(0, abs=1e-6)) if inside else (lost > 1e-4)
     outside = [lost for lost, inside in zip(behind, regular, strict=True) if not inside]
     assert outside == sorted(outside)
+
+
+@pytest.mark.parametrize("name", ["cha13-comparison-montreal", "cha13-comparison-grid"])
+def test_the_optimum_beats_what_people_use(name: str, tmp_path: Path) -> None:
+    """Cha13's comparison: private mechanisms at the same level, with their remap or without, and by how much."""
+    done = run([PROBLEMS / f"{name}.yaml"], tmp_path)
+    assert done.exit_code == 0
+    comparison = done.lines[0].comparison
+    assert comparison is not None
+    best, *others = comparison.rows
+    assert best.gap is not None
+    assert best.gap <= 1e-6
+    private = [row for row in others if row.private]
+    assert {"exponential", "laplace", "planar_laplace", "randomised_response", "optimal for uniform"} <= {
+        row.name for row in private
+    }
+    for row in private:
+        assert row.excess is not None
+        assert row.remapped_excess is not None
+        assert row.excess >= row.remapped_excess > 0.001
+        assert f"{row.excess:+.1%}" in str(comparison)
+    (cloaking,) = (row for row in others if row.name == "cloaking")
+    assert cloaking.epsilon is None
+    assert not cloaking.private
+    wrong = comparison.rows[-1]
+    assert wrong.name == "optimal for uniform"
+    assert wrong.under["uniform"] < best.under["uniform"]

@@ -12,6 +12,7 @@ from exact import exp_enclosure
 
 import dxopt as dx
 from dxopt import evaluate
+from dxopt.certify import certify
 from dxopt.relaxed import bound_pairs, least_delta, least_epsilon
 
 SEEDS = range(60)
@@ -165,3 +166,13 @@ def test_no_product_is_lost_among_the_smallest_numbers() -> None:
     epsilon = math.log(1.6)
     assert exact_delta(channel, distances, epsilon)[0] > 0
     assert least_delta(channel, distances, epsilon, bound_pairs(distances)) > 0
+
+
+def test_a_channel_far_from_a_tiny_delta_is_mixed_until_it_is_private() -> None:
+    """Where one distance is 0 one way, what rows lack of 1 tells the secrets apart, and hardly anything is allowed."""
+    space = dx.MetricSpace.from_distances([[0, 0], [1.3077, 0]])
+    asked = {"prior": dx.Prior.uniform(space), "loss": np.ones((2, 4)), "delta": 1e-9}
+    problem = dx.Problem(space, epsilon=1e-3, **asked)
+    mechanism, proof = certify(problem, np.array([[0.0042, 0, 0.9958, 0], [0, 0, 1, 0]]), None)
+    assert proof.delta <= 1e-9
+    assert (mechanism.matrix >= 0).all()

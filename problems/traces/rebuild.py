@@ -1,6 +1,6 @@
 """Rebuild the data of this folder from the public package that carries it.
 
-    pip install bokeh-sampledata && python problems/traces/rebuild.py
+    pip install 'dxopt[data]' && python problems/traces/rebuild.py
 
 cycling.csv   bokeh-sampledata's `cycling` (CC0, a personal cycling workout): seconds since the start and the position
               in degrees, every 30 seconds. The package gives positions in semicircles, of 180/2^31 degrees.
@@ -18,7 +18,7 @@ EVERY_S = 30
 
 def cycling() -> None:
     """147 rows: time_s, lat, lon."""
-    from bokeh_sampledata.cycling import cycling as ride  # pyright: ignore[reportMissingImports]
+    from bokeh_sampledata.cycling import cycling as ride
 
     times = ride["time"].dt.total_seconds().astype(int).tolist()
     places = zip(times, ride["position_lat"].tolist(), ride["position_long"].tolist(), strict=True)
