@@ -160,7 +160,7 @@ def _solved(problem: Problem, method: str, **options: Any) -> Report | str:
 def _entry(problem: Problem, name: str, found: Report | str) -> _Entry | str:
     """A mechanism with its proof, which may be about another prior than the problem's."""
     if isinstance(found, str):
-        return found
+        return found.removeprefix(f"{name} ")
     proof = found.certificate
     story = found.route if found.status is Status.OPTIMAL else f"{found.route}; {found.status}"
     return _Entry(
@@ -178,7 +178,7 @@ def _measured(problem: Problem, name: str) -> _Entry | str:
     baseline = BASELINES.get(name)()
     reason = baseline.refuses(problem) if problem.private else "needs an epsilon"
     if reason:
-        return f"{name} {reason}"
+        return reason
     channel = baseline.channel(problem)
     mechanism = Mechanism.from_matrix(problem.space, channel, problem.reports, name=name)
     spent = evaluate.expected_loss(mechanism, problem.prior, problem.loss)

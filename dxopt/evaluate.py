@@ -144,8 +144,8 @@ def optimal_remap(
     reports : Reports, optional
         For a named loss, the things that may be said instead; the secrets by default.
     """
-    losses = _finite(_guesses(mechanism, loss, reports))
-    return (losses.T @ joint(mechanism, prior)).argmin(axis=0)
+    weighted = joint(mechanism, prior)
+    return (_finite(_guesses(mechanism, loss, reports)).T @ weighted).argmin(axis=0)
 
 
 def min_entropy_leakage(mechanism: Mechanism, prior: Prior) -> float:
@@ -160,8 +160,8 @@ def adversary_error(
 
     For a named loss he guesses one of the secrets, or one of the `guesses`.
     """
-    losses = _finite(_guesses(mechanism, loss, guesses))
-    return math.fsum((losses.T @ joint(mechanism, prior)).min(axis=0))
+    weighted = joint(mechanism, prior)
+    return math.fsum((_finite(_guesses(mechanism, loss, guesses)).T @ weighted).min(axis=0))
 
 
 def smallest_delta(mechanism: Mechanism, epsilon: float, *, pairs: str = "all") -> float:

@@ -104,9 +104,13 @@ def iterative_update(
             prior = prior * factors
             prior /= prior.sum()
             rounds += 1
-    status = Status.OPTIMAL if gap <= tolerance else Status.INTERRUPTED if stop.requested else Status.FEASIBLE
+    status = _status(gap <= tolerance, stop)
     likelihood = float(shares @ np.log(prior @ channel))
     return Recovered(Prior.from_weights(mechanism.space, prior, name="recovered"), likelihood, gap, rounds, status)
+
+
+def _status(closed: bool, stop: Stop) -> Status:
+    return Status.OPTIMAL if closed else Status.INTERRUPTED if stop.requested else Status.FEASIBLE
 
 
 def _shares(mechanism: Mechanism, counts: ArrayLike) -> Array:
@@ -138,6 +142,8 @@ class RateDistortion:
     slope : float
         How many nats a unit of loss is worth.
     iterations : int
+    status : Status
+        `optimal` where rate and bound are within the tolerance.
     """
 
     mechanism: Mechanism
@@ -146,6 +152,7 @@ class RateDistortion:
     loss: float
     slope: float
     iterations: int
+    status: Status
 
 
 def rate_distortion(
@@ -183,6 +190,11 @@ def rate_distortion(
     limit : int
         Rounds for one slope.
 
+    Returns
+    -------
+    RateDistortion
+        After Ctrl-C the channel reached by then, whose loss may be above `max_loss`.
+
     Raises
     ------
     SpecError
@@ -195,12 +207,11 @@ def rate_distortion(
         raise SpecError("loss", "is infinite for some secret and report", "give finite losses")
     if (slope is None) == (max_loss is None):
         raise SpecError("slope", "and max_loss are given together, or neither is", "give one of the two")
-    asked = _Asked(space, prior, losses, tolerance, limit)
-    if slope is not None:
-        if not (math.isfinite(slope) and slope >= 0):
-            raise SpecError("slope", f"is {slope:g}", "give a finite number of 0 or more")
-        return asked.at(float(slope))
-    return asked.within(float(max_loss))  # pyright: ignore[reportArgumentType]
+    if slope is not None and not (math.isfinite(slope) and slope >= 0):
+        raise SpecError("slope", f"is {slope:g}", "give a finite number of 0 or more")
+    with Stop() as stop:
+        asked = _Asked(space, prior, losses, tolerance, limit, stop)
+        return asked.at(float(slope)) if slope is not None else asked.within(float(max_loss or 0.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,6 +221,7 @@ class _Asked:
     losses: Loss
     tolerance: float
     limit: int
+    stop: Stop
 
     def within(self, most: float) -> RateDistortion:
         """The flattest slope whose expected loss is at most that, up to a hair."""
@@ -221,11 +233,11 @@ class _Asked:
             return self.at(0.0)
         low, high = 0.0, 1.0
         best = self.at(high)
-        while best.loss > most and high < _STEEPEST:
+        while best.loss > most and high < _STEEPEST and not self.stop.requested:
             low, high = high, 2 * high
             best = self.at(high)
         for _ in range(_HALVINGS):
-            if best.loss >= most * (1 - 1e-9) or high - low <= 1e-12 * high:
+            if best.loss >= most * (1 - 1e-9) or high - low <= 1e-12 * high or self.stop.requested:
                 break
             middle = 0.5 * (low + high)
             tried = self.at(middle)
@@ -246,20 +258,25 @@ class _Asked:
         while True:
             sums = kernel @ said
             factors = (weights[likely] / sums[likely]) @ kernel[likely]
-            open_gap = (math.log(factors.max()) - float(said[said > 0] @ np.log(factors[said > 0]))) / math.log(2)
-            if slope == 0 or open_gap <= self.tolerance or rounds == self.limit:
+            with np.errstate(divide="ignore"):  # a report that no secret is near to is never said again
+                mean = float(said[said > 0] @ np.log(factors[said > 0]))
+            open_gap = (math.log(factors.max()) - mean) / math.log(2)
+            if slope == 0 or open_gap <= self.tolerance or rounds == self.limit or self.stop.requested:
                 break
             said = said * factors
             said /= said.sum()
             rounds += 1
         said = np.where(said < _SELDOM, 0.0, said)
-        channel = kernel * said
+        with np.errstate(divide="ignore"):
+            exponents = np.log(said) - slope * (losses - shift)
+        channel = np.exp(exponents - exponents.max(axis=1, keepdims=True))
         channel /= channel.sum(axis=1, keepdims=True)
         loss = float((weights @ (channel * losses)).sum())
         constant = -slope * loss - float(weights[likely] @ (np.log(sums[likely]) - slope * shift[likely, 0]))
         bound = 0.0 if slope == 0 else max(0.0, (constant - math.log(factors.max())) / math.log(2))
         mechanism = Mechanism.from_matrix(self.space, channel, self.losses.reports, name="rate-distortion channel")
-        return RateDistortion(mechanism, _information(weights, channel), bound, loss, slope, rounds)
+        status = _status(slope == 0 or open_gap <= self.tolerance, self.stop)
+        return RateDistortion(mechanism, _information(weights, channel), bound, loss, slope, rounds, status)
 
 
 def _information(weights: Array, channel: Array) -> float:

@@ -107,8 +107,8 @@ class Prior:
         weights : (m,) array, optional
             How much each counts; 1 by default.
         within : float, optional
-            Leave out what is further than this, in the unit of the space, from all locations; the name of the prior
-            says how many are.
+            Leave out what is further than this from all locations; in the unit of the positions of the space, or of
+            its coordinates. The name of the prior says how many are.
 
         Raises
         ------
@@ -123,9 +123,8 @@ class Prior:
         left_out = int(np.count_nonzero(~near))
         if not counted[near].any():
             if left_out:
-                raise SpecError(
-                    "within", f"{within:g} leaves out every check-in that counts", "give a larger distance"
-                )
+                wrong = f"{within:g} leaves out every check-in that counts"
+                raise SpecError("within", wrong, "give a larger distance, or check the order of the coordinates")
             raise SpecError("points", "have no check-in that counts", "give some of positive weight")
         name = (
             f"check-ins ({left_out} of {len(places)} further than {within:g} left out)" if left_out else "check-ins"

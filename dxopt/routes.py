@@ -19,6 +19,7 @@ from dxopt.formulations.contract import Candidate, Claim, Compiled
 from dxopt.formulations.tight import Tight, tight_candidate
 from dxopt.formulations.utility import Utility
 from dxopt.generating import solve_by_columns
+from dxopt.implicit import Proven, prove
 from dxopt.linear import solve_linear
 from dxopt.objective import WorstLoss
 from dxopt.problem import MATRIX_CELLS, Problem
@@ -81,7 +82,7 @@ def _tight_if_exact(problem: Problem, options: Options) -> Candidate | str:
     reason = Tight().refuses(problem)
     if reason:
         return reason
-    if problem.variables > (WRITTEN_CELLS if is_line(problem) else COLUMNS_LIMIT):
+    if not _to_be_written(problem):
         return "not written down for so many points; dx.tight_constraints makes it without a matrix"
     try:
         candidate = tight_candidate(problem, diagnose=False)
@@ -90,11 +91,19 @@ def _tight_if_exact(problem: Problem, options: Options) -> Candidate | str:
     return candidate if candidate.claim == "exact" else "the prior is not regular, so it need not be optimal"
 
 
+def _to_be_written(problem: Problem) -> bool:
+    """Whether a matrix is made where there is a way to do without."""
+    return problem.variables <= (WRITTEN_CELLS if is_line(problem) else COLUMNS_LIMIT)
+
+
 def _classic(problem: Problem, name: str) -> Attempt:
     classic = CLASSICS.get(name)()
     reason = classic.refuses(problem) if problem.private else "needs an epsilon"
     if reason:
         raise UnsupportedError("method", f"{name} {reason}", "use method: optimal")
+    implicit = classic.implicit(problem) if problem.unusual is None and not _to_be_written(problem) else None
+    if implicit is not None:
+        return Attempt(Proven(implicit, prove(problem, implicit, None), None, "valid"), title(classic), {})
     return Attempt(Candidate(classic.channel(problem), None, "valid"), title(classic), {})
 
 

@@ -12,20 +12,28 @@ from numpy.typing import NDArray
 from dxopt.errors import SpecError
 
 Places = NDArray[np.int64]
+_BLOCK = 1 << 22
 
 
 def uniforms(size: int, rng: np.random.Generator | None = None) -> NDArray[np.float64]:
     """Numbers in [0, 1), multiples of 2^-53, `(size,)`: from `rng`, or from the operating system without it."""
     if rng is not None:
-        return rng.random(size)
+        return generator(rng).random(size)
     return (words(size) >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 def words(size: int, rng: np.random.Generator | None = None) -> NDArray[np.uint64]:
     """Words of 64 random bits, `(size,)`: from `rng`, or from the operating system without it."""
     if rng is not None:
-        return rng.integers(0, 2**64, size, dtype=np.uint64)
+        return generator(rng).integers(0, 2**64, size, dtype=np.uint64)
     return np.frombuffer(os.urandom(8 * size), dtype=np.uint64)
+
+
+def generator(rng: np.random.Generator) -> np.random.Generator:
+    """What was given, if it is a generator; SpecError otherwise, as for a number."""
+    if not isinstance(rng, np.random.Generator):
+        raise SpecError("rng", f"is {rng!r}", "give np.random.default_rng(...), or leave it out")
+    return rng
 
 
 def by_rows(places: Places, row: Callable[[int], NDArray[np.float64]], rng: np.random.Generator | None) -> Places:
@@ -79,12 +87,17 @@ def draws(space: Named, secret: Any, size: int, draw: Callable[[Places], Places]
     SpecError
         If there is no such secret, or the size is negative.
     """
-    if size != int(size) or size < 0:
-        raise SpecError("size", f"is {size}", "give a number of draws")
-    if np.ndim(secret) == 0:
-        return draw(np.full(int(size), space.index(secret)))
-    places = _places(space, np.asarray(secret))
-    return draw(np.repeat(places, int(size))).reshape(len(places), int(size))
+    if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0:
+        raise SpecError("size", f"is {size!r}", "give a number of draws")
+    places, count = _places(space, secret), int(size)
+    try:
+        drawn = np.empty(places.size * count, dtype=np.int64)
+    except (MemoryError, ValueError, OverflowError):
+        raise SpecError("size", f"is {count}, more than memory holds", "draw fewer at a time") from None
+    for start in range(0, len(drawn), _BLOCK):
+        which = np.arange(start, min(start + _BLOCK, len(drawn))) // count
+        drawn[start : start + len(which)] = draw(places.ravel()[which])
+    return drawn.reshape(*places.shape, count)
 
 
 class _Positions(dict[Any, int]):
@@ -97,14 +110,29 @@ class _Positions(dict[Any, int]):
             self.update((label, place) for place, label in reversed(list(enumerate(space.labels))))
 
     def __missing__(self, label: Any) -> int:
-        return self.setdefault(label, self.space.index(label))
+        return self.setdefault(label, _place(self.space, label))
 
 
-def _places(space: Named, secrets: NDArray[Any]) -> Places:
-    if secrets.ndim != 1 or secrets.dtype.kind not in "iuOUT":
+def _place(space: Named, secret: Any) -> int:
+    if isinstance(secret, bool | np.bool_):
+        raise SpecError("secret", f"is {secret}", "give an index or a label")
+    return space.index(secret)
+
+
+def _places(space: Named, secret: Any) -> Places:
+    """Indices `()` of one secret, or `(k,)` of several."""
+    try:
+        secrets = np.asarray(secret)
+        if not secrets.ndim:
+            return np.array(_place(space, secret))
+        if secrets.ndim == 1 and secrets.dtype.kind in "OUT":
+            return np.fromiter(map(_Positions(space).__getitem__, secrets.tolist()), np.int64, len(secrets))
+    except (TypeError, ValueError) as error:
+        if isinstance(error, SpecError):
+            raise
+        secrets = np.empty((0, 0))
+    if secrets.ndim != 1 or (secrets.dtype.kind not in "iu" and len(secrets)):
         raise SpecError("secret", "is no list of indices or labels", "give one secret, or an array of them")
-    if secrets.dtype.kind not in "iu":
-        return np.fromiter(map(_Positions(space).__getitem__, secrets.tolist()), np.int64, len(secrets))
     if len(secrets) and (secrets.min() < 0 or secrets.max() >= len(space.labels)):
         raise SpecError("secret", "has an index out of range", f"indices run from 0 to {len(space.labels) - 1}")
     return secrets.astype(np.int64, copy=False)

@@ -121,3 +121,29 @@ def test_a_mechanism_that_says_nothing_is_read_back(tmp_path: Path) -> None:
     again = dx.Mechanism.load(alone.save(tmp_path / "alone.npz"))
     assert again.privacy is not None
     assert again.privacy.epsilon == 0.0
+
+
+def test_a_byte_gone_wrong_anywhere_is_one_line(tmp_path: Path) -> None:
+    whole = dx.classic.exponential(dx.line(3), epsilon=1.0).save(tmp_path / "whole.npz").read_bytes()
+    generator, damaged = np.random.default_rng(4), tmp_path / "damaged.npz"
+    refused = 0
+    for place in generator.choice(len(whole), 400, replace=False):
+        content = bytearray(whole)
+        content[place] ^= int(generator.integers(1, 256))
+        damaged.write_bytes(bytes(content))
+        try:
+            dx.Mechanism.load(damaged)
+        except (dx.SpecError, dx.CertificateError) as error:
+            refused += 1
+            assert "\n" not in str(error)
+    assert refused > 100
+
+
+def test_noise_on_a_large_grid_is_made_again(tmp_path: Path) -> None:
+    noise = dx.classic.planar_laplace(dx.grid((25, 20), spacing=0.5), epsilon=1.5)
+    file = noise.save(tmp_path / "noise.npz")
+    assert file.stat().st_size < 10_000
+    again = dx.Mechanism.load(file)
+    assert again.privacy is not None
+    assert (again.name, again.privacy.epsilon) == (noise.name, 1.5)
+    assert again.row(37) == pytest.approx(noise.row(37), abs=0)

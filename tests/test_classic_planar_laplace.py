@@ -93,6 +93,14 @@ def test_nothing_underflows() -> None:
     assert mechanism.matrix.min() == pytest.approx(FLOOR, rel=1e-12)
 
 
+@pytest.mark.parametrize("epsilon", [1e3, 1e5, 1e160])
+def test_the_steepest_noise_says_the_secret(epsilon: float) -> None:
+    mechanism = planar_laplace(dx.grid((20, 20)), epsilon=epsilon)
+    assert isinstance(mechanism, OnGrid)
+    assert mechanism.matrix == pytest.approx(np.eye(400), abs=1e-12)
+    assert mechanism.matrix.min() == pytest.approx(FLOOR, rel=1e-12)
+
+
 def test_the_same_with_and_without_a_matrix() -> None:
     space = dx.grid((4, 6), spacing=0.5)
     explicit = planar_laplace(space, epsilon=1.2)
@@ -259,3 +267,10 @@ def test_places_that_no_plane_shows() -> None:
     words = dx.Reports.at([["here", "there"]])
     problem = dx.Problem(square, epsilon=1.0, prior=uniform, loss=np.ones((4, 1)), reports=words)
     assert PlanarLaplace().refuses(problem) == "needs reports with two finite coordinates"
+
+
+@pytest.mark.parametrize("spacing", [1e-200, 1e200])
+def test_places_whose_squares_are_no_doubles_are_refused(spacing: float) -> None:
+    with pytest.raises(dx.UnsupportedError, match=r"^space: planar_laplace needs an extent from 1e-100 to 1e\+100; "):
+        planar_laplace(dx.grid((3, 3), spacing=spacing), epsilon=1 / spacing)
+    assert planar_laplace(dx.grid((2, 2), spacing=1e-90), epsilon=1e90).privacy is not None

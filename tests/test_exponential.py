@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -144,3 +145,13 @@ def test_reports_without_a_place_need_a_score() -> None:
         exponential(dx.line(3), epsilon=1.0, reports=dx.Reports("ab"))
     named = exponential(dx.line(3), epsilon=1.0, score=np.eye(3)[:, :2], reports=dx.Reports("ab"))
     assert list(named.reports.labels) == ["a", "b"]
+
+
+@pytest.mark.parametrize("largest", [1e-320, 1e308])
+def test_scores_of_any_size_make_no_noise(largest: float) -> None:
+    space = dx.line(3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mechanism = exponential(space, epsilon=1.0, score=largest * np.array([[1.0, -1.0]] * 3))
+        exponential(space, epsilon=1.0, score=largest * np.eye(3))
+    assert mechanism.matrix == pytest.approx(np.array([[1.0, 0.0]] * 3), abs=1e-12)

@@ -62,6 +62,8 @@ def test_a_local_plane_crosses_the_antimeridian() -> None:
     assert plane.distances[0, 1] == pytest.approx(1000 * great_circle(*places), rel=1e-4)
     east = plane.points
     assert east is not None and east[1, 0] > east[0, 0]
+    assert plane.labels == geo.points(places).labels
+    assert plane.labels[1] == "(-17, -179.9)"
 
 
 @pytest.mark.parametrize(
@@ -73,10 +75,12 @@ def test_no_plane_where_distances_would_be_wrong(places: Any) -> None:
 
 
 def test_points_must_be_in_degrees() -> None:
-    for bad in ([[91, 0]], [[0, 0, 0]], [[math.nan, 0]], [["a", "b"]], [1.0, 2.0]):
+    ragged = [[45.5, -73.6], [45.5]]
+    for bad in ([[91, 0]], [[0, 0, 0]], [[math.nan, 0]], [["a", "b"]], [1.0, 2.0], ragged, np.zeros((0, 2))):
         for project in (False, True):
-            with pytest.raises(dx.SpecError):
+            with pytest.raises(dx.SpecError) as caught:
                 geo.points(bad, project=project)
+            assert caught.value.field == "points"
     with pytest.raises(dx.SpecError, match="unit"):
         geo.points([[0, 0]], unit="ell")
     with pytest.raises(dx.UnsupportedError, match="positions"):
@@ -112,6 +116,21 @@ def test_within_is_along_the_globe_and_equal_places_count_for_the_first() -> Non
 def test_longitudes_on_one_map() -> None:
     assert unrolled(np.array([-180.0, -179.0, 179.0, 181.0, 541.0]), 0.0).tolist() == [-180, -179, 179, -179, -179]
     assert unrolled(np.array([-179.0, 1.0]), 170.0).tolist() == [181, 1]
+
+
+@pytest.mark.parametrize(("unit", "scale"), [("km", 1.0), ("m", 1000.0), ("mi", 1 / 1.609344)])
+@pytest.mark.parametrize("project", [False, True])
+def test_nearest_across_the_antimeridian(unit: str, scale: float, project: bool) -> None:
+    rng = np.random.default_rng(12)
+    places, asked = (around(rng, size, (-17.0, 179.9), 1.0) for size in (40, 120))
+    for located in (places, asked):
+        located[:, 1] -= np.where(located[:, 1] > 180, 360.0, 0.0)
+    apart = scale * np.array([[great_circle(a, b) for b in places] for a in asked])
+    within = 16 * scale
+    expected = np.where(apart.min(axis=1) <= within, apart.argmin(axis=1), -1)
+    assert np.count_nonzero(expected < 0) > 20 < np.count_nonzero(expected >= 0)
+    space = geo.points(places, project=project, unit=unit)
+    assert geo.nearest(space, asked, within=within).tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan", "chebyshev", "normalised_manhattan", "discrete"])
@@ -166,6 +185,8 @@ def test_bad_check_ins(places: Any, weights: Any, within: float | None, field: s
     with pytest.raises(dx.SpecError) as caught:
         dx.Prior.from_check_ins(geo.points([[45.5, -73.6]]), places, weights, within=within)
     assert caught.value.field == field
+    with pytest.raises(dx.SpecError, match="order of the coordinates"):
+        dx.Prior.from_check_ins(geo.points([[45.5, -73.6]]), [[-73.6, 45.5]], within=5)
     with pytest.raises(dx.SpecError):
         dx.Prior.from_check_ins(dx.MetricSpace.from_distances([[0, 1], [1, 0]]), [[0, 0]])
 

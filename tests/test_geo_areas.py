@@ -38,6 +38,7 @@ def test_spacing_gives_cells_of_about_that_size() -> None:
     metres = geo.bounding_grid(45.40, -73.75, 45.65, -73.45, spacing=1900, unit="m")
     assert metres.distances == pytest.approx(1000 * space.distances)
     assert len(geo.bounding_grid(0, 0, 0.01, 0.01, spacing=100)) == 1
+    assert len(geo.bounding_grid(45, -74, 46, -73, shape=tuple(np.array([2, 3])))) == 6
 
 
 @pytest.mark.parametrize("project", [False, True])
@@ -62,6 +63,10 @@ def test_a_grid_crosses_the_antimeridian(project: bool) -> None:
         ((45, -74, 46, -73), {"shape": (2, 2), "spacing": 1}, "shape"),
         ((45, -74, 46, -73), {"shape": (2, 0)}, "shape"),
         ((45, -74, 46, -73), {"shape": (2,)}, "shape"),
+        ((45, -74, 46, -73), {"shape": 4}, "shape"),
+        ((45, -74, 46, -73), {"shape": (2.0, 2)}, "shape"),
+        ((45, -74, 46, -73), {"shape": (2000, 501)}, "shape"),
+        ((45, -74, 46, -73), {"spacing": 1e-9}, "spacing"),
         ((45, -74, 46, -73), {"spacing": 0}, "spacing"),
         ((45, -74, 46, -73), {"spacing": 1, "unit": "ell"}, "unit"),
     ],
@@ -123,7 +128,11 @@ def test_hexagons_cross_the_antimeridian() -> None:
         ({"cells": []}, "cells"),
         ({"cells": ["872baa090ffffff"] * 2}, "cells"),
         ({"resolution": 5, "polygon": [(0, 0), (1, 1)]}, "polygon"),
+        ({"resolution": 5, "polygon": [("a", 0), (1, 1), (0, 1)]}, "points"),
         ({"resolution": 5, "points": [(100, 0)]}, "points"),
+        ({"resolution": 5, "points": [("a", 0)]}, "points"),
+        ({"resolution": 5, "points": np.zeros((0, 2))}, "points"),
+        ({"resolution": 5, "box": (45, -74, 46)}, "box"),
     ],
 )
 def test_impossible_hexagons(asked: dict[str, Any], field: str) -> None:

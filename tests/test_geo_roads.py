@@ -53,6 +53,62 @@ def test_roads_of_a_graph_in_memory() -> None:
     assert geo.roads(nx.Graph(graph)).symmetric
 
 
+def lanes(*edges: tuple[int, int], places: int) -> nx.MultiDiGraph:
+    graph = nx.MultiDiGraph()
+    for place in range(places, 0, -1):
+        graph.add_node(place, x=place / 100, y=45.0)
+    graph.add_edges_from(edges, length=500)
+    return graph
+
+
+def test_parallel_streets_and_loops() -> None:
+    graph = lanes((1, 2), (2, 1), (2, 2), places=2)
+    graph.add_edge(1, 2, length="200")
+    assert geo.roads(graph).distances.tolist() == [[0, 0.5], [0.2, 0]]
+
+
+@pytest.mark.parametrize(
+    ("edges", "lost", "way", "fix"),
+    [
+        ([(1, 2), (2, 1), (2, 3)], 1, "from 3 to 2", "largest: true to leave them out, or directed: false"),
+        ([(1, 2), (2, 1), (3, 2)], 1, "from 2 to 3", "largest: true to leave them out, or directed: false"),
+        ([(1, 2), (2, 1)], 1, "from 2 to 3", "largest: true to leave them out"),
+    ],
+)
+def test_places_that_no_way_joins(edges: list[tuple[int, int]], lost: int, way: str, fix: str) -> None:
+    graph = lanes(*edges, places=3)
+    with pytest.raises(dx.SpecError) as caught:
+        geo.roads(graph)
+    assert caught.value.field == "graph"
+    assert caught.value.wrong == f"{lost} of 3 places are cut off: no way leads {way}"
+    assert caught.value.fix == f"give {fix}"
+    if "directed" in fix:
+        assert np.isfinite(geo.roads(graph, directed=False).distances).all()
+    else:
+        with pytest.raises(dx.SpecError, match="cut off"):
+            geo.roads(graph, directed=False)
+
+
+def test_the_largest_part_in_the_order_of_the_network() -> None:
+    graph = lanes((3, 4), (4, 3), (4, 6), (6, 4), (6, 9), (1, 3), places=9)
+    space = geo.roads(graph, largest=True)
+    assert space.labels == ("6", "4", "3")
+    assert space.distances.tolist() == [[0, 0.5, 1.0], [0.5, 0, 0.5], [1.0, 0.5, 0]]
+    found = geo.positions(space)
+    assert found.degrees[:, 1].tolist() == [0.06, 0.04, 0.03]
+    assert found.streets is not None and len(found.streets) == 2
+    assert len(graph) == 9
+    whole = lanes((1, 2), (2, 1), places=2)
+    assert geo.roads(whole, largest=True).labels == geo.roads(whole).labels
+
+
+def test_streets_across_the_antimeridian_stay_short() -> None:
+    graph = lanes((1, 2), (2, 1), places=2)
+    graph.nodes[1]["x"], graph.nodes[2]["x"] = 179.99, -179.99
+    streets = geo.positions(geo.roads(graph)).streets
+    assert streets is not None and np.ptp(streets[0, :, 1]) == pytest.approx(0.02)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "field"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -170,3 +171,36 @@ def test_what_is_asked_is_checked() -> None:
         rate_distortion(space, prior, np.full((3, 3), np.inf), slope=1.0)
     with pytest.raises(dx.SpecError, match="prior: has 3 entries"):
         rate_distortion(dx.line(2), prior, slope=1.0)
+
+
+@pytest.mark.parametrize("slope", [1.0, 1e3, 1e6])
+@pytest.mark.parametrize("least", [0.0, 1e-300])
+def test_secrets_that_hardly_occur_say_the_nearest_report_that_is_said(least: float, slope: float) -> None:
+    space = dx.MetricSpace.from_points([0.0, 100.0, 1e6])
+    found = rate_distortion(space, dx.Prior.from_weights(space, [1.0, 1.0, least]), slope=slope)
+    assert found.mechanism.row(2) == pytest.approx([0.0, 1.0, 0.0], abs=1e-12)
+    assert found.mechanism.row(0) == pytest.approx([1.0, 0.0, 0.0], abs=1e-12)
+    assert found.rate == pytest.approx(1.0, abs=1e-9)
+    assert found.bound <= found.rate + 1e-9
+
+
+def test_reports_that_no_secret_is_near_to_are_not_said() -> None:
+    space, reports = dx.line(2), dx.Reports.at([[0.0], [1.0], [9.0]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = rate_distortion(space, dx.Prior.uniform(space), slope=1e3, reports=reports)
+    assert found.mechanism.matrix == pytest.approx(np.eye(2, 3), abs=1e-12)
+
+
+def test_ctrl_c_keeps_what_is_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = iter([False] * 5)
+    monkeypatch.setattr("dxopt.inference.Stop.requested", property(lambda stop: next(asked, True)))
+    space = dx.grid((4, 4))
+    found = rate_distortion(space, weights(space), slope=0.3, tolerance=0.0)
+    assert (found.iterations, found.status) == (5, Status.INTERRUPTED)
+    assert found.bound <= found.rate
+    bounded = rate_distortion(space, weights(space), max_loss=0.5, tolerance=0.0)
+    assert bounded.status is Status.INTERRUPTED
+    monkeypatch.undo()
+    assert rate_distortion(space, weights(space), slope=0.3, tolerance=0.0, limit=3).status is Status.FEASIBLE
+    assert rate_distortion(space, weights(space), slope=0.3).status is Status.OPTIMAL

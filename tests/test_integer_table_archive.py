@@ -49,12 +49,16 @@ def test_a_certain_report_on_a_grid_is_read_back(tmp_path: Path) -> None:
     ("name", "change", "error"),
     [
         ("delta", lambda delta: delta / 1.01, dx.CertificateError),
-        ("counts", lambda counts: np.bitwise_xor(counts, 1), dx.CertificateError),
+        ("counts", lambda counts: np.bitwise_xor(counts, 1), dx.SpecError),
+        ("counts", lambda counts: np.concatenate([counts[:1, [1, 0, 2]], counts[1:]]), dx.CertificateError),
+        ("epsilon", lambda level: -level, dx.SpecError),
+        ("epsilon", lambda level: level * np.nan, dx.SpecError),
+        ("delta", lambda level: level * np.inf, dx.SpecError),
         ("counts", lambda counts: counts[:1], dx.SpecError),
         ("counts", lambda counts: counts.ravel(), dx.SpecError),
         ("format", lambda number: number + 1, dx.SpecError),
         ("bits", lambda bits: bits + 1, dx.SpecError),
-        ("bits", lambda bits: bits + 64, dx.CertificateError),
+        ("bits", lambda bits: bits + 64, dx.SpecError),
         ("reports", lambda reports: reports[:1], dx.SpecError),
     ],
 )
@@ -77,3 +81,27 @@ def test_damage_is_found(table: IntegerTable, tmp_path: Path) -> None:
     mechanism = dx.classic.exponential(dx.line(2), epsilon=1.0).save(tmp_path / "mechanism.npz")
     with pytest.raises(dx.SpecError, match="no saved table"):
         IntegerTable.load(mechanism)
+
+
+def test_any_damage_is_told_in_one_line(table: IntegerTable, tmp_path: Path) -> None:
+    whole = table.save(tmp_path / "table.npz").read_bytes()
+    rng, damaged, told = np.random.default_rng(0), tmp_path / "damaged.npz", 0
+    for _ in range(300):
+        changed = bytearray(whole)
+        changed[rng.integers(len(changed))] = rng.integers(256)
+        damaged.write_bytes(changed)
+        try:
+            read = IntegerTable.load(damaged)
+        except (dx.SpecError, dx.CertificateError) as error:
+            told += 1
+            assert "\n" not in str(error)
+        else:
+            assert read.counts.tolist() == table.counts.tolist()
+    assert told > 100
+
+
+@pytest.mark.parametrize("name", ["file/table.npz", f"{'x' * 300}.npz", "missing/table.npz"])
+def test_files_that_cannot_be_written(table: IntegerTable, name: str, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(dx.SpecError, match="cannot be written"):
+        table.save(tmp_path / name)

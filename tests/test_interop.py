@@ -16,6 +16,8 @@ from dxopt.interop import mechanism_from_frame, prior_from_frame, to_frame, to_o
 
 SPACE = dx.MetricSpace.from_points([[0.0], [1.0], [3.0]], labels=["bank", "café", "dock"])
 
+LONG = [2**60 + 2**7 * k + 1 for k in range(60)]
+
 
 @pytest.fixture
 def mechanism() -> dx.Mechanism:
@@ -78,6 +80,18 @@ class TestFrames:
         with pytest.raises(dx.SpecError, match="alike"):
             mechanism_from_frame(alike, self.pd.DataFrame(np.eye(1), index=["same"], columns=["same"]))
 
+    def test_what_is_no_frame(self, mechanism: dx.Mechanism) -> None:
+        frame = to_frame(mechanism)
+        for attempt, message in (
+            (lambda: mechanism_from_frame(SPACE, mechanism.matrix), "frame: is of type ndarray"),  # pyright: ignore
+            (lambda: mechanism_from_frame(SPACE, frame["bank"]), "frame: is of type Series"),  # pyright: ignore
+            (lambda: prior_from_frame(SPACE, [1, 2, 3]), "series: is of type list"),  # pyright: ignore
+            (lambda: prior_from_frame(SPACE, frame), "series: is of type DataFrame"),  # pyright: ignore
+            (lambda: to_frame(integer_table(mechanism)), "mechanism: is of type IntegerTable"),  # pyright: ignore
+        ):
+            with pytest.raises(dx.SpecError, match=message):
+                attempt()
+
     def test_priors(self) -> None:
         series = self.pd.Series({"dock": 1.0, "bank": 2, "café": 5})
         assert prior_from_frame(SPACE, series).probabilities == pytest.approx(np.array([0.25, 0.625, 0.125]))
@@ -127,9 +141,10 @@ class TestOpenDP:
     def test_maps_distances_upwards(self, mechanism: dx.Mechanism) -> None:
         measurement, privacy = to_opendp(mechanism), mechanism.privacy
         assert privacy is not None
-        for distance in [0.0, 0.1, 1, 2.5, 1e-300, *np.random.default_rng(0).random(50).tolist()]:
+        for distance in [0.0, 0.1, 1, 2.5, 1e-300, *LONG, 10**308, *np.random.default_rng(0).random(50).tolist()]:
             budget, exact = measurement.map(distance), Fraction(privacy.epsilon) * Fraction(distance)
             assert exact <= Fraction(budget)
+            assert type(budget) is float
             assert budget == 0.0 if not distance else Fraction(math.nextafter(budget, 0.0)) < exact
         assert measurement.map(math.inf) == math.inf
         assert measurement.check(2.0, 2 * privacy.epsilon)
@@ -164,6 +179,12 @@ class TestOpenDP:
         budget, delta = to_opendp(relaxed).map(3.0)
         assert (budget, delta) == (pytest.approx(1.5), relaxed.privacy.delta)
         assert 0 < delta <= 0.01
+
+    def test_tables_are_checked_again(self) -> None:
+        counts = np.array([[2**64, 0], [0, 2**64]], dtype=object)
+        table = dx.IntegerTable(dx.line(2), dx.Reports(("a", "b")), counts, 64, 1.0)
+        with pytest.raises(dx.CertificateError, match="told apart"):
+            to_opendp(table)
 
     def test_needs_a_proof(self) -> None:
         with pytest.raises(dx.SpecError, match="proof"):

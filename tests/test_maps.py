@@ -103,6 +103,53 @@ def test_the_scale_bar_is_as_long_as_it_says() -> None:
     assert 0.08 <= (east - west) / (high - low) <= 0.26
 
 
+@pytest.mark.parametrize(
+    ("sides", "shape"),
+    [
+        ((84, -180, 90, 180), (3, 12)),
+        ((-60, 20, 60, 10), (2, 7)),
+        ((-18, 178, -16, -178), (2, 3)),
+        ((45, -73, 45.00001, -72.99999), (3, 3)),
+    ],
+)
+def test_cells_stay_whole_and_fill_the_map(sides: Any, shape: tuple[int, int]) -> None:
+    space = geo.bounding_grid(*sides, shape=shape)
+    figure = draw_map(randomised(space), secret=[0, len(space) - 1])
+    width = (sides[3] - sides[1]) % 360 or 360
+    for axes in panels(figure):
+        corners = np.array([path.vertices for path in collection(axes, PolyCollection).get_paths()])
+        assert np.ptp(corners[:, :, 0], axis=1) == pytest.approx(np.full(len(space), width / shape[1]))
+        (west, east), (south, north) = axes.get_xlim(), axes.get_ylim()
+        assert west < corners[:, :, 0].min() and corners[:, :, 0].max() < east
+        shrinking = 1 / axes.get_aspect()
+        size = max(width * shrinking, sides[2] - sides[0])
+        assert (east - west) * shrinking <= width * shrinking + 0.09 * size
+        assert north - south <= sides[2] - sides[0] + 0.16 * size
+
+
+def test_one_place_is_in_the_middle() -> None:
+    before, _ = panels(draw_map(randomised(geo.points([[45.0, -73.0]]))))
+    (west, east), (south, north) = before.get_xlim(), before.get_ylim()
+    assert (west + east) / 2 == pytest.approx(-73.0, abs=1e-6) and south < 45 < north
+    assert north - south == pytest.approx((east - west) / before.get_aspect(), rel=0.2)
+
+
+def test_what_is_never_reported_is_crossed_out(roads: dx.MetricSpace) -> None:
+    for space in (box(), roads):
+        mechanism = randomised(space)
+        (axes,) = panels(draw_map(mechanism, secret=1))
+        (crosses,) = [line for line in axes.lines if line.get_marker() == "x"]
+        never = geo.positions(space).degrees[mechanism.matrix[1] == 0]
+        assert np.column_stack(crosses.get_data()[::-1]) == pytest.approx(never)
+
+
+def test_degrees_have_a_hemisphere_where_there_is_one() -> None:
+    (axes,) = panels(draw_map(randomised(geo.bounding_grid(-2, 176, 2, -176, shape=(2, 4))), secret=0))
+    name = axes.xaxis.get_major_formatter()
+    assert [name(x) for x in (178, 180, 182, 360)] == ["178° E", "180°", "178° W", "0°"]
+    assert [axes.yaxis.get_major_formatter()(y) for y in (-1.5, 0, 2)] == ["1.5° S", "0°", "2° N"]
+
+
 def test_bad_secrets_of_a_map() -> None:
     for secret in ("z", 99, [], list(range(10))):
         with pytest.raises(dx.SpecError, match="secret"):

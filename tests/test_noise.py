@@ -252,7 +252,7 @@ def test_coins() -> None:
 
 
 @pytest.mark.parametrize("make", [Laplace, ManhattanLaplace, PlanarLaplace, Staircase, Geometric])
-@pytest.mark.parametrize("level", [0.0, -1.0, math.nan, math.inf, "one"])
+@pytest.mark.parametrize("level", [0.0, -1.0, math.nan, math.inf, "one", None, True, 10**400, np.ones(1), np.ones(2)])
 def test_levels_that_are_none(make: Callable[..., Noise], level: float) -> None:
     with pytest.raises(dx.SpecError, match=r"^epsilon: is .*; give a positive finite number"):
         make(level)
@@ -266,6 +266,11 @@ def test_levels_that_are_none(make: Callable[..., Noise], level: float) -> None:
         (lambda: ManhattanLaplace(1.0, 0), "dimensions: is 0"),
         (lambda: Geometric(1.0, -1.0), "step: is -1.0"),
         (lambda: Geometric(1e-10, 1e-10), "step: times epsilon is 1e-20"),
+        (lambda: Geometric(1e200, 1e200), "step: times epsilon is inf"),
+        (lambda: Geometric(1.0).sample([[1], [2, 3]]), "values: are no array"),
+        (lambda: Geometric(1.0).sample([1], 3), "rng: is 3"),  # pyright: ignore[reportArgumentType]
+        (lambda: Laplace(1.0).sample([1], 3), "rng: is 3"),  # pyright: ignore[reportArgumentType]
+        (lambda: Laplace(1.0).quantile("half"), "probability: are not all numbers"),
         (lambda: Laplace(1.0).quantile(1.5), "probability: is not from 0 to 1"),
         (lambda: PlanarLaplace(1.0).error_quantile([0.5, math.nan]), "probability: is not from 0 to 1"),
         (lambda: Geometric(1.0).error_quantile(-0.1), "probability: is not from 0 to 1"),

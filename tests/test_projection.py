@@ -41,10 +41,10 @@ def test_longitudes_are_modulo_360() -> None:
         ([[80.0, 0.0], [80.0, 120.0], [80.0, 240.0]], "span 180 degrees"),
         ([[0.0, 0.0], [0.0, 180.0]], "span 180 degrees"),
         ([[95.0, 0.0]], "is no"),
-        ([[1.0, 2.0, 3.0]], "needs 2 columns"),
+        ([[1.0, 2.0, 3.0]], "have shape"),
         ([[math.nan, 0.0]], "not finite"),
         ([1.0, 2.0], "have shape"),
-        ([["a", "b"]], "are no numbers"),
+        ([["a", "b"]], "are not all numbers"),
     ],
 )
 def test_places_that_no_plane_shows(places: list, wrong: str) -> None:

@@ -169,7 +169,7 @@ def test_no_product_is_lost_among_the_smallest_numbers() -> None:
 
 
 def test_a_channel_far_from_a_tiny_delta_is_mixed_until_it_is_private() -> None:
-    """Where one distance is 0 one way, what rows lack of 1 tells the secrets apart, and hardly anything is allowed."""
+    """Where one distance is 0 one way, what rows lack of 1 tells secrets apart, and hardly anything is allowed."""
     space = dx.MetricSpace.from_distances([[0, 0], [1.3077, 0]])
     asked = {"prior": dx.Prior.uniform(space), "loss": np.ones((2, 4)), "delta": 1e-9}
     problem = dx.Problem(space, epsilon=1e-3, **asked)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import numpy as np
@@ -13,6 +14,7 @@ from dxopt.integer_tables import IntegerTable, integer_table
 from dxopt.sampling import alike, words
 
 SPACE = dx.MetricSpace.from_points([[0.0], [1.0], [3.0]], labels=["bank", "café", "dock"])
+NESTED = np.array([["bank"], None], dtype=object)
 
 
 class Given(np.random.Generator):
@@ -54,6 +56,7 @@ def test_labels_and_indices_are_the_same_secrets(sampled: dx.Mechanism | Integer
         assert len(drawn(one)) == 4
     assert drawn(range(3)) == drawn(list(SPACE.labels))
     assert sampled.sample(np.array([], dtype=int), 2).shape == (0, 2)
+    assert sampled.sample([], 2).shape == (0, 2)
     assert sampled.sample("dock", 0).shape == (0,)
 
 
@@ -63,14 +66,17 @@ def test_labels_written_on_demand_are_found() -> None:
     assert np.array_equal(drawn[0], drawn[1])
 
 
-@pytest.mark.parametrize("secret", [["bank", "pier"], [0, 3], [-1], [0.0, 1.0], [[0, 1]], "pier", 3, [True, False]])
+OFF = [["bank", "pier"], [0, 3], [-1], [0.0, 1.0], [[0, 1]], "pier", 3, True, [True, False]]
+
+
+@pytest.mark.parametrize("secret", [*OFF, NESTED, [[0], [1, 2]], np.array([True], dtype=object)])
 def test_what_is_no_secret_is_refused(sampled: dx.Mechanism | IntegerTable, secret: object) -> None:
     with pytest.raises(dx.SpecError, match=r"secret|point"):
         sampled.sample(secret)
 
 
-@pytest.mark.parametrize("size", [-1, 1.5])
-def test_sizes(sampled: dx.Mechanism | IntegerTable, size: float) -> None:
+@pytest.mark.parametrize("size", [-1, 1.5, None, math.nan, math.inf, "a", True, [2, 3], 10**15, 10**30])
+def test_sizes(sampled: dx.Mechanism | IntegerTable, size: object) -> None:
     with pytest.raises(dx.SpecError, match="size"):
         sampled.sample(0, size)  # pyright: ignore[reportArgumentType]
 
@@ -150,3 +156,23 @@ def test_the_operating_system_is_asked_without_a_generator() -> None:
     np.random.seed(0)
     assert not np.array_equal(first, table.sample(0, 200))
     assert 50 < first.sum() < 150
+
+
+@pytest.mark.parametrize("rng", [3, "seed", np.random.RandomState(0)])
+def test_what_is_no_generator_is_refused(sampled: dx.Mechanism | IntegerTable, rng: object) -> None:
+    with pytest.raises(dx.SpecError, match=r"rng: is .* give np\.random\.default_rng"):
+        sampled.sample(0, rng=rng)  # pyright: ignore[reportArgumentType]
+
+
+def test_many_draws_are_made_in_blocks(sampled: dx.Mechanism | IntegerTable, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = sampled.sample([2, 0, 1], 50, rng=np.random.default_rng(4))
+    sizes, draw = [], type(sampled)._draw
+    monkeypatch.setattr("dxopt.sampling._BLOCK", 40)
+
+    def recorded(self: object, places: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        sizes.append(len(places))
+        return draw(self, places, rng)  # pyright: ignore[reportArgumentType]
+
+    monkeypatch.setattr(type(sampled), "_draw", recorded)
+    assert np.array_equal(sampled.sample([2, 0, 1], 50, rng=np.random.default_rng(4)), drawn)
+    assert sizes == [40, 40, 40, 30]

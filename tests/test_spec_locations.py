@@ -10,7 +10,7 @@ import jsonschema
 import numpy as np
 import pytest
 from broken_specs import BROKEN
-from places import BY_CAR, ON_FOOT, network
+from places import BY_CAR, ON_FOOT, OSMNX, network
 from ruamel.yaml import YAML
 from spec_files import refusal, small, task_of
 
@@ -91,6 +91,14 @@ def test_roads(city: Path) -> None:
     prior = f"prior: {check_ins(', weight: lat, within: 1')}"
     hours = task_of(city, small("{kind: roads, file: city.graphml}", prior))
     assert hours.problem.prior.probabilities == pytest.approx([0.5, 0, 0.5], abs=1e-3)
+
+
+def test_roads_with_places_that_are_cut_off(folder: Path) -> None:
+    lonely = '<node id="99"><data key="d1">45.52</data><data key="d2">-73.6</data></node><node id="12">'
+    (folder / "islands.graphml").write_text(OSMNX.replace('<node id="12">', lonely), encoding="utf-8")
+    assert space_of(folder, "{kind: roads, file: islands.graphml, largest: true}").labels == ("31", "12", "57")
+    error = refusal(folder, small("{kind: roads, file: islands.graphml}"))
+    assert (error.field, error.fix) == ("space.file", "give largest: true to leave them out")
 
 
 def test_graphs_whose_numbers_are_text(city: Path) -> None:

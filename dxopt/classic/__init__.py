@@ -1,4 +1,7 @@
-"""Mechanisms known in closed form, to compare with; their reports are the secrets, and each is proven private."""
+"""Mechanisms known in closed form, to compare with: classics, proven private, and baselines, which are not private.
+
+Reports are the secrets; `exponential` and `laplace` take others as well, and `remapped` says what is best to say.
+"""
 
 from dxopt.classic.cloaking import cloaking
 from dxopt.classic.contract import BASELINES, CLASSICS

@@ -19,11 +19,14 @@ from dxopt.rounding import UNIT
 Array = NDArray[np.float64]
 
 _REACH = 40.0
-"""Nodes end where the density has fallen by e^{-40}; what lies beyond has a mass below 2e-16."""
+"""Nodes end where the density of any cell above the floor has fallen by e^{-40}."""
 _STEEP = 32.0
 _ORDER = 12
 _EXPONENT = 700.0
+_STEEPEST = 2 * _EXPONENT
+"""Steeper noise leaves nothing above the floor outside the cell of the secret either."""
 FLOOR = 1e-250
+"""What smaller masses are raised to; it is far above e^{-700}."""
 
 
 def border_masses(shape: tuple[int, int], rate: float) -> Array:
@@ -32,15 +35,19 @@ def border_masses(shape: tuple[int, int], rate: float) -> Array:
     Entry [i, j] is for a cell whose point is i rows and j columns away. Along the first axis, i + m instead of i is a
     border cell, which reaches to infinity away from the secret (both ways if m = 1); along the second, j + n.
     """
-    rows, columns = shape
-    across, tail = _halves(rate), _tail(rate)
-    inside = _whole_cells(shape, rate)
-    below = _products(_at(rows, across, 0.0), _at(columns, tail, 0.5), rate) * (2.0 if columns == 1 else 1.0)
-    beside = _products(_at(rows, tail, 0.5), _at(columns, across, 0.0), rate) * (2.0 if rows == 1 else 1.0)
-    corner = _products(_at(rows, tail, 0.5), _at(columns, tail, 0.5), rate)
-    corner *= (2.0 if rows == 1 else 1.0) * (2.0 if columns == 1 else 1.0)
-    masses = np.block([[inside, inside + below], [inside + beside, inside + below + beside + corner]])
-    return np.maximum(masses, FLOOR)
+    rate = min(rate, _STEEPEST)
+    seen = math.ceil(_EXPONENT / rate + 0.5)
+    rows, columns = min(shape[0], seen), min(shape[1], seen)
+    both = [2.0 if size == 1 else 1.0 for size in shape]
+    across, tail = _halves(rate), _tail(rate, max(rows, columns))
+    inside = _whole_cells((rows, columns), rate)
+    below = both[1] * _products(_at(rows, across, 0.0), _at(columns, tail, 0.5), rate)
+    beside = both[0] * _products(_at(rows, tail, 0.5), _at(columns, across, 0.0), rate)
+    corner = both[0] * both[1] * _products(_at(rows, tail, 0.5), _at(columns, tail, 0.5), rate)
+    masses = np.full((2, shape[0], 2, shape[1]), FLOOR)
+    kinds = [[inside, inside + below], [inside + beside, inside + below + beside + corner]]
+    masses[:, :rows, :, :columns] = np.maximum(np.swapaxes(kinds, 1, 2), FLOOR)
+    return masses.reshape(2 * shape[0], 2 * shape[1])
 
 
 def rounding_of_masses(rate: float) -> float:
@@ -49,13 +56,15 @@ def rounding_of_masses(rate: float) -> float:
     A term above e^{-700} has an exponent with a relative error of 8 units at most, from the node, its distance, the
     rate and their product; smaller ones do not matter beside the floor. Each addition adds a unit.
     """
-    additions = 2 * len(_tail(rate)[0]) + len(_square(rate)[0]) + 64
+    rate = min(rate, _STEEPEST)
+    _, _, along, across = _square(rate)
+    additions = 2 * len(_tail(rate, _EXPONENT / rate)[0]) + 2 * len(_halves(rate)[0]) + len(along) + len(across) + 64
     return (8 * _EXPONENT + additions) * UNIT
 
 
 def _order(steepness: float) -> int:
     """Gauss-Legendre points for e^{-st} times something smooth on an interval where s·length is the steepness."""
-    return _ORDER + math.ceil(0.6 * min(steepness, _REACH))
+    return _ORDER + math.ceil(min(0.6 * steepness, 3 * math.sqrt(min(steepness, _EXPONENT))))
 
 
 def _gauss(low: float, high: float, order: int) -> tuple[Array, Array]:
@@ -70,9 +79,14 @@ def _panels(edges: list[float], rate: float) -> tuple[Array, Array]:
     return np.concatenate([nodes for nodes, _ in pieces]), np.concatenate([weights for _, weights in pieces])
 
 
-def _tail(rate: float) -> tuple[Array, Array]:
-    """Nodes and weights on [0, 40/β] in panels that double in length, from half a cell on."""
-    reach, edges = _REACH / rate, [0.0]
+def _tail(rate: float, far: float) -> tuple[Array, Array]:
+    """Nodes and weights from 0 on in panels that double in length, from half a cell on.
+
+    They end where, seen from a secret at the distance `far` across, the density has fallen by e^{-40} along the tail:
+    from a distance h that takes a length t with √(h² + t²) - h = 40/β.
+    """
+    fall, edges = _REACH / rate, [0.0]
+    reach = math.sqrt(fall * (fall + 2 * far))
     while edges[-1] < reach:
         edges.append(min(2 * edges[-1] + 0.5, reach))
     return _panels(edges, rate)
@@ -108,23 +122,24 @@ def _products(first: tuple[Array, Array], second: tuple[Array, Array], rate: flo
     return masses * (rate**2 / (2 * math.pi))
 
 
-def _square(rate: float) -> tuple[Array, Array, Array]:
-    """Nodes x, y and weights on the unit square around 0, in eight triangles with a corner there.
+def _square(rate: float) -> tuple[Array, Array, Array, Array]:
+    """Nodes x and y `(8, p, q)` on the unit square around 0, in eight triangles with a corner there, and weights.
 
-    In each, r is s√(1 + t²)/2 and the Jacobian s/4, so that the cusp of the density at a secret does no harm.
+    In each, r is s√(1 + t²)/2 and the Jacobian s/4, so that the cusp of the density at a secret does no harm. The
+    weights are `(p,)` for s and `(q,)` for t.
     """
-    (s, ds), (t, dt) = _panels([0.0, *_radial(rate)], rate * math.sqrt(0.5)), _gauss(0.0, 1.0, _ORDER)
-    along, up = (0.5 * s[:, None] * np.ones_like(t)).ravel(), (0.5 * s[:, None] * t).ravel()
-    x = np.concatenate([along, along, -along, -along, up, up, -up, -up])
-    y = np.concatenate([up, -up, up, -up, along, -along, along, -along])
-    return x, y, np.tile(((0.25 * s * ds)[:, None] * dt).ravel(), 8)
+    (s, ds), (t, dt) = _panels([0.0, *_radial(rate)], rate * math.sqrt(0.5)), _gauss(0.0, 1.0, _order(0.5 * rate))
+    along, up = 0.5 * s[:, None] * np.ones_like(t), 0.5 * s[:, None] * t
+    x = np.stack([along, along, -along, -along, up, up, -up, -up])
+    y = np.stack([up, -up, up, -up, along, -along, along, -along])
+    return x, y, 0.25 * s * ds, dt
 
 
 def _whole_cells(shape: tuple[int, int], rate: float) -> Array:
     """Masses `(m, n)` of unit squares."""
-    x, y, weights = _square(rate)
-    squares = (np.arange(shape[1])[:, None] + y) ** 2
+    x, y, along, across = _square(rate)
+    squares = (np.arange(shape[1])[:, None, None, None] + y) ** 2
     masses = np.empty(shape)
     for i in range(shape[0]):
-        masses[i] = np.exp(-rate * np.sqrt((i + x) ** 2 + squares)) @ weights
+        masses[i] = ((np.exp(-rate * np.sqrt((i + x) ** 2 + squares)) @ across) @ along).sum(axis=1)
     return masses * (rate**2 / (2 * math.pi))

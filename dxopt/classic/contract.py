@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dxopt.certify import certify
 from dxopt.errors import UnsupportedError
+from dxopt.loss import LossLike, Reports
 from dxopt.mechanism import Mechanism
 from dxopt.prior import Prior
 from dxopt.problem import Problem
@@ -37,6 +38,10 @@ class Classic(Protocol):
     def channel(self, problem: Problem) -> NDArray[np.float64]:
         """The channel `(n, m)`, private up to rounding."""
         ...
+
+    def implicit(self, problem: Problem) -> Mechanism | None:
+        """The mechanism without a matrix, proven private as it is made; None where it is to be written down."""
+        return None
 
     @staticmethod
     def examples() -> list[Problem]:
@@ -84,15 +89,34 @@ def require(classic: Classic, refused: str | None) -> None:
         raise UnsupportedError("space", f"{classic.name} {refused}", f"{classic.instead}, or dx.solve")
 
 
-def proven(classic: Classic, space: MetricSpace, epsilon: float, delta: float = 0.0) -> Mechanism:
-    """The mechanism for secrets as reports, repaired and proven private for ε·d, up to δ.
+def proven(
+    classic: Classic,
+    space: MetricSpace,
+    epsilon: float,
+    *,
+    delta: float = 0.0,
+    reports: Reports | None = None,
+    loss: LossLike | None = None,
+) -> Mechanism:
+    """The mechanism, repaired and proven private for ε·d, up to δ.
+
+    Parameters
+    ----------
+    classic : Classic
+    space : MetricSpace
+    epsilon, delta : float
+    reports : Reports, optional
+        The secrets by default.
+    loss : str or (n, m) array, optional
+        What the repair spares; by default all wrong reports alike.
 
     Raises
     ------
     SpecError
         If ε or δ is out of range, or the mechanism does not exist for the space (UnsupportedError).
     """
-    problem = Problem(space, epsilon=epsilon, prior=Prior.uniform(space), loss="binary", delta=delta)
+    spared = loss if loss is not None else "binary" if reports is None else np.zeros((len(space), len(reports)))
+    problem = Problem(space, epsilon=epsilon, prior=Prior.uniform(space), loss=spared, reports=reports, delta=delta)
     require(classic, classic.refuses(problem))
-    mechanism, _ = certify(problem, classic.channel(problem), None, name=title(classic))
-    return mechanism
+    implicit = classic.implicit(problem)
+    return certify(problem, classic.channel(problem), None, name=title(classic))[0] if implicit is None else implicit

@@ -52,7 +52,8 @@ def manhattan(positions: Array) -> Array:
 def largest_rate(budgets: Array, apart: Array) -> float:
     """The largest c with c·apart ≤ budget for all pairs `(n, n)`; infinite where nothing binds."""
     pairs = apart > 0
-    return float((budgets[pairs] / apart[pairs]).min(initial=np.inf))
+    with np.errstate(over="ignore"):
+        return float((budgets[pairs] / apart[pairs]).min(initial=np.inf))
 
 
 def _checked(positions: ArrayLike, size: int) -> Array:

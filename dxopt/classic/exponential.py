@@ -10,8 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxopt.certify import certify
-from dxopt.classic.contract import CLASSICS, require, title
+from dxopt.classic.contract import CLASSICS, Classic, proven
 from dxopt.classic.coordinates import largest_rate
 from dxopt.errors import SpecError
 from dxopt.loss import Loss, Reports
@@ -27,7 +26,7 @@ Score = ArrayLike | Callable[[Any, Any], float]
 
 @CLASSICS.register("exponential")
 @dataclass(frozen=True, eq=False)
-class Exponential:
+class Exponential(Classic):
     """K[x, z] ∝ e^{-εd(x, z)/2}, or e^{c s(x, z)} for a score s (McSherry and Talwar 2007; CABP13 §4).
 
     Private because the score is 1-Lipschitz and normalising at most doubles the exponent. Under asymmetric
@@ -85,7 +84,8 @@ def _symmetric_part(budgets: Array) -> Array:
 
 def _scored(scores: Array, problem: Problem) -> Array:
     """The channel of scores; where no two secrets that differ have a budget, one of the best reports, each alike."""
-    below = scores - scores.max(axis=1, keepdims=True)
+    with np.errstate(over="ignore"):
+        below = scores - scores.max(axis=1, keepdims=True)
     rate = 0.5 * largest_rate(problem.budgets, _apart(scores))
     if rate == 0:
         raise SpecError("score", "differs between secrets at distance 0", "give these the same scores")
@@ -95,7 +95,8 @@ def _scored(scores: Array, problem: Problem) -> Array:
 
 def _apart(scores: Array) -> Array:
     """max_z |s(x, z) - s(x', z)|, `(n, n)`."""
-    return np.array([np.abs(scores - row).max(axis=1) for row in scores])
+    with np.errstate(over="ignore"):
+        return np.array([np.abs(scores - row).max(axis=1) for row in scores])
 
 
 def _checked(score: Score, space: MetricSpace, reports: Reports | None) -> Loss:
@@ -137,10 +138,7 @@ def exponential(
         If ε is not positive and finite, the scores have another shape, are not finite, or differ between secrets at
         distance 0; or, without scores, there is no distance between secrets and reports.
     """
-    classic, losses = Exponential(), "binary" if reports is None else np.zeros((len(space), len(reports)))
-    if score is not None:
-        scores = _checked(score, space, reports)
-        classic, losses, reports = Exponential(scores.matrix), -scores.matrix, scores.reports
-    problem = Problem(space, epsilon=epsilon, prior=Prior.uniform(space), loss=losses, reports=reports)
-    require(classic, classic.refuses(problem))
-    return certify(problem, classic.channel(problem), None, name=title(classic))[0]
+    if score is None:
+        return proven(Exponential(), space, epsilon, reports=reports)
+    scores = _checked(score, space, reports)
+    return proven(Exponential(scores.matrix), space, epsilon, reports=scores.reports, loss=-scores.matrix)

@@ -11,13 +11,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxopt.classic.contract import CLASSICS, proven, title
+from dxopt.classic.contract import CLASSICS, Classic, proven, title
 from dxopt.classic.coordinates import coordinates, largest_rate, manhattan
 from dxopt.errors import CertificateError, SpecError, UnsupportedError
 from dxopt.kernel import kernel_mechanism, lowered_level
 from dxopt.mechanism import Mechanism
 from dxopt.prior import Prior
-from dxopt.problem import Problem, checked_level
+from dxopt.problem import Problem
 from dxopt.regularity.systems import system
 from dxopt.spaces.lattices import grid, line
 from dxopt.spaces.space import MetricSpace
@@ -28,7 +28,7 @@ IMPLICIT_FROM = 1_000
 
 @CLASSICS.register("geometric")
 @dataclass(frozen=True, eq=False)
-class Geometric:
+class Geometric(Classic):
     """K[x, z] = Π_k e^{-c|x_k - z_k|} w(z_k) for the largest c that is private (CABP13, Theorem 10; ECP14 §7.1).
 
     With p the e^{-c·step} on either side, w is 1/(1+p) at an end of an axis and (1-pp')/((1+p)(1+p')) inside it.
@@ -62,6 +62,18 @@ class Geometric:
         rate = largest_rate(problem.budgets, manhattan(positions))
         factors = [_on_axis(values, rate)[np.ix_(place, place)] for values, place in axes]
         return reduce(np.multiply, factors)
+
+    def implicit(self, problem: Problem) -> Mechanism | None:
+        """On a long line the rows on demand, as weights of the tight-constraints mechanism."""
+        space, epsilon = problem.space, problem.epsilon
+        if self.positions is not None or len(space) < IMPLICIT_FROM or space.structure.kind != "path":
+            return None
+        with suppress(UnsupportedError, CertificateError):
+            lowered = lowered_level(space, epsilon, system(space, epsilon))
+            kernel = system(space, lowered)
+            weights = np.maximum(kernel.approximate(np.ones(len(space))), 0.0)
+            return replace(kernel_mechanism(space, epsilon, kernel, lowered, weights), name=title(self))
+        return None
 
     @staticmethod
     def examples() -> list[Problem]:
@@ -117,15 +129,4 @@ def geometric(space: MetricSpace, *, epsilon: float, positions: ArrayLike | None
     SpecError
         If ε or the positions are wrong, or are not a line or full grid (UnsupportedError).
     """
-    if positions is None and len(space) >= IMPLICIT_FROM and space.structure.kind == "path":
-        with suppress(UnsupportedError, CertificateError):
-            return _implicit(space, checked_level(epsilon))
     return proven(Geometric(positions), space, epsilon)
-
-
-def _implicit(space: MetricSpace, epsilon: float) -> Mechanism:
-    """On a line, as the weights of the tight-constraints mechanism."""
-    lowered = lowered_level(space, epsilon, system(space, epsilon))
-    kernel = system(space, lowered)
-    weights = np.maximum(kernel.approximate(np.ones(len(space))), 0.0)
-    return replace(kernel_mechanism(space, epsilon, kernel, lowered, weights), name=title(Geometric))

@@ -9,8 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxopt.certify import certify
-from dxopt.classic.contract import CLASSICS, require, title
+from dxopt.classic.contract import CLASSICS, Classic, proven
 from dxopt.classic.coordinates import coordinates, coordinates_of_reports, largest_rate, manhattan
 from dxopt.errors import SpecError
 from dxopt.loss import Reports
@@ -29,7 +28,7 @@ _BLOCK_CELLS = 4_000_000
 
 @CLASSICS.register("laplace")
 @dataclass(frozen=True, eq=False)
-class Laplace:
+class Laplace(Classic):
     """Noise of density (c/2)^k e^{-c‖z - x‖_1}, moved to the nearest report (CABP13, Figure 2 (i) and (iii)).
 
     On the line a report stands for all that is nearer to it than to others. Of k coordinates each is moved to the
@@ -134,7 +133,4 @@ def laplace(
         If ε or the positions are wrong, or there are no coordinates, too many cells, or secrets at different places
         and distance 0 (UnsupportedError).
     """
-    classic, losses = Laplace(positions), "binary" if reports is None else np.zeros((len(space), len(reports)))
-    problem = Problem(space, epsilon=epsilon, prior=Prior.uniform(space), loss=losses, reports=reports)
-    require(classic, classic.refuses(problem))
-    return certify(problem, classic.channel(problem), None, name=title(classic))[0]
+    return proven(Laplace(positions), space, epsilon, reports=reports)

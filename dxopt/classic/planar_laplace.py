@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.classic.cells import border_masses, rounding_of_masses
-from dxopt.classic.contract import CLASSICS, proven, require, title
+from dxopt.classic.contract import CLASSICS, Classic, proven, title
 from dxopt.classic.voronoi import CELLS, Voronoi
 from dxopt.errors import CertificateError, SpecError
 from dxopt.loss import Reports
 from dxopt.mechanism import Mechanism, Privacy
 from dxopt.prior import Prior
-from dxopt.problem import Problem, checked_level
+from dxopt.problem import Problem
 from dxopt.repair import NOTHING
 from dxopt.rounding import ALIKE, UNIT
 from dxopt.spaces.lattices import grid
@@ -31,12 +31,14 @@ IMPLICIT_FROM = 400
 _LOWERED = 1e-9
 _SLACK = 1e-11
 _CALIBRATED = 1e-7
+_WIDEST = 1e100
+"""Squares of larger lengths, or of the inverse of such, are no doubles."""
 _DOUBLINGS = 6
 _TRIALS = 60
 
 
 @CLASSICS.register("planar_laplace")
-class PlanarLaplace:
+class PlanarLaplace(Classic):
     """Noise of density β²/(2π) e^{-βr} in the plane, moved to the nearest report (Cha13; CABP13, Figure 2).
 
     K[x, z] is the mass of the Voronoi cell of z under noise around x; cells at the border reach to infinity. With
@@ -54,10 +56,15 @@ class PlanarLaplace:
 
     def channel(self, problem: Problem) -> Array:
         """The channel `(n, m)`, up to rounding."""
-        if _implicit(problem.space, problem.reports):
-            return OnGrid.of(problem.space, problem.epsilon).matrix
+        on_grid = self.implicit(problem)
+        if on_grid is not None:
+            return on_grid.matrix
         secrets, reports = _placed(problem.space, problem.reports)
         return Voronoi.of(reports).masses(secrets, noise_rate(problem))
+
+    def implicit(self, problem: Problem) -> Mechanism | None:
+        """On a large grid the rows on demand."""
+        return OnGrid.of(problem.space, problem.epsilon) if _implicit(problem.space, problem.reports) else None
 
     @staticmethod
     def examples() -> list[Problem]:
@@ -169,10 +176,14 @@ def _lacks(space: MetricSpace, reports: Reports, epsilon: float) -> str | None:
     if len(space) * len(reports) > CELLS:
         return f"needs a grid for so many places, or at most {CELLS:,} pairs of secret and report"
     try:
-        _placed(space, reports)
+        everything = np.concatenate(_placed(space, reports))
     except SpecError as error:
         return f"needs places that one plane shows: {error.field} {error.wrong}"
-    return None
+    with np.errstate(over="ignore"):
+        extent = float(np.ptp(everything, axis=0).max())
+    return (
+        None if extent == 0 or 1 / _WIDEST < extent < _WIDEST else f"needs an extent from {1 / _WIDEST} to {_WIDEST}"
+    )
 
 
 def _flat(points: NDArray | None) -> bool:
@@ -271,8 +282,4 @@ def planar_laplace(space: MetricSpace, *, epsilon: float) -> Mechanism:
     SpecError
         If ε is not positive and finite, or the space is none of these (UnsupportedError).
     """
-    level = checked_level(epsilon)
-    if not _implicit(space, Reports.of(space)):
-        return proven(PlanarLaplace(), space, level)
-    require(PlanarLaplace(), _lacks(space, Reports.of(space), level))
-    return OnGrid.of(space, level)
+    return proven(PlanarLaplace(), space, epsilon)

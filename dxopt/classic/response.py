@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.classic.contract import CLASSICS, proven
+from dxopt.classic.contract import CLASSICS, Classic, proven
 from dxopt.mechanism import Mechanism
 from dxopt.prior import Prior
 from dxopt.problem import Problem
@@ -17,7 +17,7 @@ from dxopt.spaces.space import MetricSpace
 
 
 @CLASSICS.register("randomised_response")
-class RandomisedResponse:
+class RandomisedResponse(Classic):
     """K[x, z] = p for every z other than x, where p = (1 - δ) / (m + e^{εκ}) (HLM14 Example 6).
 
     m is the number of other secrets, and κ the least distance between two of them: the pair at κ is the one that
@@ -78,4 +78,4 @@ def randomised_response(space: MetricSpace, *, epsilon: float, delta: float = 0.
         If ε is not positive and finite, δ is not from 0 to below 1, or two secrets are at distance 0
         (UnsupportedError).
     """
-    return proven(RandomisedResponse(), space, epsilon, delta)
+    return proven(RandomisedResponse(), space, epsilon, delta=delta)

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxopt.classic.contract import CLASSICS, proven
+from dxopt.classic.contract import CLASSICS, Classic, proven
 from dxopt.classic.coordinates import coordinates, largest_rate, manhattan
 from dxopt.classic.laplace import moved
 from dxopt.errors import SpecError
@@ -28,7 +28,7 @@ _WHOLE = 1e-12
 
 @CLASSICS.register("staircase")
 @dataclass(frozen=True, eq=False)
-class Staircase:
+class Staircase(Classic):
     """Staircase noise on numbers, moved to the nearest secret (Geng and Viswanath 2014).
 
     The noise is c⌈|x - x'|/Δ⌉-private, and moving only processes that; c is the largest that makes it εd-private.

@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from dxopt.errors import CertificateError, SpecError, UnsupportedError
 from dxopt.integer_tables.difference import Difference
 from dxopt.integer_tables.rounding import Rounding
-from dxopt.integer_tables.table import IntegerTable
+from dxopt.integer_tables.table import BITS, IntegerTable
 from dxopt.loss import Loss, LossLike
 from dxopt.mechanism import Mechanism
 from dxopt.prior import Prior
 
-BITS = (64, 128, 192, 256)
 MOST_COST = 1e-12
 MOST_TRIPLES = 8_000_000_000
 
@@ -62,6 +61,10 @@ def integer_table(
     CertificateError
         If the privacy that the mechanism claims does not hold.
     """
+    if not isinstance(mechanism, Mechanism):
+        raise SpecError("mechanism", f"is of type {type(mechanism).__name__}", "give a Mechanism")
+    if prior is not None and not isinstance(prior, Prior):
+        raise SpecError("prior", f"is of type {type(prior).__name__}", "give a Prior, as dx.Prior.uniform(space)")
     privacy, secrets, reports = mechanism.privacy, len(mechanism.space), len(mechanism.reports)
     if privacy is None or not math.isfinite(privacy.epsilon):
         raise SpecError("mechanism", "has no proof of privacy", "take one of dx.solve or dx.classic, or certify it")

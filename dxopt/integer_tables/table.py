@@ -22,6 +22,7 @@ from dxopt.sampling import alike, draws, words
 from dxopt.spaces.space import MetricSpace
 
 WORD = 64
+BITS = (64, 128, 192, 256)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,6 +52,12 @@ class IntegerTable:
     variation : float
         The distance of a row from the mechanism's in total variation, at most.
     name : str
+
+    Raises
+    ------
+    SpecError
+        If counts are no integers from 0 `(n, m)` with these row sums, T is another power than 2^64, 2^128, 2^192 and
+        2^256, or a level is negative or not finite.
     """
 
     space: MetricSpace
@@ -69,10 +76,18 @@ class IntegerTable:
         counts = np.array(self.counts, dtype=object)
         if counts.shape != (len(self.space), len(self.reports)):
             raise SpecError("counts", f"have shape {counts.shape}", "give one row per secret, one column per report")
-        if not all(type(count) is int for count in counts.ravel().tolist()):
-            raise SpecError("counts", "are not all Python integers", "give integers")
-        if self.bits < WORD or self.bits % WORD:
-            raise SpecError("bits", f"are {self.bits}", f"give a multiple of {WORD}")
+        if type(self.bits) is not int or self.bits not in BITS:
+            raise SpecError("bits", f"are {self.bits!r}", f"choose one of {', '.join(map(str, BITS))}")
+        for label, row in zip(self.space.labels, counts.tolist(), strict=True):
+            if not all(type(count) is int and count >= 0 for count in row):
+                raise SpecError("counts", f"of secret {label} are not all integers from 0", "give integers from 0")
+            if sum(row) != self.total:
+                off = f"of secret {label} sum to {sum(row) - self.total:+} off 2^{self.bits}"
+                raise SpecError("counts", off, f"give rows that sum to 2^{self.bits}")
+        for level in ("epsilon", "delta"):
+            value = getattr(self, level)
+            if not (isinstance(value, int | float) and math.isfinite(value) and value >= 0):
+                raise SpecError(level, f"is {value!r}", "give a finite number from 0")
         counts.flags.writeable = False
         object.__setattr__(self, "counts", counts)
 
@@ -116,23 +131,14 @@ class IntegerTable:
         return draws(self.space, secret, size, lambda places: self._draw(places, rng))
 
     def check(self, progress: Callable[[str], None] | None = None) -> None:
-        """Prove by integers alone that rows sum to T and that the table is private; takes n²·m steps.
+        """Prove by integers alone that the table is private; takes n²·m steps. Rows sum to T in any table.
 
         Raises
         ------
         CertificateError
-            Naming a secret or a pair of them, and a report.
+            Naming a pair of secrets and a report.
         """
         labels, reports = self.space.labels, self.reports.labels
-        for label, row in zip(labels, self.counts.tolist(), strict=True):
-            if min(row) < 0:
-                raise CertificateError(
-                    f"secret {label} has a negative count for report {reports[row.index(min(row))]}"
-                )
-            if sum(row) != self.total:
-                raise CertificateError(
-                    f"the counts of secret {label} sum to {sum(row) - self.total:+} off 2^{self.bits}"
-                )
         bound = bound_pairs(self.space.distances, self.pairs if self.delta else "all")
         allowed = Fraction(self.delta) * self.total
         tell = progress or (lambda line: None)
@@ -185,6 +191,8 @@ class IntegerTable:
         return f"<IntegerTable {self.name}: {len(self.space)} secrets, {len(self.reports)} reports, 2^{self.bits}>"
 
     def _report(self, report: Any) -> int:
+        if isinstance(report, bool | np.bool_):
+            raise SpecError("report", f"is {report}", "use an index or a label")
         if isinstance(report, int | np.integer) and 0 <= report < len(self.reports):
             return int(report)
         try:
@@ -200,7 +208,7 @@ class IntegerTable:
             word = first[which]
             below = np.searchsorted(tops, word, side="right")
             if self.bits > WORD and len(tops):
-                for tied in np.flatnonzero((below > 0) & (tops[below - 1] == word)):
+                for tied in np.flatnonzero(tops[below - 1] == word):
                     below[tied] = bisect_right(steps, self._number(int(word[tied]), rng))
             drawn[which] = below
         return drawn

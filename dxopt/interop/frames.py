@@ -34,6 +34,8 @@ def to_frame(mechanism: Mechanism) -> pd.DataFrame:
         import pandas as pd
     except ImportError:
         raise UnsupportedError("pandas", "is not installed", "install dxopt[frames]") from None
+    if not isinstance(mechanism, Mechanism):
+        raise SpecError("mechanism", f"is of type {type(mechanism).__name__}", "give a Mechanism")
     secrets, reports = pd.Index(list(mechanism.space.labels)), pd.Index(list(mechanism.reports.labels))
     return pd.DataFrame(mechanism.matrix, index=secrets.rename("secret"), columns=reports.rename("report"), copy=True)
 
@@ -59,6 +61,7 @@ def mechanism_from_frame(
     SpecError
         If a label is missing, unknown or there twice, or the numbers are no probabilities.
     """
+    _check(frame, "frame", "DataFrame", ("index", "columns", "to_numpy"))
     columns = _text(frame.columns)
     if reports is None:
         same = sorted(columns) == sorted(space.labels)
@@ -76,8 +79,14 @@ def prior_from_frame(space: MetricSpace, series: pd.Series, *, name: str = "weig
     SpecError
         If a label is missing, unknown or there twice, or the weights are no weights.
     """
+    _check(series, "series", "Series", ("index", "dtype", "to_numpy"))
     order = _order(space.labels, _text(series.index), "index")
     return Prior.from_weights(space, _numbers(series, "series")[order], name=name)
+
+
+def _check(given: Any, field: str, kind: str, parts: tuple[str, ...]) -> None:
+    if not all(hasattr(given, part) for part in parts):
+        raise SpecError(field, f"is of type {type(given).__name__}", f"give a pandas {kind}")
 
 
 def _text(labels: Any) -> list[str]:

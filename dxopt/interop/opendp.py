@@ -29,7 +29,7 @@ def to_opendp(mechanism: Mechanism | IntegerTable) -> Measurement:
     Parameters
     ----------
     mechanism : Mechanism or IntegerTable
-        A mechanism needs a proof of privacy; `dx.integer_table` is made of it.
+        A mechanism needs a proof of privacy; `dx.integer_table` is made of it. A table is checked again.
 
     Raises
     ------
@@ -37,6 +37,8 @@ def to_opendp(mechanism: Mechanism | IntegerTable) -> Measurement:
         If OpenDP is not installed, or δ binds only adjacent secrets: chains of them are not bound by δ.
     SpecError
         If nothing is proven of the mechanism.
+    CertificateError
+        If the privacy that is claimed does not hold.
     opendp.mod.OpenDPException
         Unless `opendp.mod.enable_features("contrib", "honest-but-curious")` was called: OpenDP cannot see the proof.
     """
@@ -49,6 +51,8 @@ def to_opendp(mechanism: Mechanism | IntegerTable) -> Measurement:
     except ImportError:
         raise UnsupportedError("opendp", "is not installed", "install dxopt[opendp]") from None
     assert_features("contrib", "honest-but-curious")
+    if isinstance(mechanism, IntegerTable):
+        mechanism.check()
     table = mechanism if isinstance(mechanism, IntegerTable) else integer_table(mechanism)
     if table.delta and table.pairs != "all":
         raise UnsupportedError("pairs", f"are {table.pairs}", "prove delta for all pairs of secrets")
@@ -85,8 +89,11 @@ def _budget(table: IntegerTable, distance: float) -> float:
     if math.isinf(distance):
         return math.inf
     exact = Fraction(table.epsilon) * Fraction(distance)
-    rounded = table.epsilon * float(distance)
-    return rounded if math.isinf(rounded) or Fraction(rounded) >= exact else math.nextafter(rounded, math.inf)
+    try:
+        rounded = float(exact)
+    except OverflowError:
+        return math.inf
+    return rounded if rounded >= exact else math.nextafter(rounded, math.inf)
 
 
 def _digest(space: MetricSpace) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 
 import numpy as np
@@ -122,7 +123,7 @@ def exponents(probability: ArrayLike) -> Array:
 
 def checked_probability(probability: ArrayLike) -> Array:
     """Probabilities as an array; SpecError unless they are from 0 to 1."""
-    probable = np.asarray(probability, dtype=float)
+    probable = _floats(probability, "probability")
     if not ((probable >= 0) & (probable <= 1)).all():
         raise SpecError("probability", "is not from 0 to 1", "give numbers from 0 to 1")
     return probable
@@ -130,10 +131,7 @@ def checked_probability(probability: ArrayLike) -> Array:
 
 def checked_numbers(values: ArrayLike, dimensions: int | None = None) -> Array:
     """Finite numbers as an array, `(..., dimensions)` where that is given; SpecError otherwise."""
-    try:
-        numbers = np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
-        raise SpecError("values", "are not all numbers", "give finite numbers") from None
+    numbers = _floats(values, "values")
     if not np.isfinite(numbers).all():
         raise SpecError("values", "are not all finite", "give finite numbers")
     if dimensions is not None and numbers.shape[-1:] != (dimensions,):
@@ -141,11 +139,15 @@ def checked_numbers(values: ArrayLike, dimensions: int | None = None) -> Array:
     return numbers
 
 
-def checked_positive(field: str, value: float) -> None:
-    """SpecError unless the value is a positive finite number."""
+def _floats(values: ArrayLike, field: str) -> Array:
     try:
-        positive = bool(np.isfinite(value) and value > 0)
-    except TypeError:
-        positive = False
-    if not positive:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise SpecError(field, "are not all numbers", "give finite numbers") from None
+
+
+def checked_positive(field: str, value: float) -> None:
+    """SpecError unless the value is a positive finite number: a Python one, which a double of numpy is as well."""
+    number = isinstance(value, float | int | np.integer) and not isinstance(value, bool)
+    if not (number and 0 < value <= sys.float_info.max):
         raise SpecError(field, f"is {value!r}", "give a positive finite number")

@@ -8,6 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from dxopt.sampling import generator
+
 _STOCK = 4096
 
 
@@ -21,7 +23,7 @@ class Coins:
     @classmethod
     def of(cls, rng: np.random.Generator | None) -> Coins:
         """From a generator, or from the operating system without one."""
-        return cls(os.urandom if rng is None else rng.bytes)
+        return cls(os.urandom if rng is None else generator(rng).bytes)
 
     def _bytes(self, size: int) -> bytes:
         """Bytes that were not given before, fetched many at a time."""

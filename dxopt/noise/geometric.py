@@ -39,7 +39,8 @@ class Geometric(Noise):
     Raises
     ------
     SpecError
-        If ε or q is not positive and finite, or εq is below 2^-50, where whole numbers would not fit 64 bits.
+        If ε or q is not positive and finite, or εq is not finite or below 2^-50, where whole numbers would not
+        fit 64 bits.
     """
 
     epsilon: float
@@ -48,8 +49,8 @@ class Geometric(Noise):
     def __post_init__(self) -> None:
         checked_positive("epsilon", self.epsilon)
         checked_positive("step", self.step)
-        if not self._exponent >= _LEAST:
-            raise SpecError("step", f"times epsilon is {self._exponent:.3g}", "give a larger step, 2^-50 / epsilon")
+        if not _LEAST <= self._exponent < math.inf:
+            raise SpecError("step", f"times epsilon is {self._exponent:.3g}", "give a step with 2^-50 ≤ εq < ∞")
 
     @property
     def exponent(self) -> Fraction:
@@ -87,7 +88,10 @@ class Geometric(Noise):
         SpecError
             If they are not all whole numbers from -2^62 to 2^62.
         """
-        indices = np.asarray(values)
+        try:
+            indices = np.asarray(values)
+        except ValueError:
+            raise SpecError("values", "are no array", "give whole numbers, the multiples of the step") from None
         if not np.issubdtype(indices.dtype, np.integer):
             raise SpecError("values", f"are {indices.dtype}", "give whole numbers, the multiples of the step")
         if indices.size and max(abs(int(indices.min())), abs(int(indices.max()))) > _FURTHEST:

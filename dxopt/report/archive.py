@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 
+from dxopt.archives import pack_reports, read, unpack_reports, write
 from dxopt.certify import proven_privacy
+from dxopt.classic.planar_laplace import OnGrid
 from dxopt.derived import ProductMechanism, RemappedMechanism, product_mechanism, remapped
 from dxopt.errors import SpecError, UnsupportedError
 from dxopt.kernel import KernelMechanism, prove_kernel
@@ -22,38 +23,16 @@ from dxopt.rounding import SMALLEST
 from dxopt.spaces.archive import pack, unpack
 
 FORMAT = 1
-SUFFIX = ".npz"
 
 
 def save_mechanism(mechanism: Mechanism, file: Path) -> Path:
     """Write a mechanism to a file; see `Mechanism.save`."""
-    if file.suffix != SUFFIX:
-        raise SpecError("file", f"{file} has no ending {SUFFIX}", f"name it {file.name}{SUFFIX}")
-    arrays = {"format": FORMAT, **_packed(mechanism)}
-    partial = file.with_name(f".{file.name}.part")
-    try:
-        with partial.open("wb") as stream:
-            np.savez_compressed(stream, **arrays)
-        partial.replace(file)
-    except OSError as error:
-        raise SpecError("file", f"{file} cannot be written: {error.strerror}", "name another file") from None
-    finally:
-        partial.unlink(missing_ok=True)
-    return file
+    return write(file, _packed(mechanism), FORMAT)
 
 
 def load_mechanism(file: Path) -> Mechanism:
     """Read a mechanism that `save_mechanism` wrote, and prove its privacy again; see `Mechanism.load`."""
-    try:
-        with np.load(file) as stored:
-            arrays = dict(stored)
-        if int(arrays["format"]) != FORMAT:
-            raise SpecError("format", f"version {arrays['format']} is not {FORMAT}", "use a matching dxopt")
-        return _unpacked(arrays)
-    except (OSError, KeyError, TypeError, ValueError, EOFError, BadZipFile) as error:
-        if isinstance(error, SpecError):
-            raise
-        raise SpecError("file", f"{file} is no saved mechanism, or damaged ({error})", "save it again") from None
+    return read(file, _unpacked, FORMAT, "mechanism")
 
 
 def _packed(mechanism: Mechanism) -> Arrays:
@@ -66,7 +45,7 @@ def _packed(mechanism: Mechanism) -> Arrays:
         case RemappedMechanism():
             return arrays | {
                 "table": mechanism.table,
-                **_packed_reports(mechanism),
+                **pack_reports(mechanism.reports),
                 **nested(0, _packed(mechanism.base)),
             }
         case ProductMechanism():
@@ -75,17 +54,11 @@ def _packed(mechanism: Mechanism) -> Arrays:
             for place, factor in enumerate(kept):
                 arrays |= nested(place, _packed(factor))
             return arrays
+        case OnGrid():
+            return arrays | {"noise": "planar_laplace"}
         case MatrixMechanism():
-            return arrays | {"matrix": mechanism.matrix, **_packed_reports(mechanism)}
+            return arrays | {"matrix": mechanism.matrix, **pack_reports(mechanism.reports)}
     raise UnsupportedError("mechanism", f"{mechanism.name} cannot be saved", "save its matrix")
-
-
-def _packed_reports(mechanism: Mechanism) -> Arrays:
-    reports = mechanism.reports
-    arrays: Arrays = {"reports": list(reports.labels), "secrets": reports.secrets}
-    if reports.points is not None and reports.points.dtype == float:
-        arrays["report_points"] = reports.points
-    return arrays
 
 
 def _unpacked(arrays: Arrays) -> Mechanism:
@@ -93,6 +66,8 @@ def _unpacked(arrays: Arrays) -> Mechanism:
         return _product(arrays)
     if "table" in arrays:
         return _remapped(arrays)
+    if "noise" in arrays:
+        return OnGrid.of(unpack(arrays), float(arrays["epsilon"]))
     return _kernel(arrays) if "weights" in arrays else _matrix(arrays)
 
 
@@ -105,8 +80,7 @@ def _product(arrays: Arrays) -> Mechanism:
 
 def _remapped(arrays: Arrays) -> Mechanism:
     base = _kernel(part(arrays, 0))
-    reports = Reports.of(base.space) if arrays["secrets"] else _reports(arrays)
-    return remapped(base, arrays["table"], reports, float(arrays["epsilon"]))
+    return remapped(base, arrays["table"], unpack_reports(arrays, base.space), float(arrays["epsilon"]))
 
 
 def _kernel(arrays: Arrays) -> KernelMechanism:
@@ -120,13 +94,9 @@ def _kernel(arrays: Arrays) -> KernelMechanism:
     )
 
 
-def _reports(arrays: Arrays) -> Reports:
-    return Reports(tuple(arrays["reports"].tolist()), arrays.get("report_points"), bool(arrays["secrets"]))
-
-
 def _matrix(arrays: Arrays) -> Mechanism:
     space, matrix = unpack(arrays), arrays["matrix"]
-    reports = _reports(arrays)
+    reports = unpack_reports(arrays, space)
     privacy = None
     if "epsilon" in arrays:
         loss = Loss(np.zeros((len(space), len(reports))), reports, "none")

@@ -34,6 +34,7 @@ _MAP = "YlGnBu"
 _MARK = COLOURS[1]
 _GREY = "#8a8a8a"
 _NEVER = "#ededed"
+_SMALLEST, _ALONE = 1e-8, 5e-4  # degrees
 _KM_PER_DEGREE = math.radians(EARTH_RADIUS_KM)
 
 
@@ -85,7 +86,7 @@ def draw_map(answer: Mechanism | Report, *, secret: Any = None, prior: Prior | N
             axes.set_axis_off()
         bar = figure.colorbar(drawn[0], ax=every, shrink=0.8, pad=0.02, aspect=30)
         never = any((panel.values == 0).any() for panel in panels)
-        bar.set_label("probability; grey: never" if never else "probability")
+        bar.set_label("probability; ×: never" if never else "probability")
         bar.outline.set_visible(False)
         figure.suptitle(answer.problem.name if isinstance(answer, Report) else answer.name, fontsize=11)
     return figure
@@ -149,19 +150,21 @@ class _Window:
 
     @classmethod
     def around(cls, located: Located) -> _Window:
-        first = float(located.secrets.degrees[0, 1])
+        both = (located.secrets, located.reports)
+        middle = _middle(np.concatenate([found.degrees[:, 1] for found in both]))
         shapes = [
-            array.reshape(-1, 2)
-            for found in (located.secrets, located.reports)
+            _on_map(array, middle).reshape(-1, 2)
+            for found in both
             for array in (found.degrees, found.outlines, found.streets)
             if array is not None
         ]
-        latitudes, longitudes = np.concatenate(shapes).T
-        longitudes = unrolled(longitudes, first)
-        south, north = float(latitudes.min()), float(latitudes.max())
-        west, east = float(longitudes.min()), float(longitudes.max())
-        wide = max(east - west, north - south, 1e-3)
-        return cls(west - 0.04 * wide, east + 0.04 * wide, south - 0.11 * wide, north + 0.04 * wide)
+        (west, south), (east, north) = np.min(np.vstack(shapes), axis=0), np.max(np.vstack(shapes), axis=0)
+        bare = cls(float(west), float(east), float(south), float(north))
+        size = max(north - south, (east - west) * bare.shrinking)
+        alone = 0.0 if size > _SMALLEST else _ALONE
+        aside = (0.04 * size + alone) / bare.shrinking
+        down, up = 0.11 * size + 1.2 * alone, 0.04 * size + alone
+        return cls(bare.west - aside, bare.east + aside, bare.south - down, bare.north + up)
 
     @property
     def shrinking(self) -> float:
@@ -174,9 +177,25 @@ class _Window:
         return min(max((self.north - self.south) / ((self.east - self.west) * self.shrinking), 1 / 3), 2.0)
 
     def on_map(self, degrees: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Places `(…, 2)` as (longitude, latitude) in the window."""
-        middle = (self.west + self.east) / 2
-        return np.stack([unrolled(degrees[..., 1], middle), degrees[..., 0]], axis=-1)
+        """Places `(n, 2)`, or shapes `(n, k, 2)`, as (longitude, latitude) in the window."""
+        return _on_map(degrees, (self.west + self.east) / 2)
+
+
+def _middle(longitudes: NDArray[np.float64]) -> float:
+    """Opposite to the middle of the widest gap between longitudes."""
+    around = np.unique(np.mod(longitudes, 360.0))
+    gaps = np.diff(around, append=around[0] + 360.0)
+    widest = int(gaps.argmax())
+    return float(unrolled(around[widest] + gaps[widest] / 2 - 180.0, 0.0))
+
+
+def _on_map(degrees: NDArray[np.float64], middle: float) -> NDArray[np.float64]:
+    """(longitude, latitude) of places, or of shapes that stay in one piece, within 180 degrees of a middle."""
+    longitudes = degrees[..., 1]
+    centres = longitudes
+    if degrees.ndim == 3:
+        centres = (longitudes.min(axis=1, keepdims=True) + longitudes.max(axis=1, keepdims=True)) / 2
+    return np.stack([longitudes + (unrolled(centres, middle) - centres), degrees[..., 0]], axis=-1)
 
 
 def _draw(axes: Axes, panel: _Panel, window: _Window, scale: Normalize, located: Located) -> Collection:
@@ -192,6 +211,11 @@ def _draw(axes: Axes, panel: _Panel, window: _Window, scale: Normalize, located:
         axes.plot([x], [y], "o", ms=11, mfc="none", mec="white", mew=3.2, zorder=4)
         axes.plot([x], [y], "o", ms=11, mfc="none", mec=_MARK, mew=1.8, zorder=5, label="the secret")
         axes.legend(loc="lower right", handletextpad=0.2, borderaxespad=0.1)
+    never = panel.values == 0
+    if never.any():
+        x, y = window.on_map(found.degrees[never]).T
+        size = float(np.clip(60 / math.sqrt(len(panel.values)), 1, 3.5))
+        axes.plot(x, y, "x", ms=size, mew=0.7, color=_GREY, zorder=3.5)
     axes.set(xlim=(window.west, window.east), ylim=(window.south, window.north), aspect=1 / window.shrinking)
     axes.set_title(panel.title, fontsize=9.5)
     axes.grid(visible=False)
@@ -243,11 +267,11 @@ def _degrees(axes: Axes) -> None:
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     def east(value: float, _: int | None) -> str:
-        turned = (value + 180) % 360 - 180
-        return f"{abs(turned):.10g}° {'E' if turned >= 0 else 'W'}"
+        turned = round((value + 180) % 360 - 180, 9)
+        return f"{abs(turned):.10g}°" + (" E" if 0 < turned < 180 else " W" if -180 < turned < 0 else "")
 
     def north(value: float, _: int | None) -> str:
-        return f"{abs(value):.10g}° {'N' if value >= 0 else 'S'}"
+        return f"{abs(value):.10g}°" + (" N" if value > 0 else " S" if value < 0 else "")
 
     for axis, text in ((axes.xaxis, east), (axes.yaxis, north)):
         axis.set_major_locator(MaxNLocator(4))

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from dxopt.errors import UnsupportedError
+from dxopt.errors import SpecError, UnsupportedError
 from dxopt.spaces.metrics import EARTH_RADIUS_KM, Haversine
 from dxopt.spaces.space import MetricSpace
 
@@ -25,7 +25,7 @@ class Positions:
     outlines : (n, k, 2) array or None
         Corners of the area that each point stands for; shorter outlines repeat their last corner.
     streets : (m, 2, 2) array or None
-        Both ends of straight pieces of road.
+        Both ends of straight pieces of road; longitudes may exceed 180°, as those of outlines, rather than jump.
     unit : {"km", "m", "mi"}
         What `within` is measured in.
     """
@@ -69,9 +69,36 @@ def placed(space: AnySpace, found: Positions) -> AnySpace:
     return replace(space, positions=found)
 
 
-def unrolled(longitudes: NDArray[np.float64], start: float) -> NDArray[np.float64]:
+def coordinates(places: ArrayLike, columns: int = 2) -> NDArray[np.float64]:
+    """Rows of finite numbers `(m, columns)`.
+
+    Raises
+    ------
+    SpecError
+        If the places are none.
+    """
+    try:
+        located = np.array(places, dtype=float, order="C")
+    except (TypeError, ValueError):
+        raise SpecError("points", "are not all numbers", "give one row of coordinates per place") from None
+    if located.ndim != 2 or located.shape[1] != columns:
+        what = "(latitude, longitude)" if columns == 2 else f"{columns} coordinates"
+        raise SpecError("points", f"have shape {located.shape}", f"give rows of {what}")
+    if not np.isfinite(located).all():
+        raise SpecError("points", "have a coordinate that is not finite", "remove or mend it")
+    return located
+
+
+def in_degrees(places: ArrayLike) -> NDArray[np.float64]:
+    """Places on the Earth `(m, 2)`; raises SpecError where they are none."""
+    located = coordinates(places)
+    Haversine().prepare(located)
+    return located
+
+
+def unrolled(longitudes: NDArray[np.float64], start: ArrayLike) -> NDArray[np.float64]:
     """The same longitudes, in degrees, from `start - 180` up to `start + 180`; those in it as they are."""
-    turns = np.floor((longitudes - start + 180.0) / 360.0)
+    turns = np.floor((longitudes - np.asarray(start) + 180.0) / 360.0)
     return np.where(turns == 0, longitudes, longitudes - 360.0 * turns)
 
 

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
 from dxopt.spaces.metrics import EARTH_RADIUS_KM, Haversine
+from dxopt.spaces.positions import in_degrees, together
 
 _WIDEST = 180.0
 
@@ -36,15 +37,11 @@ def local_plane(degrees: ArrayLike, unit: str = "km") -> NDArray[np.float64]:
     SpecError
         If these are no places, one is a pole, or they span 180 degrees of longitude or more, as around a pole.
     """
-    try:
-        places = np.asarray(degrees, dtype=float)
-    except (TypeError, ValueError):
-        raise SpecError("points", "are no numbers", "give latitude and longitude in degrees") from None
-    if places.ndim != 2 or not places.size:
-        raise SpecError("points", f"have shape {places.shape}", "give (lat, lon) for each place")
+    places = in_degrees(degrees)
+    if not len(places):
+        raise SpecError("points", "are none", "give at least one place")
     radius = EARTH_RADIUS_KM * Haversine.units[Haversine(unit).prepare(places).unit]
-    latitude, longitude = places.T
-    longitude = np.mod(longitude - longitude[0] + 180, 360) - 180
+    latitude, longitude = together(places).T
     if np.abs(latitude).max() >= 90 or np.ptp(longitude) >= _WIDEST:
         wrong = f"have a pole among them or span {_WIDEST:g} degrees of longitude"
         raise SpecError("points", wrong, "a plane needs places of one region")

@@ -91,3 +91,6 @@ class Roads(f.Section):
         None, description="Unit of the distances, where the weights are metres; km for the weight length."
     )
     directed: bool = Field(True, description="Whether one-way streets count.")
+    largest: bool = Field(
+        False, description="Keep the largest part in which every place can be reached from every other."
+    )

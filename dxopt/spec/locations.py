@@ -134,8 +134,8 @@ def _on_earth(source: Source, asked: e.BoundingBox | e.H3Box | e.H3Cells | e.Roa
         case e.H3Cells():
             return geo.h3_cells(cells=asked.cells, unit=asked.unit)
         case e.Roads():
-            where = source.beside(asked.file)
-            space = geo.roads(where, weight=asked.weight, unit=asked.unit, directed=asked.directed)
+            given = asked.model_dump(include={"weight", "unit", "directed", "largest"})
+            space = geo.roads(source.beside(asked.file), **given)
     if len(space) > MAX_LOCATIONS:
         key, fix = ("file", "a smaller network") if isinstance(asked, e.Roads) else ("resolution", "a coarser one")
         raise source.error(("space", key), f"{TOO_LARGE} with its {len(space):,}", f"give {fix}")

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from fractions import Fraction
+
+import numpy as np
 
 from dxopt.errors import SpecError
 
@@ -13,8 +16,11 @@ Amount = float | int | Fraction
 
 def exactly(amount: Amount, field: str) -> Fraction:
     """The rational that a level is; SpecError unless it is a finite number from 0."""
-    if isinstance(amount, bool) or not isinstance(amount, float | int | Fraction) or not math.isfinite(amount):
+    amount = amount.item() if isinstance(amount, np.generic) else amount
+    if isinstance(amount, bool) or not isinstance(amount, float | int | Fraction):
         raise SpecError(field, f"is {amount!r}", "give a finite number")
+    if not abs(amount) <= sys.float_info.max:
+        raise SpecError(field, "is not a finite double", "give a finite number")
     if amount < 0:
         raise SpecError(field, f"is {float(amount):g}", "give a number from 0")
     return Fraction(amount)
@@ -26,6 +32,13 @@ def positive(amount: Amount, field: str) -> Fraction:
     if not exact:
         raise SpecError(field, "is 0", "give a positive finite number")
     return exact
+
+
+def level_of(amount: Amount, field: str) -> float:
+    """A positive level as the largest double that is not above it."""
+    level = float_below(positive(amount, field))
+    positive(level, field)
+    return level
 
 
 def float_above(exact: Fraction) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,16 +80,17 @@ def evaluate(
     """
     if isinstance(repetitions, bool) or not isinstance(repetitions, int) or repetitions < 1:
         raise SpecError("repetitions", f"is {repetitions!r}", "give a whole number from 1")
-    if not len(traces):
-        raise SpecError("traces", "are none", "give at least one")
-    if not all(0 <= p <= 1 for p in quantiles):
-        raise SpecError("quantiles", f"are {tuple(quantiles)}", "give probabilities from 0 to 1")
+    if not isinstance(traces, Sequence | np.ndarray) or not len(traces):
+        raise SpecError("traces", "are none, or no sequence", "give a list of at least one trace")
+    if not isinstance(quantiles, Sequence) or not all(isinstance(p, int | float) and 0 <= p <= 1 for p in quantiles):
+        raise SpecError("quantiles", f"are {quantiles!r}", "give probabilities from 0 to 1")
     runs, errors = [], []
     for trace in traces:
+        secrets = mechanism.noise.secrets(trace)
         for _ in range(repetitions):
-            run = mechanism.run(trace, rng)
+            run = mechanism.run(secrets, rng)
             runs.append(run)
-            errors += _errors(mechanism, trace, run)
+            errors += _errors(mechanism, secrets, run)
     reported = len(errors)
     return TraceEvaluation(
         mean_error=float(np.mean(errors)),
@@ -103,8 +104,7 @@ def evaluate(
     )
 
 
-def _errors(mechanism: TraceMechanism, trace: Any, run: Run) -> list[float]:
-    secrets = mechanism.noise.secrets(trace)
+def _errors(mechanism: TraceMechanism, secrets: Sequence[Hashable], run: Run) -> list[float]:
     return [mechanism.noise.distance(x, step.report) for x, step in zip(secrets, run.steps, strict=False)]
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ from numpy.typing import NDArray
 
 from dxopt.errors import SpecError, UnsupportedError
 from dxopt.mechanism import Mechanism
-from dxopt.sampling import by_rows
+from dxopt.noise.exact import Coins
 from dxopt.spaces.lattices import line
 from dxopt.spaces.space import MetricSpace
 from dxopt.traces.closeness import checked_base, whole
@@ -26,9 +28,16 @@ _ROUNDING = 1e-12
 
 
 class OnSpace(ABC):
-    """Noise whose reports are the points of a finite space; a point is given by its index or label."""
+    """Noise whose reports are the points of a finite space; a point is given by its index or label.
+
+    A report is drawn with exactly its probability, a rational number, over the sum of its row.
+    """
 
     space: MetricSpace
+
+    @property
+    def distances(self) -> NDArray[np.float64]:
+        return self.space.distances
 
     @abstractmethod
     def channel(self, level: float) -> NDArray:
@@ -40,6 +49,8 @@ class OnSpace(ABC):
 
     def secrets(self, trace: Any) -> list[Hashable]:
         try:
+            if isinstance(trace, str):
+                raise TypeError
             return [self.space.index(point) for point in trace]
         except TypeError:
             raise SpecError("trace", "is no sequence of points", "give indices or labels") from None
@@ -56,7 +67,10 @@ class OnSpace(ABC):
         return float(self.space.distances[secret, report])
 
     def draw(self, secret: Any, level: float, rng: np.random.Generator | None) -> int:
-        return int(by_rows(np.array([secret]), lambda x: self.channel(level)[x].astype(float), rng)[0])
+        row = [Fraction(likely) for likely in self.channel(level)[secret].tolist()]
+        unit = math.lcm(*(likely.denominator for likely in row))
+        sums = list(accumulate(int(likely * unit) for likely in row))
+        return bisect_right(sums, Coins.of(rng).below(sums[-1]))
 
     def probabilities(self, secret: Any, level: float) -> Iterable[tuple[Hashable, Any]]:
         row = self.channel(level)[secret].tolist()
@@ -105,6 +119,8 @@ class Finite(OnSpace):
     _made: dict[float, Mechanism] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.space, MetricSpace) or not callable(self.family):
+            raise SpecError("space", "and family are of other types", "give a MetricSpace, and a function of a level")
         if not self.space.symmetric:
             raise SpecError("space", "has asymmetric distances", "make them symmetric: the test needs that")
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Literal, Protocol
 
 from dxopt.errors import SpecError
-from dxopt.traces.accounting import Amount, Ledger, exactly, float_below, positive
+from dxopt.traces.accounting import Amount, Ledger, exactly, float_below, level_of, positive
 from dxopt.traces.closeness import ClosenessTest
 from dxopt.traces.runs import Step
 from dxopt.traces.sources import StepNoise
@@ -24,7 +24,7 @@ class Plan:
     Attributes
     ----------
     test, noise : float
-        Levels, positive; ε_θ and ε_N.
+        Levels, positive; ε_θ and ε_N. Kept as doubles, rounded down, which is what is used and what is paid.
     threshold : float
         l: the prediction is close when its noisy distance is at most that.
 
@@ -39,9 +39,9 @@ class Plan:
     threshold: float
 
     def __post_init__(self) -> None:
-        positive(self.test, "test")
-        positive(self.noise, "noise")
-        exactly(self.threshold, "threshold")
+        for level in ("test", "noise"):
+            object.__setattr__(self, level, level_of(getattr(self, level), level))
+        object.__setattr__(self, "threshold", float(exactly(self.threshold, "threshold")))
 
 
 Decision = Plan | Literal["skip", "stop"]
@@ -142,6 +142,7 @@ class FixedLevels:
 
     def __post_init__(self) -> None:
         positive(self.total, "total")
+        _check_kind("plan", self.plan, Plan)
         _check_pace(self.every, self.after)
 
     def bind(self, noise: StepNoise, test: ClosenessTest) -> Decide:
@@ -187,6 +188,7 @@ class FixedUtility:
     def __post_init__(self) -> None:
         positive(self.total, "total")
         positive(self.error, "error")
+        _check_kind("balance", self.balance, Balance)
         _check_pace(self.every, self.after)
 
     def plan(self, noise: StepNoise, test: ClosenessTest) -> Plan:
@@ -196,7 +198,7 @@ class FixedUtility:
 
     def bind(self, noise: StepNoise, test: ClosenessTest) -> Decide:
         plan = self.plan(noise, test)
-        if not Ledger(Fraction(self.total)).affords(plan.noise):
+        if not Ledger(positive(self.total, "total")).affords(plan.noise):
             needed = f"pays no first step, which costs {plan.noise:g}"
             raise SpecError("total", f"{float(self.total):g} {needed}", "raise it, or allow a larger error")
         return FixedLevels(self.total, plan, self.every, self.after).bind(noise, test)
@@ -235,10 +237,11 @@ class FixedRate:
     def __post_init__(self) -> None:
         positive(self.total, "total")
         check_count("steps", self.steps)
+        _check_kind("balance", self.balance, Balance)
         _check_pace(self.every, self.after)
 
     def bind(self, noise: StepNoise, test: ClosenessTest) -> Decide:
-        self.balance.plan(noise, test, *self._levels(0, Fraction(self.total)))
+        self.balance.plan(noise, test, *self._levels(0, positive(self.total, "total")))
 
         def decide(steps: Sequence[Step], ledger: Ledger) -> Decision:
             if len(steps) >= self.steps:
@@ -253,7 +256,7 @@ class FixedRate:
     def _levels(self, done: int, left: Fraction) -> tuple[float, float]:
         """Of test and noise, together within an equal part of what is left."""
         allowed = left / math.ceil((self.steps - done) / self.every)
-        test = float_below(allowed * Fraction(self.balance.share))
+        test = float_below(allowed * exactly(self.balance.share, "share"))
         return test, float_below(allowed - Fraction(test))
 
 
@@ -265,6 +268,11 @@ def check_count(field: str, count: int) -> None:
     """SpecError unless a count is a whole number from 1."""
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
         raise SpecError(field, f"is {count!r}", "give a whole number from 1")
+
+
+def _check_kind(field: str, given: object, kind: type) -> None:
+    if not isinstance(given, kind):
+        raise SpecError(field, f"is of type {type(given).__name__}", f"give a {kind.__name__}")
 
 
 def _check_pace(every: int, after: str) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dxopt.errors import SpecError, UnsupportedError
-from dxopt.traces.accounting import Amount, Ledger, positive
+from dxopt.traces.accounting import Ledger, level_of
 from dxopt.traces.closeness import ClosenessTest, LaplaceTest, happens
 from dxopt.traces.managers import Decide, Manager, Plan, check_count
 from dxopt.traces.predictions import Prediction, repeat
@@ -69,6 +69,11 @@ class PredictiveMechanism(TraceMechanism):
     test: ClosenessTest = field(default_factory=LaplaceTest)
 
     def __post_init__(self) -> None:
+        _offers("noise", self.noise, "secrets", "give on_plane(), on_line(), Finite or RationalGeometric")
+        _offers("manager", self.manager, "bind", "give FixedRate, FixedUtility or FixedLevels")
+        _offers("prediction", self.prediction, "__call__", "give repeat, extrapolate or another function")
+        _offers("test", self.test, "probabilities", "give LaplaceTest or GeometricTest")
+        self.test.check(self.noise.distances)
         _ = self._decide
 
     @cached_property
@@ -125,13 +130,15 @@ class PredictiveMechanism(TraceMechanism):
         return {Run(steps, len(secrets), ledger.total): likely for steps, likely in (ended | going).items()}
 
     def _ledger(self) -> Ledger:
-        return Ledger(Fraction(self.manager.total))
+        return Ledger(self.manager.total)  # pyright: ignore[reportArgumentType]
 
     def _next(self, steps: Sequence[Step], ledger: Ledger) -> tuple[Plan, Hashable | None] | Step | None:
         """A plan with a prediction, a step that needs no secret, or None at the end."""
         decision = self._decide(steps, ledger)
         if decision == "stop":
             return None
+        if decision != "skip" and not isinstance(decision, Plan):
+            raise SpecError("manager", f"decides {decision!r}", "decide a Plan, skip or stop")
         if not isinstance(decision, Plan):
             if not steps:
                 raise SpecError("total", "pays no first step", "raise it, or plan for cheaper steps")
@@ -148,7 +155,7 @@ class PredictiveMechanism(TraceMechanism):
         if predicted is not None:
             close, far = self._tested(secret, plan, predicted)
             # the smaller of the two is the accurate one
-            if happens(float(close), rng) if close <= far else not happens(float(far), rng):
+            if happens(close, rng) if close <= far else not happens(far, rng):
                 return _easy(plan, predicted)
         return _hard(plan, self.noise.draw(secret, plan.noise, rng), predicted is not None)
 
@@ -170,7 +177,7 @@ class IndependentNoise(TraceMechanism):
     ----------
     noise : StepNoise
     epsilon : float
-        Level of each point, per unit of distance.
+        Level of each point, per unit of distance; kept as a double, rounded down.
     every : int
         Only every so-manyth point is reported, the first included; steps between say the last report again.
 
@@ -181,17 +188,18 @@ class IndependentNoise(TraceMechanism):
     """
 
     noise: StepNoise
-    epsilon: Amount
+    epsilon: float
     every: int = 1
 
     def __post_init__(self) -> None:
-        positive(self.epsilon, "epsilon")
+        _offers("noise", self.noise, "secrets", "give on_plane(), on_line(), Finite or RationalGeometric")
+        object.__setattr__(self, "epsilon", level_of(self.epsilon, "epsilon"))
         check_count("every", self.every)
 
     def run(self, trace: Any, rng: np.random.Generator | None = None) -> Run:
         """Report a trace; its total is what it costs."""
         secrets = _checked(self.noise, trace)
-        drawn = [self.noise.draw(secret, float(self.epsilon), rng) for secret in secrets[:: self.every]]
+        drawn = [self.noise.draw(secret, self.epsilon, rng) for secret in secrets[:: self.every]]
         return self._run(drawn, len(secrets))
 
     def distribution(self, trace: Any) -> dict[Run, Any]:
@@ -199,7 +207,7 @@ class IndependentNoise(TraceMechanism):
         secrets = _checked(self.noise, trace)
         going: dict[tuple[Hashable, ...], Any] = {(): 1}
         for secret in secrets[:: self.every]:
-            fresh = list(self.noise.probabilities(secret, float(self.epsilon)))
+            fresh = list(self.noise.probabilities(secret, self.epsilon))
             if len(going) * len(fresh) > MOST_RUNS:
                 raise UnsupportedError("trace", f"has more than {MOST_RUNS:,} runs", "shorten it, or sample with run")
             going = {(*said, z): likely * then for said, likely in going.items() for z, then in fresh}
@@ -220,6 +228,11 @@ def _easy(plan: Plan, predicted: Hashable) -> Step:
 def _hard(plan: Plan, report: Hashable, tested: bool) -> Step:
     cost = Fraction(plan.noise) + (Fraction(plan.test) if tested else 0)
     return Step("hard", report, tested, cost)
+
+
+def _offers(field: str, given: object, method: str, fix: str) -> None:
+    if not hasattr(given, method):
+        raise SpecError(field, f"is of type {type(given).__name__}", fix)
 
 
 def _checked(noise: StepNoise, trace: Any) -> list[Hashable]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -11,13 +11,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError, UnsupportedError
-from dxopt.noise import Laplace, Noise, PlanarLaplace
+from dxopt.noise import Laplace, PlanarLaplace
 
 Point = tuple[float, ...]
 
 
 class StepNoise(Protocol):
     """Noise for one point at any level ε: the report of x is ε·d-private."""
+
+    @property
+    def distances(self) -> NDArray[np.float64] | None:
+        """All distances of a finite space `(n, n)`; None where they are any numbers."""
+        ...
 
     def secrets(self, trace: Any) -> list[Hashable]:
         """The points of a trace in the form that the other methods take; SpecError if one is off the space."""
@@ -58,12 +63,12 @@ class StepNoise(Protocol):
 
 @dataclass(frozen=True)
 class Continuous:
-    """Noise on a real line or in the plane with the Euclidean distance; make it with `on_line` or `on_plane`.
+    """Laplace noise on a real line, or planar Laplace noise with the Euclidean distance.
 
-    Attributes
+    Privacy is that of real numbers: as doubles, reports leak some digits of the secret (Mironov 2012).
+
+    Parameters
     ----------
-    family : callable
-        From a level to a noise of `dx.noise` whose error is inversely proportional to the level.
     dimension : {1, 2}
 
     Raises
@@ -72,12 +77,20 @@ class Continuous:
         If the dimension is another.
     """
 
-    family: Callable[[float], Noise]
     dimension: int
 
     def __post_init__(self) -> None:
         if self.dimension not in (1, 2):
             raise SpecError("dimension", f"is {self.dimension!r}", "give 1 or 2")
+
+    @property
+    def distances(self) -> None:
+        """None: they are any numbers."""
+        return None
+
+    def at(self, level: float) -> Laplace | PlanarLaplace:
+        """The noise of a level."""
+        return Laplace(level) if self.dimension == 1 else PlanarLaplace(level)
 
     def secrets(self, trace: ArrayLike) -> list[Hashable]:
         try:
@@ -106,13 +119,13 @@ class Continuous:
 
     def draw(self, secret: Any, level: float, rng: np.random.Generator | None) -> Point:
         values = np.array(secret) if self.dimension == 1 else np.array([secret])
-        return tuple(self.family(level).sample(values, rng).reshape(-1).tolist())
+        return tuple(self.at(level).sample(values, rng).reshape(-1).tolist())
 
     def probabilities(self, secret: Hashable, level: float) -> Iterable[tuple[Hashable, Any]]:
         raise UnsupportedError("noise", "has infinitely many reports", "use Finite noise, or run and evaluate")
 
     def error_quantile(self, probability: float, level: float) -> float:
-        return float(self.family(level).error_quantile(probability))
+        return float(self.at(level).error_quantile(probability))
 
     def level_for(self, error: float, probability: float) -> float:
         return self.error_quantile(probability, 1.0) / error
@@ -126,9 +139,9 @@ class Continuous:
 
 def on_line() -> Continuous:
     """Laplace noise on real numbers, each level its rate."""
-    return Continuous(Laplace, 1)
+    return Continuous(1)
 
 
 def on_plane() -> Continuous:
     """Planar Laplace noise, of density ε²/(2π)·e^{-εr} (Cha13)."""
-    return Continuous(PlanarLaplace, 2)
+    return Continuous(2)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
 from dxopt.spaces.geo.points import points
@@ -17,6 +17,7 @@ from dxopt.spaces.positions import Positions, placed, positions
 from dxopt.spaces.space import MetricSpace
 
 Shape = tuple[int, int]
+MOST_CELLS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -120,24 +121,29 @@ def bounding_grid(
     Raises
     ------
     SpecError
-        If there is no such box or shape, or not exactly one of shape and spacing is given.
+        If there is no such box or shape, it has more than a million cells, or not exactly one of shape and spacing
+        is given.
     """
     box = Box(south, west, north, east)
     if (shape is None) == (spacing is None):
         raise SpecError("shape", "and spacing are not given one without the other", "give one of the two")
     if spacing is not None:
         shape = box.shape(spacing, unit)
-    rows, columns = _whole(shape or ())
+    rows, columns = _whole(shape)
+    if rows * columns > MOST_CELLS:
+        key = "shape" if spacing is None else "spacing"
+        raise SpecError(key, f"makes {rows * columns:,} cells, more than {MOST_CELLS:,}", "ask for larger cells")
     centres = box.centres((rows, columns))
     centres[:, 1] -= np.where(centres[:, 1] > 180, 360.0, 0.0)
     space = replace(points(centres, project=project, unit=unit), labels=Tuples((Numbers(rows), Numbers(columns))))
     return placed(space, Positions(positions(space).degrees, box.outlines((rows, columns)), unit=unit))
 
 
-def _whole(shape: Sequence[int]) -> Shape:
-    if len(shape) != 2 or any(isinstance(s, bool) or not isinstance(s, int | np.integer) or s < 1 for s in shape):
-        raise SpecError("shape", f"{list(shape)} is not a shape", "give positive numbers of rows and columns")
-    return int(shape[0]), int(shape[1])
+def _whole(shape: ArrayLike | None) -> Shape:
+    counts = np.asarray(shape)
+    if counts.shape != (2,) or not np.issubdtype(counts.dtype, np.integer) or counts.min() < 1:
+        raise SpecError("shape", f"{shape} is not a shape", "give positive numbers of rows and columns")
+    return int(counts[0]), int(counts[1])
 
 
 def _middles(start: float, length: float, count: int) -> NDArray[np.float64]:

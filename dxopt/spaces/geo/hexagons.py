@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError, UnsupportedError
-from dxopt.spaces.geo.boxes import Box
+from dxopt.spaces.geo.boxes import MOST_CELLS, Box
 from dxopt.spaces.metrics import Haversine
-from dxopt.spaces.positions import Positions, placed, together
+from dxopt.spaces.positions import Positions, in_degrees, placed, together
 from dxopt.spaces.space import MetricSpace
 
 FINEST = 15
-MOST_CELLS = 1_000_000
 
 
 def h3_cells(
@@ -105,7 +104,7 @@ def _checked(h3: Any, cells: Iterable[str], resolution: int | None) -> list[str]
     return chosen
 
 
-def _within(h3: Any, resolution: int, box: Sequence[float] | Box | None, polygon: ArrayLike | None) -> list[str]:
+def _within(h3: Any, resolution: int, box: Sequence[float] | Box | None, polygon: Any) -> list[str]:
     area, corners = _boxed(box) if box is not None else _polygon(polygon)
     if area.width >= 180:
         raise SpecError("east", f"makes the area {area.width:g} degrees wide", "keep it below 180")
@@ -115,27 +114,27 @@ def _within(h3: Any, resolution: int, box: Sequence[float] | Box | None, polygon
 
 
 def _boxed(box: Sequence[float] | Box) -> tuple[Box, NDArray[np.float64]]:
+    if not isinstance(box, Box) and len(box) != 4:
+        raise SpecError("box", f"has {len(box)} sides", "give south, west, north and east")
     area = box if isinstance(box, Box) else Box(*box)
     south, west, north, east = area.south, area.west, area.north, area.east
     return area, np.array([[south, west], [south, east], [north, east], [north, west]], dtype=float)
 
 
-def _polygon(polygon: ArrayLike | None) -> tuple[Box, NDArray[np.float64]]:
+def _polygon(polygon: ArrayLike) -> tuple[Box, NDArray[np.float64]]:
     """The box around a polygon, and its corners."""
-    corners = np.array(polygon, dtype=float)
-    if corners.ndim != 2 or len(corners) < 3:
-        raise SpecError("polygon", f"has shape {corners.shape}", "give 3 corners (latitude, longitude) or more")
-    Haversine().prepare(corners)
+    corners = in_degrees(polygon)
+    if len(corners) < 3:
+        raise SpecError("polygon", f"has {len(corners)} corners", "give 3 or more")
     (south, west), (north, east) = together(corners).min(axis=0), together(corners).max(axis=0)
     west, east = ((side + 180.0) % 360.0 - 180.0 for side in (west, east))
     return Box(float(south), float(west), float(north), float(east)), corners
 
 
 def _around(h3: Any, resolution: int, places: ArrayLike) -> list[str]:
-    located = np.array(places, dtype=float)
-    if located.ndim != 2:
-        raise SpecError("points", f"have shape {located.shape}", "give rows of (latitude, longitude)")
-    Haversine().prepare(located)
+    located = in_degrees(places)
+    if not len(located):
+        raise SpecError("points", "are none", "give at least one place")
     return list({h3.latlng_to_cell(*place, resolution) for place in located.tolist()})
 
 

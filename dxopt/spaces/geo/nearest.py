@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
-from dxopt.spaces.metrics import Haversine
-from dxopt.spaces.positions import chord, known, on_sphere
+from dxopt.spaces.positions import chord, coordinates, in_degrees, known, on_sphere
 from dxopt.spaces.space import MetricSpace
 
 _NORMS = {"euclidean": 2.0, "manhattan": 1.0, "chebyshev": math.inf}
@@ -27,7 +26,7 @@ def nearest(space: MetricSpace, places: ArrayLike, *, within: float | None = Non
         Where it has positions on the Earth, nearest is meant by great circles, road networks included.
     places : (m, 2) array of (latitude, longitude), or (m, k) array of coordinates of a space without positions
     within : float, optional
-        Places further away than this, in the unit of the space, have index -1.
+        Places further away than this have index -1; in the unit of its positions, or of its coordinates.
 
     Raises
     ------
@@ -38,30 +37,17 @@ def nearest(space: MetricSpace, places: ArrayLike, *, within: float | None = Non
         raise SpecError("within", f"is {within}", "give a distance of 0 or more")
     found = known(space)
     if found is not None:
-        located = _coordinates(places, 2)
-        Haversine().prepare(located)
+        located = in_degrees(places)
         farthest = math.inf if within is None else chord(within, found.unit)
         return _by_tree(on_sphere(found.degrees), on_sphere(located), 2.0, farthest)
     if space.points is None:
         raise SpecError("space", "has no points, only distances", "use one with coordinates")
     farthest = math.inf if within is None else within
     metric = space.metric
-    located = _coordinates(places, space.points.shape[1])
+    located = coordinates(places, space.points.shape[1])
     if metric is not None and metric.name in _NORMS:
         return _by_tree(space.points, located, _NORMS[metric.name], farthest)
     return _by_blocks(space, located, farthest)
-
-
-def _coordinates(places: ArrayLike, columns: int) -> NDArray[np.float64]:
-    try:
-        located = np.array(places, dtype=float)
-    except (TypeError, ValueError):
-        raise SpecError("points", "are not all numbers", "give one row of coordinates per place") from None
-    if located.ndim != 2 or located.shape[1] != columns:
-        raise SpecError("points", f"have shape {located.shape}", f"give rows of {columns} coordinates")
-    if not np.isfinite(located).all():
-        raise SpecError("points", "have a coordinate that is not finite", "remove or mend it")
-    return located
 
 
 def _by_tree(

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
-from dxopt.spaces.labels import Coordinates
 from dxopt.spaces.metrics import Haversine
-from dxopt.spaces.positions import Positions, placed, together
+from dxopt.spaces.positions import Positions, in_degrees, placed, together
 from dxopt.spaces.projection import local_plane
 from dxopt.spaces.space import MetricSpace
 
@@ -68,19 +67,13 @@ def points(
     SpecError
         If the places are not in degrees, or lie too far apart for a plane.
     """
-    located = np.array(degrees, order="C")
-    metric = Haversine(unit)
-    if located.ndim != 2:
-        raise SpecError("points", f"have shape {located.shape}", "give rows of (latitude, longitude)")
+    located = in_degrees(degrees)
+    globe = MetricSpace.from_points(located, Haversine(unit), labels=labels)
     if not project:
-        return MetricSpace.from_points(located, metric, labels=labels)
-    metric.prepare(located)
-    located = together(located.astype(float))
-    _require_local(located)
-    plane = MetricSpace.from_points(local_plane(located, unit=unit), labels=labels)
-    if labels is None:
-        plane = replace(plane, labels=Coordinates(located))
-    return placed(plane, Positions(located, unit=unit))
+        return globe
+    _require_local(together(located))
+    plane = MetricSpace.from_points(local_plane(located, unit))
+    return placed(replace(plane, labels=globe.labels), Positions(located, unit=unit))
 
 
 def _require_local(degrees: NDArray[np.float64]) -> None:

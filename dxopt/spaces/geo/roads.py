@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
 from dxopt.spaces.metrics import Haversine
-from dxopt.spaces.positions import Positions, placed
+from dxopt.spaces.positions import Positions, placed, together
 from dxopt.spaces.space import MetricSpace
 
 if TYPE_CHECKING:
@@ -23,7 +23,12 @@ _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 
 
 def roads(
-    graph: nx.Graph | str | Path, *, weight: str = LENGTH, unit: str | None = None, directed: bool = True
+    graph: nx.Graph | str | Path,
+    *,
+    weight: str = LENGTH,
+    unit: str | None = None,
+    directed: bool = True,
+    largest: bool = False,
 ) -> MetricSpace:
     """The places of a road network, with the length of the shortest way between them.
 
@@ -38,14 +43,16 @@ def roads(
         Of the distances, where `weight` holds metres; km for `length`. Other weights are taken as they are unless a
         unit is given.
     directed : bool
-        Whether one-way streets count, and distances may be asymmetric; otherwise each street goes both ways. Places
-        from which one cannot come back are infinitely far away: keep the largest strongly connected part, or ignore
-        one-way streets.
+        Whether one-way streets count, and distances may be asymmetric; otherwise each street goes both ways.
+    largest : bool
+        Keep the largest part in which every place can be reached from every other. Networks that are cut out of a
+        map have ends from which one cannot come back.
 
     Raises
     ------
     SpecError
-        If the file is no GraphML, a node has no position, or an edge no length of 0 or more.
+        If the file is no GraphML, a node has no position, an edge no length of 0 or more, or there is no way from
+        some place to another, which would be infinitely far away and not protected from it.
     """
     network = _read(Path(graph)) if isinstance(graph, str | Path) else graph
     if unit is None and weight == LENGTH:
@@ -53,7 +60,16 @@ def roads(
     if unit is not None:
         Haversine(unit).prepare(np.zeros((1, 2)))
     degrees = _positions(network)
-    space = MetricSpace.from_graph(_weighted(network, weight, unit, directed=directed), LENGTH)
+    weighted = _weighted(network, weight, unit, directed=directed)
+    lost = _unreachable(weighted)
+    if lost and not largest:
+        raise _no_way(weighted, lost)
+    if lost:
+        degrees = degrees[[node not in lost for node in network]]
+        network = network.copy()
+        for part in (network, weighted):
+            part.remove_nodes_from(lost)
+    space = MetricSpace.from_graph(weighted, LENGTH)
     return placed(space, Positions(degrees, streets=_streets(network, degrees), unit=unit or "km"))
 
 
@@ -79,10 +95,33 @@ def _weighted(network: nx.Graph, weight: str, unit: str | None, *, directed: boo
     for start, end, attributes in network.edges(data=True):
         length = _number(attributes.get(weight))
         if length is None or length < 0:
-            wrong = f"edge ({start}, {end}) has {weight} = {attributes.get(weight)!r}"
-            raise SpecError("weight", wrong, "every edge needs a length of 0 or more")
+            has = f"has {weight} = {attributes[weight]!r}" if weight in attributes else f"has no {weight}"
+            fix = "give every edge one of 0 or more, or name another attribute"
+            raise SpecError("weight", f"edge ({start}, {end}) {has}", fix)
         weighted.add_edge(start, end, **{LENGTH: length * scale})
     return weighted
+
+
+def _unreachable(weighted: nx.Graph) -> dict[Any, None]:
+    """The nodes outside of the largest part in which there is a way from every node to every other."""
+    import networkx as nx
+
+    directed = isinstance(weighted, nx.DiGraph)
+    parts = nx.strongly_connected_components(weighted) if directed else nx.connected_components(weighted)
+    part = max(parts, key=len, default=set())
+    return dict.fromkeys(node for node in weighted if node not in part)
+
+
+def _no_way(weighted: nx.Graph, lost: dict[Any, None]) -> SpecError:
+    import networkx as nx
+
+    inside, outside = next(node for node in weighted if node not in lost), next(iter(lost))
+    there = nx.has_path(weighted, inside, outside)
+    start, end = (outside, inside) if there else (inside, outside)
+    one_way = isinstance(weighted, nx.DiGraph) and nx.is_weakly_connected(weighted)
+    wrong = f"{len(lost)} of {len(weighted)} places are cut off: no way leads from {start} to {end}"
+    fix = "give largest: true to leave them out" + (", or directed: false" if one_way else "")
+    return SpecError("graph", wrong, fix)
 
 
 def _positions(network: nx.Graph) -> NDArray[np.float64]:
@@ -122,7 +161,7 @@ def _streets(network: nx.Graph, degrees: NDArray[np.float64]) -> NDArray[np.floa
     pieces = {}
     for start, end, attributes in network.edges(data=True):
         ends = np.array([position[start], position[end]])
-        course = _course(attributes, ends)
+        course = together(_course(attributes, ends))
         for piece in zip(course[:-1].tolist(), course[1:].tolist(), strict=True):
             pieces[tuple(sorted(map(tuple, piece)))] = piece
     return np.array(list(pieces.values()), dtype=float).reshape(-1, 2, 2)
