@@ -150,9 +150,9 @@ def _cells(row: Compared) -> list[str]:
     return [
         row.name,
         figure(row.value, ".7f"),
-        figure(row.excess, "+.1%"),
+        figure(row.excess, "+z.1%"),
         figure(row.remapped, ".7f"),
-        figure(row.remapped_excess, "+.1%"),
+        figure(row.remapped_excess, "+z.1%"),
         _privacy(row),
         figure(row.leakage, ".4f"),
     ]
