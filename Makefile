@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: solve figures test test-lowest lint format check bench bench-full clean
+.PHONY: solve figures test test-browser test-lowest lint format check bench bench-full clean
 
 solve: $(STAMP)-run
 	$(BIN)/dxopt batch problems --output results
@@ -14,6 +14,9 @@ figures: $(STAMP)-run
 
 test: $(STAMP)-test
 	$(BIN)/python -m pytest -n 2
+
+test-browser: $(STAMP)-browser
+	$(BIN)/python -m pytest tests/browser
 
 lint: $(STAMP)-lint
 	$(BIN)/ruff check .
@@ -54,8 +57,12 @@ $(STAMP)-test: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
 	touch $@
 
+$(STAMP)-browser: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,browser]'
+	touch $@
+
 $(STAMP)-lint: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,lint,data]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,lint,data,browser]'
 	touch $@
 
 clean:

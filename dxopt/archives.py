@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, TypeVar
 from zipfile import BadZipFile
 from zlib import error as Garbled
@@ -20,7 +21,11 @@ Arrays = dict[str, Any]
 Content = TypeVar("Content")
 
 SUFFIX = ".npz"
-_DAMAGED = (OSError, LookupError, TypeError, ValueError, ArithmeticError, EOFError, RuntimeError, BadZipFile, Garbled)
+DAMAGED = (
+    *(OSError, LookupError, TypeError, ValueError, ArithmeticError, EOFError, RuntimeError),
+    *(BadZipFile, Garbled, TokenError),
+)
+"""What readers of such files let escape where one is damaged."""
 
 
 def write(file: Path, arrays: Arrays, version: int) -> Path:
@@ -61,7 +66,7 @@ def read(file: Path, build: Callable[[dict[str, NDArray[Any]]], Content], versio
         return build(arrays)
     except SpecError:
         raise
-    except _DAMAGED as error:
+    except DAMAGED as error:
         raise SpecError("file", f"{file} is no saved {kind}, or damaged ({error})", "save it again") from None
 
 

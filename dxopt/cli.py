@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -47,9 +47,16 @@ def batch_files(
     tolerance: Tolerance = None,
     time_limit: TimeLimit = None,
     as_json: Json = False,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", help="How many problems to solve at once.")] = 1,
+    memory_limit: Annotated[float | None, typer.Option(help="MiB for each problem.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Leave what is finished and unchanged.")] = False,
+    cluster: Annotated[
+        str | None, typer.Option(help="Address of a Dask scheduler, or local:N for N workers here.")
+    ] = None,
 ) -> None:
-    """Solve many problem files and print one table."""
-    _run(paths, output, solver, tolerance, time_limit, as_json, show="table")
+    """Solve many problem files in processes of their own and print one table."""
+    apart = {"workers": jobs, "memory_limit": memory_limit, "resume": resume, "cluster": cluster}
+    _run(paths, output, solver, tolerance, time_limit, as_json, show="table", apart=apart)
 
 
 @app.command("compare")
@@ -86,6 +93,44 @@ def map_folder(
         raise typer.Exit(2) from None
 
 
+@app.command("report")
+def report_page(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A result folder, or a folder of them.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Page to write; report.html in the folder by default.")
+    ] = None,
+    figures: Annotated[bool, typer.Option(help="Write figures next to the page as well, as SVG and PNG.")] = False,
+) -> None:
+    """Write one HTML page that shows a result, or all results of a batch, each proven again."""
+    from dxopt.errors import DxoptError
+    from dxopt.report.page import save_page
+
+    try:
+        for file in save_page(folder, output or folder / "report.html", figures=figures):
+            typer.echo(file)
+    except DxoptError as error:
+        typer.echo(" ".join(str(error).split()), err=True)
+        raise typer.Exit(2) from None
+
+
+@app.command("verify")
+def verify_folder(
+    folder: Annotated[Path, typer.Argument(metavar="RESULT_FOLDER", help="A result folder that `solve` wrote.")],
+    as_json: Json = False,
+) -> None:
+    """Prove a result again from its files alone: 0 if all holds, 1 if a claim fails, 3 if some are left open."""
+    from dxopt.errors import DxoptError
+    from dxopt.verify import verify
+
+    try:
+        verdict = verify(folder)
+    except DxoptError as error:
+        typer.echo(" ".join(str(error).split()), err=True)
+        raise typer.Exit(2) from None
+    typer.echo(verdict.as_json() if as_json else str(verdict))
+    raise typer.Exit(verdict.exit_code)
+
+
 @app.command("schema")
 def schema() -> None:
     """Print the JSON Schema of a problem file, for editors."""
@@ -105,11 +150,12 @@ def _run(
     as_json: bool,
     *,
     show: Show,
+    apart: dict[str, Any] | None = None,
 ) -> None:
     from rich.console import Console
 
-    from dxopt.batch import Overrides, problem_files, run
-    from dxopt.errors import SpecError
+    from dxopt.batch import Overrides, problem_files, run, run_apart
+    from dxopt.errors import DxoptError, SpecError
     from dxopt.report.progress import Progress
     from dxopt.routes import COMPARABLE
 
@@ -125,7 +171,15 @@ def _run(
     compare = COMPARABLE if show == "comparisons" else None
     overrides = Overrides(solver=solver, tolerance=tolerance, time_limit=time_limit, compare=compare)
     with Progress(Console(stderr=True)) as progress:
-        outcome = run(files, output, overrides=overrides, tell=progress.tell, finished=finished)
+        how: dict[str, Any] = {"overrides": overrides, "tell": progress.tell}
+        try:
+            if apart is None:
+                outcome = run(files, output, **how, finished=finished)
+            else:
+                outcome = run_apart(files, output, **how, **apart, settled=progress.settled)
+        except DxoptError as error:
+            typer.echo(str(error), err=True)
+            raise typer.Exit(2) from None
     _show(outcome, output, as_json, table=show == "table")
     raise typer.Exit(outcome.exit_code)
 
@@ -153,8 +207,8 @@ def _show(outcome: Outcome, output: Path, as_json: bool, *, table: bool) -> None
         typer.echo(outcome.as_json())
     elif table:
         typer.echo(summary(outcome.lines))
-    for error in outcome.errors:
-        typer.echo(error, err=True)
+    for text in outcome.notes + outcome.errors:
+        typer.echo(text, err=True)
     if not as_json and any(line.folder for line in outcome.lines):
         typer.echo(f"results in {output}/")
 

@@ -1,17 +1,33 @@
-"""When to stop: a deadline, and Ctrl-C turned into a request that every stage can see."""
+"""When to stop: a deadline, and Ctrl-C or SIGTERM turned into a request that every stage can see."""
 
 from __future__ import annotations
 
 import signal
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType, TracebackType
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """A context in which SIGTERM is taken as Ctrl-C; only in the main thread."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = signal.signal(signal.SIGTERM, lambda signum, frame: signal.raise_signal(signal.SIGINT))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)
 
 
 class Stop:
     """A context in which the first Ctrl-C asks for a stop and the second one raises KeyboardInterrupt.
 
-    Of contexts within each other the inner one is asked first, and those around it once it ends.
+    Of contexts within each other the inner one is asked first, and those around it once it ends; one that begins
+    after those around it were asked is asked at once.
     Outside the main thread, where no signal arrives, only the deadline counts.
 
     Parameters
@@ -42,6 +58,8 @@ class Stop:
     def __enter__(self) -> Stop:
         if threading.current_thread() is threading.main_thread():
             self._previous = signal.signal(signal.SIGINT, self._ask)
+            around = getattr(self._previous, "__self__", None)
+            self.interrupted |= isinstance(around, Stop) and around.interrupted
         return self
 
     def __exit__(

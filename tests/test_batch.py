@@ -9,6 +9,7 @@ import pytest
 
 import dxopt as dx
 from dxopt import batch
+from dxopt.batch import performing
 from dxopt.errors import SpecError
 from dxopt.report.table import summary
 
@@ -33,14 +34,14 @@ def test_bad_and_good_files_side_by_side(tmp_path: Path) -> None:
 
 def test_a_fault_of_ours_is_reported_and_the_rest_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, a=GOOD, b=GOOD)
-    real = batch.solve
+    real = performing.solve
 
     def sometimes(problem, **options):
         if problem.name == "a":
             raise ZeroDivisionError("one\ntwo")
         return real(problem, **options)
 
-    monkeypatch.setattr(batch, "solve", sometimes)
+    monkeypatch.setattr(performing, "solve", sometimes)
     outcome = batch.run(batch.problem_files([tmp_path]), tmp_path / "out")
     assert [line.status for line in outcome.lines] == ["crashed", "optimal"]
     assert "\n" not in outcome.errors[0]

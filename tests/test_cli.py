@@ -45,6 +45,9 @@ def test_the_good_file_gives_0_and_a_result_folder(town: Path) -> None:
         "dual.npz",
         "certificate.json",
         "report.json",
+        "table.npz",
+        "digests.json",
+        "input.json",
     }
     proof = json.loads((town / "out" / "town" / "certificate.json").read_text(encoding="utf-8"))
     assert proof["private"] is True

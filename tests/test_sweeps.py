@@ -74,7 +74,8 @@ def test_frontiers_are_saved_with_their_figure(tmp_path: Path) -> None:
     assert outcome.exit_code == 0
     for name in "ab":
         saved = {path.name for path in (tmp_path / "out" / name).iterdir()}
-        assert saved == {"problem.yaml", "frontier.json", "frontier.svg", "frontier.png"}
+        figures = {"frontier.json", "frontier.svg", "frontier.png"}
+        assert saved == {"problem.yaml", "digests.json", "input.json"} | figures
         with pytest.raises(dx.SpecError, match="is no result folder of a report"):
             dx.load(tmp_path / "out" / name)
     first, second = (read(tmp_path / "out" / name / "frontier.json") for name in "ab")
@@ -94,7 +95,7 @@ def test_frontiers_are_saved_with_their_figure(tmp_path: Path) -> None:
 
 
 def test_a_result_takes_the_place_of_another(tmp_path: Path) -> None:
-    for text, files in ((LEVEL, 7), ("epsilon: 1\n", 6), (FRONTIER, 4), (LEVEL, 7)):
+    for text, files in ((LEVEL, 10), ("epsilon: 1\n", 9), (FRONTIER, 6), (LEVEL, 10)):
         outcome = batch.run(write(tmp_path, a=text), tmp_path / "out")
         assert outcome.exit_code == 0, outcome.errors
         assert len(list((tmp_path / "out" / "a").iterdir())) == files
@@ -212,6 +213,6 @@ def test_a_level_that_was_not_found_is_saved_as_far_as_it_is_proven(tmp_path: Pa
         0.5,
         None,
     )
-    assert {path.name for path in (tmp_path / "a").iterdir()} == {"level.json", "problem.yaml"}
+    assert {path.name for path in (tmp_path / "a").iterdir()} == {"level.json", "problem.yaml", "digests.json"}
     with pytest.raises(dx.SpecError, match="holds no problem file"):
         batch.problem_files([tmp_path])

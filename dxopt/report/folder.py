@@ -6,14 +6,15 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
+from dxopt.archives import DAMAGED
 from dxopt.certify import Certificate, gap, objective_value, proven_privacy
 from dxopt.duality import AnyDual, proven_bound
-from dxopt.errors import CertificateError, SpecError
+from dxopt.errors import CertificateError, SpecError, UnsupportedError
 from dxopt.implicit import prove
+from dxopt.integer_tables import integer_table
 from dxopt.loss import Loss, Reports
 from dxopt.mechanism import MatrixMechanism, Mechanism, Privacy
 from dxopt.objective import AdversaryError
@@ -26,7 +27,7 @@ from dxopt.reductions.record import Reduction
 from dxopt.report.archive import load_mechanism, save_mechanism
 from dxopt.report.comparison import Comparison
 from dxopt.report.duals import pack_dual, unpack_dual
-from dxopt.report.places import DESCRIPTION, REPORT, describe, finite, holds_report, place, write_json
+from dxopt.report.places import DESCRIPTION, REPORT, TABLE, describe, finite, holds_report, place, write_json
 from dxopt.report.result import Report
 from dxopt.spaces.archive import pack_positions, unpack_positions
 from dxopt.spaces.positions import known
@@ -35,6 +36,8 @@ from dxopt.spaces.space import MetricSpace, Structure
 FORMAT = 1
 STRUCTURE = ("kind", "shape", "spacing")
 AGREEMENT = 1e-12
+TABLE_TRIPLES = 50_000_000
+WRITTEN_PAIRS = 5_000_000
 
 
 def save(report: Report, folder: Path) -> Path:
@@ -60,13 +63,32 @@ def write_report(report: Report, folder: Path) -> None:
     else:
         if not problem.loss.by_distance:
             asked["loss"] = problem.losses
+        size, reports = problem.shape
+        if isinstance(mechanism, MatrixMechanism) and size * max(size, reports) <= WRITTEN_PAIRS:
+            asked |= {"pair_distances": problem.space.distances, "report_losses": problem.losses}
         save_mechanism(mechanism, folder / "mechanism.npz")
     np.savez_compressed(folder / "problem.npz", **asked)
     np.savez_compressed(folder / "dual.npz", **pack_dual(report.dual, len(problem.space)))
     proof = asdict(report.certificate)
     write_json(folder / "certificate.json", {**proof, "epsilon": finite(proof["epsilon"])})
-    write_json(folder / REPORT, _summary(report))
+    write_json(folder / REPORT, {**_summary(report), "table": _write_table(report, folder / TABLE)})
     describe(problem, folder / DESCRIPTION, arrays="problem.npz")
+
+
+def _write_table(report: Report, file: Path) -> str | None:
+    """Write the mechanism as integers; or say why there is no such file."""
+    problem, mechanism = report.problem, report.mechanism
+    if not isinstance(mechanism, MatrixMechanism):
+        return "the mechanism is not written down"
+    if not problem.private:
+        return "no privacy was asked for"
+    if len(problem.space) ** 2 * len(problem.reports) > TABLE_TRIPLES:
+        return f"n²·m is over {TABLE_TRIPLES:,}"
+    try:
+        integer_table(mechanism, prior=problem.prior, loss=problem.loss).save(file)
+    except (UnsupportedError, CertificateError) as error:
+        return str(error)
+    return None
 
 
 def _written(problem: Problem, mechanism: Mechanism) -> dict[str, Any]:
@@ -135,9 +157,9 @@ def load(folder: str | Path) -> Report:
         status = Status(summary["status"])
         compared = summary.get("comparison")
         comparison = compared and Comparison.read(compared)
-    except (OSError, KeyError, TypeError, ValueError, EOFError, BadZipFile) as error:
-        if isinstance(error, SpecError):
-            raise
+    except (SpecError, CertificateError):
+        raise
+    except DAMAGED as error:
         raise SpecError("folder", f"{folder} is damaged ({error})", "solve the problem again") from None
     _check(problem, mechanism, dual, proof)
     if (status is Status.OPTIMAL) != (proof.gap <= summary["tolerance"]):

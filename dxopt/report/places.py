@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import shutil
@@ -20,8 +21,11 @@ REPORT = "report.json"
 LEVEL = "level.json"
 FRONTIER = "frontier.json"
 DESCRIPTION = "problem.yaml"
+TABLE = "table.npz"
+DIGESTS = "digests.json"
 _PROOF = (REPORT, "certificate.json", "mechanism.npz")
-_FILES = (DESCRIPTION, "problem.npz", "dual.npz", *_PROOF, LEVEL, FRONTIER, "frontier.svg", "frontier.png")
+_ARRAYS = ("problem.npz", "dual.npz", TABLE)
+_FILES = (DESCRIPTION, *_ARRAYS, *_PROOF, LEVEL, FRONTIER, "frontier.svg", "frontier.png", "input.json", DIGESTS)
 
 
 def place(folder: Path, write: Callable[[Path], object]) -> Path:
@@ -35,6 +39,7 @@ def place(folder: Path, write: Callable[[Path], object]) -> Path:
     fresh = _beside(folder)
     try:
         write(fresh)
+        write_digests(fresh)
         fresh.chmod(0o755)
         if folder.exists():
             shutil.copytree(folder, fresh, ignore=shutil.ignore_patterns(*_FILES), dirs_exist_ok=True)
@@ -88,6 +93,16 @@ def numbers(array: NDArray[np.float64]) -> list[float | None]:
 def write_json(path: Path, content: dict[str, Any]) -> None:
     """Write JSON, indented."""
     path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def write_digests(folder: Path) -> None:
+    """Write digests.json: `{"format": 1, "sha256": {name: hexadecimal digest}}` for every other file of a folder.
+
+    The names are sorted. It is written last, so that a folder that has it is whole.
+    """
+    names = sorted(path.name for path in folder.iterdir() if path.is_file() and path.name != DIGESTS)
+    digests = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
+    write_json(folder / DIGESTS, {"format": 1, "sha256": digests})
 
 
 def describe(problem: Problem, path: Path, **changes: Any) -> None:

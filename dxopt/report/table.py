@@ -194,8 +194,20 @@ def cells(line: Line) -> list[str]:
 
 def summary(lines: Sequence[Line]) -> str:
     """The table of a batch as plain text, never cut; columns that are blank in every line are left out."""
-    columns = [column for column in zip(COLUMNS, *map(cells, lines), strict=True) if any(column[1:])]
-    grid, widths = list(zip(*columns, strict=True)), [max(map(len, column)) for column in columns]
+    grid = _grid(lines)
+    widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in grid
     )
+
+
+def markdown(lines: Sequence[Line]) -> str:
+    """The same as a table in Markdown."""
+    head, *rest = ([cell.replace("\\", "\\\\").replace("|", "\\|") for cell in row] for row in _grid(lines))
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rest))
+
+
+def _grid(lines: Sequence[Line]) -> list[tuple[str, ...]]:
+    """The names of the columns, and the cells of every line."""
+    columns = [column for column in zip(COLUMNS, *map(cells, lines), strict=True) if any(column[1:])]
+    return list(zip(*columns, strict=True))

@@ -2,7 +2,7 @@
 
 The parent sends (solver, program, accuracy, seconds); the worker answers with progress and then a `Solution`.
 Asked to stop (SIGINT), a solver with a callback returns what it has; one that does not within `GRACE` seconds is
-ended, and a new worker is started for the next solve.
+ended, and a new worker is started for the next solve. However the parent ends, its worker ends with it.
 """
 
 from __future__ import annotations
@@ -10,15 +10,13 @@ from __future__ import annotations
 import atexit
 import os
 import signal
-import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from multiprocessing.connection import Connection
 
+from dxopt.process import Process
 from dxopt.program import LinearProgram, Solution, Status
 from dxopt.solvers.contract import SOLVERS, Settings
 from dxopt.stopping import Stop
@@ -29,27 +27,12 @@ _NAG = 0.2
 _REPORT_EVERY = 0.2
 
 
-class Worker:
+class Worker(Process):
     """A helper process and the line to it."""
 
     def __init__(self) -> None:
-        here, there = socket.socketpair()
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "dxopt.solvers.worker", str(there.fileno())],
-            pass_fds=[there.fileno()],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        there.close()
-        self.line = Connection(here.detach())
+        super().__init__("dxopt.solvers.worker")
         self.line.recv()
-
-    def end(self) -> None:
-        """Kill the process."""
-        self.line.close()
-        self.process.kill()
-        self.process.wait()
 
     def solve(
         self,
@@ -129,13 +112,12 @@ def end() -> None:
 atexit.register(end)
 
 
-def main(descriptor: int) -> None:
+def main(line: Connection) -> None:
     """The helper process: answer programs until the line closes."""
     import dxopt.solvers  # noqa: F401
 
     asked_to_stop = threading.Event()
     signal.signal(signal.SIGINT, lambda signum, frame: asked_to_stop.set())
-    line, parent = Connection(descriptor), os.getppid()
     line.send("ready")
     while True:
         try:
@@ -151,16 +133,9 @@ def main(descriptor: int) -> None:
                 last = time.monotonic()
                 line.send((iterations, value))
 
-        def should_stop() -> bool:
-            return asked_to_stop.is_set() or os.getppid() != parent
-
-        settings = Settings(accuracy, seconds, should_stop, report)
+        settings = Settings(accuracy, seconds, asked_to_stop.is_set, report)
         try:
             solution = SOLVERS.get(solver)().solve(program, settings)
         except Exception as error:
             solution = Solution(Status.FAILED, message=f"{solver}: {type(error).__name__}: {error}")
         line.send(solution)
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]))

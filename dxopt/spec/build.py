@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from dxopt.errors import SpecError, UnsupportedError
 from dxopt.loss import Loss, Reports
 from dxopt.objective import AdversaryError, Objective
@@ -17,13 +15,12 @@ from dxopt.report.measures import ERROR_BOUND, Beliefs
 from dxopt.spec import objectives as o
 from dxopt.spec import sheet as s
 from dxopt.spec.beliefs import build_beliefs
+from dxopt.spec.family import Member, read_members
 from dxopt.spec.fields import MAX_LOCATIONS
 from dxopt.spec.locations import Secrets, build_reports, build_space
 from dxopt.spec.priors import build_priors
-from dxopt.spec.reader import read
 from dxopt.spec.source import Source
 from dxopt.spec.tables import read_matrix
-from dxopt.spec.words import first_error
 from dxopt.sweeps import Sweep
 
 
@@ -107,23 +104,20 @@ class Task:
 
 
 def load(path: str | Path) -> list[Task]:
-    """The tasks of a problem file: one, or one for each epsilon of a family.
+    """The tasks of a problem file: one, or one for each problem of a family, in the order of `names_and_files`.
 
     Raises
     ------
     SpecFileError
         If anything is wrong with the file or the files it names; the first thing in file order.
     """
-    source = read(Path(path))
-    try:
-        sheet = s.Sheet.model_validate(source.root.value)
-    except ValidationError as error:
-        raise first_error(source, error) from None
-    return _tasks(source, sheet)
+    members = read_members(Path(path))
+    secrets = build_space(members[0].source, members[0].sheet.space)
+    return [task for member in members for task in _tasks(member, secrets)]
 
 
-def _tasks(source: Source, sheet: s.Sheet) -> list[Task]:
-    secrets = build_space(source, sheet.space)
+def _tasks(member: Member, secrets: Secrets) -> list[Task]:
+    source, sheet = member.source, member.sheet
     if sheet.method == "tight" and not secrets.space.symmetric:
         raise source.error(("method",), "tight needs symmetric distances", "use method: optimal")
     if ERROR_BOUND in sheet.evaluate and not secrets.space.symmetric:
@@ -135,12 +129,11 @@ def _tasks(source: Source, sheet: s.Sheet) -> list[Task]:
         name: build_priors(source, asked, secrets, epsilons, "priors", name) for name, asked in sheet.priors.items()
     }
     loss, objective = _loss(source, sheet, secrets), _objective(source, sheet.objective, secrets)
-    name = sheet.name or source.path.stem
     expected = sheet.expect if isinstance(sheet.expect, list) else [sheet.expect] * len(epsilons)
     beliefs = build_beliefs(source, sheet.learns, secrets.space)
     tasks: list[Task] = []
-    for place, (epsilon, prior, expect) in enumerate(zip(epsilons, priors, expected, strict=True)):
-        title = f"{name} [epsilon={_short(epsilon)}]" if sheet.is_family and epsilon is not None else name
+    each = zip(epsilons, member.names, priors, expected, strict=True)
+    for place, (epsilon, title, prior, expect) in enumerate(each):
         with source.within("loss"):
             problem = Problem(
                 secrets.space,
@@ -162,7 +155,7 @@ def _tasks(source: Source, sheet: s.Sheet) -> list[Task]:
                 time_limit=sheet.time_limit,
                 evaluate=tuple(sheet.evaluate),
                 compare=tuple(sheet.compare),
-                priors={name: each[place] for name, each in others.items()},
+                priors={name: of_each[place] for name, of_each in others.items()},
                 expect=expect and Expect(expect.value, expect.tolerance, source=expect.source),
                 sweep=sheet.sweep,
                 beliefs=beliefs,
@@ -172,11 +165,6 @@ def _tasks(source: Source, sheet: s.Sheet) -> list[Task]:
             )
         )
     return tasks
-
-
-def _short(number: float) -> str:
-    """The shortest usual text that reads back as the same number."""
-    return f"{number:g}" if float(f"{number:g}") == number else repr(number)
 
 
 def _loss(source: Source, sheet: s.Sheet, secrets: Secrets) -> Loss:

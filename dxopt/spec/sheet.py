@@ -59,10 +59,12 @@ class Sheet(f.Section):
         "all", description="Which pairs of secrets a positive delta binds: all, or only adjacent ones."
     )
     objective: Objective = Field("expected_loss", description="What is wanted.")
-    prior: Prior = Field("uniform", description="What is believed before a report is seen.")
+    prior: Prior = Field("uniform", description="What is believed before a report is seen; a list makes a family.")
     loss: Loss = Field("distance", description="What a report costs.")
     reports: Reports | None = Field(None, description="What may be reported; the points of the space by default.")
-    method: Annotated[str, f.OneOf(METHODS)] = Field("auto", description="How to find a mechanism.")
+    method: Annotated[str, f.OneOf(METHODS)] = Field(
+        "auto", description="How to find a mechanism; a list makes a family."
+    )
     solver: f.Identifier = Field("auto", description="Solver to use: auto, highs, clarabel or a solver of cvxpy.")
     spanner: q.AtLeastOne | None = Field(
         None, description="Dilation of the spanner that replaces the constraints; method auto or optimal."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -64,17 +64,31 @@ class Node:
 
 @dataclass(frozen=True)
 class Source:
-    """A problem file that has been read."""
+    """A problem file that has been read, or one of the problems that its lists make.
+
+    Attributes
+    ----------
+    path : Path
+    root : Node
+    chosen : dict
+        For keys whose lists make a family, the place of the entry that this problem has.
+    """
 
     path: Path
     root: Node
+    chosen: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def value(self) -> dict[str, Any]:
+        """What is written, with one entry of each list that makes a family."""
+        return self.root.value | {key: self.root.value[key][place] for key, place in self.chosen.items()}
 
     def error(self, path: FieldPath, wrong: str, fix: str = "", *, at_key: bool = False) -> SpecFileError:
         """What is wrong with the value (or the key) at `path`, or with what should be there.
 
         Scalars are pointed at themselves, lists, mappings and missing values at the nearest key above.
         """
-        return SpecFileError(str(self.path), *self._place(path, at_key), dotted(path), wrong, fix)
+        return SpecFileError(str(self.path), *self._place(path, at_key), dotted(self._whole(path)), wrong, fix)
 
     def blame(self, *path: str | int) -> Callable[[str, str], SpecFileError]:
         """Makes errors at `path` out of what is wrong and what would be right."""
@@ -84,8 +98,13 @@ class Source:
         """A file that the problem file names."""
         return self.path.parent / name
 
+    def _whole(self, path: FieldPath) -> FieldPath:
+        """The path in the file of a path in this problem."""
+        chosen = [place for key, place in self.chosen.items() if path[:1] == (key,)]
+        return (*path[:1], *chosen, *path[1:])
+
     def _place(self, path: FieldPath, at_key: bool) -> Place:
-        node, place = self.root, self.root.start
+        node, place, path = self.root, self.root.start, self._whole(path)
         for depth, part in enumerate(path):
             if part not in node.parts:
                 return place
@@ -100,14 +119,14 @@ class Source:
         if not missing:
             return self._place(path, at_key=True), True
         node = self.root
-        for part in path[:-1]:
+        for part in self._whole(path)[:-1]:
             node = node.parts.get(part, node)
         return node.end, False
 
     def has(self, path: FieldPath) -> bool:
         """Whether the file writes anything at `path`."""
         node = self.root
-        for part in path:
+        for part in self._whole(path):
             if part not in node.parts:
                 return False
             node = node.parts[part]

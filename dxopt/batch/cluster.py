@@ -1,0 +1,122 @@
+"""Jobs on a cluster of Dask: each worker there has processes as a batch on one machine has."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import dxopt
+from dxopt.batch.hands import Hand
+from dxopt.batch.jobs import Job
+from dxopt.batch.outcome import Done
+from dxopt.errors import SpecError
+from dxopt.stopping import Stop
+
+LOCAL = "local:"
+_TICK = 0.1
+_ASK_EVERY = 1.0
+_TIMEOUT = 20.0
+
+
+def on_cluster(
+    jobs: Mapping[int, Job], stop: Stop, address: str, *, memory_limit: float | None
+) -> Iterator[tuple[int, Done]]:
+    """What becomes of each job, by its place, as they are done; one whose worker dies is done again by another.
+
+    The workers read the problem files and write the results, at the same paths as here.
+    """
+    with _client(address) as client:
+        from distributed import Event
+
+        halt = Event(f"dxopt-halt-{uuid.uuid4().hex}", client=client)
+        here = {"halt": halt.name, "memory_limit": memory_limit, "folder": str(Path.cwd())}
+        waiting = {
+            client.submit(remotely, job, dxopt.__version__, **here, pure=False): place for place, job in jobs.items()
+        }
+        halted = False
+        try:
+            while waiting:
+                if stop.interrupted and not halted:
+                    halted = True
+                    halt.set()
+                for future in [future for future in waiting if future.done()]:
+                    place = waiting.pop(future)
+                    yield place, _result(future, jobs[place])
+                time.sleep(_TICK)
+        finally:
+            halt.set()
+
+
+def remotely(job: Job, version: str, *, halt: str, memory_limit: float | None, folder: str) -> Done:
+    """Do a job on a worker of the cluster, in a process that is kept for the next one."""
+    from distributed import Event
+
+    if dxopt.__version__ != version:
+        return job.not_done("failed", f"the cluster has dxopt {dxopt.__version__}, not {version}")
+    asked = Event(halt)
+    if asked.is_set():
+        return job.not_done("not started", "not started, as the run was interrupted")
+    hand = _kept.__dict__.get("hand")
+    if hand is None or hand.ended or _kept.how != (memory_limit, folder) or hand.over(0.5):
+        if hand is not None and not hand.ended:
+            hand.end()
+        hand = _kept.hand = Hand(memory_limit, folder=folder)
+        _kept.how = (memory_limit, folder)
+    hand.start(job)
+    look = time.monotonic() + _ASK_EVERY
+    while (done := hand.hear(lambda name, line: None)) is None:
+        hand.line.poll(_TICK)
+        if time.monotonic() > look:
+            look = time.monotonic() + _ASK_EVERY
+            if asked.is_set():
+                hand.ask_to_stop()
+    return done
+
+
+_kept = threading.local()
+
+
+def _result(future: Any, job: Job) -> Done:
+    if future.status == "finished":
+        return future.result()
+    if future.status == "error":
+        error = future.exception()
+        return job.not_done("failed", " ".join(f"{type(error).__name__}: {error}".split()))
+    return job.not_done("failed", "the cluster was lost")
+
+
+@contextmanager
+def _client(address: str) -> Iterator[Any]:
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError:
+        raise SpecError("cluster", "needs Dask", "pip install 'dxopt[distributed]'") from None
+    if not address.startswith(LOCAL):
+        try:
+            client = Client(address, timeout=_TIMEOUT, set_as_default=False)
+        except (OSError, ValueError) as error:
+            reason = " ".join(str(error).split())
+            raise SpecError("cluster", f"{address} does not answer ({reason})", "start a scheduler there") from None
+        with client:
+            yield client
+        return
+    count = address.removeprefix(LOCAL)
+    if not count.isdigit() or int(count) < 1:
+        raise SpecError("cluster", f"is {address!r}", "write local:4, or the address of a scheduler")
+    with (
+        LocalCluster(n_workers=int(count), threads_per_worker=1, dashboard_address=None) as cluster,  # pyright: ignore[reportArgumentType]
+        Client(cluster, set_as_default=False) as client,
+    ):
+        client.run(_deaf)
+        yield client
+
+
+def _deaf() -> None:
+    """Leave a terminal's Ctrl-C, which reaches all processes, to the one that started the cluster."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

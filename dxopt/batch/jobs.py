@@ -1,0 +1,115 @@
+"""What a batch is to do: one job for each problem of each file, found without building any of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from dxopt.batch.finished import digest_of
+from dxopt.batch.outcome import SUMMARY, Done
+from dxopt.errors import SpecError
+from dxopt.report.places import is_result
+from dxopt.report.table import Line
+from dxopt.spec import Task, names_and_files
+
+
+@dataclass(frozen=True)
+class Overrides:
+    """Options of the command line that take the place of a file's; `compare` only where the file has none."""
+
+    solver: str | None = None
+    tolerance: float | None = None
+    time_limit: float | None = None
+    compare: tuple[str, ...] | None = None
+
+    def apply(self, task: Task) -> Task:
+        """The task with every option that was given."""
+        given = {key: value for key, value in asdict(self).items() if value is not None}
+        if task.compare:
+            given.pop("compare", None)
+        return replace(task, **given)
+
+
+@dataclass(frozen=True)
+class Job:
+    """One problem of a file, and where its result goes.
+
+    Attributes
+    ----------
+    file : Path
+    place : int
+        Of the problem among those of its file.
+    name : str
+        Of the problem.
+    folder : Path
+    overrides : Overrides
+    digest : str
+        Of all that the result depends on; the same as long as that is unchanged.
+    """
+
+    file: Path
+    place: int
+    name: str
+    folder: Path
+    overrides: Overrides
+    digest: str
+
+    def not_done(self, status: str, reason: str) -> Done:
+        """What became of it where it was never finished."""
+        return Done(Line(self.name, status=status, delivered=False), f"{self.name}: {reason}")
+
+
+def problem_files(paths: Iterable[Path]) -> list[Path]:
+    """Files as given, and every *.yaml below a directory that is not inside a result folder.
+
+    Raises
+    ------
+    SpecError
+        If a directory holds none.
+    """
+    found: list[Path] = []
+    for path in paths:
+        if not path.is_dir():
+            found.append(path)
+            continue
+        inside = [file for file in sorted(path.rglob("*.yaml")) if not any(map(is_result, file.parents))]
+        if not inside:
+            raise SpecError(str(path), "holds no problem file", "name a folder with *.yaml files")
+        found += inside
+    return list(dict.fromkeys(found))
+
+
+def jobs_of(files: Iterable[Path], output: Path, overrides: Overrides) -> list[Job | Done]:
+    """The jobs of some files in order; a file that cannot be read has its error in their place."""
+    jobs: list[Job | Done] = []
+    taken: set[str] = {*SUMMARY}
+    for file in files:
+        try:
+            names, data = names_and_files(file)
+        except SpecError as error:
+            jobs.append(unreadable(file, error))
+            continue
+        inputs = digest_of([file, *data], overrides)
+        for place, name in enumerate(names):
+            folder = output / _folder_name(name, taken)
+            jobs.append(Job(file, place, name, folder, overrides, f"{inputs} {place}"))
+    return jobs
+
+
+def unreadable(file: Path, error: SpecError) -> Done:
+    """What became of the problems of a file that cannot be read."""
+    line = Line(file.stem, status="bad input", delivered=False)
+    return Done(line, str(error), bad_input=True, unread=str(file))
+
+
+def _folder_name(name: str, taken: set[str]) -> str:
+    plain = re.sub(r"[^\w.=-]+", "-", name).strip("-.") or "problem"
+    number = 1
+    unique = plain
+    while unique in taken:
+        number += 1
+        unique = f"{plain}-{number}"
+    taken.add(unique)
+    return unique

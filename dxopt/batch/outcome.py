@@ -1,0 +1,123 @@
+"""What became of the problems of a batch, and the files that say so."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from dxopt.errors import SpecError
+from dxopt.report.table import Line, markdown
+
+SUMMARY: tuple[str, ...] = ("summary.json", "summary.md")
+
+
+@dataclass(frozen=True)
+class Done:
+    """What became of one problem.
+
+    Attributes
+    ----------
+    line : Line
+    error : str
+        One line of text, where something is wrong.
+    bad_input : bool
+    interrupted : bool
+        Whether it was asked to stop before its end.
+    unread : str
+        The file, where that could not be read, for all of its problems.
+    finished : bool
+        Whether it was finished by an earlier run.
+    """
+
+    line: Line
+    error: str = ""
+    bad_input: bool = False
+    interrupted: bool = False
+    unread: str = ""
+    finished: bool = False
+
+
+@dataclass
+class Outcome:
+    """What became of a batch.
+
+    Attributes
+    ----------
+    lines : list of Line
+        One per problem, in order; a file that could not be read is one line.
+    errors : list of str
+        One line of text per file or problem that failed.
+    bad_input : bool
+    notes : list of str
+        One line of text each, on what earlier runs left.
+    """
+
+    lines: list[Line] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    bad_input: bool = False
+    notes: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, results: Iterable[Done]) -> Outcome:
+        """The outcome of problems in their order."""
+        outcome, unread = cls(), set()
+        for done in results:
+            if done.unread and done.unread in unread:
+                continue
+            unread.add(done.unread)
+            outcome.lines.append(done.line)
+            outcome.errors += [done.error] if done.error else []
+            outcome.bad_input |= done.bad_input
+        return outcome
+
+    @property
+    def exit_code(self) -> int:
+        """0 done, 1 not certified within limits (or failed), 2 bad input."""
+        if self.bad_input:
+            return 2
+        return 0 if all(line.delivered for line in self.lines) else 1
+
+    def as_json(self) -> str:
+        """The lines and errors for machines."""
+        content = {"problems": [asdict(line) for line in self.lines], "errors": self.errors}
+        return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+
+    def as_markdown(self) -> str:
+        """The table and the errors."""
+        parts = ["# Batch", markdown(self.lines)]
+        if self.errors:
+            parts += ["## Errors", "\n".join(f"- `{error}`" for error in self.errors)]
+        return "\n\n".join(parts)
+
+    def save(self, folder: Path) -> None:
+        """Write summary.json and summary.md.
+
+        Raises
+        ------
+        SpecError
+            If the folder cannot be written.
+        """
+        for name, text in zip(SUMMARY, (self.as_json(), self.as_markdown()), strict=True):
+            write_text(folder / name, text + "\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file all at once: what was there stays until the new one is complete.
+
+    Raises
+    ------
+    SpecError
+        If it cannot be written.
+    """
+    partial = path.with_name(f".{path.name}.part")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            partial.unlink()
+        wrong = f"{path} cannot be written: {error.strerror}"
+        raise SpecError("output", wrong, "make room or name another") from None

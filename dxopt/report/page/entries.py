@@ -1,0 +1,139 @@
+"""What a page is about: results in memory or in folders."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dxopt.errors import CertificateError, SpecError
+from dxopt.report.folder import load
+from dxopt.report.places import DESCRIPTION, FRONTIER, LEVEL, holds_report, is_result
+from dxopt.report.result import Report
+
+SUMMARY = "summary.json"
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """One result.
+
+    Attributes
+    ----------
+    name : str
+    report : Report or None
+    metric : str
+        What the distances are.
+    level, frontier : dict
+        What level.json and frontier.json say; empty where there is none.
+    failure : str
+        How it failed; blank where it did not.
+    reason : str
+        Why.
+    """
+
+    name: str
+    report: Report | None = None
+    metric: str = ""
+    level: Mapping[str, Any] = field(default_factory=dict)
+    frontier: Mapping[str, Any] = field(default_factory=dict)
+    failure: str = ""
+    reason: str = ""
+
+    @classmethod
+    def of(cls, report: Report) -> Entry:
+        """A report in memory."""
+        metric = report.problem.space.metric
+        return cls(report.problem.name, report, metric.name if metric else "given distances")
+
+    @property
+    def status(self) -> str:
+        """What became of it."""
+        if self.failure:
+            return self.failure
+        for found in (self.level, self.frontier):
+            if found:
+                return str(found["status"])
+        return "" if self.report is None else str(self.report.status)
+
+
+def read(folder: Path) -> list[Entry]:
+    """The result in a folder, or those in the folders below it, by name; each report is proven again.
+
+    Of several, one that is damaged or does not hold is an entry that says so, as is a problem that summary.json says
+    has failed.
+
+    Raises
+    ------
+    SpecError
+        If there is no result, or the only one is damaged.
+    CertificateError
+        If the only one does not hold.
+    """
+    if is_result(folder):
+        return [_entry(folder)]
+    if not folder.is_dir():
+        raise SpecError("folder", f"{folder} is no folder", "name a result folder, or a folder of them")
+    found = sorted(
+        file for file in folder.rglob("*") if file.is_dir() and is_result(file) and not _hidden(file, folder)
+    )
+    failed = _failed(folder)
+    if not found and not failed:
+        raise SpecError("folder", f"{folder} holds no result", "name a folder that solve or batch wrote")
+    return [*(_readable(place, str(place.relative_to(folder))) for place in found), *failed]
+
+
+def _hidden(place: Path, folder: Path) -> bool:
+    return any(part.startswith(".") for part in place.relative_to(folder).parts)
+
+
+def _readable(folder: Path, name: str) -> Entry:
+    try:
+        return _entry(folder)
+    except (SpecError, CertificateError) as error:
+        return Entry(name, failure="not proven", reason=str(error))
+
+
+def _failed(folder: Path) -> list[Entry]:
+    """The problems of a batch that left no result, as its summary lists them."""
+    try:
+        summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
+        lines = [line for line in summary["problems"] if not line["folder"]]
+        return [Entry(line["problem"], failure=line["status"], reason=_why(summary, line)) for line in lines]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+
+
+def _why(summary: Mapping[str, Any], line: Mapping[str, Any]) -> str:
+    return " ".join(error for error in summary["errors"] if line["problem"] in error)
+
+
+def _entry(folder: Path) -> Entry:
+    level, frontier = _json(folder / LEVEL), _json(folder / FRONTIER)
+    report = load(folder) if holds_report(folder) else None
+    name = report.problem.name if report else str((level or frontier).get("problem", folder.name))
+    return Entry(name, report, _metric(folder / DESCRIPTION), level, frontier)
+
+
+def _json(file: Path) -> dict[str, Any]:
+    if not file.is_file():
+        return {}
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+        content["status"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise SpecError("folder", f"{file} is damaged ({error})", "solve the problem again") from None
+    return content
+
+
+def _metric(file: Path) -> str:
+    """The distances by name, which the arrays of a result do not tell."""
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    try:
+        return str(YAML(typ="safe").load(file)["space"]["metric"])
+    except (OSError, KeyError, TypeError, ValueError, YAMLError):
+        return "given distances"

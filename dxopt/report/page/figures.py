@@ -1,0 +1,97 @@
+"""The figures of a page for papers, as PNG and SVG."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dxopt.errors import SpecError
+from dxopt.report import plots
+from dxopt.report.maps import draw_map
+from dxopt.report.page import channels
+from dxopt.report.page.entries import Entry
+from dxopt.report.page.families import curves, families
+from dxopt.report.result import Report
+from dxopt.spaces.positions import known
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def save_figures(answers: Sequence[Report | Entry], folder: Path) -> list[Path]:
+    """Write each channel, each map of places on the Earth and each family of levels as `*.svg` and `*.png`.
+
+    Parameters
+    ----------
+    answers : sequence of Report or Entry
+        Channels of more than 640,000 entries are left out.
+    folder : Path
+        It is made where it is missing.
+
+    Raises
+    ------
+    SpecError
+        If a file cannot be written.
+    """
+    entries = [answer if isinstance(answer, Entry) else Entry.of(answer) for answer in answers]
+    written: list[Path] = []
+    try:
+        for place, entry in enumerate(entries, 1):
+            report, name = entry.report, _plain(entry.name) if len(entries) == 1 else f"{place}-{_plain(entry.name)}"
+            if report is None or channels.cells(report) > channels.CELLS:
+                continue
+            written += plots.save(channel_figure(report), folder, f"{name}-channel")
+            if known(report.mechanism.space) is not None and report.mechanism.reports.secrets:
+                written += plots.save(draw_map(report), folder, f"{name}-map")
+        for place, group in enumerate(families(entries), 1):
+            written += plots.save(family_figure(group), folder, f"against-epsilon-{place}")
+    except OSError as error:
+        raise SpecError("output", f"{folder} cannot be written: {error.strerror}", "name another folder") from None
+    return written
+
+
+def channel_figure(report: Report) -> Figure:
+    """The probabilities K[x, z] as colours, on a logarithmic scale; white where they are 0."""
+    matrix = report.mechanism.matrix
+    positive = matrix[matrix > 0]
+    with plots.style():
+        from matplotlib.colors import LogNorm
+
+        figure = plots.blank(5.4, 4.6)
+        axes = figure.add_subplot()
+        least = min(max(float(positive.min()), 1e-6), 0.5)
+        masked = np.ma.masked_less_equal(matrix, 0.0)
+        drawn = axes.imshow(masked, norm=LogNorm(least, 1.0), cmap="YlGnBu", aspect="auto", interpolation="nearest")
+        axes.set(title=report.problem.name, xlabel="report", ylabel="secret")
+        axes.grid(visible=False)
+        figure.colorbar(drawn, ax=axes, label="probability", extend="min" if positive.min() < least else "neither")
+    return figure
+
+
+def family_figure(group: Sequence[Report]) -> Figure:
+    """Loss against ε of problems that differ in ε alone."""
+    problem = group[0].problem
+    lines = [
+        plots.Curve(
+            curve.name,
+            curve.levels,
+            curve.values,
+            "dashed" if curve.dashed else "solid",
+            (place if curve.colour is None else curve.colour) % len(plots.COLOURS),
+        )
+        for place, curve in enumerate(curves(group))
+    ]
+    return plots.against_epsilon(
+        lines,
+        title=f"{problem.name} and {len(group) - 1} more",
+        quantity=f"{problem.objective.title} ({problem.loss.name})",
+        level="ε per unit of distance",
+    )
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^\w.=-]+", "-", name).strip("-.") or "result"

@@ -1,0 +1,40 @@
+"""The table of a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dxopt.report.comparison import level
+from dxopt.report.page.entries import Entry
+from dxopt.report.page.markup import Cell, Markup, table
+
+HEADER = ("problem", "secrets", "ε", "objective", "value", "bound", "gap", "status", "seconds")
+
+
+def summary(entries: Sequence[Entry]) -> Markup:
+    """A line for each result, with a link to its part of the page."""
+    rows = [_row(entry, f"#result-{place}") for place, entry in enumerate(entries, 1)]
+    return table("Results", HEADER, rows)
+
+
+def _row(entry: Entry, link: str) -> list[Cell]:
+    name = Cell(entry.name, link=link)
+    report = entry.report
+    if report is None:
+        about = str(entry.frontier.get("objective", "")).replace("_", " ")
+        blank, levels = Cell(""), entry.frontier.get("epsilons")
+        asked = Cell(f"{levels[0]:.5g} to {levels[-1]:.5g}", levels[0]) if levels else blank
+        return [name, blank, asked, Cell(about), blank, blank, blank, Cell(entry.status), blank]
+    problem, proof = report.problem, report.certificate
+    asked = problem.epsilon if problem.private else None
+    return [
+        name,
+        Cell(f"{len(problem.space):,}", len(problem.space)),
+        Cell(level(asked, problem.delta), asked),
+        Cell(problem.objective.title),
+        Cell.number(proof.value, ".7f"),
+        Cell.number(proof.bound, ".7f"),
+        Cell.number(proof.gap, ".1e"),
+        Cell(entry.status),
+        Cell.number(report.seconds, ".1f"),
+    ]

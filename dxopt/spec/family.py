@@ -1,0 +1,122 @@
+"""Families: lists of levels, methods and priors in one file make a problem of every combination."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from dxopt.spec import sheet as s
+from dxopt.spec.levels import MAX_FAMILY
+from dxopt.spec.reader import read
+from dxopt.spec.source import Source
+from dxopt.spec.words import first_error
+
+LISTED = ("method", "prior")
+
+
+@dataclass(frozen=True)
+class Member:
+    """The problems of a file that share method and prior: one, or one per level.
+
+    Attributes
+    ----------
+    source : Source
+    sheet : Sheet
+    names : tuple of str
+        One per level.
+    """
+
+    source: Source
+    sheet: s.Sheet
+    names: tuple[str, ...]
+
+
+def read_members(path: Path) -> list[Member]:
+    """What a problem file asks for: one member, or one for each method and prior; nothing is built yet.
+
+    Raises
+    ------
+    SpecFileError
+        If anything is wrong with the file itself; the first thing in file order.
+    """
+    source = read(path)
+    parts = {key: _entries(source, key) for key in LISTED if isinstance(source.root.value.get(key), list)}
+    if parts and "expect" in source.root.value:
+        several = " and ".join(parts)
+        raise source.error(
+            ("expect",), f"is not told apart for a list of {several}", "leave it out, or split the file"
+        )
+    members = []
+    for places in itertools.product(*(range(len(names)) for names in parts.values())):
+        one = replace(source, chosen=dict(zip(parts, places, strict=True)))
+        entries = [f"{key}={parts[key][place]}" for key, place in one.chosen.items()]
+        members.append(_member(one, entries))
+        if len(members) * len(members[0].names) > MAX_FAMILY:
+            raise source.error((next(iter(parts)),), f"makes more than {MAX_FAMILY:,} problems", "split the file")
+    return members
+
+
+def names_and_files(path: Path) -> tuple[list[str], list[Path]]:
+    """The names of the problems of a file, in their order, and the data files that it names.
+
+    Raises
+    ------
+    SpecFileError
+        If anything is wrong with the file itself.
+    """
+    members = read_members(path)
+    source = members[0].source
+    files = dict.fromkeys(source.beside(name) for name in _files(source.root.value))
+    return [name for member in members for name in member.names], list(files)
+
+
+def _member(source: Source, entries: list[str]) -> Member:
+    try:
+        sheet = s.Sheet.model_validate(source.value)
+    except ValidationError as error:
+        raise first_error(source, error) from None
+    name, names = sheet.name or source.path.stem, []
+    for epsilon in sheet.epsilons():
+        level = [f"epsilon={_short(epsilon)}"] if sheet.is_family and epsilon is not None else []
+        told = ", ".join(level + entries)
+        names.append(f"{name} [{told}]" if told else name)
+    return Member(source, sheet, tuple(names))
+
+
+def _entries(source: Source, key: str) -> list[str]:
+    """The entries of a list by name; priors of one kind are numbered."""
+    entries = source.root.value[key]
+    if not entries:
+        raise source.error((key,), "has 0 entries", "give at least 1")
+    wanted = "names" if key == "method" else "names and mappings with a kind"
+    if not all(isinstance(entry, str | dict) for entry in entries):
+        raise source.error((key,), "is a list of something else", f"give one, or a list of {wanted}")
+    for place, entry in enumerate(entries):
+        if entry in entries[:place]:
+            raise source.error((key, place), "is given twice", "keep one")
+    kinds = [str(entry.get("kind")) if isinstance(entry, dict) else entry for entry in entries]
+    often = Counter(kinds)
+    return [kind if often[kind] == 1 else f"{kind} {place}" for place, kind in enumerate(kinds, start=1)]
+
+
+def _files(value: Any) -> Iterator[str]:
+    """Every text under a key `file`."""
+    if isinstance(value, list):
+        for part in value:
+            yield from _files(part)
+    elif isinstance(value, dict):
+        if isinstance(value.get("file"), str):
+            yield value["file"]
+        for part in value.values():
+            yield from _files(part)
+
+
+def _short(number: float) -> str:
+    """The shortest usual text that reads back as the same number."""
+    return f"{number:g}" if float(f"{number:g}") == number else repr(number)

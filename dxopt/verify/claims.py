@@ -1,0 +1,190 @@
+"""The claims of a certificate about a channel that is written down: each proven again, or Broken says where not."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from dxopt.verify.bounds import bound
+from dxopt.verify.exact import total
+from dxopt.verify.folder import Result
+from dxopt.verify.privacy import Levels, Place, excess, is_least, violation
+from dxopt.verify.values import Enclosed
+from dxopt.verify.verdict import Broken
+
+AGREEMENT = Fraction(1, 10**12)
+_ROW_SUM = Fraction(1, 1 << 50)
+_PRIOR_SUM = Fraction(1, 10**9)
+_LEAST_DELTA = Fraction(1, 10**11)
+
+
+def check_prior(result: Result) -> str:
+    """Probabilities that sum to 1 within 1e-9, exactly."""
+    prior = result.prior
+    wrong = np.flatnonzero(~(np.isfinite(prior) & (prior >= 0)))
+    if len(wrong):
+        raise Broken(f"secret {result.secret(int(wrong[0]))} has probability {prior[wrong[0]]}")
+    off = total(prior) - 1
+    if abs(off) > _PRIOR_SUM:
+        raise Broken(f"it sums to 1 {float(off):+.3g}")
+    return f"{len(prior):,} probabilities, sum 1 {float(off):+.1e}"
+
+
+def check_losses(result: Result) -> str:
+    """Finite where they count; what their name says where the reports are the secrets."""
+    losses, name = result.losses, result.summary.get("loss")
+    shape = f"{losses.shape[0]:,} by {losses.shape[1]:,}"
+    if not result.summary.get("secrets_are_reports") or name not in ("distance", "squared", "binary"):
+        return f"{shape} finite numbers, as they were given"
+    if losses.shape[0] != losses.shape[1]:
+        raise Broken(f"{shape}, but the reports are the secrets")
+    named = 1.0 - np.eye(len(losses))
+    if name != "binary":
+        named = result.distances ** (2 if name == "squared" else 1)
+    counted = (result.prior > 0)[:, None] | (result.objective == "worst_loss")
+    with np.errstate(invalid="ignore"):
+        off = counted & (losses != named) & ~(np.abs(losses - named) <= 1e-12 * named)
+    if off.any():
+        x, z = np.argwhere(off)[0].tolist()
+        raise Broken(
+            f"it is {losses[x, z]:.17g} in secret {result.secret(x)} and report {result.report(z)}, "
+            f"but {name} is {named[x, z]:.17g}"
+        )
+    return f"{shape} numbers are the {name}"
+
+
+def check_rows(result: Result) -> str:
+    """Entries are probabilities and rows sum to 1 within 2^-50, exactly."""
+    channel, worst = result.channel, Fraction(0)
+    for x, row in enumerate(channel.rows):
+        off = Fraction(sum(row) - channel.scale, channel.scale)
+        if abs(off) > _ROW_SUM:
+            raise Broken(f"the row of secret {result.secret(x)} sums to 1 {float(off):+.3g}")
+        worst = max(worst, abs(off))
+    return f"{result.matrix.size:,} probabilities; rows sum to 1 within {float(worst):.1e}"
+
+
+def check_privacy(result: Result) -> str:
+    """Every pair in every report at the certificate's ε, or δ in total; no smaller ε or δ would do."""
+    if result.certificate.get("private") is not result.private:
+        raise Broken(f"certificate.json: private is {result.certificate.get('private')}")
+    epsilon, delta = result.claimed("epsilon"), result.claimed("delta")
+    if not result.private:
+        if math.isfinite(epsilon) or delta:
+            raise Broken("certificate.json: a level is claimed, but no privacy was asked for")
+        return "none was asked for"
+    for name, claimed, asked in (("epsilon", epsilon, result.epsilon), ("delta", delta, result.delta)):
+        if not 0 <= claimed <= asked:
+            raise Broken(f"certificate.json: {name} is {claimed:.17g}, but {asked:.17g} was asked for")
+    if not result.delta:
+        return _pure(result, epsilon)
+    if epsilon != result.epsilon:
+        raise Broken(f"certificate.json: epsilon is {epsilon:.17g}, but {result.epsilon:.17g} was asked for")
+    largest, place = excess(result.channel, result.asked_levels, Fraction(delta))
+    if place is not None:
+        raise Broken(f"{_apart(result, place)} by more than delta {delta:.17g}")
+    if largest < Fraction(delta) - _LEAST_DELTA:
+        raise Broken(f"certificate.json: delta {delta:.17g} is not the least, {float(largest):.17g}")
+    pairs = int(result.bound.sum())
+    return f"{pairs:,} pairs, epsilon {epsilon:.10g}, delta {delta:.10g}"
+
+
+def _pure(result: Result, epsilon: float) -> str:
+    levels = Levels.of(result.distances, result.bound, Fraction(epsilon))
+    place = violation(result.channel, levels)
+    if place is not None:
+        raise Broken(f"{_apart(result, place)} at epsilon {epsilon:.17g}")
+    if not is_least(result.channel, levels):
+        raise Broken(f"certificate.json: epsilon {epsilon:.17g} is not the least")
+    return f"{int(result.bound.sum()):,} pairs in {result.matrix.shape[1]:,} reports, epsilon {epsilon:.10g}"
+
+
+def _apart(result: Result, place: Place) -> str:
+    x, other, z = place
+    return (
+        f"secrets {result.secret(x)} and {result.secret(other)} are told apart by report {result.report(z)}: "
+        f"{result.matrix[x, z]:.17g} against {result.matrix[other, z]:.17g}"
+    )
+
+
+def check_value(result: Result) -> str:
+    """The value, to 1e-12 of the size of its terms; and that the expected loss is within its budget, exactly."""
+    claimed, exact = result.claimed("value"), attained(result)
+    if not exact.agrees(claimed):
+        raise Broken(f"certificate.json: value is {float(exact.low):.17g}, not {claimed:.17g}")
+    if result.objective != "adversary_error":
+        return f"{claimed:.12g}, {result.objective.replace('_', ' ')}"
+    spent = result.worth.expected_loss(result.losses).high
+    if spent > Fraction(result.asked.max_loss):
+        raise Broken(f"the expected loss is {float(spent):.17g}, over its budget {result.asked.max_loss:.17g}")
+    return f"{claimed:.12g}, adversary error; the expected loss is within its budget"
+
+
+def attained(result: Result) -> Enclosed:
+    """What the objective is about."""
+    if result.objective == "expected_loss":
+        return result.worth.expected_loss(result.losses)
+    if result.objective == "worst_loss":
+        return result.worth.worst_loss(result.losses)
+    if result.guessed is None:
+        raise Broken(f"report.json: there is no objective {result.objective!r}")
+    return result.worth.adversary_error(result.guessed)
+
+
+def check_bound(result: Result) -> str:
+    """The certificate claims no more than the dual proves, up to 1e-12 relative."""
+    claimed = result.claimed("bound")
+    proven, how = bound(result.asked, result.dual)
+    sign = -1 if result.objective == "adversary_error" else 1
+    if not math.isfinite(claimed) or sign * (Fraction(claimed) - proven) > AGREEMENT * abs(proven):
+        raise Broken(f"certificate.json: bound is {claimed:.17g}, but dual.npz proves {float(proven):.17g}")
+    return f"{claimed:.12g}, {how}"
+
+
+def check_gap(result: Result) -> str:
+    """|value - bound| / max(|value|, 1e-12) as claimed, the bound on its side of the value, the status as the gap."""
+    value, limit, gap = (result.claimed(name) for name in ("value", "bound", "gap"))
+    if not all(map(math.isfinite, (value, limit, gap))):
+        raise Broken("certificate.json: value, bound or gap is infinite")
+    found = abs(Fraction(value) - Fraction(limit)) / max(abs(Fraction(value)), AGREEMENT)
+    if abs(found - Fraction(gap)) > AGREEMENT * max(found, 1):
+        raise Broken(f"certificate.json: gap is {float(found):.17g}, not {gap:.17g}")
+    sign = -1 if result.objective == "adversary_error" else 1
+    if sign * (Fraction(limit) - Fraction(value)) > AGREEMENT * abs(Fraction(value)):
+        raise Broken(f"certificate.json: the value {value:.17g} is better than the bound {limit:.17g}")
+    tolerance, status = result.summary.get("tolerance"), result.summary.get("status")
+    if not isinstance(tolerance, float | int) or (status == "optimal") != (gap <= tolerance):
+        raise Broken(
+            f"report.json: the status {status} does not fit a gap of {gap:.3g} and a tolerance of {tolerance}"
+        )
+    return f"{gap:.3g}, {status}"
+
+
+def check_description(result: Result) -> str:
+    """problem.yaml and report.json agree with the arrays where they repeat them."""
+    told, summary = result.described, result.summary
+    epsilon = result.epsilon if result.private else None
+    same = [("name", summary.get("problem")), ("delta", result.delta), ("prior", summary.get("prior"))]
+    same.append(("loss", summary.get("loss")))
+    if not isinstance(told.get("epsilon"), dict):
+        same.append(("epsilon", epsilon))
+    if not isinstance(told.get("objective"), dict):
+        same.append(("objective", summary.get("objective")))
+    for key, known in same:
+        if key not in told or told[key] != known:
+            raise Broken(f"problem.yaml: {key} is {told.get(key)!r}, not {known!r}")
+    space, structure = told.get("space"), summary.get("structure")
+    if not isinstance(space, dict) or not isinstance(structure, dict):
+        raise Broken("problem.yaml or report.json does not describe the space")
+    if space.get("points") != result.size:
+        raise Broken(f"problem.yaml: {space.get('points')} points, but there are {result.size}")
+    shape = structure.get("shape")
+    if space.get("structure") != structure.get("kind"):
+        raise Broken(
+            f"report.json: the structure is {structure.get('kind')}, in problem.yaml {space.get('structure')}"
+        )
+    if structure.get("kind") in ("path", "lattice", "torus") and shape and math.prod(shape) != result.size:
+        raise Broken(f"report.json: the shape {shape} is not of {result.size} points")
+    return "problem.yaml and report.json agree with the arrays"

@@ -1,0 +1,128 @@
+"""Exact numbers: doubles as integers over a power of two, and rational enclosures of e^t. No library is trusted.
+
+A finite double is an integer times a power of two, so that sums and products of doubles are exact in integers. e^t is
+enclosed by a Taylor polynomial in integers, rounded outwards, and repeated squaring.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from operator import mul
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+BITS = 128
+HUGE = 2200
+"""e^2200 exceeds the ratio of any two positive doubles."""
+_MANTISSA = 53
+
+
+@dataclass(frozen=True)
+class Exact:
+    """Numbers as integers over one power of two, row by row: entry [x, z] is rows[x][z] / 2^places."""
+
+    rows: Sequence[Sequence[int]]
+    places: int
+
+    @classmethod
+    def of(cls, array: Array) -> Exact:
+        """The entries of an array of finite doubles; one of one axis becomes a single row."""
+        table = np.atleast_2d(np.asarray(array, dtype=np.float64))
+        fractions, exponents = np.frexp(table)
+        shifts = exponents.astype(np.int64) - _MANTISSA
+        lowest = min(0, int(shifts[table != 0].min(initial=0)))
+        whole = np.ldexp(fractions, _MANTISSA).astype(np.int64)
+        moved = np.where(table != 0, shifts - lowest, 0)
+        rows = [list(map(int.__lshift__, *pair)) for pair in zip(whole.tolist(), moved.tolist(), strict=True)]
+        return cls(rows, -lowest)
+
+    def scaled(self, places: int) -> list[list[int]]:
+        """The floors of the entries times 2^places."""
+        up = places - self.places
+        if up >= 0:
+            return [[entry << up for entry in row] for row in self.rows]
+        return [[entry >> -up for entry in row] for row in self.rows]
+
+
+def total(array: Array) -> Fraction:
+    """The sum of an array of finite doubles `(k,)`."""
+    exact = Exact.of(array)
+    return Fraction(sum(exact.rows[0]), 1 << exact.places)
+
+
+def dot(left: Sequence[int], right: Sequence[int]) -> int:
+    """Σ left·right."""
+    return sum(map(mul, left, right))
+
+
+@lru_cache(maxsize=200_000)
+def power(exponent: Fraction, bits: int = BITS) -> tuple[int, int]:
+    """Integers (low, high) with low ≤ 2^bits e^exponent ≤ high, for an exponent from 0 on.
+
+    The exponent is divided by 2^h to be at most 2^-8; the terms of the series, in integers over 2^bits, are rounded
+    down in one sum and up in the other, what is left of it is at most twice the first term left out, and both sums
+    are squared h times. The relative width is about 2^(h + 8 - bits).
+    """
+    if exponent < 0:
+        raise ValueError("the exponent must be 0 or more")
+    halvings = (exponent.numerator // exponent.denominator).bit_length() + 8
+    one = 1 << bits
+    below = (exponent.numerator << bits) // (exponent.denominator << halvings)
+    above = below + 1
+    low = high = low_term = high_term = one
+    order = 0
+    while high_term > 1:
+        order += 1
+        low_term = (low_term * below >> bits) // order
+        high_term = -(-(high_term * above) // (order << bits))
+        low, high = low + low_term, high + high_term
+    high += 2 * high_term
+    for _ in range(halvings):
+        low, high = low * low >> bits, -(-high * high >> bits)
+    return low, high
+
+
+def at_most(left: int, exponent: Fraction, right: int) -> bool:
+    """Whether left ≤ e^exponent · right, for integers of 0 or more and an exponent from 0 on.
+
+    It is decided as e to a rational other than 0 is irrational: some enclosure is narrow enough.
+    """
+    if left <= right:
+        return True
+    if right == 0 or exponent == 0:
+        return False
+    if exponent >= HUGE and left.bit_length() - right.bit_length() < 3000:
+        return True
+    bits = BITS
+    while True:
+        low, high = power(exponent, bits)
+        if left << bits <= low * right:
+            return True
+        if left << bits >= high * right:
+            return False
+        bits *= 2
+
+
+def logarithm_of_two() -> tuple[Fraction, Fraction]:
+    """Rationals below and above ln 2 = Σ 1 / (k 2^k), 2^-100 apart."""
+    low = sum((Fraction(1, k << k) for k in range(1, 101)), Fraction(0))
+    return low, low + Fraction(1, 1 << 100)
+
+
+def is_power_of_two(number: Fraction, exponent: float, slack: Fraction) -> bool:
+    """Whether 2^(exponent - slack) ≤ number ≤ 2^(exponent + slack)."""
+    below, above = (Fraction(exponent) + side * slack for side in (-1, 1))
+    return _two_to(below)[0] <= number <= _two_to(above)[1]
+
+
+def _two_to(exponent: Fraction) -> tuple[Fraction, Fraction]:
+    if exponent < 0:
+        low, high = _two_to(-exponent)
+        return 1 / high, 1 / low
+    less, more = logarithm_of_two()
+    return Fraction(power(exponent * less)[0], 1 << BITS), Fraction(power(exponent * more)[1], 1 << BITS)

@@ -1,0 +1,99 @@
+"""The files of a result folder, read without trusting them: JSON, YAML and arrays of numbers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.verify.verdict import Broken, Unproved
+
+PROOF = ("report.json", "certificate.json", "mechanism.npz")
+NEEDED = (*PROOF, "problem.npz", "dual.npz", "problem.yaml")
+TABLE = "table.npz"
+DIGESTS = "digests.json"
+DAMAGED = (OSError, LookupError, TypeError, ValueError, ArithmeticError, AttributeError, MemoryError, RuntimeError)
+Arrays = Mapping[str, NDArray[Any]]
+
+
+def read_json(folder: Path, name: str) -> dict[str, Any]:
+    """The object in a JSON file; Broken where it is none."""
+    try:
+        content = json.loads((folder / name).read_text(encoding="utf-8"))
+    except Exception as error:
+        raise Broken(f"{name} is damaged ({error})") from None
+    if not isinstance(content, dict):
+        raise Broken(f"{name} holds no object")
+    return content
+
+
+def read_yaml(folder: Path, name: str) -> dict[str, Any]:
+    """The mapping in a YAML file; Broken where it is none."""
+    from ruamel.yaml import YAML
+
+    try:
+        content = YAML(typ="safe", pure=True).load(folder / name)
+    except Exception as error:
+        raise Broken(f"{name} is damaged ({' '.join(str(error).split())})") from None
+    if not isinstance(content, dict):
+        raise Broken(f"{name} holds no entries")
+    return content
+
+
+def read_arrays(folder: Path, name: str) -> Arrays:
+    """The arrays of a file `*.npz`; Broken where one cannot be read."""
+    try:
+        with np.load(folder / name, allow_pickle=False) as stored:
+            return dict(stored)
+    except Exception as error:  # what a damaged file raises is up to its readers
+        raise Broken(f"{name} is damaged ({' '.join(str(error).split())})") from None
+
+
+def numbers(arrays: Arrays, key: str, *shape: int | None) -> NDArray[np.float64]:
+    """The doubles of one array, of a shape in which None is any size; Broken where they are not that."""
+    if key not in arrays:
+        raise Broken(f"there is no array {key}")
+    array = arrays[key]
+    fits = len(shape) == array.ndim and all(
+        asked in (None, size) for asked, size in zip(shape, array.shape, strict=True)
+    )
+    if array.dtype.kind not in "fiu" or not fits:
+        raise Broken(f"{key} is an array {array.shape} of {array.dtype}")
+    found = array.astype(np.float64)
+    if np.isnan(found).any():
+        raise Broken(f"{key}{np.argwhere(np.isnan(found))[0].tolist()} is no number")
+    return found
+
+
+def number(arrays: Arrays, key: str) -> float:
+    """A single double."""
+    return float(numbers(arrays, key))
+
+
+def check_digests(folder: Path) -> str:
+    """Compare the files with digests.json; Broken names those that are not as they were written."""
+    if not (folder / DIGESTS).is_file():
+        raise Unproved(f"there is no {DIGESTS}, as in results of earlier versions")
+    content = read_json(folder, DIGESTS)
+    claimed = content.get("sha256")
+    if content.get("format") != 1 or not isinstance(claimed, dict):
+        raise Broken(f"{DIGESTS} is of no known format")
+    missing = [name for name in claimed if Path(name).name != name or not (folder / name).is_file()]
+    if missing:
+        raise Broken(f"missing: {', '.join(missing)}")
+    added = [name for name in (*NEEDED, TABLE) if (folder / name).is_file() and name not in claimed]
+    if added:
+        raise Broken(f"without a digest: {', '.join(added)}")
+    found = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in sorted(claimed)}
+    changed = [name for name, digest in found.items() if claimed[name] != digest]
+    if changed:
+        raise Broken(f"changed since they were written: {', '.join(changed)}")
+    written = json.dumps({"format": 1, "sha256": found}, indent=2, ensure_ascii=False) + "\n"
+    if (folder / DIGESTS).read_bytes() != written.encode():
+        raise Broken(f"{DIGESTS} is not as it was written")
+    return f"{len(found)} files are as they were written"

@@ -1,0 +1,202 @@
+"""What a result folder says, as numbers of the right shapes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.verify.bounds import Asked
+from dxopt.verify.files import Arrays, number, numbers, read_arrays, read_json, read_yaml
+from dxopt.verify.privacy import Channel, Levels, bound_pairs
+from dxopt.verify.values import Worth
+from dxopt.verify.verdict import Broken, Unproved
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Result:
+    """The contents of the files of a result, none of them trusted.
+
+    Attributes
+    ----------
+    folder : Path
+    summary, certificate, described : dict
+        report.json, certificate.json and problem.yaml.
+    problem, mechanism, dual : mapping of names to arrays
+    """
+
+    folder: Path
+    summary: dict[str, Any]
+    certificate: dict[str, Any]
+    described: dict[str, Any]
+    problem: Arrays
+    mechanism: Arrays
+    dual: Arrays
+
+    @classmethod
+    def read(cls, folder: Path) -> Result:
+        """Read the files; Broken names one that cannot be."""
+        summary = read_json(folder, "report.json")
+        if summary.get("format") != 1:
+            raise Broken(f"report.json: the format is {summary.get('format')!r}, not 1")
+        arrays = (read_arrays(folder, f"{name}.npz") for name in ("problem", "mechanism", "dual"))
+        return cls(folder, summary, read_json(folder, "certificate.json"), read_yaml(folder, "problem.yaml"), *arrays)
+
+    @property
+    def written(self) -> bool:
+        """Whether the channel is written down as a matrix with its distances and losses."""
+        return "matrix" in self.mechanism and not {"distances", "pair_distances"}.isdisjoint(self.problem)
+
+    def require_written(self) -> None:
+        """Unproved where the channel follows from something else."""
+        if not self.written:
+            raise Unproved(f"{self.summary.get('mechanism')}: the channel is not written down in the files")
+
+    def claimed(self, name: str) -> float:
+        """A number of certificate.json, where null is infinite; Broken where it is none."""
+        return as_number(self.certificate.get(name, 0.0 if name == "delta" else None), f"certificate.json: {name}")
+
+    @cached_property
+    def epsilon(self) -> float:
+        """The level that was asked for; infinite where none was."""
+        return number(self.problem, "epsilon")
+
+    @cached_property
+    def delta(self) -> float:
+        """δ that was asked for."""
+        return number(self.problem, "delta")
+
+    @property
+    def private(self) -> bool:
+        """Whether privacy was asked for."""
+        return math.isfinite(self.epsilon)
+
+    @cached_property
+    def prior(self) -> Array:
+        """π, `(n,)`."""
+        return numbers(self.problem, "prior", None)
+
+    @cached_property
+    def size(self) -> int:
+        """The number of secrets."""
+        return len(self.prior)
+
+    @cached_property
+    def distances(self) -> Array:
+        """d, `(n, n)`, of 0 or more."""
+        self.require_written()
+        key = "distances" if "distances" in self.problem else "pair_distances"
+        found = numbers(self.problem, key, self.size, self.size)
+        if (found < 0).any():
+            raise Broken(f"distances: d{np.argwhere(found < 0)[0].tolist()} is negative")
+        return found
+
+    @cached_property
+    def matrix(self) -> Array:
+        """K, `(n, m)`, finite and of 0 or more."""
+        self.require_written()
+        found = numbers(self.mechanism, "matrix", self.size, None)
+        wrong = np.argwhere(~(np.isfinite(found) & (found >= 0)))
+        if len(wrong):
+            x, z = wrong[0].tolist()
+            raise Broken(f"secret {self.secret(x)}, report {self.report(z)}: {found[x, z]} is no probability")
+        return found
+
+    @cached_property
+    def all_losses(self) -> Array:
+        """l, `(n, m)`, perhaps infinite."""
+        self.require_written()
+        key = "report_losses" if "report_losses" in self.problem else "loss"
+        return numbers(self.problem, key, self.size, self.matrix.shape[1])
+
+    @cached_property
+    def losses(self) -> Array:
+        """l, `(n, m)`; 0 where it does not count: at secrets of prior 0, unless the worst loss is asked for."""
+        found = self.all_losses
+        counted = np.ones(self.size, dtype=bool) if self.objective == "worst_loss" else self.prior > 0
+        found = np.where(counted[:, None], found, 0.0)
+        if not np.isfinite(found).all():
+            x, z = np.argwhere(~np.isfinite(found))[0].tolist()
+            raise Broken(f"loss: it is {found[x, z]} in secret {self.secret(x)} and report {self.report(z)}")
+        return found
+
+    @property
+    def objective(self) -> str:
+        """Its name."""
+        return str(self.summary.get("objective"))
+
+    @cached_property
+    def bound(self) -> NDArray[np.bool_]:
+        """The ordered pairs that privacy binds, `(n, n)`; with δ perhaps the adjacent ones alone."""
+        if not self.private:
+            return np.zeros((self.size, self.size), dtype=bool)
+        pairs = self.summary.get("pairs")
+        if pairs not in ("all", "adjacent"):
+            raise Broken(f"report.json: pairs are {pairs!r}")
+        return bound_pairs(self.distances, str(pairs) if self.delta else "all")
+
+    @cached_property
+    def channel(self) -> Channel:
+        """K in integers."""
+        return Channel.of(self.matrix)
+
+    @cached_property
+    def worth(self) -> Worth:
+        """What K is worth."""
+        if not np.isfinite(self.prior).all():
+            raise Broken("prior: it is not finite")
+        return Worth(self.matrix, self.prior)
+
+    @cached_property
+    def asked_levels(self) -> Levels:
+        """Budgets at the level that was asked for."""
+        level = Fraction(self.epsilon) if self.private else Fraction(1)
+        return Levels.of(self.distances, self.bound, level)
+
+    @cached_property
+    def guessed(self) -> Array | None:
+        """What guesses cost an adversary, `(n, g)`; None for other objectives."""
+        if self.objective != "adversary_error":
+            return None
+        found = numbers(self.problem, "adversary_loss", self.size, None)
+        if not np.isfinite(found).all():
+            raise Broken("adversary_loss: it is not finite")
+        return found
+
+    @cached_property
+    def asked(self) -> Asked:
+        """What a bound is about."""
+        most = number(self.problem, "max_loss") if self.objective == "adversary_error" else math.inf
+        if self.objective == "adversary_error" and not math.isfinite(most):
+            raise Broken(f"problem.npz: max_loss is {most}")
+        delta = Fraction(self.delta)
+        return Asked(self.objective, self.losses, self.prior, self.asked_levels, delta, self.guessed, most)
+
+    def secret(self, x: int) -> str:
+        """The label of a secret."""
+        return self._label(x, "labels", "space.labels")
+
+    def report(self, z: int) -> str:
+        """The label of a report."""
+        return self._label(z, "report_labels", "reports")
+
+    def _label(self, place: int, *keys: str) -> str:
+        labels = next((self.mechanism[key] for key in keys if key in self.mechanism), None)
+        return str(labels[place]) if labels is not None and place < labels.size else str(place)
+
+
+def as_number(content: object, place: str) -> float:
+    """A number of a JSON file, where null is infinite; Broken where it is none."""
+    if content is None:
+        return math.inf
+    if isinstance(content, bool) or not isinstance(content, int | float) or math.isnan(content):
+        raise Broken(f"{place} is {content!r}, no number")
+    return float(content)

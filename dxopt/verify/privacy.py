@@ -1,0 +1,174 @@
+"""Whether a channel, in doubles or in integers, is private: decided exactly.
+
+All entries are integers over one scale, and εd is the real product of two doubles. Most triples (x, x', z) are
+settled by a double product, which is sound: the factor is a double that is proven to be below e^t (1 - 2^-49), the
+entries are within 2^-53 of the integers, and IEEE 754 rounds a product that is not subnormal by at most 2^-53. What
+that does not settle is decided in integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.verify.exact import BITS, Exact, at_most, power
+
+Array = NDArray[np.float64]
+Rows = Sequence[Sequence[int]]
+Place = tuple[int, int, int]
+_MARGIN = Fraction(1, 1 << 49)
+_SAFE = 700
+_NORMAL = 2.0**-1022
+_AGREEMENT = Fraction(1, 10**12)
+
+
+@dataclass(frozen=True)
+class Channel:
+    """Probabilities rows[x][z] / scale, and doubles within 2^-53 of them, relative, or subnormal."""
+
+    rows: Rows
+    scale: int
+    near: Array
+
+    @classmethod
+    def of(cls, matrix: Array) -> Channel:
+        """The doubles of a matrix `(n, m)`."""
+        exact = Exact.of(matrix)
+        return cls(exact.rows, 1 << exact.places, matrix)
+
+    @classmethod
+    def integers(cls, counts: Rows, scale: int) -> Channel:
+        """Counts out of `scale`, which is a power of two."""
+        return cls(counts, scale, np.array([[count / scale for count in row] for row in counts]))
+
+
+@dataclass(frozen=True)
+class Levels:
+    """ε·d of the ordered pairs that are bound.
+
+    Attributes
+    ----------
+    bound : (n, n) array of bool
+    which : (n, n) array
+        The place of each distance among the distinct ones.
+    distances : list of Fraction
+    exponents : list of Fraction
+        ε·d.
+    below : (k,) array
+        Doubles below e^{εd} (1 - 2^-49).
+    """
+
+    bound: NDArray[np.bool_]
+    which: NDArray[np.int64]
+    distances: list[Fraction]
+    exponents: list[Fraction]
+    below: Array
+
+    @classmethod
+    def of(cls, distances: Array, bound: NDArray[np.bool_], epsilon: Fraction) -> Levels:
+        distinct, which = np.unique(np.where(bound, distances, 0.0), return_inverse=True)
+        exact = [Fraction(distance) for distance in distinct.tolist()]
+        exponents = [epsilon * distance for distance in exact]
+        below = np.array([_below(exponent) for exponent in exponents])
+        return cls(bound, which.reshape(distances.shape), exact, exponents, below)
+
+    def pairs(self) -> Iterator[tuple[int, NDArray[np.int64]]]:
+        """Each secret x with the x' of its pairs."""
+        for x, row in enumerate(self.bound):
+            others = np.flatnonzero(row)
+            if len(others):
+                yield x, others
+
+
+def _below(exponent: Fraction) -> float:
+    low, _ = power(min(exponent, Fraction(_SAFE)))
+    return float(np.nextafter(float(Fraction(low, 1 << BITS) * (1 - _MARGIN)), 0.0))
+
+
+def bound_pairs(distances: Array, pairs: str) -> NDArray[np.bool_]:
+    """The ordered pairs at finite distance; for "adjacent" those without a third secret between them.
+
+    One is between if the way through it is no longer than 1 + 1e-12 times the distance, and both its parts are
+    shorter than 1 - 1e-9 times it: the definition of adjacency in doubles.
+    """
+    bound = np.isfinite(distances)
+    np.fill_diagonal(bound, False)
+    if pairs == "adjacent":
+        most, shorter = distances * (1 + 1e-12), distances * (1 - 1e-9)
+        for via in range(len(distances)):
+            there, back = distances[:, via, None], distances[None, via, :]
+            bound &= ~((there + back <= most) & (there < shorter) & (back < shorter))
+    return bound
+
+
+def violation(channel: Channel, levels: Levels) -> Place | None:
+    """The first (x, x', z) with K[x, z] > e^{εd(x, x')} K[x', z], or None, which proves that there is none."""
+    for x, others in levels.pairs():
+        mine, theirs = channel.near[x], channel.near[others]
+        least = theirs * levels.below[levels.which[x, others], None]
+        settled = (mine == 0) | ((mine >= _NORMAL) & (mine <= least) & (least >= _NORMAL))
+        row = channel.rows[x]
+        for place, z in np.argwhere(~settled).tolist():
+            other = int(others[place])
+            exponent = levels.exponents[levels.which[x, other]]
+            if row[z] and not at_most(row[z], exponent, channel.rows[other][z]):
+                return x, other, z
+    return None
+
+
+def is_least(channel: Channel, levels: Levels) -> bool:
+    """Whether some triple breaks privacy at budgets of t - (1 + t)·1e-12, t = εd, or all these are below 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(channel.near)
+        best, worst = (0, 0, 0), -np.inf
+        for x, others in levels.pairs():
+            ratios = np.where(channel.near[x] > 0, logs[x] - logs[others], -np.inf)
+            apart = np.array([float(levels.distances[kind]) for kind in levels.which[x, others]])
+            asked = np.where(apart > 0, (ratios.max(axis=1) + 1e-13) / apart, -np.inf)
+            place = int(asked.argmax())
+            if asked[place] > worst:
+                worst, best = asked[place], (x, int(others[place]), int(ratios[place].argmax()))
+    if not np.isfinite(worst):
+        return not any(levels.exponents)
+    x, other, z = best
+    exponent = levels.exponents[levels.which[x, other]]
+    reduced = exponent - (1 + exponent) * _AGREEMENT
+    return reduced < 0 or not at_most(channel.rows[x][z], reduced, channel.rows[other][z])
+
+
+def excess(channel: Channel, levels: Levels, allowed: Fraction) -> tuple[Fraction, Place | None]:
+    """A lower bound on the largest Σ_z max(0, K[x, z] - e^{εd} K[x', z]), and the first pair with more than allowed.
+
+    The lower bound is within 1e-12 of the largest; the place holds the report that exceeds most. Pairs whose sum
+    is not seen to be below by a double, with all its roundings counted, are summed in integers.
+    """
+    margin = (channel.near.shape[1] + 64) * 2.0**-48
+    largest, seen = Fraction(0), float(allowed)
+    for x, others in levels.pairs():
+        over = channel.near[x] - levels.below[levels.which[x, others], None] * channel.near[others]
+        sums = np.maximum(over, 0.0).sum(axis=1)
+        largest = max(largest, Fraction(float(sums.max())) - Fraction(margin))
+        for place in np.flatnonzero(sums + margin > seen).tolist():
+            other = int(others[place])
+            exponent = levels.exponents[levels.which[x, other]]
+            if not _within(channel.rows[x], channel.rows[other], exponent, allowed * channel.scale):
+                return largest, (x, other, int(over[place].argmax()))
+    return largest, None
+
+
+def _within(mine: Sequence[int], theirs: Sequence[int], exponent: Fraction, allowed: Fraction) -> bool:
+    """Whether Σ max(0, a - e^t b) ≤ allowed, where enclosures of 4096 bits decide it; False where they do not."""
+    bits = BITS
+    while bits <= 4096:
+        low, high = power(exponent, bits) if exponent else (1 << bits, 1 << bits)
+        pairs = [(a << bits, b) for a, b in zip(mine, theirs, strict=True) if a > b]
+        if sum(max(0, a - low * b) for a, b in pairs) <= allowed * (1 << bits):
+            return True
+        if sum(max(0, a - high * b) for a, b in pairs) > allowed * (1 << bits):
+            return False
+        bits *= 2
+    return False

@@ -1,0 +1,104 @@
+"""The integer table of a mechanism: row totals, privacy, and how far it is from the matrix."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from dxopt.verify.exact import Exact, dot
+from dxopt.verify.files import TABLE, Arrays, number, read_arrays
+from dxopt.verify.folder import Result
+from dxopt.verify.privacy import Channel, Levels, bound_pairs, excess, violation
+from dxopt.verify.values import Enclosed
+from dxopt.verify.verdict import Broken
+
+Counts = list[list[int]]
+_AGREEMENT = Fraction(1, 10**12)
+
+
+def check_table(result: Result) -> str:
+    """Prove the table again; Broken names the secrets and the report, or the claim, where it fails."""
+    if not (result.folder / TABLE).is_file():
+        if isinstance(reason := result.summary.get("table"), str):
+            return f"none was claimed: {reason}"
+        if "table" in result.summary:
+            raise Broken(f"there is no {TABLE}, which report.json claims")
+        return "none was claimed"
+    if result.summary.get("table") is not None:
+        raise Broken(f"report.json says that there is none: {result.summary['table']}")
+    result.require_written()
+    arrays = read_arrays(result.folder, TABLE)
+    bits, counts = _counts(result, arrays)
+    _check_names(result, arrays)
+    for name in ("epsilon", "delta"):
+        if number(arrays, name) != result.claimed(name):
+            raise Broken(f"its {name} is {number(arrays, name)}, the certificate's {result.claimed(name)}")
+    _check_private(result, arrays, counts, bits)
+    cost = _moved(result, counts, bits, arrays)
+    return f"rows sum to 2^{bits}, private at the certificate's levels, costs {cost:.1e}"
+
+
+def _counts(result: Result, arrays: Arrays) -> tuple[int, Counts]:
+    stored, bits = arrays["counts"], int(number(arrays, "bits"))
+    if bits not in (64, 128, 192, 256) or stored.dtype != np.uint8:
+        raise Broken(f"its counts are of {stored.dtype}, out of 2^{bits}")
+    if stored.shape[:-1] != result.matrix.shape:
+        raise Broken(f"it has shape {stored.shape[:-1]}, the matrix {result.matrix.shape}")
+    counts = [[int.from_bytes(count.tobytes(), "big") for count in row] for row in stored]
+    for x, row in enumerate(counts):
+        if sum(row) != 1 << bits:
+            raise Broken(f"the counts of secret {result.secret(x)} sum to {sum(row) - (1 << bits):+} off 2^{bits}")
+    return bits, counts
+
+
+def _check_names(result: Result, arrays: Arrays) -> None:
+    """Where the table repeats distances and points, they are those of the problem."""
+    if int(number(arrays, "format")) != 1:
+        raise Broken(f"its format is {number(arrays, 'format'):g}, not 1")
+    known_as = {"space.points": "points", "space.labels": "labels", "reports": "report_labels"}
+    repeated = {key: result.mechanism.get(known_as.get(key, key), result.mechanism.get(key)) for key in arrays}
+    repeated = {key: array for key, array in repeated.items() if key.startswith(("space.", "report"))}
+    for key, known in (repeated | {"space.distances": result.distances}).items():
+        if key in arrays and known is not None and not np.array_equal(arrays[key], known):
+            raise Broken(f"its {key} are not those of the result")
+    structure = result.summary.get("structure") or {}
+    for key in ("shape", "spacing"):
+        name = f"space.{key}"
+        if name in arrays and arrays[name].tolist() != structure.get(key):
+            raise Broken(f"its {name} is not that of the result")
+
+
+def _check_private(result: Result, arrays: Arrays, counts: Counts, bits: int) -> None:
+    delta, channel = Fraction(number(arrays, "delta")), Channel.integers(counts, 1 << bits)
+    bound = bound_pairs(result.distances, str(arrays["pairs"]) if delta else "all")
+    if delta and not np.array_equal(bound, result.bound):
+        raise Broken(f"its pairs are {arrays['pairs']}")
+    levels = Levels.of(result.distances, bound, Fraction(number(arrays, "epsilon")))
+    place = excess(channel, levels, delta)[1] if delta else violation(channel, levels)
+    if place is not None:
+        x, other, z = place
+        raise Broken(
+            f"secrets {result.secret(x)} and {result.secret(other)} are told apart by report {result.report(z)}: "
+            f"{counts[x][z]} against {counts[other][z]} out of 2^{bits}"
+        )
+
+
+def _moved(result: Result, counts: Counts, bits: int, arrays: Arrays) -> float:
+    """Check the cost Σ π (N / T - K) l and the variation max ½ Σ |N / T - K|, which are claimed."""
+    losses = result.all_losses
+    paid = Exact.of(np.where(np.isfinite(losses), losses, 0.0))
+    entries, cost, size, variation = Exact.of(result.matrix), Fraction(0), Fraction(0), Fraction(0)
+    scale = 1 << entries.places + bits
+    for x, weight in enumerate(result.prior.tolist()):
+        pairs = zip(counts[x], entries.rows[x], strict=True)
+        moved = [(count << entries.places) - (entry << bits) for count, entry in pairs]
+        cost += Fraction(weight) * Fraction(dot(moved, paid.rows[x]), scale << paid.places)
+        size += Fraction(weight) * Fraction(dot(list(map(abs, moved)), list(map(abs, paid.rows[x]))))
+        variation = max(variation, Fraction(sum(map(abs, moved)), 2 * scale))
+    terms = size / (scale << paid.places)
+    for name, exact, room in (("cost", cost, terms), ("variation", variation, variation)):
+        claimed = number(arrays, name)
+        if not Enclosed(exact, exact, room).agrees(claimed, _AGREEMENT):
+            raise Broken(f"its {name} is {float(exact):.17g}, not {claimed:.17g}")
+    return float(cost)

@@ -1,0 +1,94 @@
+"""What a channel is worth, exactly: each value as a rational, or as two that enclose it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.verify.exact import Exact, dot
+from dxopt.verify.verdict import Broken
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Enclosed:
+    """A number between two rationals, which is a sum of terms of this size in all."""
+
+    low: Fraction
+    high: Fraction
+    size: Fraction
+
+    def agrees(self, claimed: float, slack: Fraction = Fraction(1, 10**12)) -> bool:
+        """Whether a number is this one up to `slack` times the size of its terms."""
+        room = slack * self.size
+        return bool(np.isfinite(claimed)) and self.low - room <= Fraction(claimed) <= self.high + room
+
+
+@dataclass(frozen=True)
+class Worth:
+    """A channel `(n, m)` with a prior `(n,)`."""
+
+    matrix: Array
+    prior: Array
+
+    @cached_property
+    def _entries(self) -> Exact:
+        return Exact.of(self.matrix)
+
+    @cached_property
+    def _beliefs(self) -> Exact:
+        return Exact.of(self.prior)
+
+    def rows(self, losses: Array, *, everywhere: bool = False) -> list[tuple[Fraction, Fraction]]:
+        """Σ_z K[x, z] l(x, z) and its size for each secret; 0 where the prior is, unless `everywhere`."""
+        counted = np.ones(len(self.prior), dtype=bool) if everywhere else self.prior > 0
+        used = np.where((self.matrix > 0) & counted[:, None], losses, 0.0)
+        if not np.isfinite(used).all():
+            x, z = np.argwhere(~np.isfinite(used))[0]
+            raise Broken(f"the loss of secret {x} and report {z} is {losses[x, z]}")
+        paid, entries = Exact.of(used), self._entries
+        scale = 1 << paid.places + entries.places
+        return [
+            (Fraction(dot(row, costs), scale), Fraction(dot(row, list(map(abs, costs))), scale))
+            for row, costs in zip(entries.rows, paid.rows, strict=True)
+        ]
+
+    def expected_loss(self, losses: Array) -> Enclosed:
+        """Σ_x π_x Σ_z K[x, z] l(x, z)."""
+        found, size = Fraction(0), Fraction(0)
+        for weight, (loss, terms) in zip(self.prior.tolist(), self.rows(losses), strict=True):
+            found, size = found + Fraction(weight) * loss, size + Fraction(weight) * terms
+        return Enclosed(found, found, size)
+
+    def worst_loss(self, losses: Array) -> Enclosed:
+        """max_x Σ_z K[x, z] l(x, z)."""
+        rows = self.rows(losses, everywhere=True)
+        worst = max(loss for loss, _ in rows)
+        return Enclosed(worst, worst, max(size for _, size in rows))
+
+    def correct(self) -> Fraction:
+        """Σ_z max_x π_x K[x, z]."""
+        beliefs, entries = self._beliefs.rows[0], self._entries
+        best = sum(max(map(int.__mul__, beliefs, column)) for column in zip(*entries.rows, strict=True))
+        return Fraction(best, 1 << self._beliefs.places + entries.places)
+
+    def adversary_error(self, guessed: Array) -> Enclosed:
+        """Σ_z min_g Σ_x π_x K[x, z] d(x, g), enclosed by doubles with every rounding counted.
+
+        A sum of n products of three doubles in any order is off by less than (n + 3)·2^-53 of the sum of their sizes
+        to first order, of which twice is counted, and by (n + 3)·2^-1022 where they are subnormal.
+        """
+        if not np.isfinite(guessed).all():
+            raise Broken("the adversary's loss is not finite")
+        joint = self.prior[:, None] * self.matrix
+        sums, sizes = guessed.T @ joint, np.abs(guessed).T @ joint
+        terms = len(self.prior) + 3
+        off = 2 * terms * 2.0**-53 * sizes + terms * 2.0**-1022 * (1 + np.abs(guessed).max(initial=0.0))
+        low, high = ((sums + side * off).min(axis=0) for side in (-1, 1))
+        chosen = np.take_along_axis(sizes, sums.argmin(axis=0)[None, :], axis=0)[0]
+        return Enclosed(*(sum(map(Fraction, numbers.tolist()), Fraction(0)) for numbers in (low, high, chosen)))

@@ -1,0 +1,271 @@
+"""The page of the Montreal problems in Chromium, opened from the file system and clicked through."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dxopt as dx
+from dxopt.report.page import page, page_of_batch, write
+from dxopt.spec import load
+
+PROBLEMS = Path(__file__).parents[2] / "problems"
+EVIL = '<img src=x onerror="document.title=1">'
+LARGEST = 5_000_000
+
+
+@pytest.fixture(scope="module")
+def reports() -> list[dx.Report]:
+    """Each problem of Montreal by a mechanism that is made in no time, and a small one with a comparison."""
+    tasks = [task for file in sorted(PROBLEMS.glob("montreal-*.yaml")) for task in load(file)]
+    found = [dx.solve(task.problem, method="exponential") for task in tasks]
+    points = [[i, j] for i in range(4) for j in range(3)]
+    space = dx.MetricSpace.from_points(points, "manhattan", labels=[EVIL, *(f"place {k}" for k in range(1, 12))])
+    prior = dx.Prior.from_weights(space, [1 + (5 * k) % 7 for k in range(12)])
+    problem = dx.Problem(space, epsilon=0.7, prior=prior, name="grid")
+    optimal = dx.solve(problem)
+    compared = dx.compare(problem, ["exponential", "randomised_response", "tight"], reference=optimal)
+    return [*found, replace(optimal, comparison=compared)]
+
+
+@pytest.fixture(scope="module")
+def folder(reports: list[dx.Report], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("pages")
+    write(page_of_batch(reports, title="Montreal"), folder / "batch.html")
+    write(page(reports[-1]), folder / "grid.html")
+    return folder
+
+
+@pytest.fixture
+def browser(chromium: Any, folder: Path) -> Any:
+    """The browser at the page of the batch, light and wide, as if for the first time."""
+    sized(chromium, 1200, 900)
+    chromium.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "light"}]}
+    )
+    opened(chromium, folder / "batch.html")
+    chromium.execute_script("localStorage.clear()")
+    opened(chromium, folder / "batch.html")
+    return chromium
+
+
+def opened(browser: Any, file: Path) -> None:
+    browser.get("about:blank")
+    browser.get(file.as_uri())
+
+
+def sized(browser: Any, width: int, height: int, *, mobile: bool = False) -> None:
+    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": mobile}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+
+
+def find(browser: Any, selector: str) -> Any:
+    return browser.find_element("css selector", selector)
+
+
+def every(browser: Any, selector: str) -> list[Any]:
+    return browser.find_elements("css selector", selector)
+
+
+def until(browser: Any, holds: Any) -> None:
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    WebDriverWait(browser, 10, 0.05).until(holds)
+
+
+def shown(browser: Any, number: int) -> Any:
+    """The part of a result, opened by its link in the table, and drawn."""
+    find(browser, f'a[href="#result-{number}"]').click()
+    part = find(browser, f"#result-{number}")
+    until(browser, lambda _: part.get_attribute("open") is not None)
+    until(browser, lambda _: find(part, ".map").get_attribute("data-place") is not None)
+    return part
+
+
+def pointed(browser: Any, canvas: Any, across: float, down: float) -> None:
+    """Move the pointer to a place in a canvas, as shares of its width and height."""
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", canvas)
+    box = canvas.rect
+    offset = (round((across - 0.5) * box["width"]), round((down - 0.5) * box["height"]))
+    ActionChains(browser, duration=0).move_to_element_with_offset(canvas, *offset).perform()
+
+
+def pressed(canvas: Any, *names: str) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    canvas.send_keys("".join(getattr(Keys, name) for name in names))
+
+
+def state(figure: Any) -> tuple[str | None, int, int, float]:
+    """What a map shows: its mode, the place pointed at, the most probable one, and how probable that is."""
+    mode, place, top, most = (figure.get_attribute(f"data-{name}") for name in ("mode", "place", "top", "most"))
+    return mode, int(place), int(top), float(most)
+
+
+def painted(browser: Any, canvas: Any) -> str:
+    return browser.execute_script("return arguments[0].toDataURL()", canvas)
+
+
+def darkest(browser: Any, canvas: Any) -> int:
+    """How many pixels have the colour of what is most probable, in light colours."""
+    script = """
+        const { data } = arguments[0].getContext("2d").getImageData(0, 0, arguments[0].width, arguments[0].height);
+        let count = 0;
+        for (let at = 0; at < data.length; at += 4) {
+            count += [8, 29, 88].every((value, part) => data[at + part] === value);
+        }
+        return count;"""
+    return browser.execute_script(script, canvas)
+
+
+def test_the_page_of_montreal_is_small_and_runs_without_a_word(browser: Any, folder: Path) -> None:
+    assert (folder / "batch.html").stat().st_size < LARGEST
+    for number in range(1, 6):
+        shown(browser, number)
+    assert browser.get_log("browser") == []
+    assert browser.execute_script("return performance.getEntriesByType('resource').length") == 0
+
+
+def test_a_table_is_sorted_by_its_headers(browser: Any) -> None:
+    def column() -> list[str]:
+        return [cell.text for cell in every(browser, "main > section:first-child tbody td:nth-child(2)")]
+
+    head = find(browser, "main > section:first-child thead th:nth-child(2)")
+    sizes = sorted(int(size) for size in column())
+    button = find(head, "button")
+    button.click()
+    assert [int(size) for size in column()] == sizes
+    assert head.get_attribute("aria-sort") == "ascending"
+    pressed(button, "ENTER")
+    assert [int(size) for size in column()] == sizes[::-1]
+    assert head.get_attribute("aria-sort") == "descending"
+    other = find(browser, "main > section:first-child thead th:nth-child(1)")
+    find(other, "button").click()
+    assert (head.get_attribute("aria-sort"), other.get_attribute("aria-sort")) == ("none", "ascending")
+
+
+def test_dark_colours_are_chosen_kept_and_painted(browser: Any, folder: Path) -> None:
+    canvas = find(shown(browser, 5), ".map canvas")
+    before = painted(browser, canvas)
+    paper = "return getComputedStyle(document.body).backgroundColor"
+    light = browser.execute_script(paper)
+    find(browser, "#theme").click()
+    assert find(browser, "#theme").get_attribute("aria-pressed") == "true"
+    assert browser.execute_script(paper) != light
+    assert painted(browser, canvas) != before
+    opened(browser, folder / "batch.html")
+    assert browser.execute_script(paper) != light
+    find(browser, "#theme").click()
+    assert browser.execute_script(paper) == light
+
+
+def test_the_system_may_ask_for_dark_colours(browser: Any) -> None:
+    paper = "return getComputedStyle(document.body).backgroundColor"
+    light = browser.execute_script(paper)
+    features = [{"name": "prefers-color-scheme", "value": "dark"}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    assert browser.execute_script(paper) != light
+    assert find(browser, "#theme").get_attribute("aria-pressed") == "true"
+
+
+def test_pointing_at_a_location_shows_where_its_reports_go(browser: Any, reports: list[dx.Report]) -> None:
+    figure = find(shown(browser, 5), ".map")
+    canvas, matrix = find(figure, "canvas"), reports[4].mechanism.matrix
+    seen = set()
+    for across, down in ((0.0, 0.0), (1.0, 0.0), (0.5, 0.6), (0.0, 0.9), (1.0, 0.9)):
+        pointed(browser, canvas, min(max(across, 0.01), 0.99), min(max(down, 0.01), 0.99))
+        mode, place, _, most = state(figure)
+        assert mode == "reports" and most == pytest.approx(matrix[place].max(), rel=1e-6)
+        seen.add((place, painted(browser, canvas)))
+    corners = {2, 11, 0, 9}
+    assert corners <= {place for place, _ in seen} and len({picture for _, picture in seen}) == len(seen) == 5
+    assert darkest(browser, canvas) > 100
+
+
+def test_names_are_text_wherever_they_are_shown(browser: Any) -> None:
+    figure = find(shown(browser, 5), ".map")
+    for mode in ("reports", "posterior"):
+        find(figure, f"input[value={mode}]").click()
+        listed = set()
+        for place in range(1, 13):
+            find(figure, f"select option:nth-child({place})").click()
+            listed |= {line.text for line in every(figure, ".told li span:last-child")}
+        assert mode == "reports" or EVIL in listed
+        find(figure, "select option:nth-child(1)").click()
+        assert EVIL in find(figure, ".told > div").text
+    pointed(browser, find(browser, "#result-5 .heat canvas"), 0.01, 0.01)
+    assert find(browser, "#result-5 .tip").text.startswith(f"{EVIL} → {EVIL}: ")
+    assert not every(browser, "img") and browser.title == "Montreal"
+
+
+def test_pointing_at_a_report_shows_what_an_adversary_believes(browser: Any, reports: list[dx.Report]) -> None:
+    figure = find(shown(browser, 1), ".map")
+    canvas, report = find(figure, "canvas"), reports[0]
+    before = painted(browser, canvas)
+    find(figure, "input[value=posterior]").click()
+    assert painted(browser, canvas) != before
+    for across in (0.3, 0.6):
+        pointed(browser, canvas, across, 0.5)
+        mode, place, _, most = state(figure)
+        joint = report.problem.prior.probabilities * report.mechanism.matrix[:, place]
+        assert mode == "posterior" and most == pytest.approx((joint / joint.sum()).max(), rel=1e-5)
+        told = find(figure, ".told").text
+        assert told.startswith(f"After the report {report.problem.space.labels[place]}, which comes with probability")
+        assert report.problem.space.labels[int(joint.argmax())] in told
+    assert find(figure, ".chosen").text == "Report"
+
+
+def test_a_map_is_used_by_keyboard_and_by_its_list(browser: Any) -> None:
+    figure = find(shown(browser, 5), ".map")
+    canvas = find(figure, "canvas")
+    find(figure, "select option:nth-child(1)").click()
+    assert state(figure)[1] == 0
+    pressed(canvas, "ARROW_RIGHT")
+    assert state(figure)[1] == 3
+    pressed(canvas, "ARROW_UP", "ARROW_RIGHT")
+    assert state(figure)[1] == 7
+    pressed(canvas, "ARROW_DOWN", "ARROW_LEFT", "ARROW_LEFT", "ARROW_LEFT")
+    assert state(figure)[1] == 0
+    assert find(figure, "select").get_attribute("value") == "0"
+
+
+def test_the_heat_map_tells_entries_to_pointer_and_keyboard(browser: Any, reports: list[dx.Report]) -> None:
+    figure = find(shown(browser, 5), ".heat")
+    canvas, matrix = find(figure, "canvas"), reports[4].mechanism.matrix
+
+    def entry() -> tuple[int, int]:
+        secret, report = (int(canvas.get_attribute(f"data-{name}")) for name in ("secret", "report"))
+        assert float(canvas.get_attribute("data-probability")) == pytest.approx(matrix[secret, report], rel=1e-6)
+        return secret, report
+
+    pointed(browser, canvas, 3.5 / 12, 7.5 / 12)
+    assert entry() == (7, 3)
+    assert find(figure, ".told").text.startswith("From place 7 to place 3: probability")
+    assert find(figure, ".tip").is_displayed() and "place 7" in find(figure, ".tip").text
+    pressed(canvas, "ARROW_DOWN", "ARROW_RIGHT", "ARROW_RIGHT")
+    assert entry() == (8, 5)
+    pressed(canvas, "HOME", "PAGE_DOWN", "ARROW_DOWN")
+    assert entry() == (11, 0)
+
+
+@pytest.mark.parametrize("name", ["batch.html", "grid.html"])
+def test_a_phone_never_scrolls_the_page_sideways(browser: Any, folder: Path, name: str) -> None:
+    sized(browser, 375, 800, mobile=True)
+    opened(browser, folder / name)
+    browser.execute_script("document.querySelectorAll('details').forEach((part) => (part.open = true))")
+    until(browser, lambda _: every(browser, ".map[data-place]"))
+    wide = "return [document.documentElement.scrollWidth, document.body.scrollWidth, innerWidth]"
+    assert browser.execute_script(wide) == [375, 375, 375]
+    over = browser.execute_script("""
+        const inside = (part) => part.closest(".wide, svg, .legend, select");
+        return [...document.querySelectorAll("body *")]
+            .filter((part) => !inside(part) && part.getBoundingClientRect().right > innerWidth + 1).length""")
+    assert over == 0
+    canvas = find(browser, ".map canvas")
+    assert np.isclose(canvas.rect["width"], find(browser, ".map").rect["width"])

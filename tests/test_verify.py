@@ -1,0 +1,287 @@
+"""Result folders proven again from their files alone: untouched ones of many kinds, and claims that are false."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from checks import change_array
+from typer.testing import CliRunner
+
+import dxopt as dx
+from dxopt.cli import app
+from dxopt.report.measures import MEASURES
+from dxopt.report.places import write_digests
+from dxopt.verify import Outcome, Verdict, verify
+
+
+def points() -> dx.Problem:
+    space = dx.grid((3, 3))
+    return dx.Problem(space, epsilon=0.8, prior=dx.Prior.from_weights(space, range(1, 10)), name="points")
+
+
+def one_way() -> dx.Problem:
+    distances = [[0, 1, 0.5, 1.5], [2, 0, 2, 1], [math.inf, math.inf, 0, 1], [math.inf, math.inf, 1.5, 0]]
+    space = dx.MetricSpace.from_distances(distances, labels=["a", "b", "c", "ç"])
+    prior = dx.Prior.from_weights(space, [1, 2, 3, 4])
+    return dx.Problem(space, epsilon=0.7, prior=prior, loss="binary", name="one way")
+
+
+def rectangular() -> dx.Problem:
+    space = dx.MetricSpace.from_distances([[0, 1, 0], [2, 0, 2], [math.inf, math.inf, 0]], labels=["a", "b", "ç"])
+    prior = dx.Prior.from_weights(space, [1, 2, 1e-300])
+    return dx.Problem(space, epsilon=0.7, prior=prior, loss=[[1, 2.0], [2, -1], [0, 1]], name="rectangular")
+
+
+def merged() -> dx.Problem:
+    space = dx.MetricSpace.from_distances([[0, 0, 1, 3], [0, 0, 1, 3], [1, 1, 0, 2], [3, 3, 2, 0]])
+    return dx.Problem(space, epsilon=1.0, prior=dx.Prior.from_weights(space, [1, 2, 3, 0]), name="merged")
+
+
+def line(loss: str) -> dx.Problem:
+    space = dx.MetricSpace.from_points([[0.0], [0.5], [2.0], [2.25], [7.0]], "euclidean")
+    prior = dx.Prior.from_weights(space, [1, 2, 3, 1, 2])
+    return dx.Problem(space, epsilon=0.9, prior=prior, loss=loss, name="line")
+
+
+def adversary(epsilon: float | None) -> dx.Problem:
+    return points().but(objective=dx.AdversaryError(0.7 if epsilon is None else 0.89, "binary"), epsilon=epsilon)
+
+
+KINDS: dict[str, Callable[[], dx.Report]] = {
+    "program": lambda: dx.solve(points()),
+    "columns": lambda: dx.solve(points(), method="optimal", solver="columns"),
+    "one way, infinite": lambda: dx.solve(one_way()),
+    "rectangular": lambda: dx.solve(rectangular()),
+    "merged points": lambda: dx.solve(merged()),
+    "delta": lambda: dx.solve(points().but(delta=0.05)),
+    "delta, adjacent": lambda: dx.solve(points().but(delta=0.05, pairs="adjacent")),
+    "worst loss": lambda: dx.solve(points().but(objective="worst_loss")),
+    "worst loss, delta": lambda: dx.solve(points().but(objective="worst_loss", delta=0.05)),
+    "adversary": lambda: dx.solve(adversary(None)),
+    "adversary, private": lambda: dx.solve(adversary(0.8)),
+    "spanner": lambda: dx.solve(points(), spanner=1.2),
+    "exponential": lambda: dx.solve(points(), method="exponential"),
+    "line": lambda: dx.solve(line("distance")),
+    "line, binary": lambda: dx.solve(line("binary")),
+    "squared": lambda: dx.solve(points().but(loss="squared")),
+    "torus": lambda: dx.solve(
+        dx.Problem(dx.torus((3, 4)), epsilon=1.0, prior=dx.Prior.uniform(dx.torus((3, 4))), loss="binary")
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return dx.solve(points()).save(tmp_path_factory.mktemp("verify") / "out")
+
+
+@pytest.fixture
+def folder(saved: Path, tmp_path: Path) -> Path:
+    import shutil
+
+    return Path(shutil.copytree(saved, tmp_path / "out"))
+
+
+def failing(verdict: Verdict) -> dict[str, str]:
+    return {check.name: check.detail for check in verdict.checks if check.status is Outcome.FAILS}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_untouched_results_hold(kind: str, tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    report = KINDS[kind]()
+    names = [
+        name for name in MEASURES if name != "error_bound" and (report.problem.private or name != "smallest_delta")
+    ]
+    names = names if np.isfinite(report.problem.space.distances).all() else ["expected_loss", "utility"]
+    verdict = verify(
+        replace(report, evaluation={name: MEASURES[name](report) for name in names}).save(tmp_path / "a")
+    )
+    assert verdict.outcome is Outcome.HOLDS, str(verdict)
+    assert verdict.exit_code == 0
+    assert [check.name for check in verdict.checks].count("digests") == 1
+    assert len(verdict.checks) == 11 + len(names)
+
+
+def test_table_is_saved_and_proven(folder: Path) -> None:
+    table, report = dx.IntegerTable.load(folder / "table.npz"), dx.load(folder)
+    assert table.epsilon == report.certificate.epsilon
+    assert "2^64" in verify(folder).of("table").detail
+    assert json.loads((folder / "report.json").read_text(encoding="utf-8"))["table"] is None
+
+
+def test_folders_without_table_or_digests(folder: Path, tmp_path: Path) -> None:
+    for name in ("table.npz", "digests.json"):
+        (folder / name).unlink()
+    dx.load(folder)
+    verdict = verify(folder)
+    assert verdict.of("digests").status is Outcome.NOT_REPROVED
+    assert verdict.of("table").status is Outcome.FAILS
+    free = dx.solve(adversary(None)).save(tmp_path / "free")
+    assert not (free / "table.npz").exists()
+    assert verify(free).of("table").detail == "none was claimed: no privacy was asked for"
+
+
+def test_an_earlier_table_does_not_stay(folder: Path) -> None:
+    dx.solve(adversary(None)).save(folder)
+    assert not (folder / "table.npz").exists()
+    assert verify(folder).outcome is Outcome.HOLDS
+
+
+def test_comparison_and_what_the_files_do_not_hold(tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    report = dx.solve(points())
+    comparison = dx.compare(points(), ["exponential", "cloaking"], reference=report)
+    saved = replace(report, comparison=comparison, evaluation={"error_bound": 0.1}).save(tmp_path / "out")
+    verdict = verify(saved)
+    assert verdict.outcome is Outcome.NOT_REPROVED
+    assert verdict.exit_code == 3
+    left = {check.name for check in verdict.checks if check.status is Outcome.NOT_REPROVED}
+    assert left == {"comparison: others", "measure: error_bound"}
+    content = json.loads((saved / "report.json").read_text(encoding="utf-8"))
+    for row in range(2):
+        for key in ("value", "gap", "excess", "remapped", "remapped_excess", "leakage", "epsilon"):
+            if row and key in ("leakage", "epsilon"):
+                continue
+            changed = json.loads(json.dumps(content))
+            changed["comparison"]["rows"][row][key] += 1e-6
+            (saved / "report.json").write_text(json.dumps(changed), encoding="utf-8")
+            assert "comparison" in failing(verify(saved)), (row, key)
+
+
+def test_mechanisms_that_are_not_written_down_are_left_open(tmp_path: Path) -> None:
+    space = dx.product(*[dx.line(8)] * 4)
+    report = dx.solve(dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space)))
+    verdict = verify(report.save(tmp_path / "out"))
+    assert verdict.outcome is Outcome.NOT_REPROVED
+    assert "not written down" in verdict.of("table").detail
+    for name in ("rows", "privacy", "value", "bound"):
+        assert verdict.of(name).status is Outcome.NOT_REPROVED
+    for name in ("digests", "prior", "gap", "description"):
+        assert verdict.of(name).status is Outcome.HOLDS
+
+
+def test_places_are_named(folder: Path) -> None:
+    matrix = dx.load(folder).mechanism.matrix.copy()
+    matrix[4, 0] *= 3
+    matrix[4, 4] -= matrix[4].sum() - 1
+    change_array(folder / "mechanism.npz", "matrix", lambda _: matrix)
+    write_digests(folder)
+    labels = dx.grid((3, 3)).labels
+    detail = failing(verify(folder))["privacy"]
+    assert f"secrets {labels[4]} and " in detail or f" and {labels[4]} are" in detail
+    matrix[4, 0] += 1e-6
+    change_array(folder / "mechanism.npz", "matrix", lambda _: matrix)
+    assert f"the row of secret {labels[4]} sums to 1 +1e-06" in failing(verify(folder))["rows"]
+    matrix[4, 0] = -1e-6
+    change_array(folder / "mechanism.npz", "matrix", lambda _: matrix)
+    assert f"secret {labels[4]}, report {labels[0]}: -1e-06" in failing(verify(folder))["rows"]
+
+
+def test_a_violation_below_the_precision_of_doubles_is_seen(folder: Path) -> None:
+    report = dx.load(folder)
+    matrix, distances = report.mechanism.matrix, report.problem.space.distances
+    shrunk = report.certificate.epsilon
+    while not failing(verify(folder)):
+        shrunk = float(np.nextafter(shrunk, 0.0))
+        content = json.loads((folder / "certificate.json").read_text(encoding="utf-8"))
+        (folder / "certificate.json").write_text(json.dumps({**content, "epsilon": shrunk}), encoding="utf-8")
+        (folder / "table.npz").unlink(missing_ok=True)
+        change = json.loads((folder / "report.json").read_text(encoding="utf-8")) | {"table": "none"}
+        (folder / "report.json").write_text(json.dumps(change), encoding="utf-8")
+        write_digests(folder)
+    assert set(failing(verify(folder))) == {"privacy"}
+    assert shrunk > report.certificate.epsilon * (1 - 1e-9)
+    from exact import violations
+
+    assert violations(matrix, distances, shrunk)
+
+
+def change_claim(folder: Path, **changes: float) -> None:
+    content = json.loads((folder / "certificate.json").read_text(encoding="utf-8"))
+    (folder / "certificate.json").write_text(json.dumps(content | changes), encoding="utf-8")
+
+
+@pytest.mark.parametrize("step", [1e-6, -1e-6])
+def test_realised_levels_are_the_least(tmp_path: Path, step: float) -> None:
+    pure = KINDS["exponential"]().save(tmp_path / "pure")
+    epsilon = dx.load(pure).certificate.epsilon
+    assert epsilon < 0.79
+    change_claim(pure, epsilon=epsilon + step)
+    assert ("not the least" if step > 0 else "told apart by report") in failing(verify(pure))["privacy"]
+    relaxed = KINDS["delta"]()
+    saved = relaxed.save(tmp_path / "relaxed")
+    change_array(saved / "problem.npz", "delta", lambda delta: delta + 0.01)
+    change_claim(saved, delta=relaxed.certificate.delta + step)
+    assert ("not the least" if step > 0 else "by more than delta") in failing(verify(saved))["privacy"]
+
+
+@pytest.mark.parametrize(
+    ("taken", "given", "found"),
+    [(0, 1, "of secret (1, 0) sum to +1 off"), (1 << 50, 1 << 50, "are told apart by report")],
+)
+def test_tables_that_do_not_hold(folder: Path, taken: int, given: int, found: str) -> None:
+    def moved(counts: np.ndarray) -> np.ndarray:
+        row = [int.from_bytes(count.tobytes(), "big") for count in counts[3]]
+        row[row.index(max(row))] -= taken
+        row[row.index(min(row))] += given
+        changed = counts.copy()
+        changed[3] = [list(count.to_bytes(counts.shape[2], "big")) for count in row]
+        return changed
+
+    change_array(folder / "table.npz", "counts", moved)
+    assert found in failing(verify(folder))["table"]
+
+
+def test_detours(tmp_path: Path) -> None:
+    folder = KINDS["merged points"]().save(tmp_path / "out")
+    change_array(folder / "problem.npz", "distances", lambda d: np.where((d == 3) & np.eye(4, k=3, dtype=bool), 4, d))
+    assert "from secret 0 to 3 it is 4, but 3 by way of 1" in failing(verify(folder))["distances"]
+
+
+def test_missing_damaged_and_other_folders(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(dx.SpecError, match="no result folder"):
+        verify(tmp_path / "nowhere")
+    for name in ("mechanism.npz", "problem.npz", "dual.npz", "certificate.json", "problem.yaml", "report.json"):
+        content = (folder / name).read_bytes()
+        (folder / name).write_bytes(content[: len(content) // 2])
+        verdict = verify(folder)
+        assert name in failing(verdict)["digests"]
+        assert any(name in detail for key, detail in failing(verdict).items() if key != "digests")
+        (folder / name).unlink()
+        assert verify(folder).outcome is Outcome.FAILS
+        (folder / name).write_bytes(content)
+    assert verify(folder).outcome is Outcome.HOLDS
+
+
+def test_command_line(folder: Path, tmp_path: Path) -> None:
+    run = CliRunner().invoke
+    held = run(app, ["verify", str(folder)])
+    assert held.exit_code == 0
+    assert "privacy" in held.output
+    content = json.loads(run(app, ["verify", str(folder), "--json"]).output)
+    assert content["outcome"] == "holds"
+    assert {check["status"] for check in content["checks"]} == {"holds"}
+    change_array(folder / "problem.npz", "prior", lambda prior: prior[::-1].copy())
+    assert run(app, ["verify", str(folder)]).exit_code == 1
+    assert run(app, ["verify", str(tmp_path / "nowhere")]).exit_code == 2
+
+
+def test_nothing_else_is_imported(folder: Path) -> None:
+    code = (
+        "import sys; from dxopt.verify import verify; verify(sys.argv[1]); "
+        "print([name for name in sys.modules if name.startswith('dxopt.')], 'scipy' in sys.modules)"
+    )
+    found = subprocess.run([sys.executable, "-c", code, str(folder)], capture_output=True, text=True, check=True)
+    names, scipy = found.stdout.strip().rsplit(" ", 1)
+    others = [name for name in names.strip("[]").replace("'", "").split(", ") if not name.startswith("dxopt.verify")]
+    assert (others, scipy) == (["dxopt.errors"], "False")
