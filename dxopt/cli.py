@@ -104,9 +104,10 @@ def report_page(
     """Write one HTML page that shows a result, or all results of a batch, each proven again."""
     from dxopt.errors import DxoptError
     from dxopt.report.page import save_page
+    from dxopt.report.places import PAGE
 
     try:
-        for file in save_page(folder, output or folder / "report.html", figures=figures):
+        for file in save_page(folder, output or folder / PAGE, figures=figures):
             typer.echo(file)
     except DxoptError as error:
         typer.echo(" ".join(str(error).split()), err=True)

@@ -97,6 +97,16 @@ def test_the_family_is_a_figure_for_papers(batch: Path) -> None:
     assert {"against-epsilon-1.svg", "against-epsilon-1.png"} <= {path.name for path in written}
 
 
+def test_a_page_does_not_outlive_its_result(tmp_path: Path) -> None:
+    grid().save(tmp_path / "grid")
+    (tmp_path / "grid" / "notes.txt").write_text("mine", encoding="utf-8")
+    assert CliRunner().invoke(app, ["report", str(tmp_path / "grid")]).exit_code == 0
+    assert (tmp_path / "grid" / "report.html").is_file()
+    grid(2.0).save(tmp_path / "grid")
+    assert not (tmp_path / "grid" / "report.html").exists()
+    assert (tmp_path / "grid" / "notes.txt").is_file()
+
+
 def test_what_cannot_be_shown_or_written_is_one_line(batch: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for arguments in (["nowhere"], ["empty"], ["batch", "-o", "batch/grid-1.0"]):

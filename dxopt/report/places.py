@@ -23,9 +23,11 @@ FRONTIER = "frontier.json"
 DESCRIPTION = "problem.yaml"
 TABLE = "table.npz"
 DIGESTS = "digests.json"
+PAGE = "report.html"
 _PROOF = (REPORT, "certificate.json", "mechanism.npz")
 _ARRAYS = ("problem.npz", "dual.npz", TABLE)
-_FILES = (DESCRIPTION, *_ARRAYS, *_PROOF, LEVEL, FRONTIER, "frontier.svg", "frontier.png", "input.json", DIGESTS)
+_SHOWN = ("frontier.svg", "frontier.png", PAGE)
+_FILES = (DESCRIPTION, *_ARRAYS, *_PROOF, LEVEL, FRONTIER, *_SHOWN, "input.json", DIGESTS)
 
 
 def place(folder: Path, write: Callable[[Path], object]) -> Path:
