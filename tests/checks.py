@@ -10,6 +10,7 @@ import numpy as np
 from exact import infinite_leakage, row_sum_errors, violations
 
 import dxopt as dx
+from dxopt.report.comparison import Compared
 
 ROW_SUM_ERROR = Fraction(1, 2**50)
 
@@ -43,3 +44,14 @@ def change_array(file: Path, name: str, change: Callable[[np.ndarray], np.ndarra
         arrays = dict(stored)
     arrays[name] = change(arrays[name])
     np.savez_compressed(file, **arrays)
+
+
+def rows_of(comparison: dx.Comparison) -> dict[str, Compared]:
+    """The rows of a comparison by name."""
+    return {row.name: row for row in comparison.rows}
+
+
+def town() -> dx.Problem:
+    """A small town to compare mechanisms for."""
+    space = dx.grid((3, 3))
+    return dx.Problem(space, epsilon=0.9, prior=weights(space), loss="distance", name="town")

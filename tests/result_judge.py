@@ -84,7 +84,8 @@ def _deviations(folder: Path) -> Iterator[tuple[str, float]]:
     yield "gap", abs(proof["gap"] - gap) + max(0.0, sign * (proof["bound"] - proof["value"]))
     yield "gap", _wrong((summary["status"] == "optimal") != (proof["gap"] <= summary["tolerance"]))
     text = (folder / "problem.yaml").read_text(encoding="utf-8")
-    told = {key: float(re.search(rf"\b{key}: (\S+)", text)[1]) for key in ("epsilon", "delta", "points")}  # type: ignore[index]
+    found = {key: re.findall(rf"\b{key}: (\S+)", text) for key in ("epsilon", "delta", "points")}
+    told = {key: float(first) for key, (first, *_) in found.items()}
     yield "description", _wrong(told != {"epsilon": epsilon, "delta": delta, "points": len(prior)})
     correct = joint.max(axis=0).sum()
     guessed = 0.0 if np.isinf(distances).any() else (distances.T @ joint).min(axis=0).sum()

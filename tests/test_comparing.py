@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from checks import weights
+from checks import rows_of, town, weights
 from rich.console import Console
 
 import dxopt as dx
@@ -17,14 +17,9 @@ from dxopt.report.comparison import Compared
 from dxopt.routes import COMPARABLE
 
 
-def rows_of(comparison: dx.Comparison) -> dict[str, Compared]:
-    return {row.name: row for row in comparison.rows}
-
-
 @pytest.fixture
 def problem() -> dx.Problem:
-    space = dx.grid((3, 3))
-    return dx.Problem(space, epsilon=0.9, prior=weights(space), loss="distance", name="town")
+    return town()
 
 
 @pytest.mark.parametrize("loss", ["distance", "binary"])

@@ -12,14 +12,9 @@ from typer.testing import CliRunner
 import dxopt as dx
 from dxopt.cli import app
 from dxopt.program import Status
-from dxopt.report.comparison import Compared
 from dxopt.routes import COMPARABLE
 
 GRID = "name: town\nspace: {kind: grid, shape: [3, 3]}\nepsilon: 0.9\n"
-
-
-def rows_of(comparison: dx.Comparison) -> dict[str, Compared]:
-    return {row.name: row for row in comparison.rows}
 
 
 def call(*arguments: str | Path):

@@ -6,21 +6,15 @@ import json
 from dataclasses import asdict
 
 import pytest
-from checks import weights
+from checks import rows_of, town
 
 import dxopt as dx
 from dxopt.certify import gap
-from dxopt.report.comparison import Compared
-
-
-def rows_of(comparison: dx.Comparison) -> dict[str, Compared]:
-    return {row.name: row for row in comparison.rows}
 
 
 @pytest.fixture
 def problem() -> dx.Problem:
-    space = dx.grid((3, 3))
-    return dx.Problem(space, epsilon=0.9, prior=weights(space), loss="distance", name="town")
+    return town()
 
 
 def test_values_are_about_the_objective(problem: dx.Problem) -> None:

@@ -8,18 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from checks import weights
+from checks import rows_of, town
 from typer.testing import CliRunner
 
 import dxopt as dx
 from dxopt.cli import app
-from dxopt.report.comparison import Compared
 
 GRID = "name: town\nspace: {kind: grid, shape: [3, 3]}\nepsilon: 0.9\n"
-
-
-def rows_of(comparison: dx.Comparison) -> dict[str, Compared]:
-    return {row.name: row for row in comparison.rows}
 
 
 def call(*arguments: str | Path):
@@ -28,8 +23,7 @@ def call(*arguments: str | Path):
 
 @pytest.fixture
 def problem() -> dx.Problem:
-    space = dx.grid((3, 3))
-    return dx.Problem(space, epsilon=0.9, prior=weights(space), loss="distance", name="town")
+    return town()
 
 
 def test_other_priors_that_may_be_the_true_one(problem: dx.Problem) -> None:
