@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from dxopt import characterise, classic, evaluate, inference, noise, regularity, sanitisation, traces
     from dxopt.budgets import BudgetFrontier, budget_frontier
     from dxopt.comparing import compare
+    from dxopt.epsilon_sweep import sweep
     from dxopt.errors import (
         CertificateError,
         DxoptError,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from dxopt.report.geojson import geojson
     from dxopt.report.maps import draw_map
     from dxopt.report.result import Report
+    from dxopt.report.sweep import EpsilonSweep
     from dxopt.solving import solve
     from dxopt.spaces import geo, queries
     from dxopt.spaces.lattices import grid, line, torus
@@ -46,6 +48,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "dxopt.budgets": ("BudgetFrontier", "budget_frontier"),
     "dxopt.comparing": ("compare",),
+    "dxopt.epsilon_sweep": ("sweep",),
     "dxopt.errors": (
         "CertificateError",
         "DxoptError",
@@ -69,6 +72,7 @@ _HOMES = {
     "dxopt.report.geojson": ("geojson",),
     "dxopt.report.maps": ("draw_map",),
     "dxopt.report.result": ("Report",),
+    "dxopt.report.sweep": ("EpsilonSweep",),
     "dxopt.solving": ("solve",),
     "dxopt.spaces.lattices": ("grid", "line", "torus"),
     "dxopt.spaces.neighbours": ("neighbours",),
@@ -97,6 +101,7 @@ __all__ = [
     "CertificateError",
     "Comparison",
     "DxoptError",
+    "EpsilonSweep",
     "Frontier",
     "IntegerTable",
     "Level",
@@ -139,6 +144,7 @@ __all__ = [
     "sanitisation",
     "smallest_epsilon",
     "solve",
+    "sweep",
     "tight_constraints",
     "to_frame",
     "to_opendp",

@@ -17,6 +17,7 @@ from dxopt.objective import AdversaryError
 from dxopt.problem import Problem
 from dxopt.program import AdversaryDual, Status
 from dxopt.report import places, plots
+from dxopt.report.folder import write_parts
 from dxopt.stopping import Stop
 from dxopt.sweeping import ProvenRange, answering, ended
 
@@ -54,7 +55,7 @@ class BudgetFrontier(ProvenRange):
     def prices(self) -> Array:
         """What a unit of loss buys in error at each budget, `(k,)`: a slope that proves a bound at every budget."""
         duals = [report.dual for report in self.reports]
-        return np.array([dual.price if isinstance(dual, AdversaryDual) else 0.0 for dual in duals])
+        return np.array([max(dual.price, 0.0) if isinstance(dual, AdversaryDual) else 0.0 for dual in duals])
 
     @property
     def resolution(self) -> float:
@@ -78,21 +79,30 @@ class BudgetFrontier(ProvenRange):
         return budgets[1:-1][kinked]
 
     def widest(self) -> tuple[Array, Array]:
-        """Where tangents are furthest above the chord between budgets that are next to each other, and how far."""
-        budgets, values, bounds, prices = self.budgets, self.values, self.bounds, self.prices
+        """Where tangents next to each other meet, and the most that both are above the chord between their budgets.
+
+        That is where they meet, or at an end if they meet outside; the first array is then well inside all the same.
+        """
+        budgets, bounds, prices = self.budgets, self.bounds, self.prices
         first, second, width = budgets[:-1], budgets[1:], np.diff(budgets)
         turn = prices[:-1] - prices[1:]
         with np.errstate(divide="ignore", invalid="ignore"):
             meet = (bounds[1:] - bounds[:-1] - prices[1:] * second + prices[:-1] * first) / turn
-        inside = np.clip(
-            np.where(turn > 0, meet, 0.5 * (first + second)), first + _INSIDE * width, second - _INSIDE * width
-        )
-        share = (inside - first) / width
-        chord = values[:-1] + share * (values[1:] - values[:-1])
-        tangents = np.minimum(
-            bounds[:-1] + prices[:-1] * (inside - first), bounds[1:] + prices[1:] * (inside - second)
-        )
-        return inside, tangents - chord
+        meet = np.where(turn > 0, meet, 0.5 * (first + second))
+        inside = np.clip(meet, first + _INSIDE * width, second - _INSIDE * width)
+        above = [self._tangents(at) - self._chords(at) for at in (first, np.clip(meet, first, second), second)]
+        return inside, np.max(above, axis=0)
+
+    def _tangents(self, places: Array) -> Array:
+        """The lower of two tangents at a place between each budget and the next one, `(k - 1,)`."""
+        budgets, bounds, prices = self.budgets, self.bounds, self.prices
+        rising = bounds[:-1] + prices[:-1] * (places - budgets[:-1])
+        return np.minimum(rising, bounds[1:] + prices[1:] * (places - budgets[1:]))
+
+    def _chords(self, places: Array) -> Array:
+        """The chord at a place between each budget and the next one, `(k - 1,)`."""
+        share = (places - self.budgets[:-1]) / np.diff(self.budgets)
+        return self.values[:-1] + share * np.diff(self.values)
 
     def between(self, max_loss: float) -> tuple[float, float]:
         """An error that is possible within this budget, and a bound that none is above.
@@ -114,11 +124,10 @@ class BudgetFrontier(ProvenRange):
 
     def figure(self) -> Figure:
         """The errors that are possible, and the tangents that none is above."""
-        inside, above = self.widest()
-        chords = np.interp(inside, self.budgets, self.values)
+        inside, _ = self.widest()
         places = np.concatenate([self.budgets, inside])
         order = np.argsort(places)
-        bounds = np.concatenate([self.bounds, chords + above])
+        bounds = np.concatenate([self.bounds, self._tangents(inside)])
         return plots.against_epsilon(
             [
                 plots.Curve("possible", self.budgets, self.values),
@@ -130,7 +139,8 @@ class BudgetFrontier(ProvenRange):
             level=f"loss budget ({self.problem.loss.name})",
         )
 
-    def _write(self, folder: Path) -> None:
+    def write(self, folder: Path) -> None:
+        """Fill a result folder."""
         budgets, wanted = self.budgets.tolist(), self.problem.objective.name
         asked = {"from": budgets[0], "to": budgets[-1], "resolution": self.wanted}
         places.describe(self.problem, folder / places.DESCRIPTION, objective={"kind": wanted, "max_loss": asked})
@@ -148,6 +158,7 @@ class BudgetFrontier(ProvenRange):
         }
         places.write_json(folder / places.FRONTIER, {"problem": self.problem.name, **proven})
         self.plot(folder / places.FRONTIER)
+        write_parts(self.reports, folder)
 
     def __str__(self) -> str:
         asked = "" if self.resolution <= self.wanted else f" of {self.wanted:.3g} asked for ({self.status})"

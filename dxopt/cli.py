@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from dxopt.errors import DxoptError
+
 if TYPE_CHECKING:
-    from dxopt.batch import Answer, Outcome
+    from dxopt.batch.outcome import Outcome
+    from dxopt.batch.performing import Answer
 
 app = typer.Typer(
     help="Optimal mechanisms for metric differential privacy, with proofs.",
@@ -72,6 +78,36 @@ def compare_files(
     _run(files, output, solver, tolerance, time_limit, as_json, show="comparisons")
 
 
+@app.command("sweep")
+def sweep_files(
+    files: Annotated[list[Path], typer.Argument(help="Problem files.")],
+    epsilon: Annotated[
+        str,
+        typer.Option(
+            help="Levels instead of the file's own: FROM:TO:STEP, ends included, or A,B,C; also ln(4) or 1/2."
+        ),
+    ],
+    method: Annotated[
+        list[str] | None,
+        typer.Option(help="Mechanism to put beside the optimum; may be given again. Otherwise those of the file."),
+    ] = None,
+    output: Output = Path("results"),
+    solver: Solver = None,
+    tolerance: Tolerance = None,
+    time_limit: TimeLimit = None,
+    as_json: Json = False,
+) -> None:
+    """Loss and leakage against epsilon: the optimum, its bound, and other mechanisms at the same levels.
+
+    The others are those of --method, or else those that the file names under
+    `compare` or in a list of methods, or else all that there are.
+
+    A file is one sweep, or one for each prior that it lists. Each is a folder
+    with its picture, its figures as CSV, and a result for every level.
+    """
+    _run(files, output, solver, tolerance, time_limit, as_json, show="reports", sweep=(epsilon, method))
+
+
 @app.command("map")
 def map_folder(
     folder: Annotated[Path, typer.Argument(metavar="RESULT_FOLDER", help="A result folder that `solve` wrote.")],
@@ -81,16 +117,12 @@ def map_folder(
     ),
 ) -> None:
     """Draw where reports fall: on average, or from the secrets that are named."""
-    from dxopt.errors import DxoptError
     from dxopt.report.folder import load
     from dxopt.report.maps import require_ending, save_map
 
-    try:
+    with _bad_input():
         require_ending(output)
         typer.echo(save_map(load(folder), output, secret=secret or ()))
-    except DxoptError as error:
-        typer.echo(" ".join(str(error).split()), err=True)
-        raise typer.Exit(2) from None
 
 
 @app.command("report")
@@ -102,32 +134,37 @@ def report_page(
     figures: Annotated[bool, typer.Option(help="Write figures next to the page as well, as SVG and PNG.")] = False,
 ) -> None:
     """Write one HTML page that shows a result, or all results of a batch, each proven again."""
-    from dxopt.errors import DxoptError
     from dxopt.report.page import save_page
     from dxopt.report.places import PAGE
 
-    try:
+    with _bad_input():
         for file in save_page(folder, output or folder / PAGE, figures=figures):
             typer.echo(file)
-    except DxoptError as error:
-        typer.echo(" ".join(str(error).split()), err=True)
-        raise typer.Exit(2) from None
 
 
 @app.command("verify")
 def verify_folder(
-    folder: Annotated[Path, typer.Argument(metavar="RESULT_FOLDER", help="A result folder that `solve` wrote.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A result folder that `solve` wrote, or a folder of them.")
+    ],
     as_json: Json = False,
 ) -> None:
-    """Prove a result again from its files alone: 0 if all holds, 1 if a claim fails, 3 if some are left open."""
+    """Prove results again from their files alone: 0 if all holds, 1 if a claim fails, 3 if some are left open."""
+    from rich.console import Console
+
     from dxopt.errors import DxoptError
-    from dxopt.verify import verify
+    from dxopt.report.progress import Progress
+    from dxopt.verify import verify_all
 
     try:
-        verdict = verify(folder)
+        with Progress(Console(stderr=True), after=2.0) as progress:
+            verdict = verify_all(folder, tell=lambda line: progress.tell(str(folder), line))
     except DxoptError as error:
         typer.echo(" ".join(str(error).split()), err=True)
         raise typer.Exit(2) from None
+    except KeyboardInterrupt:
+        typer.echo("interrupted", err=True)
+        raise typer.Exit(1) from None
     typer.echo(verdict.as_json() if as_json else str(verdict))
     raise typer.Exit(verdict.exit_code)
 
@@ -152,37 +189,52 @@ def _run(
     *,
     show: Show,
     apart: dict[str, Any] | None = None,
+    sweep: tuple[str, list[str] | None] | None = None,
 ) -> None:
     from rich.console import Console
 
-    from dxopt.batch import Overrides, problem_files, run, run_apart
-    from dxopt.errors import DxoptError, SpecError
+    from dxopt.batch import Overrides, run, run_apart
     from dxopt.report.progress import Progress
-    from dxopt.routes import COMPARABLE
 
     def finished(answer: Answer) -> None:
         for part in [] if as_json else _parts(answer, show):
             progress.print(part, Console())
 
-    try:
-        files = problem_files(paths)
-    except SpecError as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(2) from None
-    compare = COMPARABLE if show == "comparisons" else None
-    overrides = Overrides(solver=solver, tolerance=tolerance, time_limit=time_limit, compare=compare)
-    with Progress(Console(stderr=True)) as progress:
-        how: dict[str, Any] = {"overrides": overrides, "tell": progress.tell}
-        try:
+    with _bad_input():
+        overrides = Overrides(solver, tolerance, time_limit, **_asked(show, sweep))
+        with Progress(Console(stderr=True), several=apart is not None) as progress:
+            how: dict[str, Any] = {"overrides": overrides, "tell": progress.tell}
             if apart is None:
-                outcome = run(files, output, **how, finished=finished)
+                outcome = run(paths, output, **how, finished=finished)
             else:
-                outcome = run_apart(files, output, **how, **apart, settled=progress.settled)
-        except DxoptError as error:
-            typer.echo(str(error), err=True)
-            raise typer.Exit(2) from None
+                outcome = run_apart(paths, output, **how, **apart, settled=progress.settled)
     _show(outcome, output, as_json, table=show == "table")
     raise typer.Exit(outcome.exit_code)
+
+
+def _asked(show: Show, sweep: tuple[str, list[str] | None] | None) -> dict[str, Any]:
+    """What is asked beside what a file asks."""
+    if show == "comparisons":
+        from dxopt.routes import COMPARABLE
+
+        return {"compare": COMPARABLE}
+    if sweep is None:
+        return {}
+    from dxopt.spec import read_levels
+    from dxopt.sweeps import AtLevels
+
+    epsilon, methods = sweep
+    return {"sweep": AtLevels(read_levels(epsilon), tuple(methods) if methods else None)}
+
+
+@contextmanager
+def _bad_input() -> Iterator[None]:
+    """A context that says in one line what is wrong with what it was given, and exits with 2."""
+    try:
+        yield
+    except DxoptError as error:
+        typer.echo(" ".join(str(error).split()), err=True)
+        raise typer.Exit(2) from None
 
 
 def _parts(answer: Answer, show: Show) -> list[object]:
@@ -207,7 +259,7 @@ def _show(outcome: Outcome, output: Path, as_json: bool, *, table: bool) -> None
     if as_json:
         typer.echo(outcome.as_json())
     elif table:
-        typer.echo(summary(outcome.lines))
+        typer.echo(summary(outcome.lines, shutil.get_terminal_size().columns if sys.stdout.isatty() else None))
     for text in outcome.notes + outcome.errors:
         typer.echo(text, err=True)
     if not as_json and any(line.folder for line in outcome.lines):

@@ -18,6 +18,7 @@ from dxopt.problem import Problem
 from dxopt.program import Status
 from dxopt.regularity import verdict
 from dxopt.report.comparison import Compared, Comparison
+from dxopt.report.evidence import Evidence, written
 from dxopt.report.places import finite
 from dxopt.report.result import Report
 from dxopt.routes import COMPARABLE
@@ -70,14 +71,14 @@ def compare(
     SpecError
         If there is no mechanism of a name, a prior does not fit, or an option is wrong.
     """
-    names, others = _checked(methods), _others(problem, priors or {})
+    names, others = checked_methods(methods), _others(problem, priors or {})
     options = {"solver": solver, "tolerance": tolerance, "time_limit": time_limit, "progress": progress}
     entries: dict[str, _Entry | str] = {}
-    bounds: dict[str, float] = {}
-    lowest: list[float] = []
+    answers: list[Report] = []
+    optima: dict[str, Report] = {}
     with Stop() as stop:
         for name in names:
-            if stop.interrupted:
+            if stop.interrupted and not (name == REFERENCE and reference is not None):
                 entries[name] = _NOT_STARTED
             elif name in BASELINES:
                 entries[name] = _measured(problem, name)
@@ -85,16 +86,23 @@ def compare(
                 found = _report(problem, name, reference, options)
                 entries[name] = _entry(problem, name, found)
                 if isinstance(found, Report):
-                    lowest.append(found.certificate.bound)
+                    answers.append(found)
                     stop.interrupted |= found.status is Status.INTERRUPTED
         for name, other in others.items():
             found = _NOT_STARTED if stop.interrupted else _solved(other, "auto", **options)
             entries[f"{REFERENCE} for {name}"] = _entry(problem, REFERENCE, found)
             if isinstance(found, Report):
-                bounds[name] = found.certificate.bound
+                optima[name] = found
                 stop.interrupted |= found.status is Status.INTERRUPTED
         regular = None if stop.interrupted else _verdict(problem)
-    bound = max(lowest, key=lambda bound: problem.objective.sign * bound, default=None)
+    best = max(answers, key=lambda found: problem.objective.sign * found.certificate.bound, default=None)
+    bound = best and best.certificate.bound
+    evidence = Evidence(
+        {name: written(entry.mechanism) for name, entry in entries.items() if isinstance(entry, _Entry)},
+        {name: other.prior.probabilities for name, other in others.items()},
+        best and best.dual,
+        {name: found.dual for name, found in optima.items()},
+    )
     return Comparison(
         problem.name,
         epsilon=problem.epsilon if problem.private else None,
@@ -104,11 +112,12 @@ def compare(
         interrupted=stop.interrupted,
         objective=problem.objective.title,
         delta=problem.delta,
-        bounds=bounds,
-    )
+        bounds={name: found.certificate.bound for name, found in optima.items()},
+    ).proven_by(evidence)
 
 
-def _checked(methods: Iterable[str] | None) -> list[str]:
+def checked_methods(methods: Iterable[str] | None) -> list[str]:
+    """Names of mechanisms, all by default, the optimum first; SpecError where there is none of a name."""
     names = list(dict.fromkeys([REFERENCE, *(COMPARABLE if methods is None else methods)]))
     for name in names:
         if name not in COMPARABLE:

@@ -16,6 +16,7 @@ from dxopt.objective import AdversaryError
 from dxopt.problem import Problem
 from dxopt.program import Status
 from dxopt.report import places, plots
+from dxopt.report.folder import write_parts
 from dxopt.stopping import Stop
 from dxopt.sweeping import ProvenRange, answering, ended, positive
 
@@ -87,7 +88,8 @@ class Frontier(ProvenRange):
         figure.axes[0].fill_between(levels, bound, possible, color=plots.COLOURS[0], alpha=0.15, linewidth=0)
         return figure
 
-    def _write(self, folder: Path) -> None:
+    def write(self, folder: Path) -> None:
+        """Fill a result folder."""
         levels = self.epsilons.tolist()
         asked = {"from": levels[0], "to": levels[-1], "resolution": self.wanted}
         places.describe(self.problem, folder / places.DESCRIPTION, epsilon=asked)
@@ -102,6 +104,7 @@ class Frontier(ProvenRange):
         }
         places.write_json(folder / places.FRONTIER, {"problem": self.problem.name, **proven})
         self.plot(folder / places.FRONTIER)
+        write_parts(self.reports, folder)
 
     def __str__(self) -> str:
         asked = "" if self.resolution <= self.wanted else f" of {self.wanted:.3g} asked for ({self.status})"

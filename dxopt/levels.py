@@ -14,7 +14,7 @@ from dxopt.objective import AdversaryError
 from dxopt.problem import Problem
 from dxopt.program import Status
 from dxopt.report import places
-from dxopt.report.folder import write_report
+from dxopt.report.folder import write_parts, write_report
 from dxopt.report.result import Report
 from dxopt.rounding import ALIKE
 from dxopt.stopping import Stop
@@ -39,10 +39,9 @@ class Level:
     report : Report or None
         A mechanism that is private at `epsilon` and loses at most `max_loss`; None where the search was stopped
         before one was found.
-    epsilon : float
-        Its level; infinite where there is none.
-    below : float
-        Every mechanism that is private at this level loses more than `max_loss`; 0 where that was proven of none.
+    refuted : Report or None
+        A report whose bound proves that every mechanism that is private at `below` loses more than `max_loss`; None
+        where that was proven of no level.
     max_loss : float
         The loss that was asked for, in units of the loss.
     accuracy : float
@@ -54,11 +53,20 @@ class Level:
 
     problem: Problem
     report: Report | None
-    epsilon: float
-    below: float
+    refuted: Report | None
     max_loss: float
     accuracy: float
     status: Status
+
+    @property
+    def epsilon(self) -> float:
+        """The level of `report`; infinite where there is none."""
+        return math.inf if self.report is None else self.report.problem.epsilon
+
+    @property
+    def below(self) -> float:
+        """The level of `refuted`; 0 where there is none."""
+        return 0.0 if self.refuted is None else self.refuted.problem.epsilon
 
     @property
     def resolution(self) -> float:
@@ -68,11 +76,13 @@ class Level:
     def save(self, folder: str | Path) -> Path:
         """Write a result folder: the report, for `dx.load`, and level.json, which says what is proven of the level.
 
-        Where there is no report, a description of the problem takes its place. An earlier result is replaced.
+        What refutes the level below is in `parts/000`, a result folder as well. Where there is no report, a
+        description of the problem takes its place. An earlier result is replaced.
         """
-        return places.place(Path(folder), self._write)
+        return places.place(Path(folder), self.write)
 
-    def _write(self, folder: Path) -> None:
+    def write(self, folder: Path) -> None:
+        """Fill a result folder."""
         asked = {"max_loss": self.max_loss, "accuracy": self.accuracy}
         proven = {
             "epsilon": places.finite(self.epsilon),
@@ -85,6 +95,7 @@ class Level:
             write_report(self.report, folder)
         else:
             places.describe(self.problem, folder / places.DESCRIPTION, epsilon=asked)
+        write_parts([] if self.refuted is None else [self.refuted], folder)
 
     def __str__(self) -> str:
         if self.report is None:
@@ -242,8 +253,7 @@ class _Search:
         return Level(
             problem=self.problem,
             report=self.high,
-            epsilon=math.inf if self.high is None else self.high.problem.epsilon,
-            below=0.0 if self.low is None else self.low.problem.epsilon,
+            refuted=self.low,
             max_loss=self.budget,
             accuracy=accuracy,
             status=Status.OPTIMAL if close else stopped(self.stop),

@@ -50,20 +50,19 @@ class ProvenRange(ABC):
         """What is possible, and what is proven."""
 
     @abstractmethod
-    def _write(self, folder: Path) -> None:
+    def write(self, folder: Path) -> None:
         """Fill a result folder."""
 
     def plot(self, file: str | Path) -> tuple[Path, Path]:
         """Write the figure as `file.svg` and `file.png`; the folder is made where it is missing."""
-        target = Path(file)
-        return plots.save(self.figure(), target.parent, target.stem)
+        return plots.write(self.figure(), file)
 
     def save(self, folder: str | Path) -> Path:
-        """Write a result folder: what was asked, frontier.json with what is proven, and the figure; no mechanisms.
+        """Write a result folder: what was asked, frontier.json with what is proven, and the figure.
 
-        An earlier result there is replaced.
+        The reports that prove it are in `parts`, a result folder for each. An earlier result there is replaced.
         """
-        return places.place(Path(folder), self._write)
+        return places.place(Path(folder), self.write)
 
 
 def answering(solver: str, progress: Progress | None, stop: Stop) -> Answer:

@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from dxopt.budgets import BudgetFrontier, budget_frontier
+from dxopt.comparing import checked_methods
+from dxopt.epsilon_sweep import checked_levels, sweep
 from dxopt.frontiers import Frontier, frontier
 from dxopt.levels import Level, smallest_epsilon
 from dxopt.problem import Problem
+from dxopt.report.sweep import EpsilonSweep
 
 
 @dataclass(frozen=True)
@@ -58,5 +61,24 @@ class LossFrontier:
         return budget_frontier(problem, self.low, self.high, resolution=self.resolution, **how)
 
 
-Sweep = SmallestEpsilon | EpsilonFrontier | LossFrontier
-Swept = Level | Frontier | BudgetFrontier
+@dataclass(frozen=True)
+class AtLevels:
+    """The optimum at several levels, beside other mechanisms; None for those that a file, or a comparison, has."""
+
+    epsilons: tuple[float, ...]
+    methods: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        checked_levels(self.epsilons)
+        checked_methods(self.methods)
+
+    def __str__(self) -> str:
+        return f"sweep of epsilon {min(self.epsilons):g} to {max(self.epsilons):g}"
+
+    def run(self, problem: Problem, **how: Any) -> EpsilonSweep:
+        """See `dx.sweep`, also for `how`."""
+        return sweep(problem, self.epsilons, self.methods, **how)
+
+
+Sweep = SmallestEpsilon | EpsilonFrontier | LossFrontier | AtLevels
+Swept = Level | Frontier | BudgetFrontier | EpsilonSweep

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dxopt import batch
+from dxopt.batch.jobs import problem_files
 
 SMALL = "space: {kind: line, size: 4}\nepsilon: 1.0\n"
 FAMILY = "space: {kind: grid, shape: [2, 3]}\nepsilon: [0.5, 1]\nmethod: [optimal, exponential]\n"
@@ -23,7 +23,7 @@ def write(folder: Path, **texts: str) -> list[Path]:
     """Problem files by name."""
     for name, text in texts.items():
         (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
-    return batch.problem_files([folder])
+    return problem_files([folder])
 
 
 def told(folder: Path) -> dict[str, Any]:

@@ -8,15 +8,17 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from exact import exp_enclosure, row_sum_errors, violations
 
+Deviations = Callable[[Path], Iterable[tuple[str, float]]]
 FALSE, TRUE = 4e-12, 2.5e-13
 
 
@@ -31,10 +33,10 @@ def read_json(folder: Path, name: str) -> dict[str, Any]:
     return json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
 
 
-def judged(folder: Path) -> tuple[set[str], set[str]]:
-    """The checks that a false claim belongs to, and those that are too near to call."""
+def judged(folder: Path, *others: Deviations) -> tuple[set[str], set[str]]:
+    """The checks that a false claim belongs to, and those that are too near to call; with those of other judges."""
     found = {}
-    for name, off in _deviations(folder):
+    for name, off in chain.from_iterable(deviations(folder) for deviations in (_deviations, *others)):
         found[name] = max(found.get(name, 0.0), math.inf if math.isnan(off) else off)
     return {name for name, off in found.items() if off > FALSE}, {
         name for name, off in found.items() if TRUE < off <= FALSE
@@ -56,8 +58,8 @@ def _deviations(folder: Path) -> Iterator[tuple[str, float]]:
     )
     objective, epsilon, delta = summary["objective"], float(asked["epsilon"]), float(asked["delta"])
     sign = -1 if objective == "adversary_error" else 1
-    yield "prior", _wrong((prior < 0).any()) + _beyond(abs(math.fsum(prior) - 1), 1e-9)
-    yield "distances", _wrong(distances.diagonal().any()) + _detours(distances)
+    yield "prior", wrong((prior < 0).any()) + beyond(abs(math.fsum(prior) - 1), 1e-9)
+    yield "distances", wrong(distances.diagonal().any()) + _detours(distances)
     if objective != "adversary_error" or not np.isinf(distances).any():
         named = {"distance": distances, "squared": distances**2, "binary": 1 - np.eye(len(losses))}[summary["loss"]]
         yield "loss", float((np.abs(losses - named) / np.maximum(named, 1e-300)).max())
@@ -66,41 +68,42 @@ def _deviations(folder: Path) -> Iterator[tuple[str, float]]:
         axes = [np.arange(size) * summary["structure"]["spacing"] for size in summary["structure"]["shape"]]
         lattice = np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
         fits = lattice.shape == points.shape
-        yield "distances", _beyond(float(np.abs(points - lattice).max()), 1e-9) if fits else 1.0
-        yield "description", _wrong(not fits)
+        yield "distances", beyond(float(np.abs(points - lattice).max()), 1e-9) if fits else 1.0
+        yield "description", wrong(not fits)
         norm = np.sqrt(((points[:, None] - points[None]) ** 2).sum(axis=2))
-        yield "distances", _beyond(float(np.abs(norm - distances).max()), 1e-9)
-    yield "rows", _wrong((matrix < 0).any() or max(map(abs, row_sum_errors(matrix))) > Fraction(1, 2**50))
-    yield "privacy", _privacy(matrix, distances, epsilon, delta, proof)
+        yield "distances", beyond(float(np.abs(norm - distances).max()), 1e-9)
+    yield "rows", wrong((matrix < 0).any() or max(map(abs, row_sum_errors(matrix))) > Fraction(1, 2**50))
+    yield "privacy", privacy(matrix, distances, epsilon, delta, proof)
     joint = prior[:, None] * matrix
     values = {"expected_loss": (joint * losses).sum(), "worst_loss": (matrix * losses).sum(axis=1).max()}
     if objective == "adversary_error":
         values["adversary_error"] = (asked["adversary_loss"].T @ joint).min(axis=0).sum()
         yield "value", max(0.0, values["expected_loss"] - float(asked["max_loss"]))
     yield "value", abs(proof["value"] / values[objective] - 1)
-    proven = _bound(folder, asked, objective, summary["pairs"])
+    proven = bound_of(folder, asked, objective, summary["pairs"])
     yield "bound", 1.0 if math.isnan(proven) else max(0.0, sign * (proof["bound"] - proven) / abs(proven))
     gap = abs(proof["value"] - proof["bound"]) / max(abs(proof["value"]), 1e-12)
     yield "gap", abs(proof["gap"] - gap) + max(0.0, sign * (proof["bound"] - proof["value"]))
-    yield "gap", _wrong((summary["status"] == "optimal") != (proof["gap"] <= summary["tolerance"]))
+    yield "gap", wrong((summary["status"] == "optimal") != (proof["gap"] <= summary["tolerance"]))
     text = (folder / "problem.yaml").read_text(encoding="utf-8")
     found = {key: re.findall(rf"\b{key}: (\S+)", text) for key in ("epsilon", "delta", "points")}
     told = {key: float(first) for key, (first, *_) in found.items()}
-    yield "description", _wrong(told != {"epsilon": epsilon, "delta": delta, "points": len(prior)})
+    yield "description", wrong(told != {"epsilon": epsilon, "delta": delta, "points": len(prior)})
     correct = joint.max(axis=0).sum()
     guessed = 0.0 if np.isinf(distances).any() else (distances.T @ joint).min(axis=0).sum()
     values |= {"utility": correct, "min_entropy_leakage": math.log2(correct / prior.max())}
     values["adversary_error"] = guessed
     for name, claimed in summary["evaluation"].items():
-        yield f"measure: {name}", abs(claimed / values[name] - 1)
+        if name in values:
+            yield f"measure: {name}", abs(claimed / values[name] - 1)
     yield "table", _table(folder, asked, matrix, proof, summary, points)
 
 
-def _wrong(is_so: bool) -> float:
+def wrong(is_so: bool) -> float:
     return float(bool(is_so))
 
 
-def _beyond(off: float, allowed: float) -> float:
+def beyond(off: float, allowed: float) -> float:
     """Off by more than is allowed; too near to call by a factor of 1.01."""
     return 1.0 if off > 1.01 * allowed else 1e-12 if off > 0.99 * allowed else 0.0
 
@@ -111,7 +114,7 @@ def _detours(distances: np.ndarray) -> float:
         return float(np.nanmax(distances / np.where(detours > 0, detours, 1e-300) * (detours > 0)) - 1)
 
 
-def _privacy(matrix: np.ndarray, distances: np.ndarray, epsilon: float, delta: float, proof: dict[str, Any]) -> float:
+def privacy(matrix: np.ndarray, distances: np.ndarray, epsilon: float, delta: float, proof: dict[str, Any]) -> float:
     if (
         (matrix < 0).any()
         or (distances < 0).any()
@@ -124,7 +127,7 @@ def _privacy(matrix: np.ndarray, distances: np.ndarray, epsilon: float, delta: f
             allowed = np.exp(epsilon * np.where(apart, distances, 0))[:, :, None] * matrix[None]
         over = np.where(apart, np.maximum(matrix[:, None] - allowed, 0).sum(axis=2), 0.0).max()
         off = proof["delta"] - over
-        return _wrong(proof["epsilon"] != epsilon) + (max(0.0, -off) if off < 0 else off / 10)
+        return wrong(proof["epsilon"] != epsilon) + (max(0.0, -off) if off < 0 else off / 10)
     if proof["delta"] or violations(matrix, distances, proof["epsilon"]):
         return 1.0
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -133,16 +136,20 @@ def _privacy(matrix: np.ndarray, distances: np.ndarray, epsilon: float, delta: f
     return float(((budgets - ratios[apart]) / (1 + budgets)).min())
 
 
-def _bound(folder: Path, asked: dict[str, Any], objective: str, pairs: str) -> float:
+def bound_of(
+    folder: Path, asked: dict[str, Any], objective: str, pairs: str, dual: dict[str, Any] | None = None
+) -> float:
     """Σ_x min_z (c - Σ λ + Σ λ e^{-εd}) - δ Σ max λ e^{-εd}, in doubles, for multipliers of 0 or more."""
     assert pairs == "all"
-    dual, prior, losses = read_arrays(folder, "dual"), asked["prior"], asked["loss"]
+    dual, prior, losses = dual or read_arrays(folder, "dual"), asked["prior"], asked["loss"]
     distances, inner = asked["distances"], {key.removeprefix("0/"): array for key, array in dual.items()}
     costs, shift, sign, scale = prior[:, None] * losses, 0.0, 1.0, 1.0
     if objective == "worst_loss":
         weights = np.maximum(dual["weights"], 0)
         costs, scale = weights[:, None] * losses, weights.sum()
     if objective == "adversary_error":
+        if "guesses" not in dual:
+            return float((prior @ asked["adversary_loss"]).min())
         guesses, price = np.maximum(dual["guesses"], 0), max(float(dual["price"]), 0.0)
         missed = asked["adversary_loss"] @ (guesses / guesses.sum(axis=1, keepdims=True)).T
         costs, shift, sign = price * costs - prior[:, None] * missed, price * float(asked["max_loss"]), -1.0
@@ -196,5 +203,5 @@ def _table(
     moved = [Fraction(float(p)) * sum(abs(r * Fraction(c)) for r, c in zip(row, costs, strict=True))
              for p, row, costs in zip(prior, rows, asked["loss"].tolist(), strict=True)]  # fmt: skip
     variation = max(sum(map(abs, row)) for row in rows) / 2
-    off = abs(Fraction(float(table["cost"])) - sum(paid)) / sum(moved)
-    return float(off + abs(Fraction(float(table["variation"])) - variation) / variation)
+    off = abs(Fraction(float(table["cost"])) - sum(paid)) / (sum(moved) or 1)
+    return float(off + abs(Fraction(float(table["variation"])) - variation) / (variation or 1))

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -143,11 +144,19 @@ def test_a_disk_that_fills_up_loses_nothing(tmp_path: Path) -> None:
         pytest.skip("no file system can be mounted here")
     try:
         files = write(tmp_path, **{f"p{place:02d}": SMALL for place in range(12)})
-        with pytest.raises(SpecError) as caught:
-            batch.run_apart(files, out, workers=2)
+        outcome = batch.run_apart(files, out, workers=2)
         saved = set(times(out))
         assert 0 < len(saved) < 12
-        assert re.fullmatch(r"output: \S+ cannot be written: No space left on device; .*", str(caught.value))
+        assert outcome.exit_code == 1
+        full = r"cannot be written: No space left on device; make room or name another"
+        assert len(outcome.errors) == 12 - len(saved)
+        assert all(re.fullmatch(rf"p\d\d: \S+ {full}", error) for error in outcome.errors)
+        with (tmp_path / "out" / "more").open("wb", buffering=0) as more, suppress(OSError):
+            while more.write(bytes(4096)):
+                pass
+        with pytest.raises(SpecError, match=rf"^output: \S+summary.json {full}$"):
+            batch.run_apart(files, out, workers=2, resume=True)
+        assert set(times(out)) == saved
         for name in saved:
             assert dx.load(out / name).certificate.private
         assert not [path for path in out.iterdir() if path.name.startswith(".")]

@@ -88,6 +88,8 @@ def test_the_command_writes_the_page_and_figures(batch: Path, tmp_path: Path) ->
     assert sorted(path.name for path in (tmp_path / "new" / "figures").iterdir()) == [
         "grid-1.0-channel.png",
         "grid-1.0-channel.svg",
+        "grid-1.0-map.png",
+        "grid-1.0-map.svg",
     ]
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["figures", "one.html"]
 

@@ -10,7 +10,7 @@ import pytest
 import dxopt as dx
 from dxopt.solving import solve
 from dxopt.spec import Task, load
-from dxopt.sweeps import SmallestEpsilon
+from dxopt.sweeps import EpsilonFrontier, LossFrontier
 
 PROBLEMS = Path(__file__).parent.parent / "problems"
 TASKS = [task for file in sorted(PROBLEMS.glob("*.yaml")) for task in load(file)]
@@ -37,8 +37,9 @@ def test_expected_levels(task: Task) -> None:
 
 @pytest.mark.parametrize("task", [t for t in TASKS if t.sweep and not t.expect], ids=lambda task: task.problem.name)
 def test_frontiers(task: Task) -> None:
-    assert task.sweep is not None and not isinstance(task.sweep, SmallestEpsilon)
+    assert isinstance(task.sweep, EpsilonFrontier | LossFrontier)
     frontier = task.sweep.run(task.problem, solver=task.solver, tolerance=task.tolerance)
+    assert isinstance(frontier, dx.Frontier | dx.BudgetFrontier)
     assert frontier.status == "optimal"
     assert 0 <= frontier.resolution <= task.sweep.resolution
 

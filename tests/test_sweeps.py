@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 import dxopt as dx
 from dxopt import batch
+from dxopt.batch.jobs import problem_files
 from dxopt.cli import app
 from dxopt.report.table import summary
 from dxopt.stopping import Stop
@@ -75,7 +76,7 @@ def test_frontiers_are_saved_with_their_figure(tmp_path: Path) -> None:
     for name in "ab":
         saved = {path.name for path in (tmp_path / "out" / name).iterdir()}
         figures = {"frontier.json", "frontier.svg", "frontier.png"}
-        assert saved == {"problem.yaml", "digests.json", "input.json"} | figures
+        assert saved == {"problem.yaml", "digests.json", "input.json", "parts"} | figures
         with pytest.raises(dx.SpecError, match="is no result folder of a report"):
             dx.load(tmp_path / "out" / name)
     first, second = (read(tmp_path / "out" / name / "frontier.json") for name in "ab")
@@ -91,11 +92,11 @@ def test_frontiers_are_saved_with_their_figure(tmp_path: Path) -> None:
     assert second["prices"][0] == pytest.approx(1, abs=1e-6)
     asked = YAML(typ="safe").load(tmp_path / "out" / "b" / "problem.yaml")["objective"]
     assert asked == {"kind": "adversary_error", "max_loss": {"from": 0.1, "to": 1.0, "resolution": 0.01}}
-    assert batch.problem_files([tmp_path]) == files
+    assert problem_files([tmp_path]) == files
 
 
 def test_a_result_takes_the_place_of_another(tmp_path: Path) -> None:
-    for text, files in ((LEVEL, 10), ("epsilon: 1\n", 9), (FRONTIER, 6), (LEVEL, 10)):
+    for text, files in ((LEVEL, 11), ("epsilon: 1\n", 9), (FRONTIER, 7), (LEVEL, 11)):
         outcome = batch.run(write(tmp_path, a=text), tmp_path / "out")
         assert outcome.exit_code == 0, outcome.errors
         assert len(list((tmp_path / "out" / "a").iterdir())) == files
@@ -204,7 +205,8 @@ def test_ctrl_c_keeps_what_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_a_level_that_was_not_found_is_saved_as_far_as_it_is_proven(tmp_path: Path) -> None:
     pair = dx.line(2)
     problem = dx.Problem(pair, epsilon=1.0, prior=dx.Prior.uniform(pair), name="none")
-    level = dx.Level(problem, None, math.inf, 0.5, 0.2, 1e-6, dx.solve(problem).status)
+    refuted = dx.solve(problem.at(0.5))
+    level = dx.Level(problem, None, refuted, 0.2, 1e-6, refuted.status)
     level.save(tmp_path / "a")
     content = read(tmp_path / "a" / "level.json")
     assert (content["problem"], content["epsilon"], content["below"], content["resolution"]) == (
@@ -213,6 +215,11 @@ def test_a_level_that_was_not_found_is_saved_as_far_as_it_is_proven(tmp_path: Pa
         0.5,
         None,
     )
-    assert {path.name for path in (tmp_path / "a").iterdir()} == {"level.json", "problem.yaml", "digests.json"}
+    assert {path.name for path in (tmp_path / "a").iterdir()} == {
+        "level.json",
+        "problem.yaml",
+        "digests.json",
+        "parts",
+    }
     with pytest.raises(dx.SpecError, match="holds no problem file"):
-        batch.problem_files([tmp_path])
+        problem_files([tmp_path])

@@ -2,7 +2,8 @@
 
 Numbers that are claims, or that claims are about: all in problem.npz, the matrix, points of a norm, the table, what
 the dual says of multipliers, weights, guesses and price, the certificate, and of report.json and problem.yaml what
-the arrays determine. Row prices, seconds, and sizes before and after a reduction are none.
+the arrays determine. Of comparisons all channels, priors, duals and figures are, and the number in the verdict; of
+beliefs the secrets that they are about. Row prices, seconds, and sizes before and after a reduction are none.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 import math
 import re
 import shutil
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +26,7 @@ from dxopt.report.measures import MEASURES
 from dxopt.report.places import write_digests
 from dxopt.verify import Outcome, verify
 
-NO_CLAIMS = {"prices", "0/prices", "labels", "report_labels", "report_points", "secrets", "pairs", "name", "format"}
+NO_CLAIMS = {"prices", "labels", "report_labels", "report_points", "secrets", "pairs", "name", "format"}
 MEASURED = ("expected_loss", "worst_loss", "utility", "min_entropy_leakage", "adversary_error")
 SEED = 20261121
 
@@ -64,32 +66,46 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return saved
 
 
-def _slots(folder: Path) -> list[tuple[str, tuple[Any, ...]]]:
+def slots_of(folder: Path) -> list[tuple[str, tuple[Any, ...]]]:
     """The numbers that are claims or that claims are about: a file, and a path within it."""
     found: list[tuple[str, tuple[Any, ...]]] = []
-    for name in ("problem", "mechanism", "dual", "table"):
-        arrays = read_arrays(folder, name)
+    for file in sorted(folder.glob("*.npz")):
+        arrays = read_arrays(folder, file.stem)
         found += [
-            (f"{name}.npz", (key,))
+            (file.name, (key,))
             for key, array in arrays.items()
-            if key not in NO_CLAIMS and array.dtype.kind in "fiu" and array.size and key != "space.kind"
+            if key.rsplit("/")[-1] not in NO_CLAIMS
+            and array.dtype.kind in "fiu"
+            and array.size
+            and key != "space.kind"
         ]
     found += [("certificate.json", (key,)) for key in ("epsilon", "value", "bound", "gap", "delta")]
-    found += [("report.json", ("evaluation", name)) for name in read_json(folder, "report")["evaluation"]]
+    told = read_json(folder, "report")
+    for entry in ("evaluation", "beliefs", "comparison"):
+        found += [("report.json", (entry, *path)) for path in _numbers(told[entry])]
     found += [("report.json", ("tolerance",)), ("problem.yaml", ("epsilon",)), ("problem.yaml", ("delta",))]
-    if (shape := read_json(folder, "report")["structure"]["shape"]) != []:
+    if (shape := told["structure"]["shape"]) != []:
         found += [("report.json", ("structure", "spacing"))]
         found += [("report.json", ("structure", "shape", place)) for place in range(len(shape))]
     return [*found, ("problem.yaml", ("points",))]
 
 
-def _moved(value: float, rng: np.random.Generator) -> float:
+def _numbers(content: Any) -> Iterator[tuple[Any, ...]]:
+    """The paths of all numbers in JSON, and of the verdict."""
+    if isinstance(content, dict | list):
+        for key, inner in content.items() if isinstance(content, dict) else enumerate(content):
+            yield from ((key, *path) for path in ([()] if key == "verdict" and inner else _numbers(inner)))
+    elif isinstance(content, float | int) and not isinstance(content, bool):
+        yield ()
+
+
+def moved(value: float, rng: np.random.Generator) -> float:
     """A number at least 1e-6 away, and 1e-6 of itself."""
     step = max(1e-6, 1e-6 * abs(value)) * 10 ** rng.uniform(0.001, 4)
     return value + step if rng.random() < 0.5 else value - step
 
 
-def _corrupt(folder: Path, name: str, path: tuple[Any, ...], rng: np.random.Generator) -> str:
+def corrupt(folder: Path, name: str, path: tuple[Any, ...], rng: np.random.Generator) -> str:
     """Change one number of a file, and write the digests again."""
     file = folder / name
     if name.endswith(".npz"):
@@ -99,7 +115,7 @@ def _corrupt(folder: Path, name: str, path: tuple[Any, ...], rng: np.random.Gene
         place = tuple(finite[rng.integers(len(finite))])
         whole = array.dtype.kind in "iu"
         old, one = array[place].item(), 1 if rng.random() < 0.5 else -1
-        array[place] = (old + one) % 256 if array.dtype == np.uint8 else old + one if whole else _moved(old, rng)
+        array[place] = (old + one) % 256 if array.dtype == np.uint8 else old + one if whole else moved(old, rng)
         arrays[key] = array
         np.savez_compressed(file, **arrays)
         path = (*path, *map(int, place))
@@ -109,25 +125,35 @@ def _corrupt(folder: Path, name: str, path: tuple[Any, ...], rng: np.random.Gene
         part: Any = content
         for key in outer:
             part = part[key]
-        part[last] = part[last] + 1 if isinstance(part[last], int) else _moved(part[last], rng)
+        part[last] = _changed(part[last], rng)
         file.write_text(json.dumps(content), encoding="utf-8")
     else:
         text = file.read_text(encoding="utf-8")
         old = re.search(rf"\b{path[0]}: (\S+)", text)
         assert old
-        new = str(int(old[1]) + 1) if path[0] == "points" else repr(_moved(float(old[1]), rng))
+        new = str(int(old[1]) + 1) if path[0] == "points" else repr(moved(float(old[1]), rng))
         file.write_text(text[: old.start(1)] + new + text[old.end(1) :], encoding="utf-8")
     write_digests(folder)
     return f"{name}: {path}"
 
 
+def _changed(content: Any, rng: np.random.Generator) -> Any:
+    """A number changed, or the one in a text."""
+    if isinstance(content, str):
+        found = re.search(r"at least (\S+)$|μ is (\S+) at", content)
+        assert found
+        start, end = found.span(found.lastindex or 0)
+        return content[:start] + repr(moved(float(content[start:end]), rng)) + content[end:]
+    return content + 1 if isinstance(content, int) else moved(content, rng)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_single_numbers(results: dict[str, Path], kind: str, tmp_path: Path) -> None:
     rng, folder = np.random.default_rng([SEED, list(KINDS).index(kind)]), tmp_path / "out"
-    slots, rejected, tried = _slots(results[kind]), 0, 0
+    slots, rejected, tried = slots_of(results[kind]), 0, 0
     for turn in range(max(20, len(slots))):
         shutil.copytree(results[kind], folder, dirs_exist_ok=True)
-        where = _corrupt(folder, *slots[turn % len(slots)], rng)
+        where = corrupt(folder, *slots[turn % len(slots)], rng)
         false, doubtful = judged(folder)
         verdict = verify(folder)
         failing = {check.name: check.detail for check in verdict.checks if check.status is Outcome.FAILS}

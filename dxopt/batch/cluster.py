@@ -61,7 +61,7 @@ def remotely(job: Job, version: str, *, halt: str, memory_limit: float | None, f
         return job.not_done("failed", f"the cluster has dxopt {dxopt.__version__}, not {version}")
     asked = Event(halt)
     if asked.is_set():
-        return job.not_done("not started", "not started, as the run was interrupted")
+        return job.not_started()
     hand = _kept.__dict__.get("hand")
     if hand is None or hand.ended or _kept.how != (memory_limit, folder) or hand.over(0.5):
         if hand is not None and not hand.ended:

@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dxopt
-from dxopt.batch.outcome import Done, write_text
+from dxopt.batch.outcome import Done
 from dxopt.report.comparison import Comparison
-from dxopt.report.places import is_result
+from dxopt.report.places import is_result, write_json
 from dxopt.report.table import Line
 
 if TYPE_CHECKING:
-    from dxopt.batch.jobs import Job, Overrides
+    from dxopt.batch.jobs import Job
+    from dxopt.batch.overrides import Overrides
 
 RECORD = "input.json"
 _FORMAT = 1
@@ -35,8 +36,8 @@ def digest_of(files: Iterable[Path], overrides: Overrides) -> str:
     return digest.hexdigest()
 
 
-def record(job: Job, done: Done) -> None:
-    """Write down what a result was made from, once it is complete."""
+def record(job: Job, done: Done, folder: Path) -> None:
+    """Write down in a result folder what the result was made from."""
     content = {
         "format": _FORMAT,
         "version": dxopt.__version__,
@@ -44,7 +45,7 @@ def record(job: Job, done: Done) -> None:
         "line": asdict(done.line),
         "error": done.error,
     }
-    write_text(job.folder / RECORD, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+    write_json(folder / RECORD, content)
 
 
 def finished(job: Job) -> Done | None:

@@ -8,12 +8,15 @@ import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from dxopt.batch.jobs import Job
-from dxopt.batch.outcome import Done
-from dxopt.batch.performing import Tell
 from dxopt.errors import DxoptError
 from dxopt.process import Process
+
+if TYPE_CHECKING:
+    from dxopt.batch.jobs import Job
+    from dxopt.batch.outcome import Done
+    from dxopt.batch.performing import Tell
 
 ONE_THREAD: dict[str, str] = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "RAYON_NUM_THREADS"), "1"
@@ -73,13 +76,13 @@ class Hand(Process):
     def _heard(self, tell: Tell) -> Done | None:
         try:
             while self.line.poll():
-                message = self.line.recv()
-                if isinstance(message, Done):
-                    return message
-                if message == "ready":
-                    self.ready = True
-                else:
-                    tell(*message)
+                match self.line.recv():
+                    case "ready":
+                        self.ready = True
+                    case (name, text):
+                        tell(name, text)
+                    case done:
+                        return done
         except (EOFError, OSError):
             return self._died()
         return None

@@ -4,32 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from dxopt.batch.finished import digest_of
 from dxopt.batch.outcome import SUMMARY, Done
+from dxopt.batch.overrides import Overrides
 from dxopt.errors import SpecError
 from dxopt.report.places import is_result
 from dxopt.report.table import Line
-from dxopt.spec import Task, names_and_files
-
-
-@dataclass(frozen=True)
-class Overrides:
-    """Options of the command line that take the place of a file's; `compare` only where the file has none."""
-
-    solver: str | None = None
-    tolerance: float | None = None
-    time_limit: float | None = None
-    compare: tuple[str, ...] | None = None
-
-    def apply(self, task: Task) -> Task:
-        """The task with every option that was given."""
-        given = {key: value for key, value in asdict(self).items() if value is not None}
-        if task.compare:
-            given.pop("compare", None)
-        return replace(task, **given)
+from dxopt.spec import names_and_files
 
 
 @dataclass(frozen=True)
@@ -56,6 +40,10 @@ class Job:
     overrides: Overrides
     digest: str
 
+    def not_started(self) -> Done:
+        """What became of it where the run was interrupted before."""
+        return self.not_done("not started", "not started, as the run was interrupted")
+
     def not_done(self, status: str, reason: str) -> Done:
         """What became of it where it was never finished."""
         return Done(Line(self.name, status=status, delivered=False), f"{self.name}: {reason}")
@@ -81,13 +69,19 @@ def problem_files(paths: Iterable[Path]) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
-def jobs_of(files: Iterable[Path], output: Path, overrides: Overrides) -> list[Job | Done]:
-    """The jobs of some files in order; a file that cannot be read has its error in their place."""
+def jobs_of(paths: Iterable[Path], output: Path, overrides: Overrides) -> list[Job | Done]:
+    """The jobs of files, and of those in folders, in order; a file that cannot be read has its error in their place.
+
+    Raises
+    ------
+    SpecError
+        If a folder holds no problem file.
+    """
     jobs: list[Job | Done] = []
     taken: set[str] = {*SUMMARY}
-    for file in files:
+    for file in problem_files(paths):
         try:
-            names, data = names_and_files(file)
+            names, data = names_and_files(file, swept=overrides.sweep is not None)
         except SpecError as error:
             jobs.append(unreadable(file, error))
             continue

@@ -19,13 +19,14 @@ from dxopt.levels import Level
 from dxopt.program import Status
 from dxopt.report.comparison import Comparison
 from dxopt.report.measures import MEASURES, learned, of_records
-from dxopt.report.places import finite, require_writable
+from dxopt.report.places import COMPARISON, finite, place, require_writable
 from dxopt.report.result import Report
+from dxopt.report.sweep import EpsilonSweep
 from dxopt.report.table import Line
 from dxopt.routes import SPANNER_METHODS
 from dxopt.solving import solve
 from dxopt.spec import Expect, Task, load
-from dxopt.sweeps import LossFrontier, Sweep, Swept
+from dxopt.sweeps import AtLevels, LossFrontier, Sweep, Swept
 
 Tell = Callable[[str, str], None]
 Answer = Report | Swept
@@ -43,7 +44,7 @@ def perform(job: Job, tell: Tell, saved: Callable[[Answer], None] = lambda answe
         Given the report, level or frontier once it is saved.
     """
     try:
-        task = job.overrides.apply(_tasks(job.file, job.digest.partition(" ")[0])[job.place])
+        task = job.overrides.apply(_tasks(job.file, job.digest.partition(" ")[0], job.overrides.sweep)[job.place])
     except SpecError as error:
         return unreadable(job.file, error)
     except Exception as error:
@@ -55,15 +56,13 @@ def perform(job: Job, tell: Tell, saved: Callable[[Answer], None] = lambda answe
             raise _not_compared(task.sweep)
         require_writable(job.folder)
         answer = _solved(task, tell) if task.sweep is None else _swept(task, task.sweep, tell)
-        _save(answer, job)
         seconds = time.perf_counter() - started
         interrupted = answer.status is Status.INTERRUPTED or _broken_off(answer)
         line = replace(_line(unsolved, answer, seconds), folder=job.folder.name)
         done = Done(line, interrupted=interrupted)
         if task.expect is not None:
             done = _expected(done, answer, task.expect)
-        if not interrupted:
-            record(job, done)
+        _save(answer, job, done)
     except SpecError as error:
         return Done(replace(unsolved, status="bad input"), str(task.located(error)), bad_input=True)
     except DxoptError as error:
@@ -75,14 +74,21 @@ def perform(job: Job, tell: Tell, saved: Callable[[Answer], None] = lambda answe
 
 
 @lru_cache(maxsize=1)
-def _tasks(file: Path, content: str) -> list[Task]:
+def _tasks(file: Path, content: str, sweep: AtLevels | None) -> list[Task]:
     """The tasks of a file; of the problems of a family one process builds the space once."""
-    return load(file)
+    return load(file, sweep)
 
 
-def _save(answer: Answer, job: Job) -> None:
+def _save(answer: Answer, job: Job, done: Done) -> None:
+    def write(folder: Path) -> None:
+        answer.write(folder)
+        if job.overrides.compare and isinstance(answer, Report) and answer.comparison is not None:
+            answer.comparison.plot(folder / COMPARISON)
+        if not done.interrupted:
+            record(job, done, folder)
+
     try:
-        answer.save(job.folder)
+        place(job.folder, write)
     except (OSError, SpecError) as error:
         cause = error if isinstance(error, OSError) else error.__context__
         if not isinstance(cause, OSError):
@@ -117,7 +123,9 @@ def _line(unsolved: Line, answer: Answer, seconds: float) -> Line:
     if isinstance(answer, Report):
         line = Line.of(answer, unsolved.method)
         return replace(line, delivered=line.delivered and not _broken_off(answer))
-    line = replace(unsolved, private=answer.problem.private)
+    line = replace(unsolved, private=answer.problem.private, seconds=seconds, status=str(answer.status))
+    if isinstance(answer, EpsilonSweep):
+        return replace(line, gap=answer.gap, sweep=answer.figures, delivered=answer.status is Status.OPTIMAL)
     if isinstance(answer, Level):
         line = unsolved if answer.report is None else Line.of(answer.report, unsolved.method)
     return replace(
@@ -140,6 +148,8 @@ def _swept(task: Task, sweep: Sweep, tell: Tell) -> Swept:
     answer = sweep.run(task.problem, **_how(task, tell))
     if isinstance(answer, Level) and answer.report is not None:
         return replace(answer, report=_evaluated(task, answer.report))
+    if isinstance(answer, EpsilonSweep):
+        return replace(answer, reports=tuple(_evaluated(task, report) for report in answer.reports))
     return answer
 
 
@@ -154,7 +164,7 @@ def _evaluated(task: Task, report: Report) -> Report:
         evaluation |= learned(report, beliefs)
     if task.records is not None:
         evaluation |= of_records(report, task.records)
-    return replace(report, evaluation=evaluation)
+    return replace(report, evaluation=evaluation, beliefs=task.beliefs)
 
 
 def _how(task: Task, tell: Tell) -> dict[str, Any]:

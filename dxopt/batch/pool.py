@@ -2,33 +2,63 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Iterator, Mapping
 from multiprocessing.connection import wait
+from types import TracebackType
+from typing import TYPE_CHECKING
 
 from dxopt.batch.hands import Hand
-from dxopt.batch.jobs import Job
-from dxopt.batch.outcome import Done
-from dxopt.batch.performing import Tell
-from dxopt.stopping import Stop
+
+if TYPE_CHECKING:
+    from dxopt.batch.jobs import Job
+    from dxopt.batch.outcome import Done
+    from dxopt.batch.performing import Tell
+    from dxopt.stopping import Stop
 
 _TICK = 0.05
 
 
-def in_processes(
-    jobs: Mapping[int, Job], stop: Stop, tell: Tell, *, workers: int, memory_limit: float | None, lock: int
-) -> Iterator[tuple[int, Done]]:
-    """What becomes of each job, by its place, as they are done; none of the processes is left behind."""
-    waiting, running = deque(jobs.items()), dict[Hand, int]()
-    hands: list[Hand] = []
-    try:
+class Pool:
+    """A context with processes that do jobs; none of them is left behind.
+
+    They start at once, before the jobs are known: loading takes longer than a small problem.
+
+    Parameters
+    ----------
+    workers : int
+        How many, at most.
+    memory_limit : float, optional
+        MiB for each job.
+    lock : int
+        A descriptor that they hold as well.
+    """
+
+    def __init__(self, workers: int, *, memory_limit: float | None, lock: int) -> None:
+        self._workers, self._memory_limit, self._lock = workers, memory_limit, lock
+        self._hands: list[Hand] = []
+
+    def __enter__(self) -> Pool:
+        self._start(min(self._workers, os.cpu_count() or 1))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for hand in self._hands:
+            if not hand.ended:
+                hand.end()
+
+    def do(self, jobs: Mapping[int, Job], stop: Stop, tell: Tell) -> Iterator[tuple[int, Done]]:
+        """What becomes of each job, by its place, as they are done."""
+        waiting, running = deque(jobs.items()), dict[Hand, int]()
         while waiting or running:
             while stop.interrupted and waiting:
                 place, job = waiting.popleft()
-                yield place, job.not_done("not started", "not started, as the run was interrupted")
-            for _ in range(min(workers, len(waiting) + len(running)) - len(hands)):
-                hands.append(Hand(memory_limit, keep=[lock]))
-            for hand in hands:
+                yield place, job.not_started()
+            self._start(min(self._workers, len(waiting) + len(running)))
+            for hand in self._hands:
                 if stop.interrupted:
                     hand.ask_to_stop()
                 if waiting and hand.ready and hand.job is None:
@@ -38,14 +68,17 @@ def in_processes(
                     place, job = waiting.popleft()
                     running[hand] = place
                     hand.start(job)
-            hands = [hand for hand in hands if not hand.ended]
-            wait([hand.line for hand in hands], _TICK)
-            for hand in hands:
+            self._drop_ended()
+            wait([hand.line for hand in self._hands], _TICK)
+            for hand in self._hands:
                 done = hand.hear(tell)
                 if done is not None:
                     yield running.pop(hand), done
-            hands = [hand for hand in hands if not hand.ended]
-    finally:
-        for hand in hands:
-            if not hand.ended:
-                hand.end()
+            self._drop_ended()
+
+    def _start(self, count: int) -> None:
+        for _ in range(count - len(self._hands)):
+            self._hands.append(Hand(self._memory_limit, keep=[self._lock]))
+
+    def _drop_ended(self) -> None:
+        self._hands = [hand for hand in self._hands if not hand.ended]

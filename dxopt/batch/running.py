@@ -1,4 +1,7 @@
-"""Batches: in this process, in others of this machine, or on a cluster."""
+"""Batches: in this process, in others of this machine, or on a cluster.
+
+What takes long to load is imported where it is used: processes that are started load it at the same time.
+"""
 
 from __future__ import annotations
 
@@ -9,23 +12,27 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from dxopt.batch.finished import finished, other_version, recover
-from dxopt.batch.jobs import Job, Overrides, jobs_of
-from dxopt.batch.outcome import Done, Outcome
-from dxopt.batch.performing import Answer, Tell, perform
-from dxopt.batch.pool import in_processes
+from dxopt.batch.overrides import Overrides
+from dxopt.batch.pool import Pool
 from dxopt.errors import SpecError
-from dxopt.report.table import Line
 from dxopt.stopping import Stop, terminable
 
-Settled = Callable[[Line, int, int], None]
+if TYPE_CHECKING:
+    from dxopt.batch.jobs import Job
+    from dxopt.batch.outcome import Done, Outcome
+    from dxopt.batch.performing import Answer, Tell
+    from dxopt.report.table import Line
+
+Settled = Callable[["Line", int, int], None]
 _PATIENCE = 10.0
 
 
 def run(
-    files: Iterable[Path],
+    paths: Iterable[Path],
     output: Path,
     *,
     overrides: Overrides | None = None,
@@ -36,21 +43,31 @@ def run(
 
     Parameters
     ----------
-    files : paths of problem files
+    paths : paths
+        Problem files, or folders that are searched for *.yaml.
     output : Path
         Each result goes to a folder in it, named after its problem.
     tell : callable
         Given (problem name, progress line).
     finished : callable
         Given each report, level or frontier once it is saved.
+
+    Raises
+    ------
+    SpecError
+        If a folder holds no problem file.
     """
+    from dxopt.batch.jobs import Job, jobs_of
+    from dxopt.batch.outcome import Outcome
+    from dxopt.batch.performing import perform
+
     results: list[Done] = []
     with Stop() as stop, terminable():
-        for job in jobs_of(files, output, overrides or Overrides()):
-            if isinstance(job, Done):
+        for job in jobs_of(paths, output, overrides or Overrides()):
+            if not isinstance(job, Job):
                 done = job
             elif stop.interrupted:
-                done = _not_started(job)
+                done = job.not_started()
             else:
                 done = perform(job, tell, finished)
             stop.interrupted |= done.interrupted
@@ -59,7 +76,7 @@ def run(
 
 
 def run_apart(
-    files: Iterable[Path],
+    paths: Iterable[Path],
     output: Path,
     *,
     workers: int = 1,
@@ -77,7 +94,7 @@ def run_apart(
 
     Parameters
     ----------
-    files, output, overrides, tell
+    paths, output, overrides, tell
         See `run`.
     workers : int
         How many processes; the results do not depend on it.
@@ -100,51 +117,50 @@ def run_apart(
     if memory_limit is not None and not memory_limit > 0:
         raise SpecError("memory_limit", f"is {memory_limit:g}", "give a positive number of MiB")
     with _held(output) as lock, Stop() as stop, terminable():
-        jobs = jobs_of(files, output, overrides or Overrides())
-        folders = [job.folder for job in jobs if isinstance(job, Job)]
-        recover(folders)
-        versions = Counter(other_version(job) for job in jobs if isinstance(job, Job)) if resume else Counter()
-        results = {place: done for place, job in enumerate(jobs) if (done := _known(job, resume)) is not None}
-        known = sum(done.finished for done in results.values())
-        left = {place: job for place, job in enumerate(jobs) if isinstance(job, Job) and place not in results}
-        try:
-            if cluster is None:
-                doing = in_processes(left, stop, tell, workers=workers, memory_limit=memory_limit, lock=lock)
-            else:
-                from dxopt.batch.cluster import on_cluster
+        if cluster is None:
+            with Pool(workers, memory_limit=memory_limit, lock=lock) as pool:
+                return _run(paths, output, overrides, resume, settled, lambda jobs: pool.do(jobs, stop, tell))
+        from dxopt.batch.cluster import on_cluster
 
-                doing = on_cluster(left, stop, cluster, memory_limit=memory_limit)
-            for place, done in doing:
-                results[place] = done
-                settled(done.line, len(results), len(jobs))
-            recover(folders)
-        finally:
-            outcome = _gathered(jobs, results)
-            outcome.notes += [f"{known} of {len(jobs)} were finished before"] if known else []
-            outcome.notes += [
-                f"{count} earlier results are of dxopt {version}, and were asked for again"
-                for version, count in versions.items()
-                if version is not None
-            ]
-            outcome.save(output)
+        doing = partial(on_cluster, stop=stop, address=cluster, memory_limit=memory_limit)
+        return _run(paths, output, overrides, resume, settled, doing)
+
+
+def _run(
+    paths: Iterable[Path],
+    output: Path,
+    overrides: Overrides | None,
+    resume: bool,
+    settled: Settled,
+    doing: Callable[[Mapping[int, Job]], Iterator[tuple[int, Done]]],
+) -> Outcome:
+    """Find the jobs, have those done that are not finished, and sum up."""
+    from dxopt.batch.finished import finished, other_version, recover
+    from dxopt.batch.jobs import Job, jobs_of
+    from dxopt.batch.outcome import Outcome
+
+    found = jobs_of(paths, output, overrides or Overrides())
+    jobs = {place: job for place, job in enumerate(found) if isinstance(job, Job)}
+    recover(job.folder for job in jobs.values())
+    earlier = {place: done for place, job in jobs.items() if resume and (done := finished(job)) is not None}
+    versions = Counter(map(other_version, jobs.values())) if resume else Counter()
+    results = {place: job for place, job in enumerate(found) if not isinstance(job, Job)} | earlier
+    try:
+        for place, done in doing({place: job for place, job in jobs.items() if place not in earlier}):
+            results[place] = done
+            settled(done.line, len(results), len(found))
+        recover(job.folder for job in jobs.values())
+    finally:
+        missing = {place: job.not_started() for place, job in jobs.items() if place not in results}
+        outcome = Outcome.of(done for _, done in sorted({**results, **missing}.items()))
+        outcome.notes += [f"{len(earlier)} of {len(found)} were finished before"] if earlier else []
+        outcome.notes += [
+            f"{count} earlier results are of dxopt {version}, and were asked for again"
+            for version, count in versions.items()
+            if version is not None
+        ]
+        outcome.save(output)
     return outcome
-
-
-def _known(job: Job | Done, resume: bool) -> Done | None:
-    if isinstance(job, Done):
-        return job
-    return finished(job) if resume else None
-
-
-def _gathered(jobs: list[Job | Done], results: Mapping[int, Done]) -> Outcome:
-    """The outcome in the order of the files, whatever was done last."""
-    return Outcome.of(
-        job if isinstance(job, Done) else results.get(place) or _not_started(job) for place, job in enumerate(jobs)
-    )
-
-
-def _not_started(job: Job) -> Done:
-    return job.not_done("not started", "not started, as the run was interrupted")
 
 
 @contextmanager

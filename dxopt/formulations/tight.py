@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import linprog
 
 from dxopt.errors import NoTightMechanism, UnsupportedError
 from dxopt.formulations.contract import Candidate, Claim
@@ -98,7 +98,7 @@ def feasible(space: MetricSpace, epsilon: float, solution: Weights) -> Array | N
         if (clipped - solution.values).max() <= _UNDECIDED * clipped.max():
             return clipped
         return None
-    found = linprog(
+    found = scipy.optimize.linprog(
         np.zeros(len(space)), A_eq=np.exp(-epsilon * space.distances), b_eq=np.ones(len(space)), method="highs"
     )
     return None if found.x is None else np.maximum(np.asarray(found.x, dtype=float), 0.0)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from dxopt.regularity.weights import weights
 from dxopt.spaces.space import MetricSpace
@@ -33,7 +33,7 @@ class LeastWeight:
         """The level between one where it is negative and one where it is not at which that changes."""
         if self(low) >= 0:
             return low
-        return float(brentq(self, low, high, rtol=max(tolerance, 1e-14), xtol=tolerance * high))  # pyright: ignore
+        return float(scipy.optimize.brentq(self, low, high, rtol=max(tolerance, 1e-14), xtol=tolerance * high))  # pyright: ignore
 
 
 def level_above(space: MetricSpace, probabilities: Array, epsilon: float, tell: Tell) -> float | None:

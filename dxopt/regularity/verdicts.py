@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Literal
 
 import numpy as np
@@ -161,12 +162,19 @@ def signs(values: Array, errors: Array) -> Status:
 
 def _reason(space: MetricSpace, status: Status, mu: Array, error: Array) -> str:
     if status == "regular":
-        return f"every entry of μ is at least {max(0.0, float((mu - error).min())):.3g}"
+        return f"every entry of μ is at least {_rounded(max(0.0, float((mu - error).min())), 3, ROUND_FLOOR):g}"
     if status == "not regular":
         worst = int((mu + error).argmin())
-        return f"μ is {mu[worst]:.6g} at {space.labels[worst]}, within {error[worst]:.1e}"
+        told = float(f"{mu[worst]:.6g}")
+        within = _rounded(abs(told - float(mu[worst])) + 2 * float(error[worst]), 2, ROUND_CEILING)
+        return f"μ is {told:g} at {space.labels[worst]}, within {within:.1e}"
     unsure = np.flatnonzero((mu - error < 0) & (mu + error >= 0))
     return f"μ cannot be told from 0 at {space.labels[unsure[0]]} and {len(unsure) - 1} other points"
+
+
+def _rounded(number: float, digits: int, how: str) -> float:
+    """A number of a few digits that is not above or not below one, as a reader takes it."""
+    return float(Context(prec=digits, rounding=how).create_decimal_from_float(number))
 
 
 def separates(low: Array, high: Array) -> bool:

@@ -51,6 +51,7 @@ def _packed(mechanism: Mechanism) -> Arrays:
         case ProductMechanism():
             kept = distinct(mechanism.factors)
             arrays |= {"which": which(mechanism.factors, kept), "doubt": mechanism.doubt}
+            arrays |= {"held": mechanism.held, "slack": mechanism.slack}
             for place, factor in enumerate(kept):
                 arrays |= nested(place, _packed(factor))
             return arrays

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from matplotlib.figure import Figure
     from rich.console import Group
+    from rich.table import Table
+
+    from dxopt.report.evidence import Evidence
 
 _COLUMNS = ("vs. optimal", "with optimal remap", "vs. optimal", "private", "leakage (bits)")
 
@@ -98,23 +104,38 @@ class Comparison:
         """The inverse of `dataclasses.asdict`."""
         return cls(**{**content, "rows": tuple(Compared(**row) for row in content["rows"])})
 
+    @property
+    def evidence(self) -> Evidence | None:
+        """The channels and duals that prove the figures, where they are known. It is no figure, and no field."""
+        return vars(self).get("_evidence")
+
+    def proven_by(self, evidence: Evidence | None) -> Comparison:
+        """The same figures with what proves them."""
+        same = replace(self)
+        object.__setattr__(same, "_evidence", evidence)
+        return same
+
+    def figure(self) -> Figure:
+        """Bars: the loss of each mechanism beside the optimum and the bound, and its leakage in bits."""
+        from dxopt.report.comparison_figure import draw
+
+        return draw(self)
+
+    def plot(self, file: str | Path) -> tuple[Path, Path]:
+        """Write the figure as `file.svg` and `file.png`; the folder is made where it is missing."""
+        from dxopt.report import plots
+
+        return plots.write(self.figure(), file)
+
     def __str__(self) -> str:
-        tables = [line for table in self._tables() for line in _aligned(table)]
+        tables = [line for table in self._tables() for line in aligned(table)]
         return "\n".join([*self._head(), *tables, *self._notes()])
 
     def __rich__(self) -> Group:
         from rich.console import Group
-        from rich.table import Table
         from rich.text import Text
 
-        tables = []
-        for header, *body in self._tables():
-            table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold")
-            for place, column in enumerate(header):
-                table.add_column(column.replace(" ", "\n"), justify="right" if place else "left")
-            for row in body:
-                table.add_row(*(Text(cell) for cell in row))
-            tables.append(table)
+        tables = [as_rich(table) for table in self._tables()]
         return Group(*(Text(line) for line in self._head()), *tables, *(Text(line) for line in self._notes()))
 
     def _repr_html_(self) -> str:
@@ -170,9 +191,24 @@ def _cells_under(row: Compared, names: Sequence[str]) -> list[str]:
     return [row.name, figure(row.value, ".7f"), *(figure(row.under[name], ".7f") for name in names)]
 
 
-def _aligned(table: Sequence[Sequence[str]]) -> list[str]:
+def aligned(table: Sequence[Sequence[str]]) -> list[str]:
+    """A table as lines of plain text, never cut."""
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table]
+
+
+def as_rich(table: Sequence[Sequence[str]]) -> Table:
+    """The same for a rich console."""
+    from rich.table import Table
+    from rich.text import Text
+
+    header, *body = table
+    drawn = Table(box=None, padding=(0, 1, 0, 0), header_style="bold")
+    for place, column in enumerate(header):
+        drawn.add_column(column.replace(" ", "\n").replace("_", "_\n"), justify="right" if place else "left")
+    for row in body:
+        drawn.add_row(*(Text(cell) for cell in row))
+    return drawn
 
 
 def _html_row(row: Sequence[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,21 @@ from dxopt.reductions.record import Reduction
 from dxopt.report.archive import load_mechanism, save_mechanism
 from dxopt.report.comparison import Comparison
 from dxopt.report.duals import pack_dual, unpack_dual
-from dxopt.report.places import DESCRIPTION, REPORT, TABLE, describe, finite, holds_report, place, write_json
+from dxopt.report.evidence import Evidence
+from dxopt.report.measures import Beliefs
+from dxopt.report.places import (
+    COMPARED,
+    DESCRIPTION,
+    PARTS,
+    REPORT,
+    SWEEP,
+    TABLE,
+    describe,
+    finite,
+    holds_report,
+    write_digests,
+    write_json,
+)
 from dxopt.report.result import Report
 from dxopt.spaces.archive import pack_positions, unpack_positions
 from dxopt.spaces.positions import known
@@ -38,17 +53,6 @@ STRUCTURE = ("kind", "shape", "spacing")
 AGREEMENT = 1e-12
 TABLE_TRIPLES = 50_000_000
 WRITTEN_PAIRS = 5_000_000
-
-
-def save(report: Report, folder: Path) -> Path:
-    """Write a report to `folder`, replacing an earlier result there; other files in it are kept.
-
-    Raises
-    ------
-    SpecError
-        If the folder holds something that is no result, or cannot be written.
-    """
-    return place(folder, lambda fresh: write_report(report, fresh))
 
 
 def write_report(report: Report, folder: Path) -> None:
@@ -72,7 +76,18 @@ def write_report(report: Report, folder: Path) -> None:
     proof = asdict(report.certificate)
     write_json(folder / "certificate.json", {**proof, "epsilon": finite(proof["epsilon"])})
     write_json(folder / REPORT, {**_summary(report), "table": _write_table(report, folder / TABLE)})
+    if report.comparison is not None and report.comparison.evidence is not None:
+        np.savez_compressed(folder / COMPARED, **report.comparison.evidence.pack(report, report.comparison))
     describe(problem, folder / DESCRIPTION, arrays="problem.npz")
+
+
+def write_parts(reports: Iterable[Report], folder: Path) -> None:
+    """Write the reports that an answer rests on: each is a result folder in `parts`, named by its place."""
+    for position, report in enumerate(reports):
+        part = folder / PARTS / f"{position:03}"
+        part.mkdir(parents=True)
+        write_report(report, part)
+        write_digests(part)
 
 
 def _write_table(report: Report, file: Path) -> str | None:
@@ -122,6 +137,7 @@ def _summary(report: Report) -> dict[str, Any]:
         "seconds": report.seconds,
         "tolerance": report.tolerance,
         "evaluation": dict(report.evaluation),
+        "beliefs": [asdict(beliefs) for beliefs in report.beliefs],
         "comparison": report.comparison and asdict(report.comparison),
     }
 
@@ -137,6 +153,11 @@ def load(folder: str | Path) -> Report:
         If the channel cannot be proven private, or value or bound differ from those saved by more than 1e-12.
     """
     folder = Path(folder)
+    if (folder / SWEEP).is_file():
+        part = folder / PARTS / "000"
+        raise SpecError(
+            "folder", f"{folder} is a sweep", f"load a level of it, as {part}, or use dx.EpsilonSweep.load"
+        )
     if not holds_report(folder):
         raise SpecError("folder", f"{folder} is no result folder of a report", "name one that `save` wrote")
     try:
@@ -155,8 +176,9 @@ def load(folder: str | Path) -> Report:
             problem = _asked_of(mechanism, summary, asked)
         reductions = tuple(Reduction(**entry) for entry in summary["reductions"])
         status = Status(summary["status"])
+        beliefs = tuple(Beliefs.read(entry) for entry in summary.get("beliefs", ()))
         compared = summary.get("comparison")
-        comparison = compared and Comparison.read(compared)
+        comparison = _read_comparison(folder, compared, mechanism, dual) if compared else None
     except (SpecError, CertificateError):
         raise
     except DAMAGED as error:
@@ -172,8 +194,18 @@ def load(folder: str | Path) -> Report:
         status=status,
         reductions=reductions,
         comparison=comparison,
+        beliefs=beliefs,
         **{key: summary[key] for key in ("claim", "route", "refused", "seconds", "tolerance", "evaluation")},
     )
+
+
+def _read_comparison(folder: Path, content: dict[str, Any], mechanism: Mechanism, dual: AnyDual | None) -> Comparison:
+    """The comparison, with what proves it where that was saved."""
+    comparison = Comparison.read(content)
+    if not (folder / COMPARED).is_file():
+        return comparison
+    with np.load(folder / COMPARED) as arrays:
+        return comparison.proven_by(Evidence.unpack(dict(arrays), comparison, mechanism, dual))
 
 
 def _certificate(content: dict[str, Any]) -> Certificate:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from dxopt import characterise, evaluate
 from dxopt.problem import Problem
@@ -45,6 +46,11 @@ class Beliefs:
     name: str
     places: tuple[int, ...]
     hiding: bool
+
+    @classmethod
+    def read(cls, content: Mapping[str, Any]) -> Beliefs:
+        """The inverse of `dataclasses.asdict`, with a list for the places."""
+        return cls(**{**content, "places": tuple(content["places"])})
 
 
 def learned(report: Report, asked: Beliefs) -> dict[str, float]:

@@ -19,12 +19,12 @@ def which(parts: tuple[Any, ...], kept: list[Any]) -> list[int]:
     return [places[id(entry)] for entry in parts]
 
 
-def nested(place: int, arrays: Arrays) -> Arrays:
+def nested(place: int | str, arrays: Arrays) -> Arrays:
     """Arrays of a part, under names of their own."""
     return {f"{place}/{key}": value for key, value in arrays.items()}
 
 
-def part(arrays: Mapping[str, Any], place: int) -> Arrays:
+def part(arrays: Mapping[str, Any], place: int | str) -> Arrays:
     """The arrays of a part under their first names."""
     start = f"{place}/"
     return {key.removeprefix(start): value for key, value in arrays.items() if key.startswith(start)}

@@ -20,14 +20,20 @@ from dxopt.problem import Problem
 REPORT = "report.json"
 LEVEL = "level.json"
 FRONTIER = "frontier.json"
+SWEEP = "sweep.json"
+SWEEP_TABLE = "sweep.csv"
+COMPARISON = "comparison"
+PARTS = "parts"
 DESCRIPTION = "problem.yaml"
 TABLE = "table.npz"
+COMPARED = "compared.npz"
 DIGESTS = "digests.json"
 PAGE = "report.html"
 _PROOF = (REPORT, "certificate.json", "mechanism.npz")
-_ARRAYS = ("problem.npz", "dual.npz", TABLE)
-_SHOWN = ("frontier.svg", "frontier.png", PAGE)
-_FILES = (DESCRIPTION, *_ARRAYS, *_PROOF, LEVEL, FRONTIER, *_SHOWN, "input.json", DIGESTS)
+_ARRAYS = ("problem.npz", "dual.npz", TABLE, COMPARED)
+_QUESTIONS = (LEVEL, FRONTIER, SWEEP)
+_PICTURES = tuple(f"{name}.{ending}" for name in ("frontier", "sweep", COMPARISON) for ending in ("svg", "png"))
+_FILES = (DESCRIPTION, *_ARRAYS, *_PROOF, *_QUESTIONS, PARTS, *_PICTURES, SWEEP_TABLE, PAGE, "input.json", DIGESTS)
 
 
 def place(folder: Path, write: Callable[[Path], object]) -> Path:
@@ -73,8 +79,8 @@ def _beside(folder: Path) -> Path:
 
 
 def is_result(folder: Path) -> bool:
-    """Whether a folder holds a result: a report, a level or a frontier."""
-    return holds_report(folder) or any((folder / name).is_file() for name in (LEVEL, FRONTIER))
+    """Whether a folder holds a result: a report, a level, a frontier or a sweep."""
+    return holds_report(folder) or any((folder / name).is_file() for name in _QUESTIONS)
 
 
 def holds_report(folder: Path) -> bool:
@@ -100,9 +106,11 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
 def write_digests(folder: Path) -> None:
     """Write digests.json: `{"format": 1, "sha256": {name: hexadecimal digest}}` for every other file of a folder.
 
-    The names are sorted. It is written last, so that a folder that has it is whole.
+    The names are sorted. It is written last, so that a folder that has it is whole. Of a part, which is a result
+    folder itself, only digests.json is listed, as `parts/00/digests.json`.
     """
-    names = sorted(path.name for path in folder.iterdir() if path.is_file() and path.name != DIGESTS)
+    files = [path for path in folder.iterdir() if path.is_file() and path.name != DIGESTS]
+    names = sorted(str(path.relative_to(folder)) for path in [*files, *folder.glob(f"{PARTS}/*/{DIGESTS}")])
     digests = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
     write_json(folder / DIGESTS, {"format": 1, "sha256": digests})
 

@@ -45,6 +45,8 @@ class Curve:
         solid, dashed, dotted, or points for symbols that nothing joins.
     colour : int
         Place in `COLOURS`.
+    marker : str
+        Symbol of matplotlib at each level of a line; none by default.
     """
 
     label: str
@@ -52,6 +54,7 @@ class Curve:
     values: ArrayLike
     line: Line = "solid"
     colour: int = 0
+    marker: str = ""
 
 
 @dataclass(frozen=True)
@@ -142,7 +145,8 @@ def draw(
             np.asarray(curve.levels),
             np.asarray(curve.values),
             linestyle=curve.line if joined else "none",
-            marker=None if joined else "o",
+            marker=curve.marker or None if joined else "o",
+            markersize=4 if joined else None,
             color=COLOURS[curve.colour],
             label=curve.label,
         )
@@ -166,3 +170,9 @@ def save(figure: Figure, folder: Path, name: str) -> tuple[Path, Path]:
         figure.savefig(drawn, format="svg", metadata={"Date": None, "Creator": None})
         figure.savefig(painted, format="png", metadata={"Software": None})
     return drawn, painted
+
+
+def write(figure: Figure, file: str | Path) -> tuple[Path, Path]:
+    """Write `file.svg` and `file.png`; an ending of `file` makes no difference."""
+    target = Path(file)
+    return save(figure, target.parent, target.stem)

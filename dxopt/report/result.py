@@ -19,6 +19,8 @@ from dxopt.report.comparison import Comparison
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from dxopt.report.measures import Beliefs
+
 
 @dataclass(frozen=True, eq=False)
 class Report:
@@ -49,6 +51,8 @@ class Report:
         Further measures that were asked for, by name.
     comparison : Comparison or None
         Other mechanisms for the problem, where that was asked for; kept by `dx.load` as it was saved.
+    beliefs : tuple of Beliefs
+        What the measures of an adversary's beliefs are about.
     """
 
     problem: Problem
@@ -64,6 +68,7 @@ class Report:
     tolerance: float
     evaluation: Mapping[str, float] = field(default_factory=dict)
     comparison: Comparison | None = None
+    beliefs: tuple[Beliefs, ...] = ()
 
     @property
     def delivered(self) -> bool:
@@ -73,10 +78,24 @@ class Report:
         return self.claim != "exact" or self.status is Status.OPTIMAL
 
     def save(self, folder: str | Path) -> Path:
-        """Write a result folder; `dxopt.load` reads it back. See `report.folder`."""
-        from dxopt.report.folder import save
+        """Write a result folder; `dxopt.load` reads it back.
 
-        return save(self, Path(folder))
+        An earlier result there is replaced, other files are kept.
+
+        Raises
+        ------
+        SpecError
+            If the folder holds something that is no result, or cannot be written.
+        """
+        from dxopt.report.places import place
+
+        return place(Path(folder), self.write)
+
+    def write(self, folder: Path) -> None:
+        """Fill a result folder."""
+        from dxopt.report.folder import write_report
+
+        write_report(self, folder)
 
     def __str__(self) -> str:
         from dxopt.report.table import as_text

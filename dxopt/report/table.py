@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dxopt import evaluate
 from dxopt.problem import Problem
@@ -104,6 +104,10 @@ class Line:
         What `value` is.
     resolution : float or None
         How closely a level or a frontier was proven, where that was asked for.
+    gap : float or None
+        Of a sweep, the largest one.
+    sweep : sequence of dict
+        The figures of each mechanism at each level, where a sweep was asked for: see `EpsilonSweep.figures`.
     """
 
     problem: str
@@ -123,6 +127,7 @@ class Line:
     expected: str = ""
     folder: str = ""
     comparison: Comparison | None = None
+    sweep: Sequence[Mapping[str, Any]] = ()
 
     @classmethod
     def asked(cls, problem: Problem, method: str) -> Line:
@@ -149,7 +154,7 @@ class Line:
             status=str(report.status),
             seconds=report.seconds,
             delivered=report.delivered,
-            comparison=report.comparison,
+            comparison=report.comparison and report.comparison.proven_by(None),
         )
 
 
@@ -192,13 +197,28 @@ def cells(line: Line) -> list[str]:
     ]
 
 
-def summary(lines: Sequence[Line]) -> str:
-    """The table of a batch as plain text, never cut; columns that are blank in every line are left out."""
-    grid = _grid(lines)
-    widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in grid
-    )
+_DISPENSABLE = ("result", "resolution", "method", "bound", "objective", "n", "private", "seconds", "gap", "expected")
+
+
+def summary(lines: Sequence[Line], width: int | None = None) -> str:
+    """The table of a batch as plain text; columns that are blank in every line are left out.
+
+    Parameters
+    ----------
+    lines : sequence of Line
+    width : int, optional
+        Characters of a terminal: where the table is wider, columns that say least are left out and named below.
+    """
+    columns, left_out = list(zip(*_grid(lines), strict=True)), []
+    for name in _DISPENSABLE:
+        if width is None or sum(max(map(len, column)) + 2 for column in columns) - 2 <= width:
+            break
+        kept = [column for column in columns if column[0] != name]
+        left_out += [name] if len(kept) < len(columns) else []
+        columns = kept
+    cells = [[cell.ljust(max(map(len, column))) for cell in column] for column in columns]
+    told = ["  ".join(row).rstrip() for row in zip(*cells, strict=True)]
+    return "\n".join([*told, f"not shown: {', '.join(left_out)}"] if left_out else told)
 
 
 def markdown(lines: Sequence[Line]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from dxopt.errors import SpecError, UnsupportedError
@@ -12,16 +12,22 @@ from dxopt.objective import AdversaryError, Objective
 from dxopt.prior import Prior
 from dxopt.problem import Problem
 from dxopt.report.measures import ERROR_BOUND, Beliefs
+from dxopt.routes import COMPARABLE
 from dxopt.spec import objectives as o
 from dxopt.spec import sheet as s
 from dxopt.spec.beliefs import build_beliefs
-from dxopt.spec.family import Member, read_members
+from dxopt.spec.family import Member, read_members, read_swept
 from dxopt.spec.fields import MAX_LOCATIONS
 from dxopt.spec.locations import Secrets, build_reports, build_space
-from dxopt.spec.priors import build_priors
+from dxopt.spec.priors import CornerPrior, build_priors
 from dxopt.spec.source import Source
 from dxopt.spec.tables import read_matrix
-from dxopt.sweeps import Sweep
+from dxopt.sweeps import AtLevels, LossFrontier, Sweep
+
+_FIXES = {
+    "prior": "give another one, as a corner prior changes with the level",
+    "objective": "give one max_loss",
+}
 
 
 @dataclass(frozen=True)
@@ -65,7 +71,7 @@ class Task:
         Others that may be the true one, by name.
     expect : Expect or None
         Of the report, or of the smallest epsilon where that is asked for.
-    sweep : SmallestEpsilon, EpsilonFrontier, LossFrontier or None
+    sweep : SmallestEpsilon, EpsilonFrontier, LossFrontier, AtLevels or None
         What is asked where one solve does not answer it; the problem is then the first one.
     beliefs : tuple of Beliefs
         What to say of an adversary's beliefs.
@@ -103,17 +109,47 @@ class Task:
         return self.origin.error(written or paths[0], error.wrong, error.fix)
 
 
-def load(path: str | Path) -> list[Task]:
+def load(path: str | Path, sweep: AtLevels | None = None) -> list[Task]:
     """The tasks of a problem file: one, or one for each problem of a family, in the order of `names_and_files`.
+
+    With a sweep, whose levels take the place of those of the file, there is one task for each prior. Its mechanisms
+    are those that the sweep names, or else those that the file has in `compare` or in a list of methods, or else all.
 
     Raises
     ------
     SpecFileError
         If anything is wrong with the file or the files it names; the first thing in file order.
     """
-    members = read_members(Path(path))
+    members = read_members(Path(path)) if sweep is None else read_swept(Path(path))
     secrets = build_space(members[0].source, members[0].sheet.space)
+    if sweep is not None:
+        return [_swept(member, secrets, sweep) for member in members]
     return [task for member in members for task in _tasks(member, secrets)]
+
+
+def _swept(member: Member, secrets: Secrets, sweep: AtLevels) -> Task:
+    source, sheet = member.source, member.sheet
+    unsuited = {
+        "prior": isinstance(sheet.prior, CornerPrior),
+        "objective": isinstance(sheet.sweep, LossFrontier),
+        "spanner": sheet.spanner is not None,
+        "priors": bool(sheet.priors),
+    }
+    for name, given in unsuited.items():
+        if given:
+            raise source.error((name,), f"does not go with a {sweep}", _FIXES.get(name, "leave it out"))
+    task = _tasks(member, secrets)[0]
+    named = [name for name in [*sheet.compare, *member.methods] if name in COMPARABLE]
+    methods = sweep.methods or tuple(dict.fromkeys(named)) or COMPARABLE
+    return replace(
+        task,
+        problem=task.problem.but(name=member.together),
+        method="auto",
+        tolerance=sheet.tolerance,
+        compare=(),
+        expect=None,
+        sweep=replace(sweep, methods=methods),
+    )
 
 
 def _tasks(member: Member, secrets: Secrets) -> list[Task]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -30,11 +30,20 @@ class Member:
     sheet : Sheet
     names : tuple of str
         One per level.
+    together : str
+        What those of a sweep over the levels are called.
     """
 
     source: Source
     sheet: s.Sheet
     names: tuple[str, ...]
+    together: str
+
+    @property
+    def methods(self) -> list[str]:
+        """The methods that the file lists; none where it has one for all."""
+        asked = self.source.root.value.get("method")
+        return asked if isinstance(asked, list) else []
 
 
 def read_members(path: Path) -> list[Member]:
@@ -55,28 +64,45 @@ def read_members(path: Path) -> list[Member]:
     members = []
     for places in itertools.product(*(range(len(names)) for names in parts.values())):
         one = replace(source, chosen=dict(zip(parts, places, strict=True)))
-        entries = [f"{key}={parts[key][place]}" for key, place in one.chosen.items()]
+        entries = {key: f"{key}={parts[key][place]}" for key, place in one.chosen.items()}
         members.append(_member(one, entries))
         if len(members) * len(members[0].names) > MAX_FAMILY:
             raise source.error((next(iter(parts)),), f"makes more than {MAX_FAMILY:,} problems", "split the file")
     return members
 
 
-def names_and_files(path: Path) -> tuple[list[str], list[Path]]:
-    """The names of the problems of a file, in their order, and the data files that it names.
+def read_swept(path: Path) -> list[Member]:
+    """What a sweep over levels makes of a problem file: one member, or one for each prior.
+
+    Each is the first of those that differ in their methods, which are all part of one sweep.
+
+    Raises
+    ------
+    SpecFileError
+        As `read_members`.
+    """
+    members: dict[int | None, Member] = {}
+    for member in read_members(path):
+        members.setdefault(member.source.chosen.get("prior"), member)
+    return list(members.values())
+
+
+def names_and_files(path: Path, *, swept: bool = False) -> tuple[list[str], list[Path]]:
+    """The names of the problems of a file, or of its sweeps, in their order, and the data files that it names.
 
     Raises
     ------
     SpecFileError
         If anything is wrong with the file itself.
     """
-    members = read_members(path)
+    members = read_swept(path) if swept else read_members(path)
     source = members[0].source
     files = dict.fromkeys(source.beside(name) for name in _files(source.root.value))
-    return [name for member in members for name in member.names], list(files)
+    names = [name for member in members for name in ((member.together,) if swept else member.names)]
+    return names, list(files)
 
 
-def _member(source: Source, entries: list[str]) -> Member:
+def _member(source: Source, entries: Mapping[str, str]) -> Member:
     try:
         sheet = s.Sheet.model_validate(source.value)
     except ValidationError as error:
@@ -84,9 +110,13 @@ def _member(source: Source, entries: list[str]) -> Member:
     name, names = sheet.name or source.path.stem, []
     for epsilon in sheet.epsilons():
         level = [f"epsilon={_short(epsilon)}"] if sheet.is_family and epsilon is not None else []
-        told = ", ".join(level + entries)
-        names.append(f"{name} [{told}]" if told else name)
-    return Member(source, sheet, tuple(names))
+        names.append(_told(name, [*level, *entries.values()]))
+    together = _told(name, [entry for key, entry in entries.items() if key != "method"])
+    return Member(source, sheet, tuple(names), together)
+
+
+def _told(name: str, entries: list[str]) -> str:
+    return f"{name} [{', '.join(entries)}]" if entries else name
 
 
 def _entries(source: Source, key: str) -> list[str]:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
+import re
 from fractions import Fraction
 from typing import Annotated, Any, Self
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Discriminator, Field, Tag, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
 
+from dxopt.errors import SpecError
 from dxopt.spec import fields as f
 from dxopt.spec import quantities as q
 from dxopt.spec.quantities import bad
 from dxopt.sweeps import EpsilonFrontier, SmallestEpsilon
 
 MAX_FAMILY = 10_000
+_PLAIN = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 
 
 class Privacy(f.Section):
@@ -86,6 +90,46 @@ def require_rising(start: float, to: float) -> None:
     """Refuse a range that does not rise."""
     if not start < to:
         raise bad(f"is {to:g}, not above from: {start:g}", "give a larger one", "to")
+
+
+def read_levels(text: str) -> tuple[float, ...]:
+    """Levels from the command line: `FROM:TO:STEP`, ends included, or `A,B,C`; numbers as in a problem file.
+
+    Raises
+    ------
+    SpecError
+        If there is anything else, a level is not positive or given twice, or there are more than 10,000.
+    """
+    written = text.split(":")
+    try:
+        if len(written) == 1:
+            values = [_level(part.strip()) for part in text.split(",")]
+        elif len(written) == 3:
+            values = Range(
+                **dict(zip(("from", "to", "step"), map(_level, map(str.strip, written)), strict=True))
+            ).values()
+        else:
+            raise SpecError("epsilon", f"is {text!r}", "give levels as FROM:TO:STEP, or as A,B,C")
+    except PydanticCustomError as error:
+        raise _on_the_line(error.context or {}) from None
+    except ValidationError as error:
+        raise _on_the_line(error.errors()[0].get("ctx", {})) from None
+    if len(values) > MAX_FAMILY:
+        raise SpecError("epsilon", f"makes more than {MAX_FAMILY:,} values", "give fewer")
+    return tuple(values)
+
+
+def _level(text: str) -> float:
+    value = q.number(float(text) if _PLAIN.fullmatch(text) else text)
+    if not value > 0:
+        raise bad(f"is {text}", "give a number above 0")
+    return value
+
+
+def _on_the_line(context: dict[str, Any]) -> SpecError:
+    """An error of a value, as one of the option that it was given by."""
+    at = "".join(f".{part}" for part in context["at"])
+    return SpecError(f"epsilon{at}", context["wrong"], context["fix"])
 
 
 def _epsilon_kind(value: Any) -> str:

@@ -20,6 +20,7 @@ leaves multipliers; e^{-εd} is rounded down in r and up in the last sum, costs 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -28,9 +29,10 @@ from numpy.typing import NDArray
 
 from dxopt.verify.exact import BITS, Exact, dot, power
 from dxopt.verify.files import Arrays, number, numbers
-from dxopt.verify.lines import line_bound
+from dxopt.verify.lines import Steps, line_bound
 from dxopt.verify.privacy import Levels
-from dxopt.verify.verdict import Broken, Unproved
+from dxopt.verify.products import along, apart, joined, marginals, summands
+from dxopt.verify.verdict import Broken
 
 Array = NDArray[np.float64]
 _PLACES = 256
@@ -53,6 +55,8 @@ class Asked:
     guessed : (n, g) array or None
         What guesses cost an adversary.
     max_loss : float
+    shape : tuple of int
+        How the secrets are said to be all tuples; a bound from factors is one whatever they are.
     """
 
     objective: str
@@ -62,6 +66,7 @@ class Asked:
     delta: Fraction
     guessed: Array | None = None
     max_loss: float = np.inf
+    shape: tuple[int, ...] = ()
 
 
 def bound(asked: Asked, dual: Arrays) -> tuple[Fraction, str]:
@@ -71,11 +76,9 @@ def bound(asked: Asked, dual: Arrays) -> tuple[Fraction, str]:
     ------
     Broken
         If the arrays are no dual of such a problem.
-    Unproved
-        If the multipliers are not written down, as for products.
     """
-    if "which" in dual:
-        raise Unproved("the multipliers of the factors of a product are not those of the whole")
+    if "which" in dual and asked.objective == "expected_loss" and not asked.delta:
+        return _of_product(asked, dual)
     if "roots" in dual and asked.objective == "expected_loss" and not asked.delta:
         return _on_line(asked, dual)
     if asked.objective == "worst_loss":
@@ -150,17 +153,67 @@ def _indices(dual: Arrays, key: str, count: int, size: int) -> NDArray[np.int64]
 
 
 def _on_line(asked: Asked, dual: Arrays) -> tuple[Fraction, str]:
-    n, m = asked.losses.shape
-    prices, roots = numbers(dual, "prices", n), _indices(dual, "roots", m, n)
+    prices, roots = line_dual(dual, *asked.losses.shape)
+    ahead, back = _between(asked.levels, 1), _between(asked.levels, -1)
+    return line_dual_bound(asked.prior, asked.losses, prices, roots, ahead, back)
+
+
+def line_dual(dual: Arrays, size: int, reports: int) -> tuple[Array, NDArray[np.int64]]:
+    """Row prices `(n,)` and roots `(m,)`."""
+    prices, roots = numbers(dual, "prices", size), _indices(dual, "roots", reports, size)
     if not np.isfinite(prices).all():
         raise Broken(f"dual.npz: prices[{int(np.argmin(np.isfinite(prices)))}] is not finite")
-    costs = _weighted(asked.prior, asked.losses)
-    found = line_bound(costs.rows, Exact.of(prices).scaled(costs.places)[0], roots.tolist(), asked.levels)
+    return prices, roots
+
+
+def line_dual_bound(
+    prior: Array, losses: Array, prices: Array, roots: NDArray[np.int64], ahead: Steps, back: Steps | None = None
+) -> tuple[Fraction, str]:
+    """From row prices and roots, with ε times the distances of neighbours upwards and downwards; by default alike."""
+    costs = _weighted(prior, losses)
+    scaled = Exact.of(prices).scaled(costs.places)[0]
+    found = line_bound(costs.rows, scaled, roots.tolist(), ahead, ahead if back is None else back)
     return Fraction(found) / Fraction(2) ** costs.places, "weak duality along the line"
 
 
-def _inner(dual: Arrays) -> Arrays:
-    return {key.removeprefix("0/"): array for key, array in dual.items() if key.startswith("0/")}
+def _between(levels: Levels, step: int) -> list[Fraction]:
+    """εd between neighbours, upwards or downwards."""
+    first = np.arange(len(levels.bound) - 1)
+    pairs = (first, first + 1) if step == 1 else (first + 1, first)
+    if not levels.bound[pairs].all():
+        raise Broken("distances: neighbours on the line are at infinite distance")
+    return [levels.exponents[kind] for kind in levels.which[pairs].tolist()]
+
+
+def _of_product(asked: Asked, dual: Arrays) -> tuple[Fraction, str]:
+    """From the factors, see `products`: along an axis the largest distance counts, which says most of the factor."""
+    shape, levels = asked.shape, asked.levels
+    if math.prod(shape) != len(asked.prior) or asked.losses.shape[0] != asked.losses.shape[1]:
+        raise Broken(f"report.json: the shape {list(shape)} is not of {asked.losses.shape[0]} secrets and reports")
+    parts, (losses, missed) = marginals(asked.prior, shape), summands(asked.losses, shape)
+
+    def proven(axis: int) -> Fraction:
+        bound_along = np.asarray(along(levels.bound, shape, axis).all(axis=0))
+        which = np.asarray(along(levels.which, shape, axis).max(axis=0))
+        inner = Levels(bound_along, which, levels.distances, levels.exponents, levels.below)
+        return bound(Asked(asked.objective, losses[axis], parts[axis], inner, Fraction(0)), duals[axis])[0]
+
+    duals = factor_duals(dual, len(shape))
+    largest = [np.abs(part).max(axis=1) for part in losses]
+    off = apart(asked.prior, parts, largest) + Fraction(float(asked.prior @ missed)) * (1 + Fraction(1, 10**9))
+    found = joined([proven(axis) for axis in range(len(shape))], parts) - off
+    return found, f"{len(shape)} factors by weak duality, less {float(off):.1e}"
+
+
+def factor_duals(dual: Arrays, count: int) -> list[Arrays]:
+    """The dual of each factor of a product."""
+    places = _indices(dual, "which", count, count).tolist()
+    return [_inner(dual, place) for place in places]
+
+
+def _inner(dual: Arrays, place: int = 0) -> Arrays:
+    start = f"{place}/"
+    return {key.removeprefix(start): array for key, array in dual.items() if key.startswith(start)}
 
 
 def _worst(asked: Asked, dual: Arrays) -> tuple[Fraction, str]:

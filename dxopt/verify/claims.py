@@ -69,24 +69,24 @@ def check_rows(result: Result) -> str:
 def check_privacy(result: Result) -> str:
     """Every pair in every report at the certificate's ε, or δ in total; no smaller ε or δ would do."""
     if result.certificate.get("private") is not result.private:
-        raise Broken(f"certificate.json: private is {result.certificate.get('private')}")
+        raise Broken(f"{result.source}: private is {result.certificate.get('private')}")
     epsilon, delta = result.claimed("epsilon"), result.claimed("delta")
     if not result.private:
         if math.isfinite(epsilon) or delta:
-            raise Broken("certificate.json: a level is claimed, but no privacy was asked for")
+            raise Broken(f"{result.source}: a level is claimed, but no privacy was asked for")
         return "none was asked for"
     for name, claimed, asked in (("epsilon", epsilon, result.epsilon), ("delta", delta, result.delta)):
         if not 0 <= claimed <= asked:
-            raise Broken(f"certificate.json: {name} is {claimed:.17g}, but {asked:.17g} was asked for")
+            raise Broken(f"{result.source}: {name} is {claimed:.17g}, but {asked:.17g} was asked for")
     if not result.delta:
         return _pure(result, epsilon)
     if epsilon != result.epsilon:
-        raise Broken(f"certificate.json: epsilon is {epsilon:.17g}, but {result.epsilon:.17g} was asked for")
+        raise Broken(f"{result.source}: epsilon is {epsilon:.17g}, but {result.epsilon:.17g} was asked for")
     largest, place = excess(result.channel, result.asked_levels, Fraction(delta))
     if place is not None:
-        raise Broken(f"{_apart(result, place)} by more than delta {delta:.17g}")
+        raise Broken(f"{apart(result, place)} by more than delta {delta:.17g}")
     if largest < Fraction(delta) - _LEAST_DELTA:
-        raise Broken(f"certificate.json: delta {delta:.17g} is not the least, {float(largest):.17g}")
+        raise Broken(f"{result.source}: delta {delta:.17g} is not the least, {float(largest):.17g}")
     pairs = int(result.bound.sum())
     return f"{pairs:,} pairs, epsilon {epsilon:.10g}, delta {delta:.10g}"
 
@@ -95,13 +95,14 @@ def _pure(result: Result, epsilon: float) -> str:
     levels = Levels.of(result.distances, result.bound, Fraction(epsilon))
     place = violation(result.channel, levels)
     if place is not None:
-        raise Broken(f"{_apart(result, place)} at epsilon {epsilon:.17g}")
+        raise Broken(f"{apart(result, place)} at epsilon {epsilon:.17g}")
     if not is_least(result.channel, levels):
-        raise Broken(f"certificate.json: epsilon {epsilon:.17g} is not the least")
+        raise Broken(f"{result.source}: epsilon {epsilon:.17g} is not the least")
     return f"{int(result.bound.sum()):,} pairs in {result.matrix.shape[1]:,} reports, epsilon {epsilon:.10g}"
 
 
-def _apart(result: Result, place: Place) -> str:
+def apart(result: Result, place: Place) -> str:
+    """Which secrets a report tells apart, as text."""
     x, other, z = place
     return (
         f"secrets {result.secret(x)} and {result.secret(other)} are told apart by report {result.report(z)}: "
@@ -111,15 +112,26 @@ def _apart(result: Result, place: Place) -> str:
 
 def check_value(result: Result) -> str:
     """The value, to 1e-12 of the size of its terms; and that the expected loss is within its budget, exactly."""
-    claimed, exact = result.claimed("value"), attained(result)
-    if not exact.agrees(claimed):
-        raise Broken(f"certificate.json: value is {float(exact.low):.17g}, not {claimed:.17g}")
+    claimed = check_attained(result)
     if result.objective != "adversary_error":
         return f"{claimed:.12g}, {result.objective.replace('_', ' ')}"
+    check_budget(result)
+    return f"{claimed:.12g}, adversary error; the expected loss is within its budget"
+
+
+def check_attained(result: Result) -> float:
+    """The value, to 1e-12 of the size of its terms."""
+    claimed, exact = result.claimed("value"), attained(result)
+    if not exact.agrees(claimed):
+        raise Broken(f"{result.source}: value is {float(exact.low):.17g}, not {claimed:.17g}")
+    return claimed
+
+
+def check_budget(result: Result) -> None:
+    """That the expected loss is within its budget, exactly."""
     spent = result.worth.expected_loss(result.losses).high
     if spent > Fraction(result.asked.max_loss):
         raise Broken(f"the expected loss is {float(spent):.17g}, over its budget {result.asked.max_loss:.17g}")
-    return f"{claimed:.12g}, adversary error; the expected loss is within its budget"
 
 
 def attained(result: Result) -> Enclosed:

@@ -120,9 +120,23 @@ def is_power_of_two(number: Fraction, exponent: float, slack: Fraction) -> bool:
     return _two_to(below)[0] <= number <= _two_to(above)[1]
 
 
+def is_exponential(number: Fraction, exponent: float, slack: Fraction) -> bool:
+    """Whether e^(exponent - slack) ≤ number ≤ e^(exponent + slack)."""
+    below, above = (Fraction(exponent) + side * slack for side in (-1, 1))
+    return _exponential(below)[0] <= number <= _exponential(above)[1]
+
+
+def _exponential(exponent: Fraction) -> tuple[Fraction, Fraction]:
+    if exponent < 0:
+        low, high = _exponential(-exponent)
+        return 1 / high, 1 / low
+    low, high = power(exponent)
+    return Fraction(low, 1 << BITS), Fraction(high, 1 << BITS)
+
+
 def _two_to(exponent: Fraction) -> tuple[Fraction, Fraction]:
     if exponent < 0:
         low, high = _two_to(-exponent)
         return 1 / high, 1 / low
     less, more = logarithm_of_two()
-    return Fraction(power(exponent * less)[0], 1 << BITS), Fraction(power(exponent * more)[1], 1 << BITS)
+    return _exponential(exponent * less)[0], _exponential(exponent * more)[1]

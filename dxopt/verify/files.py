@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,16 @@ from dxopt.verify.verdict import Broken, Unproved
 PROOF = ("report.json", "certificate.json", "mechanism.npz")
 NEEDED = (*PROOF, "problem.npz", "dual.npz", "problem.yaml")
 TABLE = "table.npz"
+COMPARED = "compared.npz"
+LEVEL = "level.json"
+FRONTIER = "frontier.json"
+SWEEP = "sweep.json"
+SWEEP_TABLE = "sweep.csv"
+QUESTIONS = (LEVEL, FRONTIER, SWEEP)
+PARTS = "parts"
 DIGESTS = "digests.json"
+_CLAIMS = (*NEEDED, TABLE, COMPARED, *QUESTIONS, SWEEP_TABLE)
+_PART = re.compile(rf"{PARTS}/[^/]+/{re.escape(DIGESTS)}")
 DAMAGED = (OSError, LookupError, TypeError, ValueError, ArithmeticError, AttributeError, MemoryError, RuntimeError)
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -70,9 +80,20 @@ def numbers(arrays: Arrays, key: str, *shape: int | None) -> NDArray[np.float64]
     return found
 
 
+def part(arrays: Arrays, name: str) -> Arrays:
+    """The arrays below a name, under their names there."""
+    start = f"{name}/"
+    return {key.removeprefix(start): array for key, array in arrays.items() if key.startswith(start)}
+
+
 def number(arrays: Arrays, key: str) -> float:
     """A single double."""
     return float(numbers(arrays, key))
+
+
+def _inside(name: str) -> bool:
+    """Whether it names a file of the folder, or the digests of a part."""
+    return Path(name).name == name or (_PART.fullmatch(name) is not None and ".." not in Path(name).parts)
 
 
 def check_digests(folder: Path) -> str:
@@ -83,10 +104,12 @@ def check_digests(folder: Path) -> str:
     claimed = content.get("sha256")
     if content.get("format") != 1 or not isinstance(claimed, dict):
         raise Broken(f"{DIGESTS} is of no known format")
-    missing = [name for name in claimed if Path(name).name != name or not (folder / name).is_file()]
+    missing = [name for name in claimed if not _inside(name) or not (folder / name).is_file()]
     if missing:
         raise Broken(f"missing: {', '.join(missing)}")
-    added = [name for name in (*NEEDED, TABLE) if (folder / name).is_file() and name not in claimed]
+    there = [name for name in _CLAIMS if (folder / name).is_file()]
+    there += sorted(f"{PARTS}/{path.name}/{DIGESTS}" for path in folder.glob(f"{PARTS}/*"))
+    added = [name for name in there if name not in claimed]
     if added:
         raise Broken(f"without a digest: {', '.join(added)}")
     found = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in sorted(claimed)}

@@ -30,6 +30,8 @@ class Result:
     folder : Path
     summary, certificate, described : dict
         report.json, certificate.json and problem.yaml.
+    source : str
+        What claims `certificate`.
     problem, mechanism, dual : mapping of names to arrays
     """
 
@@ -40,6 +42,7 @@ class Result:
     problem: Arrays
     mechanism: Arrays
     dual: Arrays
+    source: str = "certificate.json"
 
     @classmethod
     def read(cls, folder: Path) -> Result:
@@ -47,8 +50,9 @@ class Result:
         summary = read_json(folder, "report.json")
         if summary.get("format") != 1:
             raise Broken(f"report.json: the format is {summary.get('format')!r}, not 1")
-        arrays = (read_arrays(folder, f"{name}.npz") for name in ("problem", "mechanism", "dual"))
-        return cls(folder, summary, read_json(folder, "certificate.json"), read_yaml(folder, "problem.yaml"), *arrays)
+        told = (read_json(folder, "certificate.json"), read_yaml(folder, "problem.yaml"))
+        problem, mechanism, dual = (read_arrays(folder, f"{name}.npz") for name in ("problem", "mechanism", "dual"))
+        return cls(folder, summary, *told, problem, mechanism, dual)
 
     @property
     def written(self) -> bool:
@@ -61,8 +65,8 @@ class Result:
             raise Unproved(f"{self.summary.get('mechanism')}: the channel is not written down in the files")
 
     def claimed(self, name: str) -> float:
-        """A number of certificate.json, where null is infinite; Broken where it is none."""
-        return as_number(self.certificate.get(name, 0.0 if name == "delta" else None), f"certificate.json: {name}")
+        """A number of the certificate, where null is infinite; Broken where it is none."""
+        return as_number(self.certificate.get(name, 0.0 if name == "delta" else None), f"{self.source}: {name}")
 
     @cached_property
     def epsilon(self) -> float:
@@ -178,7 +182,15 @@ class Result:
         if self.objective == "adversary_error" and not math.isfinite(most):
             raise Broken(f"problem.npz: max_loss is {most}")
         delta = Fraction(self.delta)
-        return Asked(self.objective, self.losses, self.prior, self.asked_levels, delta, self.guessed, most)
+        return Asked(
+            self.objective, self.losses, self.prior, self.asked_levels, delta, self.guessed, most, self.shape
+        )
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Points along each axis, as report.json says."""
+        structure = self.summary.get("structure")
+        return tuple(structure.get("shape", ())) if isinstance(structure, dict) else ()
 
     def secret(self, x: int) -> str:
         """The label of a secret."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ def _euclidean(apart: Array) -> Array:
     return scale * np.sqrt((ratio**2).sum(axis=-1))
 
 
-_METRICS: dict[str, Callable[[Array], Array]] = {
+METRICS: dict[str, Callable[[Array], Array]] = {
     "euclidean": _euclidean,
     "manhattan": lambda apart: apart.sum(axis=-1),
     "chebyshev": lambda apart: apart.max(axis=-1),
@@ -60,10 +60,10 @@ def _check_points(result: Result) -> list[str]:
     if isinstance(structure, dict) and structure.get("kind") in ("lattice", "torus"):
         _check_lattice(result, points, structure.get("shape"), structure.get("spacing"))
     metric = space.get("metric") if isinstance(space, dict) else None
-    if metric not in _METRICS:
+    if metric not in METRICS:
         return []
     for x, point in enumerate(points):
-        measured = _METRICS[metric](np.abs(points - point))
+        measured = METRICS[metric](np.abs(points - point))
         bad = np.flatnonzero(~(np.abs(measured - result.distances[x]) <= _AGREEMENT * measured))
         if len(bad):
             other = int(bad[0])
@@ -78,14 +78,15 @@ def _points(result: Result) -> Array | None:
     """The coordinates `(n, k)`, where there are any."""
     arrays = result.mechanism
     if str(arrays.get("space.kind")) == "lattice":
-        return _ticks(result.size, arrays["space.shape"].tolist(), number(arrays, "space.spacing"))
+        return ticks(result.size, arrays["space.shape"].tolist(), number(arrays, "space.spacing"))
     key = "points" if "points" in arrays else "space.points"
     if key not in arrays or arrays[key].dtype.kind not in "fiu" or arrays[key].ndim != 2:
         return None
     return numbers(arrays, key, result.size, None)
 
 
-def _ticks(size: int, shape: list[int], spacing: float) -> Array:
+def ticks(size: int, shape: Sequence[int], spacing: float) -> Array:
+    """The points `(n, k)` of a lattice, row by row."""
     if math.prod(shape) != size:
         raise Broken(f"a lattice of shape {shape} has not {size} points")
     return np.stack(np.unravel_index(np.arange(size), shape), axis=1).astype(np.float64) * float(spacing)
@@ -94,11 +95,11 @@ def _ticks(size: int, shape: list[int], spacing: float) -> Array:
 def _check_lattice(result: Result, points: Array, shape: object, spacing: object) -> None:
     if not isinstance(shape, list) or not isinstance(spacing, float | int):
         raise Broken(f"report.json: a lattice of shape {shape} and spacing {spacing}")
-    ticks = _ticks(result.size, shape, spacing)
-    off = np.argwhere(~(np.abs(points - ticks) <= _AGREEMENT * np.abs(ticks)))
+    placed = ticks(result.size, shape, spacing)
+    off = np.argwhere(~(np.abs(points - placed) <= _AGREEMENT * np.abs(placed)))
     if len(off):
         x, axis = off[0].tolist()
         raise Broken(
             f"coordinate {axis} of secret {result.secret(x)} is {points[x, axis]:.17g}, "
-            f"on the lattice of report.json {ticks[x, axis]:.17g}"
+            f"on the lattice of report.json {placed[x, axis]:.17g}"
         )

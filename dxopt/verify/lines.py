@@ -1,50 +1,54 @@
 """Bounds on lines: multipliers between neighbours that follow from row prices and a root for each report.
 
-Statement, as in `bounds`: for any prices y, Σ c K = Σ y + Σ (c - y) K, as rows of K sum to 1. In each report what is
-left of c - y at x, ρ, is moved on towards the root: where ρ > 0 as λ = ρ on K[x, z] ≥ e^{-εd(next, x)} K[next, z],
-which adds ρ e^{-εd} to the next; where ρ < 0 as λ = |ρ| e^{εd(x, next)} on K[next, z] ≥ e^{-εd(x, next)} K[x, z],
-which takes λ off it. What is below 0 by no more than rounding of the prices stays where it is, as moving it would
-magnify it.
+Statement, as in `bounds`: for any prices y, Σ c K = Σ y + Σ (c - y) K, as rows of K sum to 1. In each report what
+is left of c - y at x, ρ, is moved on towards the root: where ρ > 0 as λ = ρ on K[x, z] ≥ e^{-εd(next, x)} K[next,
+z], which adds ρ e^{-εd} to the next; where ρ < 0 as λ = |ρ| e^{εd(x, next)} on K[next, z] ≥ e^{-εd(x, next)} K[x,
+z], which takes λ off it. What is below 0 by no more than rounding of the prices stays where it is, as moving it
+would magnify it.
+
+Few costs are moved in integers; many in doubles, where a double L ≤ ρ is moved instead: that leaves ρ - L ≥ 0
+behind, and what arrives grows with what is moved, so that lower bounds stay lower bounds. A cost is a product,
+from which a price is taken and to which what has arrived is added: three roundings, of which each is at most
+2^-53 of |c| + |y| and the size of what has arrived; 4·2^-53 of these are taken off, and 2 more of what is moved.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dxopt.verify.exact import BITS, power
-from dxopt.verify.privacy import Levels
 from dxopt.verify.verdict import Broken
 
+Array = NDArray[np.float64]
 _ROUNDING = (52, 48, 44, 40)
+_UNIT = 2.0**-53
+_NOISE = (32 * _UNIT, 8 * _UNIT, 256 * _UNIT)
+_NOTHING = 2.0**-1000
+_FAR = 600
 Rows = Sequence[Sequence[int]]
+Steps = Sequence[Fraction]
 
 
-def line_bound(costs: Rows, prices: Sequence[int], roots: Sequence[int], levels: Levels) -> int:
-    """A lower bound on Σ c K in the units of costs `(n, m)` and prices `(n,)`: best of what counts as rounding."""
+def line_bound(costs: Rows, prices: Sequence[int], roots: Sequence[int], ahead: Steps, back: Steps) -> int:
+    """A lower bound on Σ c K in the units of costs `(n, m)` and prices `(n,)`: best of what counts as rounding.
+
+    `ahead` and `back` are ε times the distances between neighbours `(n - 1,)`, upwards and downwards.
+    """
     left = [[cost - price for cost in row] for row, price in zip(costs, prices, strict=True)]
     columns = list(zip(*left, strict=True))
     sizes = [max(map(abs, row)) + abs(price) for row, price in zip(costs, prices, strict=True)]
-    up, down = _powers(levels, 1), _powers(levels, -1)
+    up, down = [power(step)[1] for step in ahead] + [0], [0] + [power(step)[1] for step in back]
     found = []
     for shift in _ROUNDING:
         small = [size >> shift for size in sizes]
         least = [_gathered(column, root, small, up, down) for column, root in zip(columns, roots, strict=True)]
         found.append(sum(prices) + sum(map(min, zip(*least, strict=True))))
     return max(found)
-
-
-def _powers(levels: Levels, step: int) -> list[int]:
-    """2^128 e^{εd(x, next)} or more, from each x to the next one upwards or downwards; 0 at the end."""
-    places = np.arange(len(levels.bound))
-    inside = places[:-1] if step == 1 else places[1:]
-    if not levels.bound[inside, inside + step].all():
-        raise Broken("distances: neighbours on the line are at infinite distance")
-    found = [0] * len(places)
-    for x in inside.tolist():
-        found[x] = power(levels.exponents[levels.which[x, x + step]])[1]
-    return found
 
 
 def _gathered(column: Sequence[int], root: int, small: list[int], up: list[int], down: list[int]) -> list[int]:
@@ -60,3 +64,59 @@ def _gathered(column: Sequence[int], root: int, small: list[int], up: list[int],
             rest[x + step] += moved
             rest[x] = 0
     return rest
+
+
+def rough_line_bound(
+    prior: Array, losses: Callable[[int], Array], prices: Array, roots: NDArray[np.int64], steps: Steps, wanted: float
+) -> Fraction:
+    """A lower bound on Σ π l K by doubles, from the rows of the losses `(m,)`: the first of at least `wanted`."""
+    if any(step > _FAR for step in steps):
+        raise Broken("neighbours on the line are too far apart for a bound in doubles")
+    enclosed = [power(step) for step in steps]
+    grow = [float(np.nextafter(float(Fraction(high, 1 << BITS)), np.inf)) for _, high in enclosed]
+    shrink = [float(np.nextafter(float(Fraction(1 << BITS, high)), 0.0)) for _, high in enclosed]
+    found = []
+    for noise in _NOISE:
+        found.append(_moved(prior, losses, prices, roots, (grow, shrink), noise))
+        if found[-1] >= wanted:
+            break
+    return max(found)
+
+
+def _moved(
+    prior: Array,
+    losses: Callable[[int], Array],
+    prices: Array,
+    roots: NDArray[np.int64],
+    factors: tuple[list[float], list[float]],
+    noise: float,
+) -> Fraction:
+    grow, shrink = factors
+    size = len(prior)
+    left, at_root = np.zeros(size), np.zeros(len(roots))
+    for step in (1, -1):
+        gathered = np.zeros(len(roots))
+        for x in range(size)[::step]:
+            here = np.flatnonzero(roots == x)
+            cost = prior[x] * losses(x)
+            room = np.abs(cost) + abs(prices[x]) + np.abs(gathered)
+            if step == -1:
+                arrived = at_root[here] + gathered[here]
+                at_root[here] = arrived - 2 * _UNIT * (np.abs(at_root[here]) + np.abs(gathered[here])) - _NOTHING
+            low = (cost - prices[x]) + gathered - (4 * _UNIT * room + _NOTHING)
+            if step == 1:
+                at_root[here] = low[here]
+            active = roots > x if step == 1 else roots < x
+            edge = x if step == 1 else x - 1
+            if not 0 <= edge < size - 1:
+                continue
+            stays = active & (low < 0) & (low > -(noise * room + _NOTHING))
+            left[x] = min(left[x], float(np.min(low, where=stays, initial=0.0)))
+            low[~active | stays] = 0.0
+            with np.errstate(over="ignore"):
+                gathered = np.where(low < 0, low * grow[edge] * (1 + 2 * _UNIT), low * shrink[edge] * (1 - 2 * _UNIT))
+    np.minimum.at(left, roots, at_root)
+    if not np.isfinite(left).all():
+        return Fraction(-(10**300))
+    total = math.fsum([*prices.tolist(), *left.tolist()])
+    return Fraction(total) - Fraction(abs(total)) / (1 << 52)

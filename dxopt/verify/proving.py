@@ -7,15 +7,18 @@ from functools import partial
 from pathlib import Path
 
 from dxopt.errors import SpecError
-from dxopt.verify import claims
-from dxopt.verify.figures import check_comparison, check_measure, unproved_rows
-from dxopt.verify.files import DAMAGED, DIGESTS, PROOF, check_digests
+from dxopt.verify import claims, implicit
+from dxopt.verify.compared import check_comparison, proofs
+from dxopt.verify.figures import check_measure
+from dxopt.verify.files import DAMAGED, FRONTIER, LEVEL, PARTS, PROOF, QUESTIONS, check_digests
 from dxopt.verify.folder import Result
+from dxopt.verify.frontiers import check_frontier, varied_by
 from dxopt.verify.geometry import check_distances
+from dxopt.verify.parts import Tell, read_parts, require_all
+from dxopt.verify.sweeps import check_level, check_sweep
 from dxopt.verify.tables import check_table
-from dxopt.verify.verdict import Broken, Check, Outcome, Unproved, Verdict
+from dxopt.verify.verdict import Broken, Check, Outcome, Unproved, Verdict, Verdicts
 
-_OTHERS = ("level.json", "frontier.json")
 _CLAIMS: tuple[tuple[str, Callable[[Result], str]], ...] = (
     ("description", claims.check_description),
     ("prior", claims.check_prior),
@@ -30,7 +33,7 @@ _CLAIMS: tuple[tuple[str, Callable[[Result], str]], ...] = (
 )
 
 
-def verify(folder: str | Path) -> Verdict:
+def verify(folder: str | Path, *, tell: Tell = lambda line: None) -> Verdict:
     """Prove a result folder again from its files alone, in exact arithmetic.
 
     Nothing of what made the result is used: no solver, no certificate, no `exp` of any library. Doubles count as the
@@ -39,13 +42,16 @@ def verify(folder: str | Path) -> Verdict:
     Parameters
     ----------
     folder : path
-        That `Report.save` or `dxopt solve` wrote.
+        That `save` or `dxopt solve` wrote.
+    tell : callable, optional
+        Given a line of text for each part.
 
     Returns
     -------
     Verdict
         A check of the digests, then one for each claim: it holds, it fails (with the place), or it is not re-proved,
-        as for channels that are not written down, and mechanisms of a comparison that are not in the files.
+        as for noise on a grid, the masses of which are not in the files. What a level, a frontier or a
+        sweep rests on has one check for each part, and one for what follows from the parts.
 
     Raises
     ------
@@ -53,27 +59,95 @@ def verify(folder: str | Path) -> Verdict:
         If the folder holds no result.
     """
     path = Path(folder)
-    found = [name for name in (*PROOF, *_OTHERS, DIGESTS) if (path / name).is_file()]
-    if not any(name in found for name in (*PROOF, *_OTHERS)):
+    if not any((path / name).is_file() for name in (*PROOF, *QUESTIONS)):
         raise SpecError("folder", f"{path} is no result folder", "name one that `save` or `dxopt solve` wrote")
-    return Verdict(str(path), tuple(_checks(path)))
+    return Verdict(str(path), tuple(_checks(path, tell)))
 
 
-def _checks(folder: Path) -> Iterator[Check]:
+def verify_all(folder: str | Path, *, tell: Tell = lambda line: None) -> Verdict | Verdicts:
+    """Prove a result folder again, or every result in a folder of them, as a batch writes it.
+
+    Parameters and errors are those of `verify`; SpecError also if there is no result at any depth.
+    """
+    path = Path(folder)
+    if any((path / name).is_file() for name in (*PROOF, *QUESTIONS)):
+        return verify(path, tell=tell)
+    found = list(_results(path))
+    if not found:
+        raise SpecError("folder", f"{path} holds no result", "name a result folder, or a folder of them")
+    verdicts = []
+    for place, inner in enumerate(found, 1):
+        name = inner.relative_to(path)
+        tell(f"{name}, {place} of {len(found)}")
+        verdicts.append(verify(inner, tell=lambda line, name=name: tell(f"{name}: {line}")))
+    return Verdicts(str(path), tuple(verdicts))
+
+
+def _results(folder: Path) -> Iterator[Path]:
+    """The results in a folder, sorted; not what is hidden, nor what is inside of results."""
+    for path in sorted(folder.iterdir()) if folder.is_dir() else []:
+        if path.name.startswith(".") or not path.is_dir():
+            continue
+        if any((path / name).is_file() for name in (*PROOF, *QUESTIONS)):
+            yield path
+        else:
+            yield from _results(path)
+
+
+def _checks(folder: Path, tell: Tell) -> Iterator[Check]:
     yield _check("digests", lambda: check_digests(folder))
-    for name in _OTHERS:
-        if (folder / name).is_file():
-            yield Check(name, Outcome.NOT_REPROVED, "what it says of other levels has no proof in the files")
-    if not any((folder / name).is_file() for name in PROOF):
-        return
-    try:
-        result = Result.read(folder)
-    except Broken as error:
-        yield Check("files", Outcome.FAILS, str(error))
-        return
+    result = None
+    if any((folder / name).is_file() for name in PROOF):
+        try:
+            result = Result.read(folder)
+        except Broken as error:
+            yield Check("files", Outcome.FAILS, str(error))
+    if result is not None:
+        yield from _report(result)
+    questions = [name for name in QUESTIONS if (folder / name).is_file()]
+    if len(questions) > 1:
+        yield Check("files", Outcome.FAILS, f"{' and '.join(questions)} are answers to different questions")
+    elif questions:
+        yield from _rested(folder, questions[0], result, tell)
+    elif (folder / PARTS).exists():
+        yield Check("files", Outcome.FAILS, f"there are {PARTS}, but nothing rests on them")
+
+
+def _report(result: Result) -> Iterator[Check]:
+    others = {} if result.written else implicit.CLAIMS
     for name, claim in _CLAIMS:
-        yield _check(name, partial(claim, result))
+        yield _check(name, partial(others.get(name, claim), result))
     yield from _figures(result)
+
+
+def _part_checks(folder: Path) -> Iterator[Check]:
+    if any((folder / name).is_file() for name in QUESTIONS):
+        yield Check("files", Outcome.FAILS, "it is no report")
+    else:
+        yield from _checks(folder, lambda line: None)
+
+
+def _rested(folder: Path, question: str, result: Result | None, tell: Tell) -> Iterator[Check]:
+    """What a level, a frontier or a sweep says, and each of its parts."""
+    try:
+        varied = varied_by(folder) if question == FRONTIER else "epsilon"
+        checks, parts = read_parts(folder, _part_checks, varied, result if question == LEVEL else None, tell)
+    except (Broken, *DAMAGED) as error:
+        yield Check(question, Outcome.FAILS, str(error))
+        return
+    yield from checks
+
+    def claim() -> str:
+        if len(parts) < len(checks):
+            raise Unproved("some of its parts cannot be read")
+        if question == LEVEL:
+            found = check_level(folder, result, parts)
+        else:
+            found = check_frontier(folder, parts) if question == FRONTIER else check_sweep(folder, parts)
+        require_all(checks)
+        return found
+
+    yield _check(question, claim)
 
 
 def _figures(result: Result) -> Iterator[Check]:
@@ -91,7 +165,8 @@ def _figures(result: Result) -> Iterator[Check]:
     agreed = _check("comparison", partial(check_comparison, result, comparison))
     yield agreed
     if agreed.status is Outcome.HOLDS:
-        yield from unproved_rows(result, comparison)
+        for name, proof in proofs(result, comparison):
+            yield _check(name, proof)
 
 
 def _check(name: str, claim: Callable[[], str]) -> Check:

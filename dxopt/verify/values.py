@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.verify.exact import Exact, dot
-from dxopt.verify.verdict import Broken
+from dxopt.verify.verdict import Broken, Unproved
 
 Array = NDArray[np.float64]
 
@@ -80,15 +80,23 @@ class Worth:
     def adversary_error(self, guessed: Array) -> Enclosed:
         """Σ_z min_g Σ_x π_x K[x, z] d(x, g), enclosed by doubles with every rounding counted.
 
+        A guess that is infinitely far from some possible secret is none.
+
         A sum of n products of three doubles in any order is off by less than (n + 3)·2^-53 of the sum of their sizes
         to first order, of which twice is counted, and by (n + 3)·2^-1022 where they are subnormal.
         """
-        if not np.isfinite(guessed).all():
-            raise Broken("the adversary's loss is not finite")
+        used = np.isfinite(guessed)
+        possible = (self.prior[:, None] > 0) & (self.matrix > 0)
+        allowed = ~((~used).T.astype(np.float64) @ possible.astype(np.float64) > 0)
+        if not allowed.any(axis=0).all():
+            lost = int(allowed.any(axis=0).argmin())
+            raise Unproved(f"it is infinite: no guess after report {lost} is at finite distance")
+        guessed = np.where(used, guessed, 0.0)
         joint = self.prior[:, None] * self.matrix
         sums, sizes = guessed.T @ joint, np.abs(guessed).T @ joint
         terms = len(self.prior) + 3
         off = 2 * terms * 2.0**-53 * sizes + terms * 2.0**-1022 * (1 + np.abs(guessed).max(initial=0.0))
+        sums = np.where(allowed, sums, np.inf)
         low, high = ((sums + side * off).min(axis=0) for side in (-1, 1))
         chosen = np.take_along_axis(sizes, sums.argmin(axis=0)[None, :], axis=0)[0]
         return Enclosed(*(sum(map(Fraction, numbers.tolist()), Fraction(0)) for numbers in (low, high, chosen)))

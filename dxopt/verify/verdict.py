@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from typing import Any
 
 
 class Outcome(StrEnum):
@@ -13,6 +15,9 @@ class Outcome(StrEnum):
     HOLDS = "holds"
     FAILS = "fails"
     NOT_REPROVED = "not re-proved"
+
+
+_CODES = {Outcome.HOLDS: 0, Outcome.FAILS: 1, Outcome.NOT_REPROVED: 3}
 
 
 @dataclass(frozen=True)
@@ -50,13 +55,12 @@ class Verdict:
     @property
     def outcome(self) -> Outcome:
         """`fails` if any check does, else `not re-proved` if any claim is left, else `holds`."""
-        found = {check.status for check in self.checks}
-        return next(one for one in (Outcome.FAILS, Outcome.NOT_REPROVED, Outcome.HOLDS) if one in found)
+        return _worst(check.status for check in self.checks)
 
     @property
     def exit_code(self) -> int:
         """0 if all claims hold, 1 if any fails, 3 if none fails but some were not proven again."""
-        return {Outcome.HOLDS: 0, Outcome.FAILS: 1, Outcome.NOT_REPROVED: 3}[self.outcome]
+        return _CODES[self.outcome]
 
     def of(self, name: str) -> Check:
         """The check of a name; KeyError if there is none."""
@@ -65,15 +69,71 @@ class Verdict:
                 return check
         raise KeyError(name)
 
+    @property
+    def content(self) -> dict[str, Any]:
+        """`{"folder", "outcome", "checks": [{"name", "status", "detail"}]}`."""
+        return {"folder": self.folder, "outcome": self.outcome, "checks": list(map(asdict, self.checks))}
+
     def as_json(self) -> str:
-        """JSON: `{"folder", "outcome", "checks": [{"name", "status", "detail"}]}`."""
-        content = {"folder": self.folder, "outcome": self.outcome, "checks": list(map(asdict, self.checks))}
-        return json.dumps(content, indent=2, ensure_ascii=False)
+        """The content as JSON."""
+        return _json(self.content)
+
+    def lines(self, *, left_only: bool = False) -> list[str]:
+        """The outcome, and a line for each check, or for those that do not hold."""
+        some = [check for check in self.checks if not left_only or check.status is not Outcome.HOLDS]
+        wide = max((len(check.name) for check in some), default=0)
+        lines = [f"{check.name:{wide}}  {check.status:13}  {check.detail}".rstrip() for check in some]
+        if left_only:
+            lines = [f"  {line}" for line in lines]
+        return [f"{self.folder}: {self.outcome}" + (f", {len(self.checks)} claims" if left_only else ""), *lines]
 
     def __str__(self) -> str:
-        wide = max(len(check.name) for check in self.checks)
-        lines = [f"{check.name:{wide}}  {check.status:13}  {check.detail}".rstrip() for check in self.checks]
-        return "\n".join([f"{self.folder}: {self.outcome}", *lines])
+        return "\n".join(self.lines())
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """What was found of the results in a folder.
+
+    Attributes
+    ----------
+    folder : str
+    results : tuple of Verdict
+        One for each of them, at least one.
+    """
+
+    folder: str
+    results: tuple[Verdict, ...]
+
+    @property
+    def outcome(self) -> Outcome:
+        """The worst of them."""
+        return _worst(verdict.outcome for verdict in self.results)
+
+    @property
+    def exit_code(self) -> int:
+        """As for a single result of this outcome."""
+        return _CODES[self.outcome]
+
+    def as_json(self) -> str:
+        """JSON: `{"folder", "outcome", "results": [{"folder", "outcome", "checks"}]}`."""
+        results = [verdict.content for verdict in self.results]
+        return _json({"folder": self.folder, "outcome": self.outcome, "results": results})
+
+    def __str__(self) -> str:
+        lines = [line for verdict in self.results for line in verdict.lines(left_only=True)]
+        found = [verdict.outcome for verdict in self.results]
+        counts = ", ".join(f"{one} {found.count(one)}" for one in Outcome if one in found)
+        return "\n".join([*lines, f"{self.folder}: {len(found)} results: {counts}"])
+
+
+def _worst(found: Iterable[Outcome]) -> Outcome:
+    some = set(found)
+    return next(one for one in (Outcome.FAILS, Outcome.NOT_REPROVED, Outcome.HOLDS) if one in some)
+
+
+def _json(content: dict[str, Any]) -> str:
+    return json.dumps(content, indent=2, ensure_ascii=False)
 
 
 class Broken(Exception):

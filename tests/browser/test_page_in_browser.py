@@ -1,4 +1,4 @@
-"""The page of the Montreal problems in Chromium, opened from the file system and clicked through."""
+"""A page with a small grid, whose first place has a hostile name, beside mechanisms of Montreal, in Chromium."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from driving import darkest, every, find, fresh, opened, painted, pointed, pressed, shown, sized, state, themed, until
 
 import dxopt as dx
 from dxopt.report.page import page, page_of_batch, write
@@ -42,86 +43,7 @@ def folder(reports: list[dx.Report], tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.fixture
 def browser(chromium: Any, folder: Path) -> Any:
-    """The browser at the page of the batch, light and wide, as if for the first time."""
-    sized(chromium, 1200, 900)
-    chromium.execute_cdp_cmd(
-        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "light"}]}
-    )
-    opened(chromium, folder / "batch.html")
-    chromium.execute_script("localStorage.clear()")
-    opened(chromium, folder / "batch.html")
-    return chromium
-
-
-def opened(browser: Any, file: Path) -> None:
-    browser.get("about:blank")
-    browser.get(file.as_uri())
-
-
-def sized(browser: Any, width: int, height: int, *, mobile: bool = False) -> None:
-    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": mobile}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-
-
-def find(browser: Any, selector: str) -> Any:
-    return browser.find_element("css selector", selector)
-
-
-def every(browser: Any, selector: str) -> list[Any]:
-    return browser.find_elements("css selector", selector)
-
-
-def until(browser: Any, holds: Any) -> None:
-    from selenium.webdriver.support.wait import WebDriverWait
-
-    WebDriverWait(browser, 10, 0.05).until(holds)
-
-
-def shown(browser: Any, number: int) -> Any:
-    """The part of a result, opened by its link in the table, and drawn."""
-    find(browser, f'a[href="#result-{number}"]').click()
-    part = find(browser, f"#result-{number}")
-    until(browser, lambda _: part.get_attribute("open") is not None)
-    until(browser, lambda _: find(part, ".map").get_attribute("data-place") is not None)
-    return part
-
-
-def pointed(browser: Any, canvas: Any, across: float, down: float) -> None:
-    """Move the pointer to a place in a canvas, as shares of its width and height."""
-    from selenium.webdriver.common.action_chains import ActionChains
-
-    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", canvas)
-    box = canvas.rect
-    offset = (round((across - 0.5) * box["width"]), round((down - 0.5) * box["height"]))
-    ActionChains(browser, duration=0).move_to_element_with_offset(canvas, *offset).perform()
-
-
-def pressed(canvas: Any, *names: str) -> None:
-    from selenium.webdriver.common.keys import Keys
-
-    canvas.send_keys("".join(getattr(Keys, name) for name in names))
-
-
-def state(figure: Any) -> tuple[str | None, int, int, float]:
-    """What a map shows: its mode, the place pointed at, the most probable one, and how probable that is."""
-    mode, place, top, most = (figure.get_attribute(f"data-{name}") for name in ("mode", "place", "top", "most"))
-    return mode, int(place), int(top), float(most)
-
-
-def painted(browser: Any, canvas: Any) -> str:
-    return browser.execute_script("return arguments[0].toDataURL()", canvas)
-
-
-def darkest(browser: Any, canvas: Any) -> int:
-    """How many pixels have the colour of what is most probable, in light colours."""
-    script = """
-        const { data } = arguments[0].getContext("2d").getImageData(0, 0, arguments[0].width, arguments[0].height);
-        let count = 0;
-        for (let at = 0; at < data.length; at += 4) {
-            count += [8, 29, 88].every((value, part) => data[at + part] === value);
-        }
-        return count;"""
-    return browser.execute_script(script, canvas)
+    return fresh(chromium, folder / "batch.html")
 
 
 def test_the_page_of_montreal_is_small_and_runs_without_a_word(browser: Any, folder: Path) -> None:
@@ -168,8 +90,7 @@ def test_dark_colours_are_chosen_kept_and_painted(browser: Any, folder: Path) ->
 def test_the_system_may_ask_for_dark_colours(browser: Any) -> None:
     paper = "return getComputedStyle(document.body).backgroundColor"
     light = browser.execute_script(paper)
-    features = [{"name": "prefers-color-scheme", "value": "dark"}]
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    themed(browser, "dark")
     assert browser.execute_script(paper) != light
     assert find(browser, "#theme").get_attribute("aria-pressed") == "true"
 

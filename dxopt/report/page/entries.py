@@ -10,8 +10,9 @@ from typing import Any
 
 from dxopt.errors import CertificateError, SpecError
 from dxopt.report.folder import load
-from dxopt.report.places import DESCRIPTION, FRONTIER, LEVEL, holds_report, is_result
+from dxopt.report.places import DESCRIPTION, FRONTIER, LEVEL, SWEEP, holds_report, is_result
 from dxopt.report.result import Report
+from dxopt.report.sweep import EpsilonSweep
 
 SUMMARY = "summary.json"
 
@@ -28,6 +29,7 @@ class Entry:
         What the distances are.
     level, frontier : dict
         What level.json and frontier.json say; empty where there is none.
+    sweep : EpsilonSweep or None
     failure : str
         How it failed; blank where it did not.
     reason : str
@@ -39,6 +41,7 @@ class Entry:
     metric: str = ""
     level: Mapping[str, Any] = field(default_factory=dict)
     frontier: Mapping[str, Any] = field(default_factory=dict)
+    sweep: EpsilonSweep | None = None
     failure: str = ""
     reason: str = ""
 
@@ -56,7 +59,8 @@ class Entry:
         for found in (self.level, self.frontier):
             if found:
                 return str(found["status"])
-        return "" if self.report is None else str(self.report.status)
+        answer = self.sweep or self.report
+        return "" if answer is None else str(answer.status)
 
 
 def read(folder: Path) -> list[Entry]:
@@ -77,7 +81,7 @@ def read(folder: Path) -> list[Entry]:
     if not folder.is_dir():
         raise SpecError("folder", f"{folder} is no folder", "name a result folder, or a folder of them")
     found = sorted(
-        file for file in folder.rglob("*") if file.is_dir() and is_result(file) and not _hidden(file, folder)
+        file for file in folder.rglob("*") if file.is_dir() and is_result(file) and not _inside(file, folder)
     )
     failed = _failed(folder)
     if not found and not failed:
@@ -85,8 +89,10 @@ def read(folder: Path) -> list[Entry]:
     return [*(_readable(place, str(place.relative_to(folder))) for place in found), *failed]
 
 
-def _hidden(place: Path, folder: Path) -> bool:
-    return any(part.startswith(".") for part in place.relative_to(folder).parts)
+def _inside(place: Path, folder: Path) -> bool:
+    """Whether a place is hidden, or a part of a result."""
+    inner = place.relative_to(folder)
+    return any(part.startswith(".") for part in inner.parts) or any(is_result(folder / one) for one in inner.parents)
 
 
 def _readable(folder: Path, name: str) -> Entry:
@@ -111,6 +117,9 @@ def _why(summary: Mapping[str, Any], line: Mapping[str, Any]) -> str:
 
 
 def _entry(folder: Path) -> Entry:
+    if (folder / SWEEP).is_file():
+        sweep = EpsilonSweep.load(folder)
+        return Entry(sweep.problem.name, metric=_metric(folder / DESCRIPTION), sweep=sweep)
     level, frontier = _json(folder / LEVEL), _json(folder / FRONTIER)
     report = load(folder) if holds_report(folder) else None
     name = report.problem.name if report else str((level or frontier).get("problem", folder.name))

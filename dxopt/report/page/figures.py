@@ -15,6 +15,7 @@ from dxopt.report.maps import draw_map
 from dxopt.report.page import channels
 from dxopt.report.page.entries import Entry
 from dxopt.report.page.families import curves, families
+from dxopt.report.page.plane import Plane
 from dxopt.report.result import Report
 from dxopt.spaces.positions import known
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def save_figures(answers: Sequence[Report | Entry], folder: Path) -> list[Path]:
-    """Write each channel, each map of places on the Earth and each family of levels as `*.svg` and `*.png`.
+    """Write channels, maps of places on the Earth or in a plane, and families of levels as `*.svg` and `*.png`.
 
     Parameters
     ----------
@@ -47,6 +48,8 @@ def save_figures(answers: Sequence[Report | Entry], folder: Path) -> list[Path]:
             written += plots.save(channel_figure(report), folder, f"{name}-channel")
             if known(report.mechanism.space) is not None and report.mechanism.reports.secrets:
                 written += plots.save(draw_map(report), folder, f"{name}-map")
+            elif known(report.mechanism.space) is None and (plane := Plane.of(report)) is not None:
+                written += plots.save(plane_figure(report, plane), folder, f"{name}-map")
         for place, group in enumerate(families(entries), 1):
             written += plots.save(family_figure(group), folder, f"against-epsilon-{place}")
     except OSError as error:
@@ -69,6 +72,41 @@ def channel_figure(report: Report) -> Figure:
         axes.set(title=report.problem.name, xlabel="report", ylabel="secret")
         axes.grid(visible=False)
         figure.colorbar(drawn, ax=axes, label="probability", extend="min" if positive.min() < least else "neither")
+    return figure
+
+
+def plane_figure(report: Report, plane: Plane) -> Figure:
+    """The prior, and Σ_x π_x K[x, z] of each report z, at points of a plane; the colours are those of `draw_map`."""
+    panels = [
+        ("where secrets are: the prior", plane.secrets, report.problem.prior.probabilities),
+        (
+            "what is reported on average",
+            plane.secrets if plane.reports is None else plane.reports,
+            np.array(channels.reported(report)),
+        ),
+    ]
+    every = np.vstack([places for _, places, _ in panels])
+    across, up = np.maximum(np.ptp(every, axis=0), 1e-12)
+    with plots.style():
+        from matplotlib.cm import ScalarMappable
+        from matplotlib.colors import PowerNorm
+
+        figure = plots.blank(9.5, 0.9 + 3.9 * min(max(up / across, 1 / 3), 2.0))
+        scale = PowerNorm(0.5, vmin=0.0, vmax=max(float(values.max()) for _, _, values in panels))
+        both = figure.subplots(1, 2, sharex=True, sharey=True)
+        for axes, (title, places, values) in zip(both, panels, strict=True):
+            size = float(np.clip(9000 / len(values), 10, 160))
+            x, y = places.T
+            axes.scatter(
+                x, y, s=size, c=values, cmap="YlGnBu", norm=scale, edgecolors="#8a8a8a", linewidths=0.4, zorder=3
+            )
+            never = values == 0
+            axes.plot(x[never], y[never], "x", ms=3, mew=0.7, color="#8a8a8a", zorder=3.5)
+            axes.set(title=title, xlabel="first coordinate", ylabel="second coordinate", aspect="equal")
+            axes.label_outer()
+            axes.margins(0.1)
+        figure.colorbar(ScalarMappable(scale, "YlGnBu"), ax=both, label="probability; ×: never", shrink=0.9)
+        figure.suptitle(report.problem.name, fontsize=11)
     return figure
 
 

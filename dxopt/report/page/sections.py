@@ -6,12 +6,13 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from dxopt.report.comparison import Compared, Comparison, level
+from dxopt.report.comparison import Compared, Comparison
 from dxopt.report.page import channels, words
 from dxopt.report.page.curves import Curve, chart, stairs
 from dxopt.report.page.entries import Entry
 from dxopt.report.page.markup import Cell, Markup, element, facts, folded, joined, section, table
 from dxopt.report.page.plane import Plane
+from dxopt.report.page.sweeps import against_epsilon, compared, privacy
 from dxopt.report.page.views import heat_map, locations
 from dxopt.report.result import Report
 
@@ -42,6 +43,8 @@ def sections(entry: Entry, name: str, *, drawn: bool, level: int) -> Markup:
         titled.append(("Smallest ε", [element("p", _level(entry.level))]))
     if entry.frontier:
         titled.append(_frontier(entry))
+    if entry.sweep is not None:
+        titled.append(("Loss and leakage against ε", against_epsilon(entry.sweep)))
     if entry.report is not None:
         titled += _of_report(entry.report, entry, name, drawn)
     return joined([*parts, *(section(title, *content, level=level) for title, content in titled)])
@@ -132,6 +135,7 @@ def _found(report: Report) -> Iterator[Markup]:
 def _comparison(found: Comparison) -> Iterator[Markup]:
     rows = [row for row in found.rows if row.value is not None]
     header = ["mechanism", found.objective, "excess", "remapped", "excess remapped", "gap to bound", "leakage (bits)"]
+    yield from compared(found)
     yield table("Mechanisms side by side", [*header, "privacy"], [_compared(row) for row in rows])
     if found.bound is not None:
         yield element("p", f"No mechanism of that privacy is better than {found.bound:.10g}.")
@@ -158,21 +162,12 @@ def _compared(row: Compared) -> list[Cell]:
         _share(row.remapped_excess),
         Cell.number(row.gap, ".1e"),
         Cell.number(row.leakage, ".4f"),
-        Cell(_privacy(row)),
+        Cell(privacy(row)),
     ]
 
 
 def _share(excess: float | None) -> Cell:
     return Cell("") if excess is None else Cell(f"{round(excess, 4) + 0.0:+.2%}", excess)
-
-
-def _privacy(row: Compared) -> str:
-    realised = level(row.epsilon, row.delta)
-    if row.private:
-        return f"proven, ε {realised}"
-    if row.baseline:
-        return f"not private, ε {realised or '∞'}"
-    return "not asked"
 
 
 def _under(row: Compared, priors: list[str]) -> list[Cell]:

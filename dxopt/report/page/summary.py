@@ -21,10 +21,9 @@ def _row(entry: Entry, link: str) -> list[Cell]:
     name = Cell(entry.name, link=link)
     report = entry.report
     if report is None:
-        about = str(entry.frontier.get("objective", "")).replace("_", " ")
-        blank, levels = Cell(""), entry.frontier.get("epsilons")
+        blank, (levels, about, gap) = Cell(""), _range(entry)
         asked = Cell(f"{levels[0]:.5g} to {levels[-1]:.5g}", levels[0]) if levels else blank
-        return [name, blank, asked, Cell(about), blank, blank, blank, Cell(entry.status), blank]
+        return [name, blank, asked, Cell(about), blank, blank, Cell.number(gap, ".1e"), Cell(entry.status), blank]
     problem, proof = report.problem, report.certificate
     asked = problem.epsilon if problem.private else None
     return [
@@ -38,3 +37,10 @@ def _row(entry: Entry, link: str) -> list[Cell]:
         Cell(entry.status),
         Cell.number(report.seconds, ".1f"),
     ]
+
+
+def _range(entry: Entry) -> tuple[list[float], str, float | None]:
+    """The levels of what is no single report, its objective, and its largest gap where it is a sweep."""
+    if entry.sweep is not None:
+        return entry.sweep.epsilons.tolist(), entry.sweep.problem.objective.title, entry.sweep.gap
+    return entry.frontier.get("epsilons", []), str(entry.frontier.get("objective", "")).replace("_", " "), None

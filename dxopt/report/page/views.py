@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dxopt.report.page.markup import Markup, element, joined
+from dxopt.report.page.markup import Markup, element
 from dxopt.report.result import Report
 
 
@@ -28,7 +28,7 @@ def locations(report: Report, name: str) -> Markup:
         "figure",
         element("div", modes, choice, class_="controls"),
         element("div", canvas, class_="stage"),
-        _scale("probability", "0"),
+        _scale("probability"),
         element("div", id=f"{name}-told", class_="told", aria_live="polite"),
         element(
             "figcaption",
@@ -51,9 +51,15 @@ def heat_map(report: Report, name: str) -> Markup:
     )
     return element(
         "figure",
-        element("p", "reports →, secrets ↓", class_="axis"),
-        element("div", canvas, class_="stage"),
-        _scale("probability, logarithmic", ""),
+        element(
+            "div",
+            element("p", "secrets ↓, reports →", class_="axis"),
+            element("div", class_="names down", aria_hidden="true"),
+            element("div", canvas, class_="stage"),
+            element("div", class_="names across", aria_hidden="true"),
+            class_="framed",
+        ),
+        _scale("probability, logarithmic"),
         element("output", "Point at an entry, or use the arrow keys.", id=f"{name}-entry", class_="told"),
         element("figcaption", "A row for each secret, a column for each report; grey where a report never comes."),
         class_="heat",
@@ -66,8 +72,9 @@ def _mode(name: str, value: str, text: str, *, checked: bool = False) -> Markup:
     return element("label", radio, " ", text)
 
 
-def _scale(name: str, low: str) -> Markup:
-    ends = joined(
-        [element("span", low, class_="low"), element("span", class_="ramp"), element("span", class_="high")]
+def _scale(name: str) -> Markup:
+    numbers = element(
+        "span", *(element("span", class_=place) for place in ("low", "middle", "high")), class_="numbers"
     )
-    return element("p", element("span", f"{name} "), ends, class_="scale")
+    bar = element("span", element("span", class_="ramp"), numbers, class_="bar")
+    return element("p", element("span", f"{name} "), bar, class_="scale")

@@ -12,9 +12,8 @@ from abc import abstractmethod
 from functools import cached_property, partial
 
 import numpy as np
-import scipy.fft as sf
+import scipy
 from numpy.typing import NDArray
-from scipy.sparse.linalg import LinearOperator, cg
 
 from dxopt.rounding import UNIT
 from dxopt.sampling import uniforms
@@ -26,11 +25,11 @@ _FEW = 30
 
 
 def _forward(values: Array, shape: tuple[int, ...]) -> NDArray[np.complex128]:
-    return np.asarray(sf.rfftn(values, s=shape, workers=_WORKERS))
+    return np.asarray(scipy.fft.rfftn(values, s=shape, workers=_WORKERS))
 
 
 def _back(transformed: NDArray[np.complex128], shape: tuple[int, ...]) -> Array:
-    return np.asarray(sf.irfftn(transformed, s=shape, workers=_WORKERS, overwrite_x=True))
+    return np.asarray(scipy.fft.irfftn(transformed, s=shape, workers=_WORKERS, overwrite_x=True))
 
 
 class _Invariant(System):
@@ -70,7 +69,7 @@ class _Invariant(System):
     @cached_property
     def _plain(self) -> bool:
         """Whether no length has a large prime factor."""
-        return all(sf.next_fast_len(size) == size for size in self._padded)
+        return all(scipy.fft.next_fast_len(size) == size for size in self._padded)
 
     @cached_property
     def _doublings(self) -> float:
@@ -167,7 +166,7 @@ class Toeplitz(_Invariant):
 
     @property
     def _padded(self) -> tuple[int, ...]:
-        return tuple(sf.next_fast_len(2 * size - 1, real=True) for size in self.shape)  # pyright: ignore[reportReturnType]
+        return tuple(scipy.fft.next_fast_len(2 * size - 1, real=True) for size in self.shape)  # pyright: ignore[reportReturnType]
 
     def spectrum_of(self, table: Array) -> Array:
         mirrored = np.zeros(self._padded)
@@ -189,10 +188,10 @@ class Toeplitz(_Invariant):
             return np.stack([self.approximate(column) for column in right.T], axis=1)
         solution, size = np.zeros(self.size), float(np.linalg.norm(right))
         square, product = (self.size, self.size), partial(self.convolve, self._spectrum)
-        operator = LinearOperator(square, product, dtype=np.float64)  # pyright: ignore[reportCallIssue]
-        guess = LinearOperator(square, self._guess, dtype=np.float64)  # pyright: ignore[reportCallIssue]
+        operator = scipy.sparse.linalg.LinearOperator(square, product, dtype=np.float64)  # pyright: ignore[reportCallIssue]
+        guess = scipy.sparse.linalg.LinearOperator(square, self._guess, dtype=np.float64)  # pyright: ignore[reportCallIssue]
         if size > 0:
-            solution, _ = cg(operator, right / size, rtol=1e-13, atol=0.0, maxiter=100, M=guess)
+            solution, _ = scipy.sparse.linalg.cg(operator, right / size, rtol=1e-13, atol=0.0, maxiter=100, M=guess)
         return solution * size
 
     def _guess(self, vector: Array) -> Array:

@@ -42,11 +42,10 @@ function ramp() {
   };
 }
 
-function scaled(figure, low, high) {
+function scaled(figure, numbers) {
   const stops = dark() ? GLOWING : PALE;
   figure.querySelector(".ramp").style.background = `linear-gradient(to right, ${stops.join(", ")})`;
-  figure.querySelector(".low").textContent = low;
-  figure.querySelector(".high").textContent = high;
+  for (const [place, text] of Object.entries(numbers)) figure.querySelector(`.numbers .${place}`).textContent = text;
 }
 
 function fitted(canvas, height) {

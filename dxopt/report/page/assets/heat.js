@@ -34,8 +34,25 @@ function heat(figure) {
     }));
     pen.imageSmoothingEnabled = data.width > 2 * wide;
     pen.drawImage(painted(), 0, 0, wide, high);
-    scaled(figure, `≤ ${shown(low)}`, "1");
+    scaled(figure, { low: `≤ ${shown(low)}`, middle: shown(Math.sqrt(low)), high: "1" });
+    named(".down", data.secrets, high);
+    named(".across", data.reports, wide);
     if (at.chosen) marked();
+  }
+
+  function named(side, labels, room) {
+    const step = Math.ceil((labels.length * 20) / room);
+    const kept = labels.map((_, place) => place).filter((place) => place % step === 0);
+    const longest = Math.max(...kept.map((place) => labels[place].length));
+    const names = kept.map((place) => {
+      const name = Object.assign(document.createElement("span"), { textContent: labels[place] });
+      name.style.setProperty("--at", `${(100 * (place + 0.5)) / labels.length}%`);
+      return name;
+    });
+    const list = figure.querySelector(side);
+    list.classList.toggle("upright", 8 * longest > (room * step) / labels.length);
+    list.style.setProperty("--longest", longest);
+    list.replaceChildren(...names);
   }
 
   function marked() {

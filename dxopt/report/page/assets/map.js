@@ -88,7 +88,7 @@ function map(figure) {
     }
     ringed(screen.on(pointed()[at[mode]]), radius + 3);
     ruled();
-    scaled(figure, "0", shown(most));
+    scaled(figure, { low: "0", middle: shown(most / 4), high: shown(most) });
     say(shares);
   }
 

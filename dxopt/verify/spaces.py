@@ -1,0 +1,159 @@
+"""Spaces as mechanism.npz describes them: points, axes and distances, derived anew."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.verify.files import Arrays, number, numbers
+from dxopt.verify.geometry import METRICS, ticks
+from dxopt.verify.verdict import Broken, Unproved
+
+Array = NDArray[np.float64]
+PAIRED_POINTS = 3_000
+_SUMS = ("manhattan", "hamming")
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """A space.
+
+    Attributes
+    ----------
+    kind : str
+        points, lattice, torus, product or distances.
+    metric : str
+        Of points and lattices.
+    points : (n, k) array or None
+    shape : tuple of int
+        Of a lattice or torus.
+    around : (k,) array or None
+        The way round a torus along each axis.
+    parts : tuple of Space
+        Of a product.
+    given : (n, n) array or None
+    """
+
+    kind: str
+    metric: str = ""
+    points: Array | None = None
+    shape: tuple[int, ...] = ()
+    around: Array | None = None
+    parts: tuple[Space, ...] = ()
+    given: Array | None = None
+
+    @classmethod
+    def read(cls, arrays: Arrays, prefix: str = "space") -> Space:
+        """The space of some arrays; Unproved where it is of a kind that is not derived here."""
+        kind = str(arrays[f"{prefix}.kind"])
+        if kind == "product":
+            count = int(number(arrays, f"{prefix}.factors"))
+            return cls(kind, parts=tuple(cls.read(arrays, f"{prefix}.{place}") for place in range(count)))
+        if kind == "distances":
+            size = len(arrays[f"{prefix}.distances"])
+            return cls(kind, given=_checked(numbers(arrays, f"{prefix}.distances", size, size)))
+        if kind in ("lattice", "torus"):
+            shape, spacing = tuple(arrays[f"{prefix}.shape"].tolist()), number(arrays, f"{prefix}.spacing")
+            if not shape or min(shape) < 1 or not (math.isfinite(spacing) and spacing > 0):
+                raise Broken(f"{prefix}: a {kind} of shape {list(shape)} and spacing {spacing:g}")
+            around = np.array(shape) * spacing if kind == "torus" else None
+            return cls(kind, str(arrays[f"{prefix}.metric"]), ticks(math.prod(shape), shape, spacing), shape, around)
+        if kind != "points":
+            raise Unproved(f"distances of a {kind} are not derived")
+        points = numbers(arrays, f"{prefix}.points", None, None)
+        if not np.isfinite(points).all():
+            raise Broken(f"{prefix}.points{np.argwhere(~np.isfinite(points))[0].tolist()} is not finite")
+        return cls(kind, str(arrays[f"{prefix}.metric"]), points)
+
+    def __len__(self) -> int:
+        if self.kind == "product":
+            return math.prod(map(len, self.parts))
+        return len(self.given if self.points is None else self.points)  # pyright: ignore[reportArgumentType]
+
+    @cached_property
+    def line(self) -> Array | None:
+        """The coordinate `(n,)`, strictly rising or falling; None where the space is no line."""
+        if self.points is None or self.around is not None or self.metric not in METRICS:
+            return None
+        long = [axis for axis, size in enumerate(self.shape) if size > 1]
+        if self.points.shape[1] != 1 and (self.kind != "lattice" or len(long) > 1):
+            return None
+        found = self.points[:, long[0] if long else 0]
+        steps = np.diff(found)
+        return found if (steps > 0).all() or (steps < 0).all() else None
+
+    @cached_property
+    def axes(self) -> tuple[Space, ...]:
+        """Spaces whose distances sum to those of this one, for all tuples of their points, the last one fastest.
+
+        Itself where it is no such product.
+        """
+        if self.kind == "product":
+            return self.parts
+        if self.points is None or self.around is not None or self.metric not in _SUMS:
+            return (self,)
+        columns = [column[np.sort(np.unique(column, return_index=True)[1])] for column in self.points.T]
+        whole = np.meshgrid(*columns, indexing="ij")
+        if not np.array_equal(np.stack(whole, axis=-1).reshape(-1, len(columns)), self.points):
+            return (self,)
+        return tuple(Space("points", self.metric, column[:, None]) for column in columns)
+
+    @cached_property
+    def distances(self) -> Array:
+        """All distances `(n, n)`; Unproved for too many points, and for metrics that are not derived here."""
+        if len(self) > PAIRED_POINTS:
+            raise Unproved(f"distances of {len(self):,} points off a line are over the limit of {PAIRED_POINTS:,}")
+        if self.given is not None:
+            return self.given
+        if self.kind == "product":
+            shape = tuple(map(len, self.parts))
+            places = np.unravel_index(np.arange(len(self)), shape)
+            found = np.zeros((len(self), len(self)))
+            for part, at in zip(self.parts, places, strict=True):
+                found += part.distances[np.ix_(at, at)]
+            return found
+        return self.between(self.points)
+
+    def between(self, others: Array | None) -> Array:
+        """Distances `(n, m)` to other points `(m, k)`."""
+        if self.points is None or others is None:
+            raise Broken("there are no points")
+        apart = np.abs(self.points[:, None, :] - others[None])
+        if self.around is not None:
+            apart = np.minimum(apart % self.around, self.around - apart % self.around)
+        if self.metric == "hamming":
+            return np.count_nonzero(apart, axis=2).astype(np.float64)
+        if self.metric == "discrete":
+            return np.asarray((apart > 0).any(axis=2), dtype=np.float64)
+        if self.metric not in METRICS:
+            raise Unproved(f"{self.metric} distances are not derived from points")
+        return METRICS[self.metric](apart)
+
+    @cached_property
+    def nearest(self) -> float:
+        """The least distance of two points; of a product, of two that differ in one coordinate."""
+        if len(self.axes) > 1:
+            return min(axis.nearest for axis in self.axes if len(axis) > 1)
+        if len(self) < 2:
+            return math.inf
+        if self.line is not None:
+            return float(np.abs(np.diff(self.line)).min())
+        return float((self.distances + np.diag(np.full(len(self), np.inf))).min())
+
+    def same(self, other: Space) -> bool:
+        """Whether all distances are those of another space."""
+        if len(self) != len(other):
+            return False
+        if self.line is not None and other.line is not None:
+            return np.array_equal(self.line, other.line)
+        return np.array_equal(self.distances, other.distances)
+
+
+def _checked(distances: Array) -> Array:
+    if (distances < 0).any() or distances.diagonal().any():
+        raise Broken("distances: some are negative, or not 0 on the diagonal")
+    return distances
