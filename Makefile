@@ -9,6 +9,7 @@ solve: $(STAMP)-run
 	$(BIN)/dxopt batch problems --output results
 
 figures: $(STAMP)-run
+	$(BIN)/python -m problems.gallery.figures
 	$(BIN)/python -m problems.ecp14.figures --output figures
 	$(BIN)/python -m problems.traces.evaluation --output figures
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 import sys
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from dxopt.errors import DxoptError
+from dxopt.stopping import terminable
 
 if TYPE_CHECKING:
     from dxopt.batch.outcome import Outcome
@@ -134,11 +136,17 @@ def report_page(
     figures: Annotated[bool, typer.Option(help="Write figures next to the page as well, as SVG and PNG.")] = False,
 ) -> None:
     """Write one HTML page that shows a result, or all results of a batch, each proven again."""
+    from rich.console import Console
+
     from dxopt.report.page import save_page
     from dxopt.report.places import PAGE
+    from dxopt.report.progress import Progress
 
     with _bad_input():
-        for file in save_page(folder, output or folder / PAGE, figures=figures):
+        with Progress(Console(stderr=True), after=2.0) as progress:
+            page, shown = output or folder / PAGE, str(folder)
+            written = save_page(folder, page, figures=figures, tell=lambda line: progress.tell(shown, line))
+        for file in written:
             typer.echo(file)
 
 
@@ -152,19 +160,11 @@ def verify_folder(
     """Prove results again from their files alone: 0 if all holds, 1 if a claim fails, 3 if some are left open."""
     from rich.console import Console
 
-    from dxopt.errors import DxoptError
     from dxopt.report.progress import Progress
     from dxopt.verify import verify_all
 
-    try:
-        with Progress(Console(stderr=True), after=2.0) as progress:
-            verdict = verify_all(folder, tell=lambda line: progress.tell(str(folder), line))
-    except DxoptError as error:
-        typer.echo(" ".join(str(error).split()), err=True)
-        raise typer.Exit(2) from None
-    except KeyboardInterrupt:
-        typer.echo("interrupted", err=True)
-        raise typer.Exit(1) from None
+    with _bad_input(), Progress(Console(stderr=True), after=2.0) as progress:
+        verdict = verify_all(folder, tell=lambda line: progress.tell(str(folder), line))
     typer.echo(verdict.as_json() if as_json else str(verdict))
     raise typer.Exit(verdict.exit_code)
 
@@ -229,12 +229,16 @@ def _asked(show: Show, sweep: tuple[str, list[str] | None] | None) -> dict[str, 
 
 @contextmanager
 def _bad_input() -> Iterator[None]:
-    """A context that says in one line what is wrong with what it was given, and exits with 2."""
+    """A context that says in one line what is wrong with its input, and exits with 2; with 1 at Ctrl-C or SIGTERM."""
     try:
-        yield
+        with terminable():
+            yield
     except DxoptError as error:
         typer.echo(" ".join(str(error).split()), err=True)
         raise typer.Exit(2) from None
+    except KeyboardInterrupt:
+        typer.echo("interrupted", err=True)
+        raise typer.Exit(1) from None
 
 
 def _parts(answer: Answer, show: Show) -> list[object]:
@@ -259,7 +263,8 @@ def _show(outcome: Outcome, output: Path, as_json: bool, *, table: bool) -> None
     if as_json:
         typer.echo(outcome.as_json())
     elif table:
-        typer.echo(summary(outcome.lines, shutil.get_terminal_size().columns if sys.stdout.isatty() else None))
+        terminal = sys.stdout is not None and sys.stdout.isatty()
+        typer.echo(summary(outcome.lines, shutil.get_terminal_size().columns if terminal else None))
     for text in outcome.notes + outcome.errors:
         typer.echo(text, err=True)
     if not as_json and any(line.folder for line in outcome.lines):
@@ -267,11 +272,16 @@ def _show(outcome: Outcome, output: Path, as_json: bool, *, table: bool) -> None
 
 
 def main() -> None:
-    """Entry point: bad arguments exit with 2, an unexpected Ctrl-C with 1."""
+    """Entry point: bad arguments exit with 2, an unexpected Ctrl-C and a full disk with 1."""
     try:
         app()
     except KeyboardInterrupt:
         typer.echo("interrupted", err=True)
+        sys.exit(1)
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        typer.echo(f"output: cannot be written: {error.strerror}", err=True)
         sys.exit(1)
 
 

@@ -89,7 +89,7 @@ def compare(
                     answers.append(found)
                     stop.interrupted |= found.status is Status.INTERRUPTED
         for name, other in others.items():
-            found = _NOT_STARTED if stop.interrupted else _solved(other, "auto", **options)
+            found = _NOT_STARTED if stop.interrupted else _under(other, **options)
             entries[f"{REFERENCE} for {name}"] = _entry(problem, REFERENCE, found)
             if isinstance(found, Report):
                 optima[name] = found
@@ -164,6 +164,16 @@ def _solved(problem: Problem, method: str, **options: Any) -> Report | str:
         return solve(problem, method=method, **options)
     except (UnsupportedError, SolveError, CertificateError) as error:
         return error.wrong if isinstance(error, UnsupportedError) else str(error)
+
+
+def _under(problem: Problem, **options: Any) -> Report | str:
+    """The optimum for another prior, or why there is none: its loss may be over the budget."""
+    try:
+        return _solved(problem, "auto", **options)
+    except SpecError as error:
+        if error.field != "max_loss":
+            raise
+        return f"the budget {error.wrong}"
 
 
 def _entry(problem: Problem, name: str, found: Report | str) -> _Entry | str:

@@ -144,8 +144,7 @@ def optimal_remap(
     reports : Reports, optional
         For a named loss, the things that may be said instead; the secrets by default.
     """
-    weighted = joint(mechanism, prior)
-    return (_finite(_guesses(mechanism, loss, reports)).T @ weighted).argmin(axis=0)
+    return _costs(mechanism, prior, _guesses(mechanism, loss, reports)).argmin(axis=0)
 
 
 def min_entropy_leakage(mechanism: Mechanism, prior: Prior) -> float:
@@ -158,10 +157,10 @@ def adversary_error(
 ) -> float:
     """The least expected loss of an adversary who knows the prior: Σ_z min_w Σ_x π_x K[x, z] l(x, w) (Cha13).
 
-    For a named loss he guesses one of the secrets, or one of the `guesses`.
+    For a named loss he guesses one of the secrets, or one of the `guesses`. It is infinite where after some report
+    every guess is infinitely far from a secret that is possible.
     """
-    weighted = joint(mechanism, prior)
-    return math.fsum((_finite(_guesses(mechanism, loss, guesses)).T @ weighted).min(axis=0))
+    return math.fsum(_costs(mechanism, prior, _guesses(mechanism, loss, guesses)).min(axis=0))
 
 
 def smallest_delta(mechanism: Mechanism, epsilon: float, *, pairs: str = "all") -> float:
@@ -241,7 +240,9 @@ def _guesses(mechanism: Mechanism, loss: LossLike | Loss, guesses: Reports | Non
     return Loss.of(loss, mechanism.space, guesses).matrix
 
 
-def _finite(losses: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Infinite losses as a number no optimum would pay, so that a probability of 0 makes them 0."""
-    largest = np.where(np.isfinite(losses), np.abs(losses), 0.0).max(initial=1.0)
-    return np.where(np.isinf(losses), 1e200 * largest, losses)
+def _costs(mechanism: Mechanism, prior: Prior, guesses: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Σ_x π_x K[x, z] l(x, w), `(w, m)`; infinite where a secret that is possible after z costs that."""
+    weighted, infinite = joint(mechanism, prior), np.isinf(guesses)
+    costs = np.where(infinite, 0.0, guesses).T @ weighted
+    possible = (weighted > 0).astype(float)
+    return np.where(infinite.T.astype(float) @ possible > 0, np.inf, costs) if infinite.any() else costs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -147,3 +148,15 @@ def test_lines_say_what_is_wanted_in_strict_json(tmp_path: Path) -> None:
     assert "not asked" in lines[0]
     assert lines[1].split()[:7] == ["b", "4", "1,", "δ", "0.05", "auto", "worst"]
     assert lines[2].split()[:4] == ["c", "4", "1", "auto"]
+
+
+def test_the_bytes_of_a_file_name_need_not_be_text(tmp_path: Path) -> None:
+    folder = tmp_path / "files"
+    folder.mkdir()
+    (folder / os.fsdecode(b"a\xe9.yaml")).write_text(GOOD, encoding="utf-8")
+    (folder / os.fsdecode(b"b\xff.yaml")).write_text("", encoding="utf-8")
+    outcome = batch.run_apart([folder], tmp_path / "out")
+    assert [(line.problem, line.status) for line in outcome.lines] == [("a\\xe9", "optimal"), ("b\\xff", "bad input")]
+    summarised = json.loads((tmp_path / "out" / "summary.json").read_text(encoding="utf-8"))
+    assert [line["problem"] for line in summarised["problems"]] == ["a\\xe9", "b\\xff"]
+    assert dx.load(tmp_path / "out" / "a-xe9").problem.name == "a\\xe9"

@@ -23,8 +23,8 @@ LONGER = "space: {kind: grid, shape: [12, 12]}\nepsilon: 0.1\nmethod: optimal\n"
 
 
 @contextmanager
-def cluster(folder: Path) -> Iterator[tuple[str, list[subprocess.Popen[str]]]]:
-    """The address of a scheduler, and its two workers."""
+def cluster(folder: Path) -> Iterator[tuple[str, subprocess.Popen[str], list[subprocess.Popen[str]]]]:
+    """The address of a scheduler, the scheduler, and its two workers."""
 
     def dask(*options: str) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", "distributed.cli.dask_" + options[0], *options[1:]]
@@ -39,18 +39,20 @@ def cluster(folder: Path) -> Iterator[tuple[str, list[subprocess.Popen[str]]]]:
         for worker in workers:
             assert worker.stderr is not None
             assert any("Registered to" in line for line in worker.stderr)
-        yield address, workers
+        yield address, scheduler, workers
     finally:
         for process in [*workers, scheduler]:
             process.kill()
             process.communicate()
 
 
-def test_a_worker_that_dies_changes_nothing(tmp_path: Path) -> None:
+def test_a_worker_that_dies_changes_nothing_and_a_lost_cluster_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     files = write(tmp_path, a=LONGER, b=FAMILY, c="space: 7\n", d=SMALL, e=LONGER.replace("0.1", "0.2"), f=SMALL)
     batch.run_apart(files, tmp_path / "here")
     killed: list[int] = []
-    with cluster(tmp_path) as (address, workers):
+    with cluster(tmp_path) as (address, scheduler, workers):
 
         def settled(line: object, count: int, of: int) -> None:
             busy = [worker for worker in workers if below(worker.pid)]
@@ -61,6 +63,13 @@ def test_a_worker_that_dies_changes_nothing(tmp_path: Path) -> None:
         outcome = batch.run_apart(files, tmp_path / "there", cluster=address, settled=settled)
         assert len(killed) >= 2
         assert gone(killed[1:])
+        monkeypatch.setattr("dxopt.batch.cluster._TIMEOUT", 0.5)
+        two = [tmp_path / "d.yaml", *write(tmp_path, z=LONGER.replace("12, 12", "28, 28"))[-1:]]
+        lost = batch.run_apart(
+            two, tmp_path / "lost", cluster=address, settled=lambda line, count, of: scheduler.kill()
+        )
+        assert [line.status for line in lost.lines] == ["optimal", "failed"]
+        assert lost.errors == ["z: the cluster was lost"]
     assert outcome.exit_code == 2
     assert told(tmp_path / "there") == told(tmp_path / "here")
     assert arrays(tmp_path / "there") == arrays(tmp_path / "here") != {}
@@ -84,7 +93,7 @@ def test_a_cluster_here_stops_when_asked(tmp_path: Path) -> None:
     assert gone(processes)
 
 
-@pytest.mark.parametrize("address", ["local:none", "local:0"])
+@pytest.mark.parametrize("address", ["local:none", "local:0", "local:²", "here", "3", ""])
 def test_a_bad_address_is_named(tmp_path: Path, address: str) -> None:
-    with pytest.raises(SpecError, match=r"cluster: is 'local:"):
+    with pytest.raises(SpecError, match=f"cluster: is '{address}'; write local:4, or"):
         batch.run_apart(write(tmp_path, a=SMALL), tmp_path / "out", cluster=address)

@@ -154,3 +154,10 @@ def test_bad_options_of_a_batch_are_named(tmp_path: Path, option: str, value: st
     assert done.exit_code == 2
     (line,) = done.stderr.splitlines()
     assert re.match(r"(jobs|memory_limit): is ", line)
+
+
+def test_a_limit_below_what_a_process_takes_by_itself_is_named(tmp_path: Path) -> None:
+    with pytest.raises(
+        dx.SpecError, match="memory_limit: is 20 MiB, which a process without a problem takes already"
+    ):
+        batch.run_apart(write(tmp_path, a=SMALL), tmp_path / "out", memory_limit=20)

@@ -184,3 +184,17 @@ def test_bad_options_are_named(tmp_path: Path, option: str, value: str) -> None:
     assert done.exit_code == 2
     (line,) = done.stderr.splitlines()
     assert line.startswith(option.strip("-").replace("-", "_") + ": is ")
+
+
+@pytest.mark.parametrize(
+    ("redirected", "code", "told"),
+    [(">&-", 0, "town: optimal"), (">/dev/full", 1, "output: cannot be written: No space left on device")],
+)
+def test_what_cannot_be_printed_is_one_line_at_most(tmp_path: Path, redirected: str, code: int, told: str) -> None:
+    (tmp_path / "town.yaml").write_text(GRID, encoding="utf-8")
+    command = f"{sys.executable} -m dxopt.cli batch town.yaml {redirected}"
+    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert done.returncode == code
+    assert told in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
+    assert (tmp_path / "results" / "town" / "report.json").is_file()

@@ -76,6 +76,15 @@ def test_the_error_of_an_adversary_under_another_prior(problem: dx.Problem) -> N
     assert (first.under["uniform"] or 9) <= comparison.bounds["uniform"]
 
 
+def test_a_budget_that_is_too_small_for_another_prior_is_a_row(problem: dx.Problem) -> None:
+    asked = problem.but(prior=dx.Prior.from_weights(problem.space, [92, *[1] * 8]), objective=dx.AdversaryError(0.3))
+    comparison = dx.compare(asked, [], priors={"uniform": dx.Prior.uniform(problem.space)})
+    first, second = comparison.rows
+    assert first.value is not None
+    assert (second.name, second.value, comparison.bounds) == ("optimal for uniform", None, {})
+    assert second.note.startswith("the budget is 0.3, below ")
+
+
 def test_other_priors_of_a_file_are_compared(tmp_path: Path) -> None:
     priors = "priors: {flat: uniform, corner: {kind: corner, point: 4}}\n"
     (tmp_path / "town.yaml").write_text(GRID.replace("0.9", "[0.5, 0.9]") + priors, encoding="utf-8")

@@ -132,3 +132,20 @@ def test_usefulness_against_alpha(mechanism: dx.Mechanism, prior: dx.Prior) -> N
         evaluate.usefulness_curve(mechanism, [math.nan])
     with pytest.raises(dx.SpecError, match="prior"):
         evaluate.usefulness_curve(mechanism, [1.0], prior=dx.Prior.uniform(dx.line(2)))
+
+
+def test_an_error_is_infinite_where_every_guess_may_be_infinitely_far(
+    mechanism: dx.Mechanism, prior: dx.Prior
+) -> None:
+    losses = np.where(np.eye(3) > 0, 0.0, np.inf)
+    assert evaluate.adversary_error(mechanism, prior, losses) == np.inf
+    certain = dx.Prior.from_weights(mechanism.space, [0, 1, 0])
+    assert evaluate.adversary_error(mechanism, certain, losses) == 0.0
+    assert evaluate.optimal_remap(mechanism, certain, losses).tolist() == [1, 1, 1]
+
+
+def test_a_guess_is_infinitely_far_however_unlikely_that_is() -> None:
+    mechanism = dx.Mechanism.from_matrix(dx.line(3), np.full((3, 3), 1 / 3))
+    losses = np.array([[np.inf, 9.0], [0.0, 9.0], [0.0, 9.0]])
+    unlikely = dx.Prior.from_weights(mechanism.space, [1e-290, 0.5, 0.5])
+    assert evaluate.adversary_error(mechanism, unlikely, losses) == pytest.approx(9.0)

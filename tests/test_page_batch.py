@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,8 @@ def test_the_command_writes_the_page_and_figures(batch: Path, tmp_path: Path) ->
     assert sorted(path.name for path in (tmp_path / "new" / "figures").iterdir()) == [
         "grid-1.0-channel.png",
         "grid-1.0-channel.svg",
+        "grid-1.0-comparison.png",
+        "grid-1.0-comparison.svg",
         "grid-1.0-map.png",
         "grid-1.0-map.svg",
     ]
@@ -97,6 +100,18 @@ def test_the_command_writes_the_page_and_figures(batch: Path, tmp_path: Path) ->
 def test_the_family_is_a_figure_for_papers(batch: Path) -> None:
     written = save_page(batch, batch / "report.html", figures=True)
     assert {"against-epsilon-1.svg", "against-epsilon-1.png"} <= {path.name for path in written}
+
+
+def test_sweeps_and_comparisons_are_figures_for_papers(tmp_path: Path) -> None:
+    problem = dx.Problem(dx.line(3), epsilon=1.0, prior=dx.Prior.uniform(dx.line(3)), name="line")
+    dx.sweep(problem, [0.5, 1.0], ["exponential"]).save(tmp_path / "all" / "sweep")
+    compared = replace(dx.solve(problem), comparison=dx.compare(problem, ["exponential"]))
+    compared.save(tmp_path / "all" / "line")
+    written = save_page(tmp_path / "all", tmp_path / "page.html", figures=True)
+    names = {path.name for path in written}
+    assert {
+        f"{name}.{ending}" for name in ("1-line-comparison", "2-line-sweep") for ending in ("svg", "png")
+    } <= names
 
 
 def test_a_page_does_not_outlive_its_result(tmp_path: Path) -> None:

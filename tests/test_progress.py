@@ -15,7 +15,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 from rich.table import Table
+from typer.testing import CliRunner
 
+import dxopt as dx
+from dxopt.cli import app
+from dxopt.report.page import save_page, writing
 from dxopt.report.progress import Progress
 from dxopt.report.table import Line, summary
 
@@ -83,6 +87,15 @@ def test_a_table_fits_a_terminal_and_says_what_is_left_out(width: int) -> None:
     assert {"problem", "ε", "value", "status"} <= set(head.split())
 
 
+def test_long_names_lose_their_middle_in_a_narrow_terminal_and_only_there() -> None:
+    names = [f"{'a' * 70} [epsilon={level}]" for level in ("0.5", "1.5")]
+    lines = [Line(name, 9, 0.5, 0.0, "auto", "expected loss", 1.25, 1.25, 0.0, status="optimal") for name in names]
+    head, one, two, _ = summary(lines, 60).splitlines()
+    assert max(map(len, (head, one, two))) == 60
+    assert one.startswith("aaaa") and "…" in one and "psilon=0.5]  0.5" in one and "psilon=1.5]  0.5" in two
+    assert all(name in summary(lines) for name in names)
+
+
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
 def test_an_interrupted_batch_gives_the_cursor_back(sign: signal.Signals, tmp_path: Path) -> None:
     text = "name: {}\nspace: {{kind: grid, shape: [22, 22]}}\nepsilon: 0.3\nprior: {{kind: explicit, values: {}}}\n"
@@ -120,3 +133,38 @@ def test_an_interrupted_batch_gives_the_cursor_back(sign: signal.Signals, tmp_pa
     assert "\x1b[?25l" in told and told.rfind("\x1b[?25h") > told.rfind("\x1b[?25l")
     assert "Traceback" not in told
     assert "problem" in told[told.rfind("\x1b[?25h") :]
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    """Two of them."""
+    space = dx.line(3)
+    for name in ("one", "two"):
+        dx.solve(dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space), name=name)).save(tmp_path / name)
+    return tmp_path
+
+
+def test_a_page_tells_what_is_proven_and_drawn(results: Path) -> None:
+    told: list[str] = []
+    save_page(results, results / "page.html", figures=True, tell=told.append)
+    assert told == [
+        "proving 1 of 2: one",
+        "proving 2 of 2: two",
+        "writing the page",
+        "drawing 1 of 2: one",
+        "drawing 2 of 2: two",
+    ]
+
+
+def test_an_interrupted_page_leaves_what_was_there(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = results / "report.html"
+    page.write_text("before", encoding="utf-8")
+
+    def interrupted(_: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(writing.os, "fsync", interrupted)
+    found = CliRunner().invoke(app, ["report", str(results)])
+    assert (found.exit_code, found.stdout, found.stderr) == (1, "", "interrupted\n")
+    assert page.read_text(encoding="utf-8") == "before"
+    assert sorted(file.name for file in results.iterdir()) == ["one", "report.html", "two"]

@@ -132,6 +132,11 @@ def test_the_mechanisms_of_a_file(tmp_path: Path, text: str, methods: set[str]) 
         "epsilon: {from: 1, to: 2, resolution: 0.1}\n",
         "epsilon: {max_loss: 0.5}\nexpect: {value: 7, source: nowhere}\n",
         "privacy: {level: 1, radius: 2}\nexpect: {value: 7, source: nowhere}\n",
+        "",
+        "epsilon: {max_loss: 0.5}\ncompare: [tight]\n",
+        "epsilon: often\n",
+        "epsilon:\ndelta: 0.1\nevaluate: [smallest_delta]\n",
+        "objective: {kind: adversary_error, max_loss: 1}\n",
     ],
 )
 def test_the_levels_of_the_file_do_not_matter(tmp_path: Path, text: str) -> None:
@@ -164,10 +169,6 @@ def test_priors_are_a_family_and_levels_and_methods_are_not(tmp_path: Path) -> N
             "epsilon: 1\nobjective: {kind: adversary_error, max_loss: {from: 1, to: 2, resolution: 0.1}}\n",
             "4:1: objective: does not go with a sweep of epsilon 0.5 to 1; give one max_loss",
         ),
-        (
-            "objective: {kind: adversary_error, max_loss: 1}\n",
-            "epsilon: is not given: the problem asks for no privacy",
-        ),
     ],
 )
 def test_what_does_not_go_with_a_sweep(tmp_path: Path, text: str, told: str) -> None:
@@ -176,6 +177,11 @@ def test_what_does_not_go_with_a_sweep(tmp_path: Path, text: str, told: str) -> 
     assert told in done.stderr
     assert done.stderr.count("\n") == 1
     assert not (tmp_path / "out" / "town").exists()
+
+
+def test_one_level(tmp_path: Path) -> None:
+    done = sweep(tmp_path, SPACE, "--method", "optimal", levels="1")
+    assert done.stdout.startswith("town: expected loss at 1 level (optimal)\n")
 
 
 def test_unknown_methods_and_missing_options(tmp_path: Path) -> None:

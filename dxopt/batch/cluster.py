@@ -7,7 +7,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +50,8 @@ def on_cluster(
                     yield place, _result(future, jobs[place])
                 time.sleep(_TICK)
         finally:
-            halt.set()
+            with suppress(OSError):  # the scheduler is lost
+                halt.set()
 
 
 def remotely(job: Job, version: str, *, halt: str, memory_limit: float | None, folder: str) -> Done:
@@ -97,24 +98,41 @@ def _client(address: str) -> Iterator[Any]:
         from distributed import Client, LocalCluster
     except ImportError:
         raise SpecError("cluster", "needs Dask", "pip install 'dxopt[distributed]'") from None
+    if not _known(address):
+        raise SpecError("cluster", f"is {address!r}", "write local:4, or the address of a scheduler with its port")
     if not address.startswith(LOCAL):
         try:
             client = Client(address, timeout=_TIMEOUT, set_as_default=False)
         except (OSError, ValueError) as error:
             reason = " ".join(str(error).split())
             raise SpecError("cluster", f"{address} does not answer ({reason})", "start a scheduler there") from None
-        with client:
+        try:
             yield client
+        finally:
+            with suppress(OSError):
+                client.close()
         return
-    count = address.removeprefix(LOCAL)
-    if not count.isdigit() or int(count) < 1:
-        raise SpecError("cluster", f"is {address!r}", "write local:4, or the address of a scheduler")
+    count = int(address.removeprefix(LOCAL))
     with (
-        LocalCluster(n_workers=int(count), threads_per_worker=1, dashboard_address=None) as cluster,  # pyright: ignore[reportArgumentType]
+        LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=None) as cluster,  # pyright: ignore[reportArgumentType]
         Client(cluster, set_as_default=False) as client,
     ):
         client.run(_deaf)
         yield client
+
+
+def _known(address: str) -> bool:
+    """Whether it asks for workers here, or is an address with a port, without which a client waits for nothing."""
+    from distributed.comm.addressing import get_address_host_port
+
+    if address.startswith(LOCAL):
+        count = address.removeprefix(LOCAL)
+        return count.isdecimal() and int(count) > 0
+    try:
+        get_address_host_port(address)
+    except ValueError:
+        return False
+    return True
 
 
 def _deaf() -> None:

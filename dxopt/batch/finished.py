@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import shutil
 from collections.abc import Iterable
@@ -32,7 +33,7 @@ def digest_of(files: Iterable[Path], overrides: Overrides) -> str:
     digest = hashlib.sha256(json.dumps(asdict(overrides), sort_keys=True).encode())
     for file in files:
         content = hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else "missing"
-        digest.update(f"{file.name} {content}\n".encode())
+        digest.update(os.fsencode(f"{file.name} {content}\n"))
     return digest.hexdigest()
 
 

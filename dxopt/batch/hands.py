@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dxopt.errors import DxoptError
+from dxopt.errors import DxoptError, SpecError
 from dxopt.process import Process
 
 if TYPE_CHECKING:
@@ -95,6 +95,9 @@ class Hand(Process):
         code = self.process.poll()
         self.end()
         if job is None:
+            if over and not self.used:
+                wrong = f"is {self._limit:g} MiB, which a process without a problem takes already"
+                raise SpecError("memory_limit", wrong, "give more")
             if not self.ready:
                 raise DxoptError(f"a worker process did not start (code {code}); see what it wrote")
             return None

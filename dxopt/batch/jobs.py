@@ -14,6 +14,7 @@ from dxopt.errors import SpecError
 from dxopt.report.places import is_result
 from dxopt.report.table import Line
 from dxopt.spec import names_and_files
+from dxopt.spec.source import stem
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ def jobs_of(paths: Iterable[Path], output: Path, overrides: Overrides) -> list[J
     taken: set[str] = {*SUMMARY}
     for file in problem_files(paths):
         try:
-            names, data = names_and_files(file, swept=overrides.sweep is not None)
+            names, data = names_and_files(file, overrides.sweep)
         except SpecError as error:
             jobs.append(unreadable(file, error))
             continue
@@ -94,7 +95,7 @@ def jobs_of(paths: Iterable[Path], output: Path, overrides: Overrides) -> list[J
 
 def unreadable(file: Path, error: SpecError) -> Done:
     """What became of the problems of a file that cannot be read."""
-    line = Line(file.stem, status="bad input", delivered=False)
+    line = Line(stem(file), status="bad input", delivered=False)
     return Done(line, str(error), bad_input=True, unread=str(file))
 
 

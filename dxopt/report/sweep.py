@@ -226,9 +226,8 @@ class EpsilonSweep:
         }
 
     def _head(self) -> str:
-        reached = f"{len(self.reports)} levels"
-        if len(self.reports) < len(self.asked):
-            reached = f"{len(self.reports)} of {len(self.asked)} levels"
+        count, asked = len(self.reports), len(self.asked)
+        reached = f"{count} of {asked} levels" if count < asked else f"{asked} level{'' if asked == 1 else 's'}"
         return f"{self.problem.name}: {self.problem.objective.title} at {reached} ({self.status})"
 
     def _table(self) -> list[list[str]]:

@@ -197,6 +197,8 @@ def cells(line: Line) -> list[str]:
     ]
 
 
+_NAME = 12
+"""No name of a problem is cut to fewer characters."""
 _DISPENSABLE = ("result", "resolution", "method", "bound", "objective", "n", "private", "seconds", "gap", "expected")
 
 
@@ -207,18 +209,32 @@ def summary(lines: Sequence[Line], width: int | None = None) -> str:
     ----------
     lines : sequence of Line
     width : int, optional
-        Characters of a terminal: where the table is wider, columns that say least are left out and named below.
+        Characters of a terminal: where the table is wider, columns that say least are left out and named below, and
+        names of problems lose their middle if that is not enough.
     """
     columns, left_out = list(zip(*_grid(lines), strict=True)), []
     for name in _DISPENSABLE:
-        if width is None or sum(max(map(len, column)) + 2 for column in columns) - 2 <= width:
+        if width is None or _wide(columns) <= width:
             break
         kept = [column for column in columns if column[0] != name]
         left_out += [name] if len(kept) < len(columns) else []
         columns = kept
+    if width is not None and columns and (over := _wide(columns) - width) > 0:
+        room = max(max(map(len, columns[0])) - over, _NAME)
+        columns[0] = tuple(_cut(name, room) for name in columns[0])
     cells = [[cell.ljust(max(map(len, column))) for cell in column] for column in columns]
     told = ["  ".join(row).rstrip() for row in zip(*cells, strict=True)]
     return "\n".join([*told, f"not shown: {', '.join(left_out)}"] if left_out else told)
+
+
+def _wide(columns: Sequence[Sequence[str]]) -> int:
+    return sum(max(map(len, column)) + 2 for column in columns) - 2
+
+
+def _cut(text: str, room: int) -> str:
+    """The text, without its middle where there is no room for it."""
+    end = (room - 1) // 2
+    return text if len(text) <= room else f"{text[: room - 1 - end]}…{text[len(text) - end :]}"
 
 
 def markdown(lines: Sequence[Line]) -> str:

@@ -120,7 +120,7 @@ def load(path: str | Path, sweep: AtLevels | None = None) -> list[Task]:
     SpecFileError
         If anything is wrong with the file or the files it names; the first thing in file order.
     """
-    members = read_members(Path(path)) if sweep is None else read_swept(Path(path))
+    members = read_members(Path(path)) if sweep is None else read_swept(Path(path), sweep)
     secrets = build_space(members[0].source, members[0].sheet.space)
     if sweep is not None:
         return [_swept(member, secrets, sweep) for member in members]
@@ -145,9 +145,7 @@ def _swept(member: Member, secrets: Secrets, sweep: AtLevels) -> Task:
         task,
         problem=task.problem.but(name=member.together),
         method="auto",
-        tolerance=sheet.tolerance,
         compare=(),
-        expect=None,
         sweep=replace(sweep, methods=methods),
     )
 

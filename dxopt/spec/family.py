@@ -14,10 +14,12 @@ from pydantic import ValidationError
 from dxopt.spec import sheet as s
 from dxopt.spec.levels import MAX_FAMILY
 from dxopt.spec.reader import read
-from dxopt.spec.source import Source
+from dxopt.spec.source import Source, stem
 from dxopt.spec.words import first_error
+from dxopt.sweeps import AtLevels
 
 LISTED = ("method", "prior")
+_OF_LEVELS = ("epsilon", "privacy", "expect")
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,51 @@ def read_members(path: Path) -> list[Member]:
     SpecFileError
         If anything is wrong with the file itself; the first thing in file order.
     """
-    source = read(path)
+    return _members(read(path))
+
+
+def read_swept(path: Path, sweep: AtLevels) -> list[Member]:
+    """What a sweep over levels makes of a problem file: one member, or one for each prior.
+
+    Each is the first of those that differ in their methods, which are all part of one sweep. It is at the first level
+    of the sweep, whether the file has a level of its own or not.
+
+    Raises
+    ------
+    SpecFileError
+        As `read_members`.
+    """
+    members: dict[int | None, Member] = {}
+    for member in _members(_at(read(path), sweep.epsilons[0])):
+        members.setdefault(member.source.chosen.get("prior"), member)
+    return list(members.values())
+
+
+def names_and_files(path: Path, sweep: AtLevels | None = None) -> tuple[list[str], list[Path]]:
+    """The names of the problems of a file, or of its sweeps, in their order, and the data files that it names.
+
+    Raises
+    ------
+    SpecFileError
+        If anything is wrong with the file itself.
+    """
+    members = read_members(path) if sweep is None else read_swept(path, sweep)
+    source = members[0].source
+    files = dict.fromkeys(source.beside(name) for name in _files(source.root.value))
+    names = [name for member in members for name in (member.names if sweep is None else (member.together,))]
+    return names, list(files)
+
+
+def _at(source: Source, epsilon: float) -> Source:
+    """A file with one level instead of its own, and of what is expected there."""
+    value, parts = (
+        {key: part for key, part in of.items() if key not in _OF_LEVELS}
+        for of in (source.root.value, source.root.parts)
+    )
+    return replace(source, root=replace(source.root, value={**value, "epsilon": epsilon}, parts=parts))
+
+
+def _members(source: Source) -> list[Member]:
     parts = {key: _entries(source, key) for key in LISTED if isinstance(source.root.value.get(key), list)}
     if parts and "expect" in source.root.value:
         several = " and ".join(parts)
@@ -71,43 +117,12 @@ def read_members(path: Path) -> list[Member]:
     return members
 
 
-def read_swept(path: Path) -> list[Member]:
-    """What a sweep over levels makes of a problem file: one member, or one for each prior.
-
-    Each is the first of those that differ in their methods, which are all part of one sweep.
-
-    Raises
-    ------
-    SpecFileError
-        As `read_members`.
-    """
-    members: dict[int | None, Member] = {}
-    for member in read_members(path):
-        members.setdefault(member.source.chosen.get("prior"), member)
-    return list(members.values())
-
-
-def names_and_files(path: Path, *, swept: bool = False) -> tuple[list[str], list[Path]]:
-    """The names of the problems of a file, or of its sweeps, in their order, and the data files that it names.
-
-    Raises
-    ------
-    SpecFileError
-        If anything is wrong with the file itself.
-    """
-    members = read_swept(path) if swept else read_members(path)
-    source = members[0].source
-    files = dict.fromkeys(source.beside(name) for name in _files(source.root.value))
-    names = [name for member in members for name in ((member.together,) if swept else member.names)]
-    return names, list(files)
-
-
 def _member(source: Source, entries: Mapping[str, str]) -> Member:
     try:
         sheet = s.Sheet.model_validate(source.value)
     except ValidationError as error:
         raise first_error(source, error) from None
-    name, names = sheet.name or source.path.stem, []
+    name, names = sheet.name or stem(source.path), []
     for epsilon in sheet.epsilons():
         level = [f"epsilon={_short(epsilon)}"] if sheet.is_family and epsilon is not None else []
         names.append(_told(name, [*level, *entries.values()]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,6 +17,11 @@ from dxopt.errors import SpecError
 FieldPath = tuple[str | int, ...]
 
 _ELSEWHERE = ("values", "columns", "column", "file", "edges")
+
+
+def stem(path: Path) -> str:
+    """The name of a file without its ending; bytes that are no text are written out."""
+    return os.fsencode(path.stem).decode("utf-8", "backslashreplace")
 
 
 class SpecFileError(SpecError):

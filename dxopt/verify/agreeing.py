@@ -8,13 +8,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from dxopt.verify.claims import AGREEMENT
+from dxopt.verify.claims import AGREEMENT, STATUSES
 from dxopt.verify.files import PARTS, read_yaml
 from dxopt.verify.folder import as_number
 from dxopt.verify.parts import Part
 from dxopt.verify.verdict import Broken, Unproved
-
-_STATUSES = ("optimal", "feasible", "interrupted", "time limit")
 
 
 def agree(name: str, key: str, said: object, known: object) -> None:
@@ -35,7 +33,7 @@ def agree_number(name: str, key: str, said: float, known: Fraction, size: Fracti
 
 def agree_status(name: str, status: object) -> None:
     """Broken unless it is one of a run."""
-    if status not in _STATUSES:
+    if status not in STATUSES:
         raise Broken(f"{name}: status is {status!r}")
 
 

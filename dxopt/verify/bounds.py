@@ -27,7 +27,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.verify.exact import BITS, Exact, dot, power
+from dxopt.verify.exact import Exact, dot, shrunk
 from dxopt.verify.files import Arrays, number, numbers
 from dxopt.verify.lines import Steps, line_bound
 from dxopt.verify.privacy import Levels
@@ -36,6 +36,7 @@ from dxopt.verify.verdict import Broken
 
 Array = NDArray[np.float64]
 _PLACES = 256
+_AXES = 64
 _NONE = {"report": np.zeros(0), "first": np.zeros(0), "second": np.zeros(0), "multiplier": np.zeros(0)}
 
 
@@ -132,14 +133,11 @@ def _of_costs(asked: Asked, costs: _Costs, dual: Arrays) -> tuple[Fraction, str]
     rows = [list(row) for row in costs.rows]
     for z, a, b, kind, amount in zip(*kept, amounts, strict=True):
         rows[b][z] -= amount
-        rows[a][z] += (amount << BITS) // power(levels.exponents[kind])[1]
+        rows[a][z] += shrunk(amount, levels.exponents[kind])[0]
         if asked.delta:
             sums = largest.setdefault((a, b), {})
             sums[z] = sums.get(z, 0) + amount
-    lost = sum(
-        -(-(max(sums.values()) << BITS) // power(levels.exponents[levels.which[pair]])[0])
-        for pair, sums in largest.items()
-    )
+    lost = sum(shrunk(max(sums.values()), levels.exponents[levels.which[pair]])[1] for pair, sums in largest.items())
     found = (sum(map(min, rows)) - asked.delta * lost) / Fraction(2) ** costs.places
     return found, f"weak duality, {int(np.count_nonzero(good)):,} multipliers"
 
@@ -188,7 +186,7 @@ def _between(levels: Levels, step: int) -> list[Fraction]:
 def _of_product(asked: Asked, dual: Arrays) -> tuple[Fraction, str]:
     """From the factors, see `products`: along an axis the largest distance counts, which says most of the factor."""
     shape, levels = asked.shape, asked.levels
-    if math.prod(shape) != len(asked.prior) or asked.losses.shape[0] != asked.losses.shape[1]:
+    if len(shape) > _AXES or math.prod(shape) != len(asked.prior) or asked.losses.shape[0] != asked.losses.shape[1]:
         raise Broken(f"report.json: the shape {list(shape)} is not of {asked.losses.shape[0]} secrets and reports")
     parts, (losses, missed) = marginals(asked.prior, shape), summands(asked.losses, shape)
 

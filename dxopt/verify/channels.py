@@ -130,6 +130,11 @@ class Product:
         """What is assumed of the factors."""
         return f"{len(self.factors)} factors: " + "; ".join(dict.fromkeys(part.about for part, _, _ in self.factors))
 
+    @property
+    def _raised(self) -> Fraction:
+        """The least that an entry of a factor is raised to."""
+        return Fraction(1, 1 << _FLOOR_BITS // len(self.factors))
+
     def _distinct(self) -> list[tuple[Part, Fraction, str]]:
         return list({id(factor[0]): factor for factor in self.factors}.values())
 
@@ -137,10 +142,9 @@ class Product:
         """Bounds on what a row lacks of 1."""
         known = {id(part): part.check_rows(name) for part, _, name in self._distinct()}
         count, low, high = len(self.factors), 1 - self.held, 1 - self.held
-        raised = Fraction(1, 1 << _FLOOR_BITS // count)
         for part, _, _ in self.factors:
             least, most = known[id(part)]
-            low, high = low * least, high * (most + len(part.space) * raised)
+            low, high = low * least, high * (most + len(part.space) * self._raised)
         return 1 - high * (1 + (count + 2) * UNIT), 1 - low * (1 - (count + 2) * UNIT)
 
     def check_rows(self, name: str) -> Sums:
@@ -173,12 +177,13 @@ class Product:
         inner, missed = losses.by_axes()
         least, most = self._rests()
         low = high = size = Fraction(0)
-        known: dict[tuple[int, bytes, bytes], Enclosed] = {}
+        raised, largest = Fraction(0), Fraction(0)
+        known: dict[tuple[int, bytes], Enclosed] = {}
         slack = np.unravel_index(self.slack, self.shape)
         for (part, _, _), belief, loss, place in zip(
             self.factors, marginals(prior, self.shape), inner, slack, strict=True
         ):
-            key = id(part), belief.tobytes(), loss.largest.tobytes()
+            key = id(part), belief.tobytes()
             if key not in known or loss.matrix is not None:
                 known[key] = part.cost(belief, loss)
             cost = known[key]
@@ -189,7 +194,10 @@ class Product:
             low += min(cost.low * (1 - most), cost.low * (1 - least)) + min(away * least, away * most)
             high += max(cost.high * (1 - least), cost.high * (1 - most)) + max(away * least, away * most)
             size += cost.size + most * abs(away)
-        off = size * (len(self.factors) + 2) * _ROW_SUM
+            raised += len(part.space) * self._raised
+            largest += Fraction(float(loss.largest.max()))
+        off = raised * (size + 2 * largest)
+        off += size * (len(self.factors) + 2) * _ROW_SUM
         off += Fraction(float((prior * missed).sum())) * (1 + Fraction(1, 10**9))
         return Enclosed(low - off, high + off, size)
 

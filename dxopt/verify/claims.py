@@ -9,12 +9,14 @@ import numpy as np
 
 from dxopt.verify.bounds import bound
 from dxopt.verify.exact import total
+from dxopt.verify.files import number
 from dxopt.verify.folder import Result
 from dxopt.verify.privacy import Levels, Place, excess, is_least, violation
 from dxopt.verify.values import Enclosed
 from dxopt.verify.verdict import Broken
 
 AGREEMENT = Fraction(1, 10**12)
+STATUSES = ("optimal", "feasible", "interrupted", "time limit")
 _ROW_SUM = Fraction(1, 1 << 50)
 _PRIOR_SUM = Fraction(1, 10**9)
 _LEAST_DELTA = Fraction(1, 10**11)
@@ -33,7 +35,7 @@ def check_prior(result: Result) -> str:
 
 
 def check_losses(result: Result) -> str:
-    """Finite where they count; what their name says where the reports are the secrets."""
+    """Finite where they count; all what their name says where the reports are the secrets."""
     losses, name = result.losses, result.summary.get("loss")
     shape = f"{losses.shape[0]:,} by {losses.shape[1]:,}"
     if not result.summary.get("secrets_are_reports") or name not in ("distance", "squared", "binary"):
@@ -43,9 +45,9 @@ def check_losses(result: Result) -> str:
     named = 1.0 - np.eye(len(losses))
     if name != "binary":
         named = result.distances ** (2 if name == "squared" else 1)
-    counted = (result.prior > 0)[:, None] | (result.objective == "worst_loss")
+    losses = result.all_losses
     with np.errstate(invalid="ignore"):
-        off = counted & (losses != named) & ~(np.abs(losses - named) <= 1e-12 * named)
+        off = (losses != named) & ~(np.abs(losses - named) <= 1e-12 * named)
     if off.any():
         x, z = np.argwhere(off)[0].tolist()
         raise Broken(
@@ -78,6 +80,7 @@ def check_privacy(result: Result) -> str:
     for name, claimed, asked in (("epsilon", epsilon, result.epsilon), ("delta", delta, result.delta)):
         if not 0 <= claimed <= asked:
             raise Broken(f"{result.source}: {name} is {claimed:.17g}, but {asked:.17g} was asked for")
+    _check_own_level(result, epsilon, delta)
     if not result.delta:
         return _pure(result, epsilon)
     if epsilon != result.epsilon:
@@ -89,6 +92,13 @@ def check_privacy(result: Result) -> str:
         raise Broken(f"{result.source}: delta {delta:.17g} is not the least, {float(largest):.17g}")
     pairs = int(result.bound.sum())
     return f"{pairs:,} pairs, epsilon {epsilon:.10g}, delta {delta:.10g}"
+
+
+def _check_own_level(result: Result, epsilon: float, delta: float) -> None:
+    """Where mechanism.npz claims a level of its own, it is no less than what is least."""
+    for name, least in (("epsilon", epsilon), ("delta", delta)):
+        if name in result.mechanism and number(result.mechanism, name) < least:
+            raise Broken(f"mechanism.npz: {name} is {number(result.mechanism, name):.17g}, less than {least:.17g}")
 
 
 def _pure(result: Result, epsilon: float) -> str:
@@ -167,6 +177,8 @@ def check_gap(result: Result) -> str:
     if sign * (Fraction(limit) - Fraction(value)) > AGREEMENT * abs(Fraction(value)):
         raise Broken(f"certificate.json: the value {value:.17g} is better than the bound {limit:.17g}")
     tolerance, status = result.summary.get("tolerance"), result.summary.get("status")
+    if status not in STATUSES:
+        raise Broken(f"report.json: status is {status!r}")
     if not isinstance(tolerance, float | int) or (status == "optimal") != (gap <= tolerance):
         raise Broken(
             f"report.json: the status {status} does not fit a gap of {gap:.3g} and a tolerance of {tolerance}"
@@ -179,14 +191,13 @@ def check_description(result: Result) -> str:
     told, summary = result.described, result.summary
     epsilon = result.epsilon if result.private else None
     same = [("name", summary.get("problem")), ("delta", result.delta), ("prior", summary.get("prior"))]
-    same.append(("loss", summary.get("loss")))
-    if not isinstance(told.get("epsilon"), dict):
-        same.append(("epsilon", epsilon))
-    if not isinstance(told.get("objective"), dict):
-        same.append(("objective", summary.get("objective")))
+    same += [("loss", summary.get("loss")), ("epsilon", epsilon), ("objective", summary.get("objective"))]
     for key, known in same:
         if key not in told or told[key] != known:
             raise Broken(f"problem.yaml: {key} is {told.get(key)!r}, not {known!r}")
+    if told["prior"] == "uniform" and np.ptp(result.prior) > 1e-12 * result.prior.max():
+        raise Broken(f"prior: it is not uniform, but {result.prior.min():.17g} to {result.prior.max():.17g}")
+    _check_reports(result)
     space, structure = told.get("space"), summary.get("structure")
     if not isinstance(space, dict) or not isinstance(structure, dict):
         raise Broken("problem.yaml or report.json does not describe the space")
@@ -197,6 +208,20 @@ def check_description(result: Result) -> str:
         raise Broken(
             f"report.json: the structure is {structure.get('kind')}, in problem.yaml {space.get('structure')}"
         )
-    if structure.get("kind") in ("path", "lattice", "torus") and shape and math.prod(shape) != result.size:
+    if structure.get("kind") in ("path", "lattice", "torus", "product") and shape and math.prod(shape) != result.size:
         raise Broken(f"report.json: the shape {shape} is not of {result.size} points")
     return "problem.yaml and report.json agree with the arrays"
+
+
+def _check_reports(result: Result) -> None:
+    """Where the reports are said to be the secrets, they have their labels and points, as mechanism.npz says."""
+    if int(result.mechanism.get("format", np.int64(1))) != 1:
+        raise Broken(f"mechanism.npz: the format is {result.mechanism['format']}, not 1")
+    arrays, alike = result.mechanism, result.summary.get("secrets_are_reports")
+    if not isinstance(alike, bool) or ("secrets" in arrays and bool(arrays["secrets"]) is not alike):
+        raise Broken(f"report.json: secrets_are_reports is {alike!r}, which mechanism.npz does not say")
+    repeated = {"report_labels": "labels", "reports": "space.labels"}
+    repeated["report_points"] = "points" if "points" in arrays else "space.points"
+    for key, known in repeated.items():
+        if alike and {key, known} <= {*arrays} and not np.array_equal(arrays[key], arrays[known]):
+            raise Broken(f"mechanism.npz: {key} are not the {known}, but the reports are the secrets")

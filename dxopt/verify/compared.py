@@ -24,6 +24,11 @@ from dxopt.verify.regular import check_verdict
 from dxopt.verify.verdict import Broken, Unproved
 
 Row = dict[str, Any]
+_TITLES = {
+    "expected_loss": "expected loss",
+    "worst_loss": "worst loss",
+    "adversary_error": "adversary's error",
+}
 _OPTIMUM = "optimal for "
 _FIGURES = ("remapped", "gap", "epsilon", "leakage", "delta", "excess", "remapped_excess")
 
@@ -35,10 +40,19 @@ def check_comparison(result: Result, comparison: dict[str, Any]) -> str:
         "problem": (comparison["problem"], result.summary.get("problem")),
         "epsilon": (comparison["epsilon"], result.epsilon if result.private else None),
         "delta": (comparison["delta"], result.delta),
+        "objective": (comparison["objective"], _TITLES.get(result.objective)),
     }
     for name, (found, known) in told.items():
         if found != known:
             raise Broken(f"report.json: the comparison's {name} is {found!r}, not {known!r}")
+    for row in rows:
+        for key in ("value", *_FIGURES):
+            if row[key] is not None:
+                as_number(row[key], f"report.json: the comparison's {key} of {row['name']}")
+    if limit is not None:
+        as_number(limit, "report.json: the comparison's bound")
+    if len({row["name"] for row in rows}) < len(rows):
+        raise Broken("report.json: two rows of the comparison have the same name")
     best = next((row["value"] for row in rows if row["name"] == "optimal"), None)
     if limit is not None and _sign(result) * (Fraction(result.claimed("bound")) - Fraction(limit)) > 0:
         raise Broken(f"report.json: the comparison's bound {limit:.17g} is worse than the certificate's")

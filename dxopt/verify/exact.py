@@ -20,6 +20,7 @@ BITS = 128
 HUGE = 2200
 """e^2200 exceeds the ratio of any two positive doubles."""
 _MANTISSA = 53
+_MULTIPLES = 10 * HUGE
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,8 @@ class Exact:
     def of(cls, array: Array) -> Exact:
         """The entries of an array of finite doubles; one of one axis becomes a single row."""
         table = np.atleast_2d(np.asarray(array, dtype=np.float64))
+        if not np.isfinite(table).all():
+            raise ValueError("there are infinite numbers")
         fractions, exponents = np.frexp(table)
         shifts = exponents.astype(np.int64) - _MANTISSA
         lowest = min(0, int(shifts[table != 0].min(initial=0)))
@@ -108,6 +111,14 @@ def at_most(left: int, exponent: Fraction, right: int) -> bool:
         bits *= 2
 
 
+def shrunk(amount: int, exponent: Fraction) -> tuple[int, int]:
+    """Integers at most and at least amount·e^-exponent, for an amount and an exponent from 0 on."""
+    if exponent > HUGE:
+        return 0, (amount >> 3000) + 1
+    low, high = power(exponent)
+    return (amount << BITS) // high, -(-(amount << BITS) // low)
+
+
 def logarithm_of_two() -> tuple[Fraction, Fraction]:
     """Rationals below and above ln 2 = Σ 1 / (k 2^k), 2^-100 apart."""
     low = sum((Fraction(1, k << k) for k in range(1, 101)), Fraction(0))
@@ -115,13 +126,17 @@ def logarithm_of_two() -> tuple[Fraction, Fraction]:
 
 
 def is_power_of_two(number: Fraction, exponent: float, slack: Fraction) -> bool:
-    """Whether 2^(exponent - slack) ≤ number ≤ 2^(exponent + slack)."""
+    """Whether 2^(exponent - slack) ≤ number ≤ 2^(exponent + slack), for what doubles may be multiples of."""
+    if abs(exponent) > _MULTIPLES:
+        return False
     below, above = (Fraction(exponent) + side * slack for side in (-1, 1))
     return _two_to(below)[0] <= number <= _two_to(above)[1]
 
 
 def is_exponential(number: Fraction, exponent: float, slack: Fraction) -> bool:
-    """Whether e^(exponent - slack) ≤ number ≤ e^(exponent + slack)."""
+    """The same for e."""
+    if abs(exponent) > _MULTIPLES:
+        return False
     below, above = (Fraction(exponent) + side * slack for side in (-1, 1))
     return _exponential(below)[0] <= number <= _exponential(above)[1]
 

@@ -1,15 +1,22 @@
-"""The files of a result folder, read without trusting them: JSON, YAML and arrays of numbers."""
+"""The files of a result folder, read without trusting them: JSON, YAML and arrays of numbers.
+
+A file that is no plain one, is larger than any that is written, or tells of more than it holds is damaged, and so is
+JSON that says something twice.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from dxopt.verify.verdict import Broken, Unproved
@@ -28,13 +35,32 @@ DIGESTS = "digests.json"
 _CLAIMS = (*NEEDED, TABLE, COMPARED, *QUESTIONS, SWEEP_TABLE)
 _PART = re.compile(rf"{PARTS}/[^/]+/{re.escape(DIGESTS)}")
 DAMAGED = (OSError, LookupError, TypeError, ValueError, ArithmeticError, AttributeError, MemoryError, RuntimeError)
+_LARGEST = 1 << 31
+_LARGEST_DESCRIPTION = 1 << 18
 Arrays = Mapping[str, NDArray[Any]]
+
+
+def plain_file(folder: Path, name: str, largest: int = _LARGEST) -> Path:
+    """Where a file is; ValueError where it is no plain one, or larger."""
+    path = folder / name
+    if not path.is_file():
+        raise ValueError("it is no plain file")
+    if path.stat().st_size > largest:
+        raise ValueError(f"it has more than {largest:,} bytes")
+    return path
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("an entry is there twice")
+    return found
 
 
 def read_json(folder: Path, name: str) -> dict[str, Any]:
     """The object in a JSON file; Broken where it is none."""
     try:
-        content = json.loads((folder / name).read_text(encoding="utf-8"))
+        content = json.loads(plain_file(folder, name).read_text(encoding="utf-8"), object_pairs_hook=_once)
     except Exception as error:
         raise Broken(f"{name} is damaged ({error})") from None
     if not isinstance(content, dict):
@@ -45,9 +71,14 @@ def read_json(folder: Path, name: str) -> dict[str, Any]:
 def read_yaml(folder: Path, name: str) -> dict[str, Any]:
     """The mapping in a YAML file; Broken where it is none."""
     from ruamel.yaml import YAML
+    from ruamel.yaml.events import AliasEvent
 
     try:
-        content = YAML(typ="safe", pure=True).load(folder / name)
+        text = plain_file(folder, name, _LARGEST_DESCRIPTION).read_text(encoding="utf-8")
+        reader = YAML(typ="safe", pure=True)
+        if any(isinstance(event, AliasEvent) for event in reader.parse(text)):
+            raise ValueError("it refers to itself")
+        content = reader.load(text)
     except Exception as error:
         raise Broken(f"{name} is damaged ({' '.join(str(error).split())})") from None
     if not isinstance(content, dict):
@@ -58,10 +89,28 @@ def read_yaml(folder: Path, name: str) -> dict[str, Any]:
 def read_arrays(folder: Path, name: str) -> Arrays:
     """The arrays of a file `*.npz`; Broken where one cannot be read."""
     try:
-        with np.load(folder / name, allow_pickle=False) as stored:
+        path = plain_file(folder, name)
+        _check_sizes(path)
+        with np.load(path, allow_pickle=False) as stored:
             return dict(stored)
     except Exception as error:  # what a damaged file raises is up to its readers
         raise Broken(f"{name} is damaged ({' '.join(str(error).split())})") from None
+
+
+def _check_sizes(path: Path) -> None:
+    """ValueError where arrays are said to be larger than what is stored of them, or too large in all."""
+    with zipfile.ZipFile(path) as stored:
+        members = stored.infolist()
+        if len({member.filename for member in members}) < len(members):
+            raise ValueError("an array is there twice")
+        if sum(member.file_size for member in members) > _LARGEST:
+            raise ValueError(f"its arrays have more than {_LARGEST:,} bytes")
+        for member in members:
+            with stored.open(member) as stream:
+                read = npy.read_array_header_1_0 if npy.read_magic(stream) == (1, 0) else npy.read_array_header_2_0
+                shape, _, dtype = read(stream)
+                if math.prod(shape) * dtype.itemsize + stream.tell() != member.file_size:
+                    raise ValueError(f"{member.filename} has not the size of its shape {shape}")
 
 
 def numbers(arrays: Arrays, key: str, *shape: int | None) -> NDArray[np.float64]:
@@ -96,6 +145,11 @@ def _inside(name: str) -> bool:
     return Path(name).name == name or (_PART.fullmatch(name) is not None and ".." not in Path(name).parts)
 
 
+def _digest(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
 def check_digests(folder: Path) -> str:
     """Compare the files with digests.json; Broken names those that are not as they were written."""
     if not (folder / DIGESTS).is_file():
@@ -112,7 +166,7 @@ def check_digests(folder: Path) -> str:
     added = [name for name in there if name not in claimed]
     if added:
         raise Broken(f"without a digest: {', '.join(added)}")
-    found = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in sorted(claimed)}
+    found = {name: _digest(plain_file(folder, name)) for name in sorted(claimed)}
     changed = [name for name, digest in found.items() if claimed[name] != digest]
     if changed:
         raise Broken(f"changed since they were written: {', '.join(changed)}")

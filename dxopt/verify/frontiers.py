@@ -69,6 +69,8 @@ def check_frontier(folder: Path, parts: Sequence[Part]) -> str:
     if by_budget:
         asked = {"kind": parts[0].summary.get("objective"), "max_loss": asked}
         agree(FRONTIER, "epsilon", as_number(content.get("epsilon"), FRONTIER), parts[0].epsilon)
+    if (parts[0].summary.get("objective") == "adversary_error") is not by_budget:
+        raise Broken(f"{FRONTIER}: no frontier of {parts[0].summary.get('objective')} is over {key}")
     agree_told(FRONTIER, content, folder, parts, "objective" if by_budget else "epsilon", asked)
     band = _by_budget(content, parts) if by_budget else _by_level(content, parts)
     _check_resolution(content, wanted, band, parts)

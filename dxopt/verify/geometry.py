@@ -53,12 +53,11 @@ def check_distances(result: Result) -> str:
 
 
 def _check_points(result: Result) -> list[str]:
-    space, structure = result.described.get("space"), result.summary.get("structure")
+    space = result.described.get("space")
     points = _points(result)
     if points is None:
         return []
-    if isinstance(structure, dict) and structure.get("kind") in ("lattice", "torus"):
-        _check_lattice(result, points, structure.get("shape"), structure.get("spacing"))
+    check_placed(result, points)
     metric = space.get("metric") if isinstance(space, dict) else None
     if metric not in METRICS:
         return []
@@ -92,7 +91,14 @@ def ticks(size: int, shape: Sequence[int], spacing: float) -> Array:
     return np.stack(np.unravel_index(np.arange(size), shape), axis=1).astype(np.float64) * float(spacing)
 
 
-def _check_lattice(result: Result, points: Array, shape: object, spacing: object) -> None:
+def check_placed(result: Result, points: Array) -> None:
+    """Points of a lattice, torus or path of equal steps lie where report.json says; a spacing of 1 may be unequal."""
+    structure = result.summary.get("structure")
+    if not isinstance(structure, dict):
+        raise Broken("report.json: structure is no object")
+    shape, spacing, kind = structure.get("shape"), structure.get("spacing"), structure.get("kind")
+    if kind not in ("lattice", "torus", "path") or (kind == "path" and spacing == 1):
+        return
     if not isinstance(shape, list) or not isinstance(spacing, float | int):
         raise Broken(f"report.json: a lattice of shape {shape} and spacing {spacing}")
     placed = ticks(result.size, shape, spacing)

@@ -12,12 +12,14 @@ from dxopt.verify.channels import Part, read_channel
 from dxopt.verify.claims import AGREEMENT
 from dxopt.verify.files import Arrays, number, numbers
 from dxopt.verify.folder import Result
-from dxopt.verify.kernels import LineKernel
+from dxopt.verify.geometry import check_placed
+from dxopt.verify.kernels import MOST_CELLS, LineKernel
 from dxopt.verify.lines import rough_line_bound
-from dxopt.verify.losses import Losses
+from dxopt.verify.losses import NAMED, Losses
 from dxopt.verify.privacy import Levels, bound_pairs
 from dxopt.verify.products import apart, joined, marginals
 from dxopt.verify.spaces import PAIRED_POINTS, Space
+from dxopt.verify.values import Enclosed
 from dxopt.verify.verdict import Broken, Unproved
 
 _INTEGER_CELLS = 1_200_000
@@ -39,6 +41,8 @@ def check_distances(result: Result) -> str:
                 f"report.json: a lattice of shape {list(shape)} and spacing {structure['spacing']}, in mechanism.npz "
                 f"{list(space.shape)} and {spacing:.17g}"
             )
+    if space.points is not None:
+        check_placed(result, space.points)
     if structure["kind"] == "product" and shape != tuple(map(len, space.axes)):
         raise Broken(f"report.json: a product of shape {list(shape)}, in mechanism.npz {[*map(len, space.axes)]}")
     if space.line is None and len(space.axes) < 2:
@@ -47,8 +51,17 @@ def check_distances(result: Result) -> str:
 
 
 def check_losses(result: Result) -> str:
-    """Finite numbers, or what their name says of points."""
+    """Finite numbers, and what their name says of points where the reports are the secrets."""
     losses = _losses(result)
+    if losses.matrix is not None and losses.name in NAMED and result.summary.get("secrets_are_reports"):
+        named = Losses(losses.space, losses.name)
+        for x, row in enumerate(losses.matrix):
+            off = np.flatnonzero(~(np.abs(row - named.row(x)) <= 1e-12 * named.row(x)))
+            if len(off):
+                z = int(off[0])
+                raise Broken(
+                    f"loss: it is {row[z]:.17g} in secret {x} and report {z}, but {losses.name} is otherwise"
+                )
     if losses.matrix is not None:
         return f"{result.size:,} by {losses.reports:,} finite numbers, as they were given"
     return f"{losses.name} of {result.size:,} by {losses.reports:,} points"
@@ -65,12 +78,12 @@ def check_privacy(result: Result) -> str:
     """Private at the certificate's ε, and at that of each part of mechanism.npz."""
     if result.certificate.get("private") is not True or not result.private:
         raise Broken(f"{result.source}: private is {result.certificate.get('private')}")
-    epsilon, delta = result.claimed("epsilon"), result.claimed("delta")
+    epsilon, delta, inner = result.claimed("epsilon"), result.claimed("delta"), result.mechanism
     if not 0 <= epsilon <= result.epsilon:
         raise Broken(f"{result.source}: epsilon is {epsilon:.17g}, but {result.epsilon:.17g} was asked for")
-    if delta or result.delta:
-        raise Broken(f"{result.source}: delta is {delta:.17g}")
-    part, inner = _channel(result), result.mechanism
+    if delta or result.delta or any(number(inner, key) for key in inner if key.rsplit("/")[-1] == "delta"):
+        raise Broken(f"{result.source} or mechanism.npz: delta is not 0")
+    part = _channel(result)
     part.check_rows("mechanism.npz")
     part.check_private(min(Fraction(epsilon), Fraction(number(inner, "epsilon"))), "mechanism.npz")
     for key in sorted(key for key in inner if key.endswith("0/epsilon") and f"{key[:-9]}table" in inner):
@@ -81,10 +94,15 @@ def check_privacy(result: Result) -> str:
 def check_value(result: Result) -> str:
     """The expected loss, to 1e-12 of the size of its terms."""
     _require_expected(result)
-    claimed, exact = result.claimed("value"), _channel(result).cost(result.prior, _losses(result))
+    claimed, exact = result.claimed("value"), expected_loss(result)
     if not exact.agrees(claimed):
         raise Broken(f"{result.source}: value is {float(exact.low):.17g}, not {claimed:.17g}")
     return f"{claimed:.12g}, expected loss"
+
+
+def expected_loss(result: Result) -> Enclosed:
+    """Under the prior."""
+    return _channel(result).cost(result.prior, _losses(result))
 
 
 def check_bound(result: Result) -> str:
@@ -155,6 +173,8 @@ def _of_axis(epsilon: float, prior: np.ndarray, losses: Losses, dual: Arrays, wa
     if "roots" in dual and space.line is not None:
         steps = [Fraction(epsilon) * Fraction(step) for step in np.abs(np.diff(space.line)).tolist()]
         prices, roots = line_dual(dual, len(space), losses.reports)
+        if len(space) * losses.reports > MOST_CELLS:
+            raise Unproved(f"{len(space) * losses.reports:,} losses are over the limit of {MOST_CELLS:,}")
         if len(space) * losses.reports > _INTEGER_CELLS:
             found = rough_line_bound(prior, losses.row, prices, roots, steps, wanted)
             return found, "weak duality along the line, in doubles with every rounding counted"
@@ -175,10 +195,11 @@ def _of_product(result: Result, losses: Losses) -> tuple[Fraction, str]:
     parts = marginals(result.prior, shape)
     off = apart(result.prior, parts, [loss.largest for loss in inner])
     off += Fraction(float((result.prior * missed).sum())) * (1 + Fraction(1, 10**9))
-    known: dict[tuple[bytes, ...], Fraction] = {}
+    known: dict[tuple[object, ...], Fraction] = {}
     bounds, hows = [], []
     for part, loss, dual in zip(parts, inner, factor_duals(result.dual, len(shape)), strict=True):
-        key = (part.tobytes(), *(array.tobytes() for array in dual.values()), loss.largest.tobytes())
+        stored = sorted((name, array.dtype.str, array.tobytes()) for name, array in dual.items())
+        key = (part.tobytes(), *stored, loss.space.identity)
         if key not in known or loss.matrix is not None:
             known[key], how = _of_axis(result.epsilon, part, loss, dual, float("inf"))
             hows.append(how)

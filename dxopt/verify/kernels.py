@@ -46,6 +46,7 @@ _LARGEST_ERROR = 164 * UNIT
 _CAPPED = 86
 _PLACES = 200
 _FAR = 200
+MOST_CELLS = 10**10
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +82,8 @@ class LineKernel:
         if space.line is None:
             raise Unproved("a remapped mechanism is proven again on lines alone")
         size = len(space)
+        if size * reports > MOST_CELLS:
+            raise Unproved(f"{size:,} secrets and {reports:,} reports are over the limit of {MOST_CELLS:,} pairs")
         weights, slack = numbers(base, "weights", size), number(base, "slack")
         table, level = numbers(arrays, "table", size), number(base, "level")
         wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0) & (weights <= 1)))

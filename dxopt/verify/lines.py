@@ -21,8 +21,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.verify.exact import BITS, power
-from dxopt.verify.verdict import Broken
+from dxopt.verify.exact import BITS, HUGE, power
+from dxopt.verify.verdict import Unproved
 
 Array = NDArray[np.float64]
 _ROUNDING = (52, 48, 44, 40)
@@ -41,6 +41,7 @@ def line_bound(costs: Rows, prices: Sequence[int], roots: Sequence[int], ahead: 
     """
     left = [[cost - price for cost in row] for row, price in zip(costs, prices, strict=True)]
     columns = list(zip(*left, strict=True))
+    _require_near(HUGE, ahead, back)
     sizes = [max(map(abs, row)) + abs(price) for row, price in zip(costs, prices, strict=True)]
     up, down = [power(step)[1] for step in ahead] + [0], [0] + [power(step)[1] for step in back]
     found = []
@@ -49,6 +50,12 @@ def line_bound(costs: Rows, prices: Sequence[int], roots: Sequence[int], ahead: 
         least = [_gathered(column, root, small, up, down) for column, root in zip(columns, roots, strict=True)]
         found.append(sum(prices) + sum(map(min, zip(*least, strict=True))))
     return max(found)
+
+
+def _require_near(farthest: int, *steps: Steps) -> None:
+    """Unproved where a step is a larger budget."""
+    if any(step > farthest for some in steps for step in some):
+        raise Unproved(f"neighbours on the line are further apart than a budget of {farthest}")
 
 
 def _gathered(column: Sequence[int], root: int, small: list[int], up: list[int], down: list[int]) -> list[int]:
@@ -70,8 +77,7 @@ def rough_line_bound(
     prior: Array, losses: Callable[[int], Array], prices: Array, roots: NDArray[np.int64], steps: Steps, wanted: float
 ) -> Fraction:
     """A lower bound on Σ π l K by doubles, from the rows of the losses `(m,)`: the first of at least `wanted`."""
-    if any(step > _FAR for step in steps):
-        raise Broken("neighbours on the line are too far apart for a bound in doubles")
+    _require_near(_FAR, steps)
     enclosed = [power(step) for step in steps]
     grow = [float(np.nextafter(float(Fraction(high, 1 << BITS)), np.inf)) for _, high in enclosed]
     shrink = [float(np.nextafter(float(Fraction(1 << BITS, high)), 0.0)) for _, high in enclosed]

@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.verify.exact import BITS, Exact, at_most, power
+from dxopt.verify.exact import BITS, HUGE, Exact, at_most, power
 
 Array = NDArray[np.float64]
 Rows = Sequence[Sequence[int]]
@@ -164,7 +164,7 @@ def _within(mine: Sequence[int], theirs: Sequence[int], exponent: Fraction, allo
     """Whether Σ max(0, a - e^t b) ≤ allowed, where enclosures of 4096 bits decide it; False where they do not."""
     bits = BITS
     while bits <= 4096:
-        low, high = power(exponent, bits) if exponent else (1 << bits, 1 << bits)
+        low, high = power(min(exponent, Fraction(HUGE)), bits) if exponent else (1 << bits, 1 << bits)
         pairs = [(a << bits, b) for a, b in zip(mine, theirs, strict=True) if a > b]
         if sum(max(0, a - low * b) for a, b in pairs) <= allowed * (1 << bits):
             return True

@@ -39,6 +39,11 @@ def verify(folder: str | Path, *, tell: Tell = lambda line: None) -> Verdict:
     Nothing of what made the result is used: no solver, no certificate, no `exp` of any library. Doubles count as the
     rationals that they are; e^{εd} is enclosed by rationals.
 
+    What a problem is given by counts as given: its prior, distances without points, losses without a name, the
+    guesses of an adversary, levels asked for and tolerances. No claims are names, labels, notes, what "how" and
+    "route" say, seconds, sizes before and after reductions, which rows of a comparison are baselines, whether it was
+    interrupted, the spacing of what is no lattice, and whatever in a dual is not needed for its bound.
+
     Parameters
     ----------
     folder : path
@@ -84,13 +89,13 @@ def verify_all(folder: str | Path, *, tell: Tell = lambda line: None) -> Verdict
 
 
 def _results(folder: Path) -> Iterator[Path]:
-    """The results in a folder, sorted; not what is hidden, nor what is inside of results."""
+    """The results in a folder, sorted; not what is hidden or inside of results, nor by links to folders of them."""
     for path in sorted(folder.iterdir()) if folder.is_dir() else []:
         if path.name.startswith(".") or not path.is_dir():
             continue
         if any((path / name).is_file() for name in (*PROOF, *QUESTIONS)):
             yield path
-        else:
+        elif not path.is_symlink():
             yield from _results(path)
 
 

@@ -32,8 +32,9 @@ _TINY = 1e-290
 _LARGEST = 600
 _SAFE = 700
 _SPREAD = 1e9
-_REGULAR = re.compile(r"regular: every entry of μ is at least (\S+)")
-_NEGATIVE = re.compile(r"not regular: μ is (\S+) at (.*), within (\S+)", re.DOTALL)
+_NUMBER = r"(-?[0-9.]{1,32}(?:e[+-]?[0-9]{1,3})?)"
+_REGULAR = re.compile(rf"regular: every entry of μ is at least {_NUMBER}")
+_NEGATIVE = re.compile(rf"not regular: μ is {_NUMBER} at (.*), within {_NUMBER}", re.DOTALL)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,8 @@ from dxopt.verify.verdict import Broken, Unproved
 
 Array = NDArray[np.float64]
 PAIRED_POINTS = 3_000
+_AXES = 64
+_LARGEST = 10**7
 _SUMS = ("manhattan", "hamming")
 
 
@@ -58,10 +60,16 @@ class Space:
             return cls(kind, given=_checked(numbers(arrays, f"{prefix}.distances", size, size)))
         if kind in ("lattice", "torus"):
             shape, spacing = tuple(arrays[f"{prefix}.shape"].tolist()), number(arrays, f"{prefix}.spacing")
+            if len(shape) > _AXES or math.prod(shape) > _LARGEST:
+                raise Unproved(f"a {kind} of {len(shape)} axes and {math.prod(shape):,} points is too large")
             if not shape or min(shape) < 1 or not (math.isfinite(spacing) and spacing > 0):
                 raise Broken(f"{prefix}: a {kind} of shape {list(shape)} and spacing {spacing:g}")
             around = np.array(shape) * spacing if kind == "torus" else None
             return cls(kind, str(arrays[f"{prefix}.metric"]), ticks(math.prod(shape), shape, spacing), shape, around)
+        if kind == "tree":
+            size = len(arrays[f"{prefix}.labels"])
+            edges, lengths = numbers(arrays, f"{prefix}.edges", None, 2), numbers(arrays, f"{prefix}.lengths", None)
+            return cls(kind, given=_of_forest(size, edges.astype(np.int64), lengths))
         if kind != "points":
             raise Unproved(f"distances of a {kind} are not derived")
         points = numbers(arrays, f"{prefix}.points", None, None)
@@ -97,6 +105,8 @@ class Space:
         if self.points is None or self.around is not None or self.metric not in _SUMS:
             return (self,)
         columns = [column[np.sort(np.unique(column, return_index=True)[1])] for column in self.points.T]
+        if math.prod(map(len, columns)) != len(self.points):
+            return (self,)
         whole = np.meshgrid(*columns, indexing="ij")
         if not np.array_equal(np.stack(whole, axis=-1).reshape(-1, len(columns)), self.points):
             return (self,)
@@ -122,16 +132,24 @@ class Space:
         """Distances `(n, m)` to other points `(m, k)`."""
         if self.points is None or others is None:
             raise Broken("there are no points")
-        apart = np.abs(self.points[:, None, :] - others[None])
+        return np.stack([self._from(point, others) for point in self.points])
+
+    def _from(self, point: Array, others: Array) -> Array:
+        apart = np.abs(point - others)
         if self.around is not None:
             apart = np.minimum(apart % self.around, self.around - apart % self.around)
         if self.metric == "hamming":
-            return np.count_nonzero(apart, axis=2).astype(np.float64)
+            return np.count_nonzero(apart, axis=1).astype(np.float64)
         if self.metric == "discrete":
-            return np.asarray((apart > 0).any(axis=2), dtype=np.float64)
+            return np.asarray((apart > 0).any(axis=1), dtype=np.float64)
         if self.metric not in METRICS:
             raise Unproved(f"{self.metric} distances are not derived from points")
         return METRICS[self.metric](apart)
+
+    @cached_property
+    def identity(self) -> bytes:
+        """The same for spaces of the same distances alone."""
+        return b"" if len(self) < 2 else (self.distances if self.line is None else self.line).tobytes()
 
     @cached_property
     def nearest(self) -> float:
@@ -151,6 +169,25 @@ class Space:
         if self.line is not None and other.line is not None:
             return np.array_equal(self.line, other.line)
         return np.array_equal(self.distances, other.distances)
+
+
+def _of_forest(size: int, edges: NDArray[np.int64], lengths: Array) -> Array:
+    """Distances `(n, n)` along trees, infinite between them."""
+    found = np.full((size, size), np.inf)
+    joined: list[list[tuple[int, float]]] = [[] for _ in range(size)]
+    for (a, b), length in zip(edges.tolist(), lengths.tolist(), strict=True):
+        joined[a].append((b, length))
+        joined[b].append((a, length))
+    for root in range(size):
+        tree = [root] if math.isinf(found[root, root]) else []
+        found[tree, tree] = 0.0
+        for parent in tree:
+            for child, length in joined[parent]:
+                if math.isinf(found[child, child]):
+                    found[child, tree] = found[tree, child] = found[parent, tree] + length
+                    found[child, child] = 0.0
+                    tree.append(child)
+    return _checked(found)
 
 
 def _checked(distances: Array) -> Array:

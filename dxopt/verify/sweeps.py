@@ -23,11 +23,12 @@ from dxopt.verify.agreeing import (
 from dxopt.verify.bounds import bound
 from dxopt.verify.claims import AGREEMENT, attained
 from dxopt.verify.exact import at_most
-from dxopt.verify.files import LEVEL, PARTS, SWEEP, SWEEP_TABLE, read_json, read_yaml
+from dxopt.verify.files import LEVEL, PARTS, SWEEP, SWEEP_TABLE, plain_file, read_json, read_yaml
 from dxopt.verify.folder import Result, as_number
 from dxopt.verify.parts import Part
 from dxopt.verify.verdict import Broken, Unproved
 
+_FALLING = ("expected_loss", "worst_loss")
 _ROUNDING = Fraction(1, 10**9)
 _COLUMNS = ("epsilon", "method", "value", "bound", "gap", "remapped", "leakage", "private", "realised")
 
@@ -38,6 +39,9 @@ def check_level(folder: Path, report: Result | None, parts: Sequence[Part]) -> s
     most, accuracy, below = (finite(content, key, LEVEL) for key in ("max_loss", "accuracy", "below"))
     epsilon = as_number(content.get("epsilon"), f"{LEVEL}: epsilon")
     agree(LEVEL, "problem", content.get("problem"), described.get("name"))
+    for some in (report, *parts):
+        if some is not None and some.summary.get("objective") not in _FALLING:
+            raise Broken(f"{LEVEL}: {some.summary.get('objective')} is no loss that falls as epsilon grows")
     if report is None:
         agree(LEVEL, "epsilon", content.get("epsilon"), None)
         agree("problem.yaml", "epsilon", described.get("epsilon"), {"max_loss": most, "accuracy": accuracy})
@@ -126,7 +130,7 @@ def _rows(part: Part) -> list[dict[str, Any]]:
             "method": row["name"],
             "value": row["value"],
             "bound": part.bound,
-            "gap": abs(Fraction(row["value"]) - Fraction(part.bound)) / max(abs(Fraction(row["value"])), AGREEMENT),
+            "gap": _gap(as_number(row["value"], f"{part.name}: value"), part.bound),
             "remapped": row["remapped"],
             "leakage": row["leakage"],
             "private": row["private"],
@@ -137,8 +141,12 @@ def _rows(part: Part) -> list[dict[str, Any]]:
     ]
 
 
+def _gap(value: float, limit: float) -> Fraction:
+    return abs(Fraction(value) - Fraction(limit)) / max(abs(Fraction(value)), AGREEMENT)
+
+
 def _check_table(file: Path, rows: Sequence[dict[str, Any]]) -> None:
-    with file.open(encoding="utf-8", newline="") as stream:
+    with plain_file(file.parent, file.name).open(encoding="utf-8", newline="") as stream:
         head, *lines = csv.reader(stream)
     if tuple(head) != _COLUMNS or len(lines) != len(rows):
         raise Broken(f"{file.name}: it has {len(lines)} rows of {', '.join(head)}, but the parts {len(rows)}")

@@ -13,6 +13,8 @@ from dxopt.verify.exact import Exact, dot
 from dxopt.verify.verdict import Broken, Unproved
 
 Array = NDArray[np.float64]
+_WIDEST = Fraction(1, 10**10)
+_NOTHING = Fraction(1, 10**200)
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,9 @@ class Enclosed:
     size: Fraction
 
     def agrees(self, claimed: float, slack: Fraction = Fraction(1, 10**12)) -> bool:
-        """Whether a number is this one up to `slack` times the size of its terms."""
+        """Whether a number is this one up to `slack` times the size of its terms; Unproved if badly known."""
+        if self.high - self.low > _WIDEST * self.size + _NOTHING:
+            raise Unproved(f"it is enclosed by {float(self.low):.17g} and {float(self.high):.17g} alone")
         room = slack * self.size
         return bool(np.isfinite(claimed)) and self.low - room <= Fraction(claimed) <= self.high + room
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from dxopt.report.page.markup import Markup, element
 
-_WIDTH, _NAME, _BAR, _ROOM = 440.0, 18.0, 9.0, 10.0
+_WIDTH, _NAME, _BAR, _ROOM = 440.0, 20.0, 9.0, 9.0
 _EDGE = 4.0
 
 
@@ -43,7 +43,7 @@ def bars(
     quantities : sequence of (name, colour)
         Of the lengths.
     mark : (name, value)
-        A line across all rows, where the value is a finite number.
+        A line across the bars of every row, where the value is a finite number.
     """
     told, at = mark[0], _finite(mark[1])
     numbers = [0.0, *(number for row in rows for number in map(_finite, row.lengths) if number is not None)]
@@ -58,25 +58,27 @@ def bars(
     for count, row in enumerate(rows):
         top = count * step
         said = ", ".join(_figure(number) for number in row.lengths)
-        parts.append(element("text", row.name, x=_EDGE, y=top + 13))
-        parts.append(element("text", said, x=_WIDTH - _EDGE, y=top + 13, text_anchor="end"))
+        parts.append(element("text", row.name, x=_EDGE, y=top + 14))
+        parts.append(element("text", said, x=_WIDTH - _EDGE, y=top + 14, text_anchor="end"))
         for index, (number, (_, colour)) in enumerate(zip(map(_finite, row.lengths), quantities, strict=True)):
             if number is not None:
                 start, end = sorted((place(0.0), place(number)))
                 parts.append(_bar(start, top + _NAME + index * _BAR, end - start, colour, outlined=row.outlined))
+        if at is not None:
+            parts.append(_line(place(at), top + _NAME - 2, top + step - _ROOM))
     height = step * len(rows)
     legend = [element("li", _swatch(colour), name) for name, colour in quantities] if len(quantities) > 1 else []
     if at is not None:
-        line = {"stroke": "currentColor", "stroke_width": 1.5, "stroke_dasharray": "5 4"}
-        parts.append(element("line", x1=place(at), x2=place(at), y1=0, y2=height, class_="colour-6", **line))
-        across = element("line", x1=1, x2=27, y1=6, y2=6, class_="colour-6", **line)
-        legend.append(
-            element("li", element("svg", across, viewBox="0 0 28 12", class_="swatch", aria_hidden="true"), told)
-        )
+        upright = element("svg", _line(14, 0, 12), viewBox="0 0 28 12", class_="swatch", aria_hidden="true")
+        legend.append(element("li", upright, told))
     label = f"{title}: {'; '.join(_told(row, quantities) for row in rows)}"
     drawn = element("svg", *parts, viewBox=f"0 0 {_WIDTH:g} {height:g}", role="img", aria_label=label)
     listed = [element("ul", *legend, class_="legend")] if legend else []
-    return element("figure", drawn, *listed, element("figcaption", title), class_="chart", style="max-width: 30rem")
+    return element("figure", element("figcaption", title), drawn, *listed, class_="chart", style="max-width: 30rem")
+
+
+def _line(x: float, y1: float, y2: float) -> Markup:
+    return element("line", x1=x, x2=x, y1=y1, y2=y2, class_="colour-6", stroke="currentColor", stroke_width=2)
 
 
 def _bar(x: float, y: float, width: float, colour: int, *, outlined: bool) -> Markup:

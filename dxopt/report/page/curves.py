@@ -80,7 +80,7 @@ def chart(
     drawn = element("svg", *parts, viewBox=f"0 0 {_WIDTH:g} {_HEIGHT:g}", role="img", aria_label=_told(title, curves))
     legend = (element("li", _swatch(curve, place), curve.name) for place, curve in enumerate(curves))
     return element(
-        "figure", drawn, element("ul", *legend, class_="legend"), element("figcaption", title), class_="chart"
+        "figure", element("figcaption", title), drawn, element("ul", *legend, class_="legend"), class_="chart"
     )
 
 

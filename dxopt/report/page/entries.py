@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -63,11 +63,11 @@ class Entry:
         return "" if answer is None else str(answer.status)
 
 
-def read(folder: Path) -> list[Entry]:
+def read(folder: Path, *, tell: Callable[[str], None] = lambda line: None) -> list[Entry]:
     """The result in a folder, or those in the folders below it, by name; each report is proven again.
 
     Of several, one that is damaged or does not hold is an entry that says so, as is a problem that summary.json says
-    has failed.
+    has failed. `tell` is given a line for each.
 
     Raises
     ------
@@ -86,7 +86,12 @@ def read(folder: Path) -> list[Entry]:
     failed = _failed(folder)
     if not found and not failed:
         raise SpecError("folder", f"{folder} holds no result", "name a folder that solve or batch wrote")
-    return [*(_readable(place, str(place.relative_to(folder))) for place in found), *failed]
+    readable: list[Entry] = []
+    for count, place in enumerate(found, 1):
+        name = str(place.relative_to(folder))
+        tell(f"proving {count} of {len(found)}: {name}")
+        readable.append(_readable(place, name))
+    return [*readable, *failed]
 
 
 def _inside(place: Path, folder: Path) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,8 +23,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def save_figures(answers: Sequence[Report | Entry], folder: Path) -> list[Path]:
-    """Write channels, maps of places on the Earth or in a plane, and families of levels as `*.svg` and `*.png`.
+def save_figures(
+    answers: Sequence[Report | Entry], folder: Path, *, tell: Callable[[str], None] = lambda line: None
+) -> list[Path]:
+    """Write channels, maps, comparisons, sweeps and families of levels as `*.svg` and `*.png`.
+
+    Maps are of places on the Earth or in a plane.
 
     Parameters
     ----------
@@ -32,6 +36,8 @@ def save_figures(answers: Sequence[Report | Entry], folder: Path) -> list[Path]:
         Channels of more than 640,000 entries are left out.
     folder : Path
         It is made where it is missing.
+    tell : callable
+        Given a line for each result.
 
     Raises
     ------
@@ -43,8 +49,13 @@ def save_figures(answers: Sequence[Report | Entry], folder: Path) -> list[Path]:
     try:
         for place, entry in enumerate(entries, 1):
             report, name = entry.report, _plain(entry.name) if len(entries) == 1 else f"{place}-{_plain(entry.name)}"
+            if entry.sweep is not None:
+                written += plots.save(entry.sweep.figure(), folder, f"{name}-sweep")
+            if report is not None and report.comparison is not None:
+                written += plots.save(report.comparison.figure(), folder, f"{name}-comparison")
             if report is None or channels.cells(report) > channels.CELLS:
                 continue
+            tell(f"drawing {place} of {len(entries)}: {entry.name}")
             written += plots.save(channel_figure(report), folder, f"{name}-channel")
             if known(report.mechanism.space) is not None and report.mechanism.reports.secrets:
                 written += plots.save(draw_map(report), folder, f"{name}-map")

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from dxopt.objective import OBJECTIVES
 from dxopt.report.comparison import Compared, Comparison
 from dxopt.report.page import channels, words
 from dxopt.report.page.curves import Curve, chart, stairs
@@ -205,7 +206,7 @@ def _frontier(entry: Entry) -> _Section:
     found = entry.frontier
     by_level = "epsilons" in found
     levels, values, bounds = found["epsilons" if by_level else "budgets"], found["values"], found["bounds"]
-    across, title = ("ε per unit of distance" if by_level else "loss budget"), found["objective"].replace("_", " ")
+    across, title = ("ε per unit of distance" if by_level else "loss budget"), OBJECTIVES[found["objective"]].title
     possible, bound = Curve("possible", levels, values), Curve("bound: proven", levels, bounds, True, 1)
     resolution = "" if found["resolution"] is None else f", resolution {found['resolution']:.2g}"
     band = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dxopt.objective import OBJECTIVES
 from dxopt.report.comparison import level
 from dxopt.report.page.entries import Entry
 from dxopt.report.page.markup import Cell, Markup, table
@@ -43,4 +44,5 @@ def _range(entry: Entry) -> tuple[list[float], str, float | None]:
     """The levels of what is no single report, its objective, and its largest gap where it is a sweep."""
     if entry.sweep is not None:
         return entry.sweep.epsilons.tolist(), entry.sweep.problem.objective.title, entry.sweep.gap
-    return entry.frontier.get("epsilons", []), str(entry.frontier.get("objective", "")).replace("_", " "), None
+    objective = OBJECTIVES[entry.frontier["objective"]].title if entry.frontier else ""
+    return entry.frontier.get("epsilons", []), objective, None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from dxopt.errors import SpecError
@@ -13,7 +14,9 @@ from dxopt.report.page.figures import save_figures
 from dxopt.report.places import is_result
 
 
-def save_page(folder: Path, file: Path, *, figures: bool = False) -> list[Path]:
+def save_page(
+    folder: Path, file: Path, *, figures: bool = False, tell: Callable[[str], None] = lambda line: None
+) -> list[Path]:
     """Write the page of a result folder, or of a folder of them.
 
     Parameters
@@ -23,6 +26,8 @@ def save_page(folder: Path, file: Path, *, figures: bool = False) -> list[Path]:
         The page.
     figures : bool
         Whether to write `save_figures` to a folder `figures` next to the page as well.
+    tell : callable
+        Given a line on what is going on.
 
     Returns
     -------
@@ -34,11 +39,14 @@ def save_page(folder: Path, file: Path, *, figures: bool = False) -> list[Path]:
     SpecError, CertificateError
         As `read`, and if a file cannot be written.
     """
-    entries = read(folder)
+    entries = read(folder, tell=tell)
+    tell("writing the page")
     title = folder.resolve().name
     text = page(entries[0]) if is_result(folder) else page_of_batch(entries, title=title)
     written = [write(text, file)]
-    return written + (save_figures(entries, file.parent / "figures") if figures else [])
+    if figures:
+        written += save_figures(entries, file.parent / "figures", tell=tell)
+    return written
 
 
 def write(text: str, file: Path) -> Path:
@@ -61,8 +69,10 @@ def write(text: str, file: Path) -> Path:
             os.fsync(stream.fileno())
         fresh.chmod(0o644)
         fresh.replace(file)
-    except OSError as error:
+    except BaseException as error:
         if fresh is not None:
             fresh.unlink(missing_ok=True)
+        if not isinstance(error, OSError):
+            raise
         raise SpecError("output", f"{file} cannot be written: {error.strerror}", "name another file") from None
     return file
