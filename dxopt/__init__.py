@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dxopt.frontiers import Frontier, frontier
     from dxopt.integer_tables import IntegerTable, integer_table
     from dxopt.interop import mechanism_from_frame, prior_from_frame, to_frame, to_opendp
-    from dxopt.levels import Level, smallest_epsilon
+    from dxopt.levels import smallest_epsilon
     from dxopt.lifting import lift, lift_loss
     from dxopt.loss import Loss, Reports
     from dxopt.mechanism import Mechanism, Privacy
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from dxopt.report.comparison import Comparison
     from dxopt.report.folder import load
     from dxopt.report.geojson import geojson
+    from dxopt.report.level import Level
     from dxopt.report.maps import draw_map
     from dxopt.report.result import Report
     from dxopt.report.sweep import EpsilonSweep
@@ -60,7 +61,7 @@ _HOMES = {
     "dxopt.frontiers": ("Frontier", "frontier"),
     "dxopt.integer_tables": ("IntegerTable", "integer_table"),
     "dxopt.interop": ("mechanism_from_frame", "prior_from_frame", "to_frame", "to_opendp"),
-    "dxopt.levels": ("Level", "smallest_epsilon"),
+    "dxopt.levels": ("smallest_epsilon",),
     "dxopt.lifting": ("lift", "lift_loss"),
     "dxopt.loss": ("Loss", "Reports"),
     "dxopt.mechanism": ("Mechanism", "Privacy"),
@@ -70,6 +71,7 @@ _HOMES = {
     "dxopt.report.comparison": ("Comparison",),
     "dxopt.report.folder": ("load",),
     "dxopt.report.geojson": ("geojson",),
+    "dxopt.report.level": ("Level",),
     "dxopt.report.maps": ("draw_map",),
     "dxopt.report.result": ("Report",),
     "dxopt.report.sweep": ("EpsilonSweep",),

@@ -243,7 +243,7 @@ def _bad_input() -> Iterator[None]:
 
 def _parts(answer: Answer, show: Show) -> list[object]:
     """What is printed of an answer."""
-    from dxopt.levels import Level
+    from dxopt.report.level import Level
     from dxopt.report.result import Report
 
     if show == "table":

@@ -9,8 +9,9 @@ from dxopt.budgets import BudgetFrontier, budget_frontier
 from dxopt.comparing import checked_methods
 from dxopt.epsilon_sweep import checked_levels, sweep
 from dxopt.frontiers import Frontier, frontier
-from dxopt.levels import Level, smallest_epsilon
+from dxopt.levels import smallest_epsilon
 from dxopt.problem import Problem
+from dxopt.report.level import Level
 from dxopt.report.sweep import EpsilonSweep
 
 

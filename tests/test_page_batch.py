@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pages import Parsed, grid
@@ -71,6 +72,27 @@ def test_frontiers_and_levels_are_shown(tmp_path: Path) -> None:
     assert "0.5 to 2" in parsed.words and "lies within the shaded band: proven" in parsed.words
     keys = [cell.get("data-key") for cell in parsed.all("td")]
     assert all(repr(value) in keys for value in frontier.frontier["values"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"objective": "least harm"}, r"\(objective: "),
+        ({"status": None}, r"\(status: "),
+        ({"values": [1.0]}, "as long as each other"),
+        ({"epsilons": ["low", "high"]}, r"\(epsilons.0: "),
+    ],
+)
+def test_a_damaged_frontier_says_where(changes: dict[str, Any], told: str, tmp_path: Path) -> None:
+    shown = {"problem": "a", "objective": "worst_loss", "status": "optimal", "resolution": 0.1}
+    lists = {"epsilons": [1.0, 2.0], "values": [3.0, 2.0], "bounds": [2.0, 1.0]}
+    file = tmp_path / "out" / "frontier.json"
+    file.parent.mkdir()
+    file.write_text(json.dumps(shown | lists), encoding="utf-8")
+    assert "Worst loss against" in page_of_batch(read(file.parent))
+    file.write_text(json.dumps(shown | lists | changes), encoding="utf-8")
+    with pytest.raises(dx.SpecError, match=rf"{file} is damaged .*{told}"):
+        read(file.parent)
 
 
 def test_stairs_hold_the_value_before_or_the_bound_after() -> None:

@@ -15,9 +15,9 @@ from dxopt.batch.jobs import Job, unreadable
 from dxopt.batch.outcome import Done
 from dxopt.comparing import compare
 from dxopt.errors import DxoptError, SpecError
-from dxopt.levels import Level
 from dxopt.program import Status
 from dxopt.report.comparison import Comparison
+from dxopt.report.level import Level
 from dxopt.report.measures import MEASURES, learned, of_records
 from dxopt.report.places import COMPARISON, finite, place, require_writable
 from dxopt.report.result import Report

@@ -6,7 +6,9 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ValidationError, model_validator
 
 from dxopt.errors import CertificateError, SpecError
 from dxopt.report.folder import load
@@ -15,6 +17,35 @@ from dxopt.report.result import Report
 from dxopt.report.sweep import EpsilonSweep
 
 SUMMARY = "summary.json"
+
+
+class LevelFile(BaseModel):
+    """What is shown of level.json."""
+
+    problem: str
+    max_loss: float
+    epsilon: float | None
+    below: float
+    status: str
+
+
+class FrontierFile(BaseModel):
+    """What is shown of frontier.json: values and bounds at levels of privacy, or at loss budgets."""
+
+    problem: str
+    objective: Literal["expected_loss", "worst_loss", "adversary_error"]
+    status: str
+    resolution: float | None
+    values: list[float | None]
+    bounds: list[float | None]
+    epsilons: list[float] = []
+    budgets: list[float] = []
+
+    @model_validator(mode="after")
+    def _paired(self) -> Self:
+        if {len(self.values), len(self.bounds)} != {len(self.epsilons) + len(self.budgets)} or not self.values:
+            raise ValueError("its lists are not as long as each other")
+        return self
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,21 +156,25 @@ def _entry(folder: Path) -> Entry:
     if (folder / SWEEP).is_file():
         sweep = EpsilonSweep.load(folder)
         return Entry(sweep.problem.name, metric=_metric(folder / DESCRIPTION), sweep=sweep)
-    level, frontier = _json(folder / LEVEL), _json(folder / FRONTIER)
+    level, frontier = _content(folder / LEVEL, LevelFile), _content(folder / FRONTIER, FrontierFile)
     report = load(folder) if holds_report(folder) else None
     name = report.problem.name if report else str((level or frontier).get("problem", folder.name))
     return Entry(name, report, _metric(folder / DESCRIPTION), level, frontier)
 
 
-def _json(file: Path) -> dict[str, Any]:
+def _content(file: Path, kind: type[BaseModel]) -> dict[str, Any]:
+    """What a file says, without what is left out; empty where there is none."""
     if not file.is_file():
         return {}
     try:
-        content = json.loads(file.read_text(encoding="utf-8"))
-        content["status"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise SpecError("folder", f"{file} is damaged ({error})", "solve the problem again") from None
-    return content
+        return kind.model_validate_json(file.read_bytes()).model_dump(exclude_unset=True)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        wrong = f"{file} is damaged ({where and f'{where}: '}{first['msg']})"
+    except OSError as error:
+        wrong = f"{file} cannot be read ({error.strerror})"
+    raise SpecError("folder", wrong, "solve the problem again")
 
 
 def _metric(file: Path) -> str:
