@@ -6,15 +6,13 @@ import json
 import re
 import shutil
 import signal
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from parted import KINDS, change, failing, points, redigest
 from parts_judge import judged_with_parts, question_of
-from test_verify_corruptions import corrupt, moved, slots_of
 from typer.testing import CliRunner
 
 import dxopt as dx
@@ -24,26 +22,7 @@ from dxopt.cli import app
 from dxopt.program import Status
 from dxopt.report.page.entries import read as read_entries
 from dxopt.report.places import write_digests
-from dxopt.verify import Outcome, Verdict, Verdicts, verify, verify_all
-
-SEED = 20261122
-
-
-def points(**changes: Any) -> dx.Problem:
-    space = dx.grid((2, 3))
-    problem = dx.Problem(space, epsilon=0.8, prior=dx.Prior.from_weights(space, range(1, 7)), name="points")
-    return problem.but(**changes)
-
-
-KINDS: dict[str, Callable[[], Any]] = {
-    "level": lambda: dx.smallest_epsilon(points(), 0.5, accuracy=1e-4),
-    "worst level": lambda: dx.smallest_epsilon(points(objective="worst_loss", delta=0.01), 0.7, accuracy=1e-3),
-    "frontier": lambda: dx.frontier(points(), 0.5, 2.0, resolution=0.3),
-    "budgets": lambda: dx.budget_frontier(
-        points(objective=dx.AdversaryError(1.0, "binary")), 0.75, 1.2, resolution=0.02
-    ),
-    "sweep": lambda: dx.sweep(points(), [0.3, 1.0, 2.0], ["exponential", "cloaking"]),
-}
+from dxopt.verify import Outcome, Verdicts, verify, verify_all
 
 
 @pytest.fixture(scope="module")
@@ -55,21 +34,6 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 @pytest.fixture
 def folder(results: dict[str, Path], tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     return Path(shutil.copytree(results[getattr(request, "param", "frontier")], tmp_path / "out"))
-
-
-def failing(verdict: Verdict) -> dict[str, str]:
-    return {check.name: check.detail for check in verdict.checks if check.status is Outcome.FAILS}
-
-
-def redigest(folder: Path) -> None:
-    for part in (folder / "parts").iterdir():
-        write_digests(part)
-    write_digests(folder)
-
-
-def change(file: Path, **changes: Any) -> None:
-    content = json.loads(file.read_text(encoding="utf-8"))
-    file.write_text(json.dumps(content | changes), encoding="utf-8")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -106,85 +70,6 @@ def test_of_a_search_that_was_stopped(tmp_path: Path) -> None:
         ends = found.reports if len(found.reports) == 1 else (found.reports[0], found.reports[-1])
         verdict = verify(replace(found, reports=ends, status=status).save(tmp_path / "b"))
         assert verdict.outcome is Outcome.HOLDS, str(verdict)
-
-
-def claims_of(folder: Path) -> list[tuple[str, tuple[Any, ...]]]:
-    """The numbers of what follows from the parts: a file, and a path within it."""
-    name = f"{question_of(folder)}.json"
-    content = json.loads((folder / name).read_text(encoding="utf-8"))
-    found: list[tuple[str, tuple[Any, ...]]] = []
-    for key, value in content.items():
-        if isinstance(value, list):
-            found += [(name, (key, place)) for place in range(len(value))]
-        elif isinstance(value, float | int) and key != "format":
-            found.append((name, (key,)))
-    if "frontier" in name:
-        found += [("problem.yaml", (key,)) for key in ("from", "to", "resolution", "delta", "points")]
-    if "sweep" in name:
-        lines = (folder / "sweep.csv").read_text(encoding="utf-8").count("\n")
-        found += [("sweep.csv", (line, key)) for line in range(1, lines) for key in (0, 2, 3, 4, 5, 6, 8)]
-    return found
-
-
-def corrupt_any(folder: Path, part: str, name: str, path: tuple[Any, ...], rng: np.random.Generator) -> str:
-    """Change one number of a result or of a part, and write the digests at both depths again."""
-    if name == "sweep.csv":
-        lines = [line.split(",") for line in (folder / name).read_text(encoding="utf-8").splitlines()]
-        line, key = path
-        lines[line][key] = repr(moved(float(lines[line][key] or 1.0), rng))
-        (folder / name).write_text("\n".join(map(",".join, lines)) + "\n", encoding="utf-8")
-    else:
-        corrupt(folder / part, name, path, rng)
-    redigest(folder)
-    return f"{part} {name} {path}"
-
-
-def assert_judged_alike(folder: Path, where: str) -> bool:
-    """Whether something is false, which the verifier then says, with the place; it says nothing else of it."""
-    false, doubtful = judged_with_parts(folder)
-    verdict = verify(folder)
-    assert verdict.of("digests").status is Outcome.HOLDS
-    found = failing(verdict)
-    if false:
-        assert false & set(found), f"{where}: {sorted(false)} are false, but\n{verdict}"
-        assert all(found.values())
-    elif not doubtful:
-        assert not found, f"{where}: nothing is false, but\n{verdict}"
-    return bool(false)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_single_numbers(results: dict[str, Path], kind: str, tmp_path: Path) -> None:
-    rng, folder = np.random.default_rng([SEED, list(KINDS).index(kind)]), tmp_path / "out"
-    own, parts = claims_of(results[kind]), sorted((results[kind] / "parts").iterdir())
-    rejected, tried = 0, 0
-    for turn in range(24):
-        shutil.rmtree(folder, ignore_errors=True)
-        shutil.copytree(results[kind], folder)
-        part = f"parts/{parts[int(rng.integers(len(parts)))].name}" if turn % 2 else "."
-        slots = slots_of(folder / part) if turn % 2 else own
-        where = corrupt_any(folder, part, *slots[int(rng.integers(len(slots)))], rng)
-        tried += 1
-        rejected += assert_judged_alike(folder, where)
-    assert rejected > tried / 2
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_single_bytes(results: dict[str, Path], kind: str, tmp_path: Path) -> None:
-    rng = np.random.default_rng([SEED, 9, list(KINDS).index(kind)])
-    folder = Path(shutil.copytree(results[kind], tmp_path / "out"))
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    for file in rng.permutation(np.array(files, dtype=object))[:8]:
-        whole = file.read_bytes()
-        content = bytearray(whole)
-        content[int(rng.integers(len(content)))] ^= int(rng.integers(1, 256))
-        file.write_bytes(bytes(content))
-        verdict = verify(folder)
-        inside = file.relative_to(folder)
-        name = f"parts/{inside.parts[1]}" if inside.parts[0] == "parts" else "digests"
-        assert inside.name in failing(verdict)[name], inside
-        file.write_bytes(whole)
-    assert verify(folder).outcome is Outcome.HOLDS
 
 
 def test_parts_that_are_missing_added_or_moved(folder: Path) -> None:
