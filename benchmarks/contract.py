@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dxopt as dx
-from dxopt.program import Dual
-from dxopt.registry import Registry
+from dxopt.proofs.duals import Dual
+from dxopt.runtime.registry import Registry
 
 Array = NDArray[np.float64]
 Places = NDArray[np.int64]

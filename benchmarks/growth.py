@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.results import Cell
-from dxopt.report.plots import COLOURS, blank, save, style
+from dxopt.results.figures.plots import COLOURS, blank, save, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 import dxopt as dx
 from benchmarks.contract import Array, Places
-from dxopt.program import Dual
+from dxopt.proofs.duals import Dual
 
 BYTES_A_ROW = 500
 """What a solver needs at the least for a constraint of two entries: the matrix, a copy, and its factors."""

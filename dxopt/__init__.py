@@ -6,50 +6,43 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dxopt import characterise, classic, evaluate, inference, noise, regularity, sanitisation, traces
-    from dxopt.budgets import BudgetFrontier, budget_frontier
-    from dxopt.comparing import compare
-    from dxopt.epsilon_sweep import sweep
-    from dxopt.errors import (
-        CertificateError,
-        DxoptError,
-        NoTightMechanism,
-        SolveError,
-        SpecError,
-        UnsupportedError,
-    )
-    from dxopt.frontiers import Frontier, frontier
-    from dxopt.integer_tables import IntegerTable, integer_table
-    from dxopt.interop import mechanism_from_frame, prior_from_frame, to_frame, to_opendp
-    from dxopt.levels import smallest_epsilon
-    from dxopt.lifting import lift, lift_loss
-    from dxopt.loss import Loss, Reports
-    from dxopt.mechanism import Mechanism, Privacy
-    from dxopt.objective import AdversaryError
-    from dxopt.prior import Prior
-    from dxopt.problem import Problem
-    from dxopt.report.comparison import Comparison
-    from dxopt.report.folder import load
-    from dxopt.report.geojson import geojson
-    from dxopt.report.level import Level
-    from dxopt.report.maps import draw_map
-    from dxopt.report.result import Report
-    from dxopt.report.sweep import EpsilonSweep
-    from dxopt.solving import solve
+    from dxopt.analysis import characterise, evaluate, inference, regularity, sanitisation
+    from dxopt.errors import CertificateError, DxoptError, NoTightMechanism, SolveError, SpecError, UnsupportedError
+    from dxopt.mechanisms import classic, noise, traces
+    from dxopt.mechanisms.lifted import lift, lift_loss
+    from dxopt.mechanisms.tight import tight_constraints
+    from dxopt.model.loss import Loss, Reports
+    from dxopt.model.mechanism import Mechanism, Privacy
+    from dxopt.model.objective import AdversaryError
+    from dxopt.model.prior import Prior
+    from dxopt.model.problem import Problem
+    from dxopt.release import mechanism_from_frame, prior_from_frame, to_frame, to_opendp
+    from dxopt.release.tables import IntegerTable, integer_table
+    from dxopt.results.budget_frontier import BudgetFrontier
+    from dxopt.results.comparison import Comparison
+    from dxopt.results.frontier import Frontier
+    from dxopt.results.level import Level
+    from dxopt.results.maps.geojson import geojson
+    from dxopt.results.maps.map import draw_map
+    from dxopt.results.reading import load
+    from dxopt.results.report import Report
+    from dxopt.results.sweep import EpsilonSweep
+    from dxopt.solving.solve import solve
     from dxopt.spaces import geo, queries
     from dxopt.spaces.lattices import grid, line, torus
     from dxopt.spaces.neighbours import neighbours
     from dxopt.spaces.products import product
     from dxopt.spaces.space import MetricSpace
     from dxopt.spaces.universes import Universe
-    from dxopt.tight import tight_constraints
+    from dxopt.studies.budget_frontiers import budget_frontier
+    from dxopt.studies.comparisons import compare
+    from dxopt.studies.frontiers import frontier
+    from dxopt.studies.levels import smallest_epsilon
+    from dxopt.studies.sweeps import sweep
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "dxopt.budgets": ("BudgetFrontier", "budget_frontier"),
-    "dxopt.comparing": ("compare",),
-    "dxopt.epsilon_sweep": ("sweep",),
     "dxopt.errors": (
         "CertificateError",
         "DxoptError",
@@ -58,42 +51,68 @@ _HOMES = {
         "SpecError",
         "UnsupportedError",
     ),
-    "dxopt.frontiers": ("Frontier", "frontier"),
-    "dxopt.integer_tables": ("IntegerTable", "integer_table"),
-    "dxopt.interop": ("mechanism_from_frame", "prior_from_frame", "to_frame", "to_opendp"),
-    "dxopt.levels": ("smallest_epsilon",),
-    "dxopt.lifting": ("lift", "lift_loss"),
-    "dxopt.loss": ("Loss", "Reports"),
-    "dxopt.mechanism": ("Mechanism", "Privacy"),
-    "dxopt.prior": ("Prior",),
-    "dxopt.objective": ("AdversaryError",),
-    "dxopt.problem": ("Problem",),
-    "dxopt.report.comparison": ("Comparison",),
-    "dxopt.report.folder": ("load",),
-    "dxopt.report.geojson": ("geojson",),
-    "dxopt.report.level": ("Level",),
-    "dxopt.report.maps": ("draw_map",),
-    "dxopt.report.result": ("Report",),
-    "dxopt.report.sweep": ("EpsilonSweep",),
-    "dxopt.solving": ("solve",),
-    "dxopt.spaces.lattices": ("grid", "line", "torus"),
+    "dxopt.mechanisms.lifted": (
+        "lift",
+        "lift_loss",
+    ),
+    "dxopt.mechanisms.tight": ("tight_constraints",),
+    "dxopt.model.loss": (
+        "Loss",
+        "Reports",
+    ),
+    "dxopt.model.mechanism": (
+        "Mechanism",
+        "Privacy",
+    ),
+    "dxopt.model.objective": ("AdversaryError",),
+    "dxopt.model.prior": ("Prior",),
+    "dxopt.model.problem": ("Problem",),
+    "dxopt.release": (
+        "mechanism_from_frame",
+        "prior_from_frame",
+        "to_frame",
+        "to_opendp",
+    ),
+    "dxopt.release.tables": (
+        "IntegerTable",
+        "integer_table",
+    ),
+    "dxopt.results.budget_frontier": ("BudgetFrontier",),
+    "dxopt.results.comparison": ("Comparison",),
+    "dxopt.results.frontier": ("Frontier",),
+    "dxopt.results.level": ("Level",),
+    "dxopt.results.maps.geojson": ("geojson",),
+    "dxopt.results.maps.map": ("draw_map",),
+    "dxopt.results.reading": ("load",),
+    "dxopt.results.report": ("Report",),
+    "dxopt.results.sweep": ("EpsilonSweep",),
+    "dxopt.solving.solve": ("solve",),
+    "dxopt.spaces.lattices": (
+        "grid",
+        "line",
+        "torus",
+    ),
     "dxopt.spaces.neighbours": ("neighbours",),
     "dxopt.spaces.products": ("product",),
     "dxopt.spaces.space": ("MetricSpace",),
     "dxopt.spaces.universes": ("Universe",),
-    "dxopt.tight": ("tight_constraints",),
+    "dxopt.studies.budget_frontiers": ("budget_frontier",),
+    "dxopt.studies.comparisons": ("compare",),
+    "dxopt.studies.frontiers": ("frontier",),
+    "dxopt.studies.levels": ("smallest_epsilon",),
+    "dxopt.studies.sweeps": ("sweep",),
 }
 _ROOMS = {
-    "characterise": "dxopt.characterise",
-    "classic": "dxopt.classic",
-    "evaluate": "dxopt.evaluate",
+    "characterise": "dxopt.analysis.characterise",
+    "classic": "dxopt.mechanisms.classic",
+    "evaluate": "dxopt.analysis.evaluate",
     "geo": "dxopt.spaces.geo",
-    "inference": "dxopt.inference",
-    "noise": "dxopt.noise",
+    "inference": "dxopt.analysis.inference",
+    "noise": "dxopt.mechanisms.noise",
     "queries": "dxopt.spaces.queries",
-    "regularity": "dxopt.regularity",
-    "sanitisation": "dxopt.sanitisation",
-    "traces": "dxopt.traces",
+    "regularity": "dxopt.analysis.regularity",
+    "sanitisation": "dxopt.analysis.sanitisation",
+    "traces": "dxopt.mechanisms.traces",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from dxopt.errors import DxoptError
-from dxopt.stopping import terminable
+from dxopt.runtime.stopping import terminable
 
 if TYPE_CHECKING:
+    from dxopt.batch.answering import Answer
     from dxopt.batch.outcome import Outcome
-    from dxopt.batch.performing import Answer
 
 app = typer.Typer(
     help="Optimal mechanisms for metric differential privacy, with proofs.",
@@ -119,8 +119,8 @@ def map_folder(
     ),
 ) -> None:
     """Draw where reports fall: on average, or from the secrets that are named."""
-    from dxopt.report.folder import load
-    from dxopt.report.maps import require_ending, save_map
+    from dxopt.results.maps.map import require_ending, save_map
+    from dxopt.results.reading import load
 
     with _bad_input():
         require_ending(output)
@@ -138,9 +138,9 @@ def report_page(
     """Write one HTML page that shows a result, or all results of a batch, each proven again."""
     from rich.console import Console
 
-    from dxopt.report.page import save_page
-    from dxopt.report.places import PAGE
-    from dxopt.report.progress import Progress
+    from dxopt.batch.progress import Progress
+    from dxopt.results.folder import PAGE
+    from dxopt.results.page import save_page
 
     with _bad_input():
         with Progress(Console(stderr=True), after=2.0) as progress:
@@ -160,7 +160,7 @@ def verify_folder(
     """Prove results again from their files alone: 0 if all holds, 1 if a claim fails, 3 if some are left open."""
     from rich.console import Console
 
-    from dxopt.report.progress import Progress
+    from dxopt.batch.progress import Progress
     from dxopt.verify import verify_all
 
     with _bad_input(), Progress(Console(stderr=True), after=2.0) as progress:
@@ -194,7 +194,7 @@ def _run(
     from rich.console import Console
 
     from dxopt.batch import Overrides, run, run_apart
-    from dxopt.report.progress import Progress
+    from dxopt.batch.progress import Progress
 
     def finished(answer: Answer) -> None:
         for part in [] if as_json else _parts(answer, show):
@@ -215,13 +215,13 @@ def _run(
 def _asked(show: Show, sweep: tuple[str, list[str] | None] | None) -> dict[str, Any]:
     """What is asked beside what a file asks."""
     if show == "comparisons":
-        from dxopt.routes import COMPARABLE
+        from dxopt.solving.routes.choice import COMPARABLE
 
         return {"compare": COMPARABLE}
     if sweep is None:
         return {}
     from dxopt.spec import read_levels
-    from dxopt.sweeps import AtLevels
+    from dxopt.studies.questions import AtLevels
 
     epsilon, methods = sweep
     return {"sweep": AtLevels(read_levels(epsilon), tuple(methods) if methods else None)}
@@ -243,8 +243,8 @@ def _bad_input() -> Iterator[None]:
 
 def _parts(answer: Answer, show: Show) -> list[object]:
     """What is printed of an answer."""
-    from dxopt.report.level import Level
-    from dxopt.report.result import Report
+    from dxopt.results.level import Level
+    from dxopt.results.report import Report
 
     if show == "table":
         return []
@@ -258,7 +258,7 @@ def _parts(answer: Answer, show: Show) -> list[object]:
 
 
 def _show(outcome: Outcome, output: Path, as_json: bool, *, table: bool) -> None:
-    from dxopt.report.table import summary
+    from dxopt.batch.lines import summary
 
     if as_json:
         typer.echo(outcome.as_json())

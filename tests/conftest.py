@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from broken_specs import FILES
+
+from tests.material.broken_specs import FILES
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.candidates.peers import Peer
 from benchmarks.contract import CANDIDATES, Matrix, NoAnswer
 from benchmarks.program import Program
-from dxopt.program import Dual
+from dxopt.proofs.duals import Dual
 
 
 @CANDIDATES.register("cvxpy")

@@ -11,9 +11,10 @@ import dxopt as dx
 from benchmarks.contract import Array, Matrix, OptimalInstance
 from benchmarks.objective.checks import carries_proof, refuted, sample_holds
 from benchmarks.objective.verdict import PROVEN, Rejected, Score
-from dxopt.certify import ROW_SUM_ERROR, certify, gap, objective_value
-from dxopt.duality import proven_bound
-from dxopt.report.result import Report
+from dxopt.proofs.bounds import proven_bound
+from dxopt.proofs.candidate import Candidate
+from dxopt.proofs.certify import ROW_SUM_ERROR, certify, gap, objective_value
+from dxopt.results.report import Report
 
 PROVEN_CELLS = 4_000_000
 BELOW = 1e-9
@@ -61,7 +62,7 @@ def _channel(problem: dx.Problem, answer: Matrix, known: float) -> Score:
         raise Rejected(f"is no {problem.shape[0]} x {problem.shape[1]} matrix of numbers")
     private = _private(problem, channel)
     try:
-        _, proof = certify(problem, channel, answer.dual)
+        proof = certify(problem, Candidate(channel, answer.dual)).certificate
     except dx.CertificateError as error:
         raise Rejected(str(error)) from None
     if answer.dual is None and known == -math.inf:

@@ -1,6 +1,6 @@
 """Many problem files: one that fails never stops the others."""
 
 from dxopt.batch.overrides import Overrides
-from dxopt.batch.running import run, run_apart
+from dxopt.batch.run import run, run_apart
 
 __all__ = ["Overrides", "run", "run_apart"]

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import dxopt
-from dxopt.batch.hands import Hand
 from dxopt.batch.jobs import Job
 from dxopt.batch.outcome import Done
+from dxopt.batch.worker import Hand
 from dxopt.errors import SpecError
-from dxopt.stopping import Stop
+from dxopt.runtime.stopping import Stop
 
 LOCAL = "local:"
 _TICK = 0.1

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from dxopt.batch.finished import digest_of
+from dxopt.batch.lines import Line
 from dxopt.batch.outcome import SUMMARY, Done
 from dxopt.batch.overrides import Overrides
 from dxopt.errors import SpecError
-from dxopt.report.places import is_result
-from dxopt.report.table import Line
+from dxopt.results.folder import is_result
 from dxopt.spec import names_and_files
 from dxopt.spec.source import stem
+
+if TYPE_CHECKING:
+    from dxopt.batch.overrides import Overrides
 
 
 @dataclass(frozen=True)
@@ -108,3 +114,12 @@ def _folder_name(name: str, taken: set[str]) -> str:
         unique = f"{plain}-{number}"
     taken.add(unique)
     return unique
+
+
+def digest_of(files: Iterable[Path], overrides: Overrides) -> str:
+    """SHA-256 of a problem file, the data files that it names, and the options."""
+    digest = hashlib.sha256(json.dumps(asdict(overrides), sort_keys=True).encode())
+    for file in files:
+        content = hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else "missing"
+        digest.update(os.fsencode(f"{file.name} {content}\n"))
+    return digest.hexdigest()

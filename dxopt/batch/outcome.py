@@ -8,8 +8,8 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from dxopt.batch.lines import Line, markdown
 from dxopt.errors import SpecError
-from dxopt.report.table import Line, markdown
 
 SUMMARY: tuple[str, ...] = ("summary.json", "summary.md")
 

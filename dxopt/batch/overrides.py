@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dxopt.spec import Task
-    from dxopt.sweeps import AtLevels
+    from dxopt.studies.questions import AtLevels
 
 
 @dataclass(frozen=True)

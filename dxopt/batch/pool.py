@@ -9,13 +9,13 @@ from multiprocessing.connection import wait
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from dxopt.batch.hands import Hand
+from dxopt.batch.worker import Hand
 
 if TYPE_CHECKING:
+    from dxopt.batch.answering import Tell
     from dxopt.batch.jobs import Job
     from dxopt.batch.outcome import Done
-    from dxopt.batch.performing import Tell
-    from dxopt.stopping import Stop
+    from dxopt.runtime.stopping import Stop
 
 _TICK = 0.05
 

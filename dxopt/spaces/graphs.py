@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
-from dxopt.spaces.space import MetricSpace
-from dxopt.spaces.structure import Structure
+from dxopt.spaces.space import MetricSpace, Structure
 
 if TYPE_CHECKING:
     import networkx as nx

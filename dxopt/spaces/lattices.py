@@ -12,8 +12,12 @@ from numpy.typing import NDArray
 from dxopt.errors import SpecError
 from dxopt.spaces.labels import LazyLabels, Numbers, Tuples
 from dxopt.spaces.metrics import Euclidean, Metric, metric_named, require_numbers
-from dxopt.spaces.space import MetricSpace
-from dxopt.spaces.structure import Structure
+from dxopt.spaces.space import MetricSpace, Structure
+
+Array = NDArray[np.float64]
+
+_STEPS_AT_ONCE = 64
+
 
 LATTICE_METRICS = ("euclidean", "manhattan", "chebyshev")
 
@@ -100,3 +104,21 @@ def _positive(spacing: float) -> float:
     if not (np.isfinite(spacing) and spacing > 0):
         raise SpecError("spacing", f"is {spacing}", "give a positive number")
     return spacing
+
+
+def coordinates_of_line(space: MetricSpace) -> Array | None:
+    """The coordinate `(n,)` along which the points of a line are sorted, or None where the space is no line.
+
+    A grid with one axis of more than one point is a line.
+    """
+    kind, long = space.structure.kind, [axis for axis, size in enumerate(space.structure.shape) if size > 1]
+    if space.points is None or not (kind == "path" or (kind == "lattice" and len(long) < 2)):
+        return None
+    return space.points[:, long[0] if long else 0]
+
+
+def line_steps(space: MetricSpace) -> Array:
+    """The distances `(n - 1,)` between neighbours, as the space gives them."""
+    starts = range(0, len(space) - 1, _STEPS_AT_ONCE)
+    blocks = (np.arange(start, min(start + _STEPS_AT_ONCE, len(space) - 1)) for start in starts)
+    return np.concatenate([np.zeros(0), *(space.block(at, at + 1).diagonal() for at in blocks)])

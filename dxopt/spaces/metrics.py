@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
-from dxopt.registry import Registry
+from dxopt.runtime.registry import Registry
 
 EARTH_RADIUS_KM = 6371.0088
 

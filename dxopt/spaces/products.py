@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
 from dxopt.spaces.labels import Tuples
-from dxopt.spaces.space import MetricSpace
-from dxopt.spaces.structure import Structure
+from dxopt.spaces.lattices import line
+from dxopt.spaces.space import MetricSpace, Structure
 
 
 def product(*factors: MetricSpace) -> MetricSpace:
@@ -109,3 +109,14 @@ def _coordinates(factors: list[MetricSpace]) -> NDArray[np.float64] | None:
     points = points.reshape(math.prod(shape), -1)
     points.flags.writeable = False
     return points
+
+
+def sides(space: MetricSpace) -> tuple[MetricSpace, ...]:
+    """The spaces of which a space is the product under the sum of distances: one, itself, if nothing is known."""
+    structure = space.structure
+    if structure.kind == "product":
+        return structure.factors
+    if structure.kind == "lattice" and space.metric is not None and space.metric.name == "manhattan":
+        lines = {size: line(size, step=structure.spacing) for size in set(structure.shape)}
+        return tuple(lines[size] for size in structure.shape)
+    return (space,)

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.spaces.metrics import Hamming, Manhattan, Metric, NormalisedManhattan
-from dxopt.spaces.space import MetricSpace
-from dxopt.spaces.structure import Structure
+from dxopt.spaces.space import MetricSpace, Structure
 
 _ON_A_LINE = ("euclidean", "manhattan", "chebyshev")
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from dxopt.report.measures import Beliefs
+from dxopt.results.measures import Beliefs
 from dxopt.spaces.space import MetricSpace
 from dxopt.spec import fields as f
 from dxopt.spec.source import Source

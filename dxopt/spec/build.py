@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from dxopt.errors import SpecError, UnsupportedError
-from dxopt.loss import Loss, Reports
-from dxopt.objective import AdversaryError, Objective
-from dxopt.prior import Prior
-from dxopt.problem import Problem
-from dxopt.report.measures import ERROR_BOUND, Beliefs
-from dxopt.routes import COMPARABLE
+from dxopt.model.loss import Loss, Reports
+from dxopt.model.objective import AdversaryError, Objective
+from dxopt.model.prior import Prior
+from dxopt.model.problem import Problem
+from dxopt.results.measures import ERROR_BOUND, Beliefs
+from dxopt.solving.routes.choice import COMPARABLE
 from dxopt.spec import objectives as o
 from dxopt.spec import sheet as s
 from dxopt.spec.beliefs import build_beliefs
@@ -22,7 +22,7 @@ from dxopt.spec.locations import Secrets, build_reports, build_space
 from dxopt.spec.priors import CornerPrior, build_priors
 from dxopt.spec.source import Source
 from dxopt.spec.tables import read_matrix
-from dxopt.sweeps import AtLevels, LossFrontier, Sweep
+from dxopt.studies.questions import AtLevels, LossFrontier, Sweep
 
 _FIXES = {
     "prior": "give another one, as a corner prior changes with the level",

@@ -12,11 +12,11 @@ from typing import Any
 from pydantic import ValidationError
 
 from dxopt.spec import sheet as s
+from dxopt.spec.complaints import first_error
 from dxopt.spec.levels import MAX_FAMILY
 from dxopt.spec.reader import read
 from dxopt.spec.source import Source, stem
-from dxopt.spec.words import first_error
-from dxopt.sweeps import AtLevels
+from dxopt.studies.questions import AtLevels
 
 LISTED = ("method", "prior")
 _OF_LEVELS = ("epsilon", "privacy", "expect")

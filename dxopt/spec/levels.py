@@ -14,7 +14,7 @@ from dxopt.errors import SpecError
 from dxopt.spec import fields as f
 from dxopt.spec import quantities as q
 from dxopt.spec.quantities import bad
-from dxopt.sweeps import EpsilonFrontier, SmallestEpsilon
+from dxopt.studies.questions import EpsilonFrontier, SmallestEpsilon
 
 MAX_FAMILY = 10_000
 _PLAIN = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")

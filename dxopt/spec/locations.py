@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic_core import PydanticCustomError
 
-from dxopt.loss import Reports
+from dxopt.model.loss import Reports
 from dxopt.spaces import geo
 from dxopt.spaces.geo.hexagons import estimated
 from dxopt.spaces.lattices import grid, line, torus
 from dxopt.spaces.metrics import Haversine
 from dxopt.spaces.space import MetricSpace
-from dxopt.spec import earth as e
+from dxopt.spec import geo as e
 from dxopt.spec import spaces as m
 from dxopt.spec import universes as u
 from dxopt.spec.answers import Answers

@@ -6,13 +6,13 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from dxopt.loss import LOSSES
-from dxopt.objective import ExpectedLoss, WorstLoss
+from dxopt.model.loss import LOSSES
+from dxopt.model.objective import ExpectedLoss, WorstLoss
 from dxopt.spec import fields as f
 from dxopt.spec import quantities as q
 from dxopt.spec.levels import require_rising
 from dxopt.spec.spaces import kind_of
-from dxopt.sweeps import LossFrontier
+from dxopt.studies.questions import LossFrontier
 
 _PLAIN = (ExpectedLoss.name, WorstLoss.name)
 

@@ -10,8 +10,8 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Discriminator, Field, Tag, field_validator
 
-from dxopt.prior import Prior as Beliefs
-from dxopt.regularity import corner_prior
+from dxopt.analysis.regularity import corner_prior
+from dxopt.model.prior import Prior as Beliefs
 from dxopt.spec import fields as f
 from dxopt.spec import quantities as q
 from dxopt.spec.fields import MAX_LOCATIONS

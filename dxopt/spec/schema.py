@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic.json_schema import GenerateJsonSchema
 
-from dxopt.objective import AdversaryError
+from dxopt.model.objective import AdversaryError
 from dxopt.spec.family import LISTED
 from dxopt.spec.sheet import Sheet
 

@@ -8,10 +8,10 @@ from typing import Annotated, Any, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from dxopt.objective import ExpectedLoss, WorstLoss
-from dxopt.relaxed import PAIRS
-from dxopt.report.measures import MEASURES, OF_LEVELS
-from dxopt.routes import COMPARABLE, METHODS, SPANNER_METHODS
+from dxopt.model.objective import ExpectedLoss, WorstLoss
+from dxopt.numerics.excess import PAIRS
+from dxopt.results.measures import MEASURES, OF_LEVELS
+from dxopt.solving.routes.choice import COMPARABLE, METHODS, SPANNER_METHODS
 from dxopt.spec import fields as f
 from dxopt.spec import quantities as q
 from dxopt.spec.beliefs import Learns
@@ -20,7 +20,7 @@ from dxopt.spec.objectives import AdversaryError, Budgets, Loss, Objective
 from dxopt.spec.priors import CornerPrior, Prior
 from dxopt.spec.quantities import bad
 from dxopt.spec.spaces import Reports, Space
-from dxopt.sweeps import SmallestEpsilon, Sweep
+from dxopt.studies.questions import SmallestEpsilon, Sweep
 
 _FIRST = 1.0
 """Where the search for a level begins."""

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
-from dxopt.spec import earth as e
 from dxopt.spec import fields as f
+from dxopt.spec import geo as e
 from dxopt.spec import quantities as q
 from dxopt.spec import universes as u
 from dxopt.spec.answers import Answers

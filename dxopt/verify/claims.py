@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dxopt.verify.bounds import bound
+from dxopt.verify.bounds.dual import bound
 from dxopt.verify.exact import total
 from dxopt.verify.files import number
 from dxopt.verify.folder import Result

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.verify.bounds import Asked
+from dxopt.verify.bounds.dual import Asked
 from dxopt.verify.files import Arrays, number, numbers, read_arrays, read_json, read_yaml
 from dxopt.verify.privacy import Channel, Levels, bound_pairs
 from dxopt.verify.values import Worth

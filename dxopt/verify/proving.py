@@ -7,15 +7,16 @@ from functools import partial
 from pathlib import Path
 
 from dxopt.errors import SpecError
-from dxopt.verify import claims, implicit
-from dxopt.verify.compared import check_comparison, proofs
-from dxopt.verify.figures import check_measure
+from dxopt.verify import claims
+from dxopt.verify.comparison.compared import check_comparison, proofs
 from dxopt.verify.files import DAMAGED, FRONTIER, LEVEL, PARTS, PROOF, QUESTIONS, check_digests
 from dxopt.verify.folder import Result
-from dxopt.verify.frontiers import check_frontier, varied_by
 from dxopt.verify.geometry import check_distances
-from dxopt.verify.parts import Tell, read_parts, require_all
-from dxopt.verify.sweeps import check_level, check_sweep
+from dxopt.verify.implicit import claims as implicit
+from dxopt.verify.measures.figures import check_measure
+from dxopt.verify.parts.frontiers import check_frontier, varied_by
+from dxopt.verify.parts.reading import Tell, read_parts, require_all
+from dxopt.verify.parts.sweeps import check_level, check_sweep
 from dxopt.verify.tables import check_table
 from dxopt.verify.verdict import Broken, Check, Outcome, Unproved, Verdict, Verdicts
 

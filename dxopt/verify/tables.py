@@ -9,8 +9,8 @@ import numpy as np
 from dxopt.verify.exact import Exact, dot
 from dxopt.verify.files import TABLE, Arrays, number, read_arrays
 from dxopt.verify.folder import Result
+from dxopt.verify.implicit.spaces import Space
 from dxopt.verify.privacy import Channel, Levels, bound_pairs, excess, violation
-from dxopt.verify.spaces import Space
 from dxopt.verify.values import Enclosed
 from dxopt.verify.verdict import Broken, Unproved
 

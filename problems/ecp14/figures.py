@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dxopt.report import plots
+from dxopt.results.figures import plots
 from problems.ecp14 import graphs, leakage, regions, utilities
 from problems.ecp14.table import rows, write
 

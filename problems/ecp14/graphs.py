@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from dxopt.report import plots
+from dxopt.results.figures import plots
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

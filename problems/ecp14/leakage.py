@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import dxopt as dx
-from dxopt.report import plots
+from dxopt.results.figures import plots
 from problems.ecp14.settings import PRINTED, RECORD, STEP, databases, independent_records, record
 
 if TYPE_CHECKING:

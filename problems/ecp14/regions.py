@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dxopt as dx
-from dxopt.report import plots
+from dxopt.results.figures import plots
 from problems.ecp14.settings import record
 
 if TYPE_CHECKING:

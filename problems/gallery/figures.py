@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dxopt.batch import Overrides, run
-from dxopt.report import plots
-from dxopt.report.maps import draw_map
-from dxopt.report.page.figures import channel_figure
+from dxopt.results.figures import plots
+from dxopt.results.maps.map import draw_map
+from dxopt.results.page.figures import channel_figure
 from dxopt.spec import read_levels
-from dxopt.sweeps import AtLevels
+from dxopt.studies.questions import AtLevels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dxopt import traces
-from dxopt.report import plots
+from dxopt.mechanisms import traces
+from dxopt.results.figures import plots
 from problems.traces.settings import Trace
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import argparse
 import time
 from pathlib import Path
 
-from dxopt.report import plots
+from dxopt.results.figures import plots
 from problems.traces import comparison, meters, settings
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt import traces
-from dxopt.report import plots
+from dxopt.mechanisms import traces
+from dxopt.results.figures import plots
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from driving import every, find, fresh, pressed, sized, until
 
 import dxopt as dx
-from dxopt.report.page import Entry, page_of_batch, write
+from dxopt.results.page import Entry, page_of_batch, write
+from tests.browser.driving import every, find, fresh, pressed, sized, until
 
 METHODS = ["exponential", "randomised_response", "tight", "cloaking"]
 BOX = "return arguments[0].getBoundingClientRect().toJSON()"

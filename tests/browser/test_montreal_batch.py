@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from driving import every, find, fresh, painted, pointed, pressed, shown, sized, state, themed, until
 
 import dxopt as dx
 from dxopt.batch import run_apart
-from dxopt.report.page import save_page
+from dxopt.results.page import save_page
+from tests.browser.driving import every, find, fresh, painted, pointed, pressed, shown, sized, state, themed, until
+from tests.material.files import PROBLEMS
 
-PROBLEMS = Path(__file__).parents[2] / "problems"
 NAMES = ("cha13-comparison-montreal", "montreal-249-every-pair", "montreal-60", "montreal-grid")
 LARGEST = 5_000_000
 PHONE = 390

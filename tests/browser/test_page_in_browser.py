@@ -8,13 +8,27 @@ from typing import Any
 
 import numpy as np
 import pytest
-from driving import darkest, every, find, fresh, opened, painted, pointed, pressed, shown, sized, state, themed, until
 
 import dxopt as dx
-from dxopt.report.page import page, page_of_batch, write
+from dxopt.results.page import page, page_of_batch, write
 from dxopt.spec import load
+from tests.browser.driving import (
+    darkest,
+    every,
+    find,
+    fresh,
+    opened,
+    painted,
+    pointed,
+    pressed,
+    shown,
+    sized,
+    state,
+    themed,
+    until,
+)
+from tests.material.files import PROBLEMS
 
-PROBLEMS = Path(__file__).parents[2] / "problems"
 EVIL = '<img src=x onerror="document.title=1">'
 LARGEST = 5_000_000
 

@@ -7,7 +7,7 @@ from dataclasses import MISSING, fields, replace
 from typing import Any, ClassVar, Protocol
 
 from dxopt.errors import SpecError
-from dxopt.registry import Registry
+from dxopt.runtime.registry import Registry
 from dxopt.spaces.graphs import graph_space
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.universes import Kind, Universe

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
-from dxopt.partition import Partition
+from dxopt.numerics.partition import Partition
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.universes import Universe
 

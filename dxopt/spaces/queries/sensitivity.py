@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.partition import Partition
+from dxopt.numerics.partition import Partition
 from dxopt.spaces.chains import EQUAL, TightChains
 from dxopt.spaces.queries.query import Query, require
 from dxopt.spaces.space import MetricSpace

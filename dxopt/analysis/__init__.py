@@ -1,0 +1,1 @@
+"""What mechanisms and priors are worth: utility, leakage, inference, regularity."""

@@ -1,0 +1,189 @@
+"""What an adversary learns from a report, and what privacy says of it (CABP13 §3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dxopt.analysis.evaluate import joint, matching
+from dxopt.errors import SpecError
+from dxopt.model.mechanism import Mechanism
+from dxopt.model.prior import Prior
+from dxopt.spaces.chains import EQUAL, TightChains
+from dxopt.spaces.space import MetricSpace
+
+Array = NDArray[np.float64]
+
+
+def posterior(mechanism: Mechanism, prior: Prior, reports: ArrayLike) -> Array:
+    """Bayes(π, K, Z), `(n,)`: what is believed of the secret after a report among some (CABP13 §2).
+
+    Parameters
+    ----------
+    reports : int or array of int
+        Z, by position.
+
+    Raises
+    ------
+    SpecError
+        If none of them ever occurs.
+    """
+    likely = joint(mechanism, prior)[:, np.atleast_1d(reports)].sum(axis=1)
+    if not likely.any():
+        raise SpecError("reports", "never occur under this prior", "give some that do")
+    return likely / likely.sum()
+
+
+def multiplicative_distance(first: ArrayLike, second: ArrayLike) -> float:
+    """d_P: the largest |ln p(x)/q(x)| of two distributions; 0/0 counts 0, and one 0 alone is infinite (CABP13 §2)."""
+    p, q = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
+    both = (p > 0) & (q > 0)
+    if ((p > 0) != (q > 0)).any():
+        return float("inf")
+    return float(np.abs(np.log(p[both]) - np.log(q[both])).max(initial=0.0))
+
+
+@dataclass(frozen=True)
+class Learned:
+    """How far a report moves beliefs at most.
+
+    Attributes
+    ----------
+    gain : float
+        The largest d_P over the reports.
+    report : int
+        Where it is attained.
+    bound : float
+        What privacy promises; never below the gain.
+    """
+
+    gain: float
+    report: int
+    bound: float
+
+
+def after_hiding(mechanism: Mechanism, prior: Prior, hiding: ArrayLike, *, epsilon: float | None = None) -> Learned:
+    """How much the adversary's conclusions change if φ is applied to the secret first (CABP13 Thms 1, 3).
+
+    Parameters
+    ----------
+    hiding : (n,) array of int
+        φ: the position of what stands for each secret.
+    epsilon : float, optional
+        Level of the bound 2ε·d(φ); the realised one of the mechanism without it.
+    """
+    places = np.asarray(hiding)
+    plain = joint(mechanism, prior)
+    hidden = prior.probabilities[:, None] * mechanism.matrix[places]
+    gains = [_apart(first, second) for first, second in zip(plain.T, hidden.T, strict=True)]
+    return _learned(gains, 2 * _level(mechanism, epsilon) * hiding_distance(mechanism.space, places))
+
+
+def within(mechanism: Mechanism, prior: Prior, members: ArrayLike, *, epsilon: float | None = None) -> Learned:
+    """How much an adversary learns who knows that the secret is one of some (CABP13 Thms 2, 4).
+
+    Parameters
+    ----------
+    members : array of int
+        N, by position; some must have a positive prior.
+    epsilon : float, optional
+        Level of the bound ε·d(N); the realised one of the mechanism without it.
+    """
+    places = np.asarray(members)
+    weights = matching(mechanism, prior)[places]
+    if not weights.any():
+        raise SpecError("members", "have prior 0", "give some that are possible")
+    gains = [_apart(weights, weights * likely) for likely in mechanism.matrix[places].T]
+    return _learned(gains, _level(mechanism, epsilon) * diameter(mechanism.space, places))
+
+
+def hiding_distance(space: MetricSpace, hiding: ArrayLike) -> float:
+    """d(φ): how far a secret is from what stands for it, at most (CABP13 §3)."""
+    return float(space.distances[np.arange(len(space)), np.asarray(hiding)].max())
+
+
+def diameter(space: MetricSpace, members: ArrayLike) -> float:
+    """d(N): how far two members are apart, at most (CABP13 §2)."""
+    places = np.asarray(members)
+    return float(space.distances[np.ix_(places, places)].max())
+
+
+@dataclass(frozen=True, eq=False)
+class Tightness:
+    """Whether a family of hiding functions or neighbourhoods is maximally tight, so that its theorem has a converse.
+
+    Attributes
+    ----------
+    broken : tuple of int or None
+        Two secrets that no tight chain of maximal steps joins.
+    """
+
+    broken: tuple[int, int] | None
+    _chains: TightChains
+
+    @property
+    def holds(self) -> bool:
+        return self.broken is None
+
+    def chain(self, first: int, last: int) -> list[int]:
+        """The secrets of a tight chain of maximal steps, by position; empty where there is none."""
+        return self._chains.chain(first, last)
+
+
+def hiding_tightness(space: MetricSpace, hidings: Iterable[ArrayLike]) -> Tightness:
+    """Whether hiding functions are maximally tight (CABP13 Def 2): a step is a swap by some φ, as long as d(φ)."""
+    _require_symmetric(space)
+    steps = np.zeros((len(space), len(space)), dtype=bool)
+    everything = np.arange(len(space))
+    for one in hidings:
+        hiding = np.asarray(one)
+        farthest = hiding_distance(space, hiding)
+        maximal = (hiding[hiding] == everything) & (space.distances[everything, hiding] >= farthest * (1 - EQUAL))
+        steps[everything[maximal], hiding[maximal]] = True
+    return _tightness(space, steps)
+
+
+def neighbourhood_tightness(space: MetricSpace, neighbourhoods: Iterable[ArrayLike]) -> Tightness:
+    """Whether neighbourhoods are maximally tight (CABP13 Def 3): a step is within some N, as long as d(N)."""
+    _require_symmetric(space)
+    steps = np.zeros((len(space), len(space)), dtype=bool)
+    for members in neighbourhoods:
+        inside = np.ix_(np.asarray(members), np.asarray(members))
+        steps[inside] |= space.distances[inside] >= diameter(space, members) * (1 - EQUAL)
+    return _tightness(space, steps)
+
+
+def _tightness(space: MetricSpace, steps: NDArray[np.bool_]) -> Tightness:
+    chains = TightChains.of(space.distances, steps)
+    broken = None if chains.everywhere else (int(chains.missing[0, 0]), int(chains.missing[0, 1]))
+    return Tightness(broken, chains)
+
+
+def _apart(first: Array, second: Array) -> float:
+    """d_P of two beliefs up to scale; 0 where one of them is of a report that never occurs."""
+    if not (first.any() and second.any()):
+        return 0.0
+    return multiplicative_distance(first / first.sum(), second / second.sum())
+
+
+def _learned(gains: list[float], bound: float) -> Learned:
+    report = int(np.argmax(gains))
+    return Learned(gains[report], report, bound)
+
+
+def _level(mechanism: Mechanism, epsilon: float | None) -> float:
+    if epsilon is not None:
+        return epsilon
+    if mechanism.privacy is None:
+        raise SpecError("mechanism", "is not proven private", "give epsilon")
+    if mechanism.privacy.delta:
+        raise SpecError("mechanism", "is private only up to delta, which bounds no beliefs", "make one without delta")
+    return mechanism.privacy.epsilon
+
+
+def _require_symmetric(space: MetricSpace) -> None:
+    if not space.symmetric:
+        raise SpecError("space", "has distances that are not symmetric", "maximal tightness is about symmetric ones")

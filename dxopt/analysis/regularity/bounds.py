@@ -1,0 +1,160 @@
+"""Upper bounds on what any private mechanism can reveal: binary utility and min-entropy leakage.
+
+All bounds rest on one fact: if μ ≥ 0 and μΦᵀ ≥ π, no private mechanism has a binary utility above Σμ. Such a μ is
+found approximately and then raised, entry by entry, until the inequality holds with every rounding counted.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.analysis.regularity.corner import checked_prior
+from dxopt.analysis.regularity.enclosure import growth
+from dxopt.analysis.regularity.quotient import Quotient
+from dxopt.analysis.regularity.verdicts import verdict
+from dxopt.analysis.regularity.weights import CLASSED_POINTS
+from dxopt.errors import SolveError, SpecError, UnsupportedError
+from dxopt.model.prior import Prior
+from dxopt.model.problem import checked_level
+from dxopt.numerics.rounding import UNIT, factor_below
+from dxopt.spaces.space import MetricSpace
+
+Array = NDArray[np.float64]
+
+
+def utility_bound(prior: Prior, space: MetricSpace, epsilon: float) -> float:
+    """Σμ for a regular prior π = μΦᵀ: no private mechanism has a larger binary utility (ECP14, Thm 2).
+
+    Attained where the tight-constraints mechanism exists. The number returned lies above the exact one by rounding
+    only, and is a bound also where regularity is undecided.
+
+    Parameters
+    ----------
+    prior : Prior on n points
+    space : MetricSpace of n points
+    epsilon : float
+        Privacy level per unit of distance.
+
+    Returns
+    -------
+    float
+        A probability: of guessing the secret.
+
+    Raises
+    ------
+    UnsupportedError
+        If the prior is not regular, or Φ is singular to working precision; `binary_utility_bound` holds for every
+        prior.
+    SpecError
+        If the sizes differ or ε is not a positive finite number.
+    """
+    found = verdict(prior, space, epsilon)
+    if found.status == "not regular" or found.mu is None:
+        raise UnsupportedError("prior", f"is not proven regular ({found})", "use binary_utility_bound")
+    if len(space) > CLASSED_POINTS and found.status == "regular" and found.error is not None:
+        return math.fsum(found.mu + found.error) * (1 + 4 * UNIT)
+    return _raised(np.maximum(found.mu, 0.0), prior.probabilities, space, epsilon)
+
+
+def binary_utility_bound(prior: Prior, space: MetricSpace, epsilon: float) -> float:
+    """min {Σμ : μΦᵀ ≥ π, μ ≥ 0}: no private mechanism has a larger binary utility, whatever the prior.
+
+    For a regular prior this is at most the bound of ECP14, Thm 2, whose proof needs only μΦᵀ ≥ π. By linear
+    programming on the classes of points that are alike; any feasible μ gives a bound, so the solver is not trusted.
+
+    Parameters
+    ----------
+    prior : Prior on n points
+    space : MetricSpace of n points
+    epsilon : float
+        Privacy level per unit of distance.
+
+    Returns
+    -------
+    float
+        A probability: of guessing the secret.
+
+    Raises
+    ------
+    SolveError
+        If the solver returned no numbers.
+    SpecError
+        If the sizes differ or ε is not a positive finite number.
+    """
+    from scipy.optimize import linprog
+
+    level, probabilities = checked_level(epsilon), checked_prior(prior, space)
+    quotient = Quotient.of(space.distances, probabilities)
+    with np.errstate(over="ignore"):
+        system = quotient.sums(np.exp(-level * quotient.levels))
+    scale = quotient.prior.max()
+    found = linprog(
+        quotient.sizes.astype(float), A_ub=-system, b_ub=-quotient.prior / scale, bounds=(0, None), method="highs"
+    )
+    if found.x is None:
+        raise SolveError(f"the linear program of the utility bound failed: {found.message}")
+    mu = quotient.spread(np.maximum(np.asarray(found.x, dtype=float), 0.0) * scale, len(space))
+    return min(_raised(mu, probabilities, space, level), math.fsum(probabilities) * (1 + 2 * UNIT))
+
+
+def leakage_bound(prior: Prior | None, space: MetricSpace, epsilon: float) -> float:
+    """The most that any private mechanism leaks, as min-entropy leakage in bits.
+
+    For a regular prior π = μΦᵀ it is log2(Σμ / max π) (ECP14, Prop 5). With None in place of a prior it is
+    log2(n Σμ) for the uniform prior, which bounds the leakage under every prior (ECP14, Cor 2).
+
+    Parameters
+    ----------
+    prior : Prior on n points, or None for all of them at once
+    space : MetricSpace of n points
+    epsilon : float
+        Privacy level per unit of distance.
+
+    Raises
+    ------
+    UnsupportedError
+        If the (uniform) prior is not proven regular.
+    SpecError
+        If the sizes differ or ε is not a positive finite number.
+    """
+    chosen = prior if prior is not None else Prior.uniform(space)
+    ratio = utility_bound(chosen, space, epsilon) / float(chosen.probabilities.max())
+    return math.log2(ratio * (1 + 4 * UNIT)) * (1 + 8 * UNIT)
+
+
+def database_leakage_bound(values: int, individuals: int, epsilon: float) -> float:
+    """u log2(|V| e^ε / (|V| - 1 + e^ε)) bits: what ε-differential privacy lets leak of a database (ECP14, Thm 3).
+
+    Holds for every prior on the databases V^u under ε times the Hamming distance.
+
+    Parameters
+    ----------
+    values : int
+        |V|, the number of values of a record.
+    individuals : int
+        u, the number of records.
+    epsilon : float
+        Privacy level per record.
+
+    Raises
+    ------
+    SpecError
+        If a number is not positive, or a count is not an integer.
+    """
+    level = checked_level(epsilon)
+    for name, count in (("values", values), ("individuals", individuals)):
+        if count != int(count) or count < 1:
+            raise SpecError(name, f"is {count}", "give a positive integer")
+    nats = math.log(values) - math.log1p((values - 1) * math.exp(-level))
+    return individuals * (nats / math.log(2)) * (1 + 16 * UNIT) + individuals * 64 * UNIT
+
+
+def _raised(mu: Array, probabilities: Array, space: MetricSpace, epsilon: float) -> float:
+    """Σ of a vector above `mu` with Σ_y e^{-εd(x, y)} μ_y ≥ π_x for every x, rounded up."""
+    below = factor_below(epsilon, space.distances) @ mu
+    short = probabilities - below * (1 - growth(len(mu))) + 1e-300
+    raised = np.where(short > 0, (mu + short) * (1 + 4 * UNIT), mu)
+    return math.fsum(raised) * (1 + 2 * UNIT)

@@ -1,0 +1,74 @@
+"""The privacy-constraints matrix and its corners."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import SpecError
+from dxopt.model.prior import Prior
+from dxopt.model.problem import checked_level
+from dxopt.spaces.space import MetricSpace
+
+
+def phi(space: MetricSpace, epsilon: float) -> NDArray[np.float64]:
+    """The privacy-constraints matrix Φ[x, x'] = e^{-εd(x, x')}, `(n, n)` (ECP14, Def 3).
+
+    A report's probabilities v obey v_x' ≥ Φ[x, x'] v_x. Where d is asymmetric, the corners are its columns and the
+    regular priors are the π = μΦᵀ with μ ≥ 0.
+
+    Parameters
+    ----------
+    space : MetricSpace
+    epsilon : float
+        Privacy level per unit of distance.
+
+    Raises
+    ------
+    SpecError
+        If ε is not a positive finite number.
+    """
+    level = checked_level(epsilon)
+    with np.errstate(over="ignore"):
+        return np.exp(-level * space.distances)
+
+
+def corner_prior(space: MetricSpace, epsilon: float, point: Any) -> Prior:
+    """The regular prior most biased to one point: proportional to e^{-εd(·, point)} (ECP14, Def 5).
+
+    Parameters
+    ----------
+    space : MetricSpace
+    epsilon : float
+        Privacy level per unit of distance.
+    point : int or label
+
+    Raises
+    ------
+    SpecError
+        If there is no such point, or ε is not a positive finite number.
+    """
+    place = space.index(point)
+    with np.errstate(over="ignore"):
+        weights = np.exp(-checked_level(epsilon) * space.block(np.arange(len(space)), [place])[:, 0])
+    return Prior.from_weights(space, weights, name=f"corner at {space.labels[place]}")
+
+
+def corner_priors(space: MetricSpace, epsilon: float) -> tuple[Prior, ...]:
+    """The n corner priors, in the order of the points; the regular priors are their mixtures (ECP14, Prop 3).
+
+    Raises
+    ------
+    SpecError
+        If ε is not a positive finite number.
+    """
+    return tuple(corner_prior(space, epsilon, place) for place in range(len(space)))
+
+
+def checked_prior(prior: Prior, space: MetricSpace) -> NDArray[np.float64]:
+    """The probabilities `(n,)`; SpecError where their number is not that of the points."""
+    if len(prior) != len(space):
+        raise SpecError("prior", f"has {len(prior)} entries for {len(space)} points", "match them")
+    return prior.probabilities

@@ -1,0 +1,100 @@
+"""Whether a mechanism is optimal on every regular prior at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.analysis.regularity.corner import phi
+from dxopt.errors import SpecError
+from dxopt.model.mechanism import Mechanism
+from dxopt.model.problem import checked_level
+from dxopt.numerics.rounding import factor_above
+
+Array = NDArray[np.float64]
+_PRIVATE_SLACK = 1e-9
+_STRICT = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class RegionVerdict:
+    """Whether some remap turns a mechanism into a tight-constraints mechanism.
+
+    Attributes
+    ----------
+    status : "optimal", "not optimal" or "undecided"
+        "optimal" up to the tolerance; "not optimal" if a report is further from every tight column than rounding.
+    remap : (m,) array of int or None
+        The best guess for each report where the status is "optimal": `mechanism.remap(remap, secrets)` is tight.
+    shortfall : float
+        max_x (1 - Σ_z e^{-εd(z, x)} (HR)[z, z]): on every regular prior the remapped mechanism falls short of the
+        best binary utility by at most this fraction of it (ECP14, Lemma 1), up to rounding of about n · 1e-16.
+    reason : str
+        One line.
+    """
+
+    status: Literal["optimal", "not optimal", "undecided"]
+    remap: NDArray[np.int64] | None
+    shortfall: float
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.status}: {self.reason}"
+
+
+def is_optimal_on_region(mechanism: Mechanism, epsilon: float, *, tolerance: float = 1e-9) -> RegionVerdict:
+    """Whether a private mechanism is optimal for binary gain and for leakage on every regular prior (ECP14, Thm 4).
+
+    H is, exactly if Φᵀ diag(HR) = 1 for some remap R, that is if HR is a tight-constraints mechanism. As
+    H[y, z] ≥ e^{-εd(x, y)} H[x, z] for private H, equality in the sum is equality in each term: a report z may be
+    remapped to x only if its column is proportional to e^{-εd(x, ·)}. So every column has one candidate, the point
+    where it is largest (up to points at distance 0), and no program has to be solved.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        n secrets, m reports.
+    epsilon : float
+        Privacy level per unit of distance.
+    tolerance : float
+        The largest `shortfall` that counts as optimal.
+
+    Raises
+    ------
+    SpecError
+        If the mechanism is not private at this level (by more than 1e-9 relative), or ε is not positive.
+    """
+    level = checked_level(epsilon)
+    channel, labels = mechanism.matrix, mechanism.space.labels
+    kernel, above = phi(mechanism.space, level), factor_above(level, mechanism.space.distances)
+    _require_private(channel, kernel, labels)
+    guesses = channel.argmax(axis=0)
+    diagonal = np.bincount(guesses, weights=channel[guesses, np.arange(channel.shape[1])], minlength=len(channel))
+    shortfall = float(np.maximum(1.0 - kernel.T @ diagonal, 0.0).max())
+    if shortfall <= tolerance:
+        return RegionVerdict("optimal", guesses, shortfall, f"a remap makes it tight, up to {shortfall:.1e}")
+    for report, column in enumerate(channel.T):
+        if column.max() > 0 and _unlike_all(column, above):
+            said = f"report {mechanism.reports.labels[report]} is proportional to e^(-epsilon d) from no point"
+            return RegionVerdict("not optimal", None, shortfall, said)
+    return RegionVerdict("undecided", None, shortfall, f"no remap found is tight, by {shortfall:.1e}, nor excluded")
+
+
+def _require_private(channel: Array, kernel: Array, labels: Sequence[str]) -> None:
+    for x, row in enumerate(channel):
+        broken = channel < kernel[x][:, None] * row * (1 - _PRIVATE_SLACK)
+        if broken.any():
+            other = int(np.argwhere(broken)[0, 0])
+            raise SpecError(
+                "mechanism", f"is not private between {labels[x]} and {labels[other]}", "give the level it has"
+            )
+
+
+def _unlike_all(column: Array, above: Array) -> bool:
+    """Whether for each x some y has v_y > e^{-εd(x, y)} v_x by more than rounding."""
+    excess = column[None, :] - above * column[:, None]
+    return bool((excess.max(axis=1) > _STRICT * column.max()).all())

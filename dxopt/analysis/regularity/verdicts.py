@@ -1,0 +1,212 @@
+"""Whether a prior is regular: proven, disproven, or undecided within the error of the arithmetic."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.analysis.regularity.corner import checked_prior
+from dxopt.analysis.regularity.enclosure import growth
+from dxopt.analysis.regularity.quotient import Quotient
+from dxopt.analysis.regularity.weights import CLASSED_POINTS, weights
+from dxopt.model.prior import Prior
+from dxopt.model.problem import checked_level
+from dxopt.numerics.rounding import UNIT, factor_above, factor_below
+from dxopt.spaces.kernels.systems import system
+from dxopt.spaces.space import MetricSpace
+
+Array = NDArray[np.float64]
+Status = Literal["regular", "not regular", "undecided"]
+_SMALL = 1e-6
+_LP_SECONDS = 20.0
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """What was proven about a prior at a level.
+
+    Attributes
+    ----------
+    status : "regular", "not regular" or "undecided"
+        The first two are proven for the doubles of the prior and the real products of the doubles ε and d.
+    mu : (n,) array or None
+        Approximately the μ with π = μΦᵀ (ECP14, Def 4) that is constant on points that neither the distances nor the
+        prior tell apart; None where Φ could not be inverted or the prior was refused before.
+    gamma : (n,) array or None
+        The weights of the corner priors in it, γ_x = μ_x Σ_x' e^{-εd(x', x)} / Σπ (ECP14, Prop 3).
+    error : (n,) array or None
+        A proven bound on the error of each entry of `mu`.
+    reason : str
+        One line.
+    """
+
+    status: Status
+    mu: Array | None
+    gamma: Array | None
+    error: Array | None
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.status}: {self.reason}"
+
+
+def verdict(prior: Prior, space: MetricSpace, epsilon: float) -> Verdict:
+    """Whether π = μΦᵀ for some μ ≥ 0 (ECP14, Def 4), decided soundly.
+
+    Φ is taken as the interval matrix around the real e^{-εd}, the prior as its exact doubles (its scale does not
+    matter). First, up to 2,000 points, the necessary conditions (equal probabilities where the distances are equal,
+    full support, ECP14 Prop 1; Prop 2 follows from it); then μ with a proven error, by the structure of the space
+    where it has one (`weights`); where Φ cannot be inverted, a search by linear programming for a vector v with
+    vΦ ≥ 0 and v·π < 0, which is then checked with every rounding counted.
+
+    Parameters
+    ----------
+    prior : Prior on n points
+    space : MetricSpace of n points
+        Extended, pseudo- and quasi-metrics included.
+    epsilon : float
+        Privacy level per unit of distance.
+
+    Returns
+    -------
+    Verdict
+        "undecided" where μ has an entry that cannot be told from 0 (all corner priors but those of tiny spaces), or Φ
+        is singular to working precision and nothing speaks against regularity.
+
+    Raises
+    ------
+    SpecError
+        If the sizes differ or ε is not a positive finite number.
+    """
+    level = checked_level(epsilon)
+    probabilities = checked_prior(prior, space)
+    if len(space) <= CLASSED_POINTS:
+        never = impossible(space, probabilities) or _unlike_neighbours(space, probabilities, level)
+        if never:
+            return Verdict("not regular", None, None, None, never)
+    return _decided(space, probabilities, level)
+
+
+def impossible(space: MetricSpace, probabilities: Array) -> str | None:
+    """Why no level makes the prior regular, exactly; None where nothing like that was found."""
+    distances, labels = space.distances, space.labels
+    empty, full = np.flatnonzero(probabilities == 0), np.flatnonzero(probabilities > 0)
+    reached = np.argwhere(np.isfinite(distances[np.ix_(empty, full)]))
+    if len(reached):
+        nothing, other = int(empty[reached[0, 0]]), int(full[reached[0, 1]])
+        return f"the probability of {labels[nothing]} is 0, but that of {labels[other]} within finite distance is not"
+    first: dict[bytes, int] = {}
+    for place, row in enumerate(distances):
+        twin = first.setdefault((row + 0.0).tobytes(), place)
+        if probabilities[twin] != probabilities[place]:
+            return f"{labels[twin]} and {labels[place]} have the same distances but different probabilities"
+    return None
+
+
+def _unlike_neighbours(space: MetricSpace, probabilities: Array, level: float) -> str | None:
+    """ECP14, Prop 1: π_x ≤ e^{εd(x', x)} π_x'. The worst pair, proven with the rows of Φ rather than the triangle."""
+    distances, labels = space.distances, space.labels
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        logs = np.log(probabilities)
+        excess = logs[None, :] - logs[:, None] - level * distances
+    excess[np.isnan(excess)] = -np.inf
+    small, large = divmod(int(excess.argmax()), len(excess))
+    if not excess[small, large] > 0:
+        return None
+    above = factor_above(level, distances[large])
+    counted = above > 0
+    least = float((factor_below(level, distances[small])[counted] / above[counted]).min()) * (1 - 4 * UNIT)
+    if not probabilities[small] < least * probabilities[large] * (1 - 4 * UNIT):
+        return None
+    return f"{labels[large]} is more than e^(epsilon d) as likely as {labels[small]}, against ECP14 Prop 1"
+
+
+def _decided(space: MetricSpace, probabilities: Array, level: float) -> Verdict:
+    found = weights(space, level, probabilities)
+    mu, error = found.values, found.error
+    doubtful = mu is None or error is None or (not found.decided and error.max() > _SMALL * np.abs(mu).max())
+    separated = doubtful and len(space) <= CLASSED_POINTS and _separated(space, probabilities, level)
+    if mu is None or error is None:
+        reason = "a vector v with vΦ ≥ 0 and v·π < 0 was found" if separated else "Φ is singular to working precision"
+        return Verdict("not regular" if separated else "undecided", None, None, None, reason)
+    status: Status = "regular" if found.proven else "not regular" if separated or len(found.negative) else "undecided"
+    gamma = mu * _row_sums(space, level) / math.fsum(probabilities)
+    for array in (mu, gamma, error):
+        array.flags.writeable = False
+    return Verdict(status, mu, gamma, error, _reason(space, status, mu, error))
+
+
+def _separated(space: MetricSpace, probabilities: Array, level: float) -> bool:
+    return separates(*Quotient.of(space.distances, probabilities).between(level, level))
+
+
+def _row_sums(space: MetricSpace, level: float) -> Array:
+    """Σ_x' e^{-εd(x', x)} for every x."""
+    if len(space) > CLASSED_POINTS:
+        return system(space, level).apply(np.ones(len(space)))[0]
+    with np.errstate(over="ignore"):
+        return np.exp(-level * space.distances).sum(axis=0)
+
+
+def signs(values: Array, errors: Array) -> Status:
+    """Whether all values within their errors are ≥ 0, or one is < 0."""
+    if (values - errors >= 0).all():
+        return "regular"
+    return "not regular" if (values + errors < 0).any() else "undecided"
+
+
+def _reason(space: MetricSpace, status: Status, mu: Array, error: Array) -> str:
+    if status == "regular":
+        return f"every entry of μ is at least {_rounded(max(0.0, float((mu - error).min())), 3, ROUND_FLOOR):g}"
+    if status == "not regular":
+        worst = int((mu + error).argmin())
+        told = float(f"{mu[worst]:.6g}")
+        within = _rounded(abs(told - float(mu[worst])) + 2 * float(error[worst]), 2, ROUND_CEILING)
+        return f"μ is {told:g} at {space.labels[worst]}, within {within:.1e}"
+    unsure = np.flatnonzero((mu - error < 0) & (mu + error >= 0))
+    return f"μ cannot be told from 0 at {space.labels[unsure[0]]} and {len(unsure) - 1} other points"
+
+
+def _rounded(number: float, digits: int, how: str) -> float:
+    """A number of a few digits that is not above or not below one, as a reader takes it."""
+    return float(Context(prec=digits, rounding=how).create_decimal_from_float(number))
+
+
+def separates(low: Array, high: Array) -> bool:
+    """Whether a vector v with vA ≥ 0 for every A within the bounds and Σv < 0 was found and proven (Farkas).
+
+    The systems here are scaled so that the prior is 1 everywhere and every A has a diagonal of 1 or more.
+    """
+    from scipy.optimize import linprog
+
+    if not np.isfinite(high).all():
+        return False
+    middle = 0.5 * low + 0.5 * high
+    found = linprog(
+        np.ones(len(middle)),
+        A_ub=-middle.T,
+        b_ub=np.zeros(len(middle)),
+        bounds=(-1, 1),
+        method="highs",
+        options={"time_limit": _LP_SECONDS},
+    )
+    if found.x is None:
+        return False
+    vector = np.asarray(found.x, dtype=float)
+    for _ in range(3):
+        short = float(_products_below(vector, low, high).min())
+        if short >= 0:
+            return math.fsum(vector) < 0
+        vector = vector - 2 * short
+    return False
+
+
+def _products_below(vector: Array, low: Array, high: Array) -> Array:
+    up, down = np.maximum(vector, 0.0), np.maximum(-vector, 0.0)
+    gained, lost = up @ low, down @ high
+    return gained - lost - growth(len(vector)) * (gained + lost) - 1e-290

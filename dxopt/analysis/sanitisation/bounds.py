@@ -1,0 +1,124 @@
+"""How much error privacy costs at least, and how much Laplace noise is enough (HLM14 §5.1, §6)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dxopt.errors import SpecError, UnsupportedError
+from dxopt.model.loss import Reports
+from dxopt.model.problem import checked_delta, checked_level
+from dxopt.numerics.rounding import UNIT, factor_below
+from dxopt.spaces.space import TRIANGLE_SLACK, MetricSpace
+
+BUDGETS = ("metric", "uniform")
+
+
+@dataclass(frozen=True)
+class ErrorBounds:
+    """What max_x E[d(X_x, x)] is at least, in the unit of the distances, for any private mechanism X. Rounded down.
+
+    Attributes
+    ----------
+    diameter : float
+        (1 - δ) d(u, v) / (2(1 + e^{budget})) of the best pair u, v (HLM14 Thm 6). Whatever the reports are.
+    packing : float
+        (1 - δ) κk / (k + e^{budget}) of the best secret and its k nearest (HLM14 Thm 7), κ being the least distance
+        between two secrets. 0 where the reports are not the secrets, or two secrets are at distance 0.
+    """
+
+    diameter: float
+    packing: float
+
+    @property
+    def pair(self) -> float:
+        """Twice `diameter`, which holds as well: two secrets at distance r with budget b.
+
+        Σ_z min(K[u, z], K[v, z]) ≥ 2(1 - δ) / (1 + e^b) by privacy, for the sets where one of the two is smaller,
+        and each z costs the two r in total; HLM14 Thm 6 loses a factor 2 by Markov's inequality.
+        """
+        return 2 * self.diameter
+
+    @property
+    def best(self) -> float:
+        """The largest of them."""
+        return max(self.pair, self.packing)
+
+
+def error_bounds(
+    space: MetricSpace, *, epsilon: float, delta: float = 0.0, budget: str = "metric", reports: Reports | None = None
+) -> ErrorBounds:
+    """Lower bounds on the largest expected distance between secret and report (HLM14 eq 13, Thms 6 and 7).
+
+    Takes O(n² log n) time. In the paper the budget of a pair is ε, whatever their distance. Its proofs look at one
+    pair, and at one secret and any others, so that each holds with the budget of the pairs that it looks at.
+
+    Parameters
+    ----------
+    space : MetricSpace
+        n secrets, with symmetric distances.
+    epsilon : float
+        Privacy level: per unit of distance, or of every pair.
+    delta : float
+    budget : {"metric", "uniform"}
+        Whether two secrets are (εd, δ)- or (ε, δ)-indistinguishable. Those at infinite distance are not bound by the
+        first.
+    reports : Reports, optional
+        The secrets by default; others leave no `packing`.
+
+    Raises
+    ------
+    SpecError
+        If ε or δ is out of range, there is no such budget, or distances are infinite under the uniform one.
+    UnsupportedError
+        If distances are not symmetric.
+    """
+    level, rest = checked_level(epsilon), 1 - checked_delta(delta)
+    if budget not in BUDGETS:
+        raise SpecError("budget", f"is {budget!r}", f"choose one of {', '.join(BUDGETS)}")
+    if not space.symmetric:
+        raise UnsupportedError("space", "has distances that are not symmetric", "the bounds are about symmetric ones")
+    counts, nearest, overlap, share = np.arange(1, len(space)), math.inf, 0.0, 0.0
+    for secret in range(len(space)):
+        apart = np.sort(np.delete(space.row(secret), secret))
+        if budget == "uniform" and np.isinf(apart).any():
+            raise SpecError("space", f"{space.labels[secret]} is infinitely far from another secret", "use metric")
+        alike = factor_below(level, apart if budget == "metric" else np.ones(len(apart)))
+        overlap = max(overlap, (np.where(alike > 0, apart, 0.0) * alike / (1 + alike)).max(initial=0.0))
+        share = max(share, (counts * alike / (1 + counts * alike)).max(initial=0.0))
+        nearest = min(nearest, apart.min(initial=math.inf))
+    packed = (reports is None or reports.secrets) and math.isfinite(nearest)
+    rest *= 1 - 16 * UNIT
+    return ErrorBounds(
+        float(rest * overlap / 2) * (1 - 2 * TRIANGLE_SLACK), float(rest * share * nearest) if packed else 0.0
+    )
+
+
+def laplace_scale(diameter: float, *, epsilon: float, delta: float = 0.0, exact: bool = False) -> float:
+    """The scale b of Laplace noise that makes numbers (ε, δ)-indistinguishable, rounded up, in their unit.
+
+    Noise of density e^{-|x|/b} / 2b on every record keeps databases (ε, δ)-private in each of them (HLM14 Thm 5).
+
+    Parameters
+    ----------
+    diameter : float
+        How far two numbers are apart at most.
+    epsilon : float
+        Privacy level for any two of them.
+    delta : float
+    exact : bool
+        Whether to take the least scale, diameter / (ε - 2 ln(1 - δ)), instead of diameter / (ε - ln(1 - δ))
+        (HLM14 Example 5), which is enough. A half line tells two numbers apart best: up to
+        1 - e^{(ε - diameter/b) / 2}.
+
+    Raises
+    ------
+    SpecError
+        If the diameter or ε is not positive and finite, or δ is not from 0 to below 1.
+    """
+    level, relaxed = checked_level(epsilon), checked_delta(delta)
+    if not 0 < diameter < math.inf:
+        raise SpecError("diameter", f"is {diameter:g}", "give a positive finite number")
+    return diameter / (level - (1 + exact) * math.log1p(-relaxed)) * (1 + 16 * UNIT)

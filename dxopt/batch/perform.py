@@ -1,0 +1,149 @@
+"""One problem of a batch, from its file to its result folder; the same wherever it is done."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+from dxopt.batch.answering import Answer, Tell, _not_compared, _solved, _swept
+from dxopt.batch.jobs import Job, unreadable
+from dxopt.batch.lines import Line
+from dxopt.batch.outcome import Done
+from dxopt.batch.resume import record
+from dxopt.errors import DxoptError, SpecError
+from dxopt.results.folder import COMPARISON, finite, place, require_writable
+from dxopt.results.level import Level
+from dxopt.results.report import Report
+from dxopt.results.sweep import EpsilonSweep
+from dxopt.runtime.stopping import Status
+from dxopt.spec import Expect, Task, load
+from dxopt.studies.questions import AtLevels, LossFrontier
+
+
+def perform(job: Job, tell: Tell, saved: Callable[[Answer], None] = lambda answer: None) -> Done:
+    """Solve a problem and save its result.
+
+    Parameters
+    ----------
+    job : Job
+    tell : callable
+        Given (problem name, progress line).
+    saved : callable
+        Given the report, level or frontier once it is saved.
+    """
+    try:
+        task = job.overrides.apply(_tasks(job.file, job.digest.partition(" ")[0], job.overrides.sweep)[job.place])
+    except SpecError as error:
+        return unreadable(job.file, error)
+    except Exception as error:
+        return _fault(job, Line(job.name, delivered=False), error)
+    problem, unsolved = task.problem, _unsolved(task)
+    started = time.perf_counter()
+    try:
+        if task.sweep is not None and (task.compare or task.priors):
+            raise _not_compared(task.sweep)
+        require_writable(job.folder)
+        answer = _solved(task, tell) if task.sweep is None else _swept(task, task.sweep, tell)
+        seconds = time.perf_counter() - started
+        interrupted = answer.status is Status.INTERRUPTED or _broken_off(answer)
+        line = replace(_line(unsolved, answer, seconds), folder=job.folder.name)
+        done = Done(line, interrupted=interrupted)
+        if task.expect is not None:
+            done = _expected(done, answer, task.expect)
+        _save(answer, job, done)
+    except SpecError as error:
+        return Done(replace(unsolved, status="bad input"), str(task.located(error)), bad_input=True)
+    except DxoptError as error:
+        return Done(replace(unsolved, status="failed"), f"{problem.name}: {error}")
+    except Exception as error:
+        return _fault(job, unsolved, error)
+    saved(answer)
+    return done
+
+
+@lru_cache(maxsize=1)
+def _tasks(file: Path, content: str, sweep: AtLevels | None) -> list[Task]:
+    """The tasks of a file; of the problems of a family one process builds the space once."""
+    return load(file, sweep)
+
+
+def _save(answer: Answer, job: Job, done: Done) -> None:
+    def write(folder: Path) -> None:
+        answer.write(folder)
+        if job.overrides.compare and isinstance(answer, Report) and answer.comparison is not None:
+            answer.comparison.plot(folder / COMPARISON)
+        if not done.interrupted:
+            record(job, done, folder)
+
+    try:
+        place(job.folder, write)
+    except (OSError, SpecError) as error:
+        cause = error if isinstance(error, OSError) else error.__context__
+        if not isinstance(cause, OSError):
+            raise
+        raise DxoptError(f"{job.folder} cannot be written: {cause.strerror}; make room or name another") from None
+
+
+def _fault(job: Job, line: Line, error: Exception) -> Done:
+    if isinstance(error, MemoryError):
+        return Done(replace(line, status="out of memory"), f"{job.name}: out of memory")
+    where = job.folder.with_name(f"{job.folder.name}.crash.txt")
+    try:
+        where.parent.mkdir(parents=True, exist_ok=True)
+        where.write_text(traceback.format_exc(), encoding="utf-8")
+        seen = f"see {where}"
+    except OSError:
+        seen = f"{where} cannot be written"
+    reason = f"{job.name}: {type(error).__name__}: {error} (a fault of dxopt; {seen})"
+    return Done(replace(line, status="crashed"), " ".join(reason.split()))
+
+
+def _unsolved(task: Task) -> Line:
+    """The line of a task that failed."""
+    added = "" if task.spanner is None else f", spanner {task.spanner:g}"
+    added += "" if task.sweep is None else f", {task.sweep}"
+    line = replace(Line.asked(task.problem, task.method + added), delivered=False)
+    return line if task.sweep is None or isinstance(task.sweep, LossFrontier) else replace(line, epsilon=None)
+
+
+def _line(unsolved: Line, answer: Answer, seconds: float) -> Line:
+    """The line of a task that was answered."""
+    if isinstance(answer, Report):
+        line = Line.of(answer, unsolved.method)
+        return replace(line, delivered=line.delivered and not _broken_off(answer))
+    line = replace(unsolved, private=answer.problem.private, seconds=seconds, status=str(answer.status))
+    if isinstance(answer, EpsilonSweep):
+        return replace(line, gap=answer.gap, sweep=answer.figures, delivered=answer.status is Status.OPTIMAL)
+    if isinstance(answer, Level):
+        line = unsolved if answer.report is None else Line.of(answer.report, unsolved.method)
+    return replace(
+        line,
+        resolution=finite(answer.resolution),
+        status=str(answer.status),
+        seconds=seconds,
+        delivered=answer.status is Status.OPTIMAL,
+    )
+
+
+def _broken_off(answer: Answer) -> bool:
+    return isinstance(answer, Report) and answer.comparison is not None and answer.comparison.interrupted
+
+
+def _expected(done: Done, answer: Answer, expect: Expect) -> Done:
+    """The same once the value, or the smallest epsilon, is compared with the one that is known."""
+    line = done.line
+    what, found = ("epsilon", line.epsilon) if isinstance(answer, Level) else ("value", line.value)
+    if found is None:
+        return done
+    off = abs(found - expect.value)
+    if off <= expect.tolerance:
+        return replace(done, line=replace(line, expected="agrees"))
+    error = (
+        f"{line.problem}: the {what} {found:.10g} is not {expect.value:.10g} within {expect.tolerance:g} "
+        f"({expect.source})"
+    )
+    return replace(done, line=replace(line, expected=f"off by {off:.1e}", delivered=False), error=error)

@@ -1,0 +1,77 @@
+"""What earlier runs finished: a record in each result folder of what the result was made from."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterable
+from dataclasses import asdict
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import dxopt
+from dxopt.batch.lines import Line
+from dxopt.batch.outcome import Done
+from dxopt.results.comparison import Comparison
+from dxopt.results.folder import is_result, write_json
+
+if TYPE_CHECKING:
+    from dxopt.batch.jobs import Job
+
+RECORD = "input.json"
+_FORMAT = 1
+_BESIDE = re.compile(r"\.(.+)-[a-z0-9_]{8}")
+
+
+def record(job: Job, done: Done, folder: Path) -> None:
+    """Write down in a result folder what the result was made from."""
+    content = {
+        "format": _FORMAT,
+        "version": dxopt.__version__,
+        "digest": job.digest,
+        "line": asdict(done.line),
+        "error": done.error,
+    }
+    write_json(folder / RECORD, content)
+
+
+def finished(job: Job) -> Done | None:
+    """What became of a job in an earlier run that finished it, where nothing has changed since."""
+    recorded = _recorded(job.folder)
+    if recorded.get("digest") != job.digest or recorded.get("version") != dxopt.__version__:
+        return None
+    try:
+        line = dict(recorded["line"])
+        compared = line.pop("comparison")
+        return Done(Line(**line, comparison=compared and Comparison.read(compared)), recorded["error"], finished=True)
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def other_version(job: Job) -> str | None:
+    """The version of dxopt that an earlier result is from, where it is another one."""
+    version = _recorded(job.folder).get("version", dxopt.__version__)
+    return None if version == dxopt.__version__ else str(version)
+
+
+def _recorded(folder: Path) -> dict[str, Any]:
+    try:
+        content = json.loads((folder / RECORD).read_text(encoding="utf-8")) if is_result(folder) else {}
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) and content.get("format") == _FORMAT else {}
+
+
+def recover(folders: Iterable[Path]) -> None:
+    """Clear what killed processes left beside result folders; a result that was moved away is put back."""
+    for parent, group in groupby(sorted(folders), key=lambda folder: folder.parent):
+        names = {folder.name for folder in group}
+        for left in list(parent.iterdir()) if parent.is_dir() else []:
+            found = _BESIDE.fullmatch(left.name)
+            if found is None or found[1] not in names:
+                continue
+            if is_result(left / "old") and not (parent / found[1]).exists():
+                (left / "old").replace(parent / found[1])
+            shutil.rmtree(left, ignore_errors=True)

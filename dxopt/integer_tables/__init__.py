@@ -1,6 +1,0 @@
-"""Mechanisms as tables of integers, proven by integers alone and sampled exactly from random bits."""
-
-from dxopt.integer_tables.making import integer_table
-from dxopt.integer_tables.table import IntegerTable
-
-__all__ = ["IntegerTable", "integer_table"]

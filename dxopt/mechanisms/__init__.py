@@ -1,0 +1,1 @@
+"""Every kind of mechanism: kernels, products, remaps, and those of the literature."""

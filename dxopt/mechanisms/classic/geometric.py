@@ -1,0 +1,132 @@
+"""The truncated geometric mechanism, on a line or coordinate by coordinate on a grid."""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dxopt.errors import CertificateError, SpecError, UnsupportedError
+from dxopt.mechanisms.classic.contract import CLASSICS, Classic, proven, title
+from dxopt.mechanisms.classic.coordinates import coordinates, largest_rate, manhattan
+from dxopt.mechanisms.kernel import epsilon_of_weights, kernel_mechanism
+from dxopt.model.mechanism import Mechanism
+from dxopt.model.prior import Prior
+from dxopt.model.problem import Problem
+from dxopt.spaces.kernels.systems import system
+from dxopt.spaces.lattices import grid, line
+from dxopt.spaces.space import MetricSpace
+
+Array = NDArray[np.float64]
+IMPLICIT_FROM = 1_000
+
+
+@CLASSICS.register("geometric")
+@dataclass(frozen=True, eq=False)
+class Geometric(Classic):
+    """K[x, z] = Π_k e^{-c|x_k - z_k|} w(z_k) for the largest c that is private (CABP13, Theorem 10; ECP14 §7.1).
+
+    With p the e^{-c·step} on either side, w is 1/(1+p) at an end of an axis and (1-pp')/((1+p)(1+p')) inside it.
+    Private because K(x)/K(x') is at most e^{c·d_1(x, x')}, and reached: c is the least ε·d(x, x')/d_1(x, x').
+
+    Parameters
+    ----------
+    positions : (n,) or (n, k) array, optional
+        Coordinates of the secrets; by default those of the space, or its labels where they are numbers.
+    """
+
+    positions: ArrayLike | None = None
+    name: ClassVar[str] = "geometric"
+    instead: ClassVar[str] = "give positions, use exponential"
+
+    def refuses(self, problem: Problem) -> str | None:
+        """Why there is none, or None."""
+        if not problem.reports.secrets:
+            return "needs the secrets themselves as reports"
+        positions = coordinates(problem.space, self.positions)
+        if positions is None:
+            return "needs numbers for coordinates or labels"
+        return None if _axes(positions) else "needs points on a line, all different, or a full grid of points"
+
+    def channel(self, problem: Problem) -> Array:
+        """The channel `(n, n)`, up to rounding."""
+        positions = coordinates(problem.space, self.positions)
+        axes = None if positions is None else _axes(positions)
+        if positions is None or axes is None:
+            raise SpecError("positions", "are no line or full grid", "ask `refuses` first")
+        rate = largest_rate(problem.budgets, manhattan(positions))
+        factors = [_on_axis(values, rate)[np.ix_(place, place)] for values, place in axes]
+        return reduce(np.multiply, factors)
+
+    def implicit(self, problem: Problem) -> Mechanism | None:
+        """On a long line the rows on demand, as weights of the tight-constraints mechanism."""
+        space, epsilon = problem.space, problem.epsilon
+        if self.positions is not None or len(space) < IMPLICIT_FROM or space.structure.kind != "path":
+            return None
+        with suppress(UnsupportedError, CertificateError):
+            lowered = epsilon_of_weights(space, epsilon, system(space, epsilon))
+            kernel = system(space, lowered)
+            weights = np.maximum(kernel.approximate(np.ones(len(space))), 0.0)
+            return replace(kernel_mechanism(space, epsilon, kernel, lowered, weights), name=title(self))
+        return None
+
+    @staticmethod
+    def examples() -> list[Problem]:
+        """A line of uneven steps, grids in three metrics, and a path of which only the distances are given."""
+        uneven = MetricSpace.from_points([0.0, 3.0, 1.0, 1.5])
+        grids = [grid((3, 2), metric=metric) for metric in ("euclidean", "manhattan", "chebyshev")]
+        path = MetricSpace.from_distances(line(4).distances)
+        return [Problem(s, epsilon=0.9, prior=Prior.uniform(s), loss="binary") for s in (uneven, *grids, path)]
+
+
+def _axes(positions: Array) -> list[tuple[Array, NDArray[np.int64]]] | None:
+    """The distinct values of each coordinate, ascending, and the place of each point among them; None if no grid."""
+    axes = [np.unique(column, return_inverse=True) for column in positions.T]
+    sizes = [len(values) for values, _ in axes]
+    if math.prod(sizes) != len(positions):
+        return None
+    cells = np.ravel_multi_index([place for _, place in axes], sizes)
+    return axes if len(np.unique(cells)) == len(positions) else None
+
+
+def _on_axis(values: Array, rate: float) -> Array:
+    """The mechanism `(m, m)` on m ascending numbers."""
+    steps = rate * np.diff(values)
+    steps = np.concatenate([[np.inf], steps, [np.inf]])
+    before, after = np.exp(-steps[:-1]), np.exp(-steps[1:])
+    weights = -np.expm1(-(steps[:-1] + steps[1:])) / ((1 + before) * (1 + after))
+    apart = np.abs(values[:, None] - values[None, :])
+    with np.errstate(invalid="ignore"):  # where nothing binds, the rate is infinite and the diagonal 0·∞
+        return np.where(apart > 0, np.exp(-rate * apart), 1.0) * weights
+
+
+def geometric(space: MetricSpace, *, epsilon: float, positions: ArrayLike | None = None) -> Mechanism:
+    """The truncated geometric mechanism, proven private (CABP13, Figure 2 (iv), Theorem 10; ECP14 §7.1).
+
+    With answers that are multiples of q up to qk, as in that figure, the space is `dx.line(k + 1, step=q)`. On a line
+    it is the tight-constraints mechanism. On a full grid the coordinates are perturbed independently, each
+    at the largest level c per unit that is private for the distances of the space: ε for the Manhattan distance, ε/√k
+    for the Euclidean and ε/k for the Chebyshev one in k coordinates, ε/v where answers up to v apart are adjacent.
+
+    Parameters
+    ----------
+    space : MetricSpace
+        n secrets, which are the reports as well. On a line of 1,000 points or more, in ascending or descending
+        order, the mechanism is implicit: rows on demand, at a level lowered by a hair against rounding.
+    epsilon : float
+        Privacy level per unit of distance.
+    positions : (n,) or (n, k) array, optional
+        Coordinates of the secrets, evenly spaced or not: a line, or all points of a grid. By default those of the
+        space, or its labels where they are numbers.
+
+    Raises
+    ------
+    SpecError
+        If ε or the positions are wrong, or are not a line or full grid (UnsupportedError).
+    """
+    return proven(Geometric(positions), space, epsilon)

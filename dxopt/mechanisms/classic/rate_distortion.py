@@ -1,0 +1,47 @@
+"""The channel that says least at its loss, as a baseline."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.analysis.inference import rate_distortion
+from dxopt.mechanisms.classic.contract import BASELINES
+from dxopt.model.prior import Prior
+from dxopt.model.problem import Problem
+from dxopt.spaces.lattices import grid, line
+
+_LOWERED = 1e-9
+"""What the slope leaves for rounding, so that the level is kept where it is kept in theory."""
+
+
+@BASELINES.register("rate_distortion")
+class RateDistortionChannel:
+    """The channel of least mutual information at its expected loss, for the slope ε/2 (Blahut 1972).
+
+    With the distance as loss it is ε·d-private, an exponential mechanism whose reports are weighted for the prior;
+    other losses bound nothing.
+    """
+
+    name: ClassVar[str] = "rate_distortion"
+
+    def refuses(self, problem: Problem) -> str | None:
+        """Why there is none, or None."""
+        return None if np.isfinite(problem.losses).all() else "needs finite losses"
+
+    def channel(self, problem: Problem) -> NDArray[np.float64]:
+        """The channel `(n, m)`."""
+        slope = 0.5 * problem.epsilon * (1 - _LOWERED)
+        found = rate_distortion(problem.space, problem.prior, problem.loss, slope=slope)
+        return found.mechanism.matrix
+
+    @staticmethod
+    def examples() -> list[Problem]:
+        """A loss that makes it private, and one that does not."""
+        numbers, places = line(5), grid((2, 3))
+        return [
+            Problem(numbers, epsilon=0.7, prior=Prior.from_weights(numbers, [1, 2, 3, 2, 2])),
+            Problem(places, epsilon=1.0, prior=Prior.uniform(places), loss="squared"),
+        ]

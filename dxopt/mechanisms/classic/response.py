@@ -1,0 +1,81 @@
+"""Randomised response: the truth, or any of the other secrets alike."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.mechanisms.classic.contract import CLASSICS, Classic, proven
+from dxopt.model.mechanism import Mechanism
+from dxopt.model.prior import Prior
+from dxopt.model.problem import Problem
+from dxopt.numerics.rounding import UNIT, factor_above
+from dxopt.spaces.lattices import grid
+from dxopt.spaces.space import MetricSpace
+
+
+@CLASSICS.register("randomised_response")
+class RandomisedResponse(Classic):
+    """K[x, z] = p for every z other than x, where p = (1 - δ) / (m + e^{εκ}) (HLM14 Example 6).
+
+    m is the number of other secrets, and κ the least distance between two of them: the pair at κ is the one that
+    binds, as its inequality is 1 - pm ≤ e^{εκ} p + δ. Optimal in the worst case under the discrete metric (HLM14
+    Example 7).
+    """
+
+    name: ClassVar[str] = "randomised_response"
+    instead: ClassVar[str] = "merge secrets at distance 0, use exponential"
+
+    def refuses(self, problem: Problem) -> str | None:
+        """Why there is none, or None."""
+        if not problem.reports.secrets:
+            return "needs the secrets themselves as reports"
+        alike = np.count_nonzero(problem.space.distances == 0) > len(problem.space)
+        return "needs a distance above 0 between any two secrets" if alike else None
+
+    def channel(self, problem: Problem) -> NDArray[np.float64]:
+        """The channel `(n, n)`, private in doubles where δ is positive, and up to rounding where it is 0.
+
+        1 - δ counts as a little more than it is, which the roundings of n sums cost at most.
+        """
+        secrets = len(problem.space)
+        factor = float(factor_above(problem.epsilon, np.array(problem.space.nearest)))
+        rest = 1 - problem.delta + (4 * secrets + 64) * UNIT
+        other = min(rest * factor / (1 + (secrets - 1) * factor), 1 / secrets)
+        channel = np.full((secrets, secrets), other)
+        np.fill_diagonal(channel, 1 - (secrets - 1) * other)
+        return channel
+
+    @staticmethod
+    def examples() -> list[Problem]:
+        """Categories, a grid, and a space that is neither symmetric nor bounded."""
+        categories = MetricSpace.from_points(["tea", "coffee", "milk", "water"], "discrete")
+        one_way = MetricSpace.from_distances([[0, 1, 2], [2, 0, 1], [np.inf, 2, 0]], close=True)
+        spaces = (categories, grid((2, 3)), one_way)
+        return [Problem(space, epsilon=1.2, prior=Prior.uniform(space), loss="binary") for space in spaces]
+
+
+def randomised_response(space: MetricSpace, *, epsilon: float, delta: float = 0.0) -> Mechanism:
+    """Randomised response, proven (εd, δ)-private (HLM14 Example 6).
+
+    The secret with probability 1 - pm, and each of the m others with p = (1 - δ) / (m + e^{εκ}), κ being the least
+    distance between two secrets.
+
+    Parameters
+    ----------
+    space : MetricSpace
+        Any, with distances above 0 between different secrets; the reports are the secrets.
+    epsilon : float
+        Privacy level per unit of distance.
+    delta : float
+        What a set of reports may exceed that level by, for every pair of secrets at finite distance.
+
+    Raises
+    ------
+    SpecError
+        If ε is not positive and finite, δ is not from 0 to below 1, or two secrets are at distance 0
+        (UnsupportedError).
+    """
+    return proven(RandomisedResponse(), space, epsilon, delta=delta)

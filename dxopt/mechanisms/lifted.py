@@ -1,0 +1,150 @@
+"""From answers back to secrets: the mechanism H∘f, and losses of reports about answers (CABP13 §4)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import SpecError, UnsupportedError
+from dxopt.model.loss import Loss, LossLike, Reports
+from dxopt.model.mechanism import Mechanism, Privacy
+from dxopt.numerics.excess import least_delta
+from dxopt.numerics.rounding import SMALLEST, UNIT
+from dxopt.spaces.queries import Query, Sensitivity, sensitivity
+from dxopt.spaces.space import MetricSpace
+
+_MARGIN = 16 * UNIT
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LiftedMechanism(Mechanism):
+    """H∘f: what a mechanism says of the answer to a query. Make it with `lift`.
+
+    Attributes
+    ----------
+    query : Query
+        f.
+    base : Mechanism
+        H, on the answers; rows and draws are taken from it.
+    """
+
+    space: MetricSpace
+    reports: Reports
+    query: Query
+    base: Mechanism
+    name: str
+    privacy: Privacy | None
+
+    def rows(self, secrets: NDArray[np.int64]) -> NDArray[np.float64]:
+        answers, which = np.unique(self.query.index[secrets], return_inverse=True)
+        return self.base.rows(answers)[which]
+
+    def _draw(self, places: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
+        return self.base.sample(self.query.index[places], 1, rng)[:, 0]
+
+
+def lift(query: Query, mechanism: Mechanism, secrets: MetricSpace) -> Mechanism:
+    """Answer a query privately: report H(f(x)) for the secret x (CABP13 §4).
+
+    If H is proven private for ε·d_Y and f is Δ-sensitive, H∘f is private for εΔ·d_X (CABP13 Fact 5); the level is
+    exactly ε where H is about `query.induced(secrets)`. By Thm 6 it can be no lower where H needs all of ε and f is
+    uniformly Δ-sensitive. Where H is private up to δ, so is H∘f, up to a δ that is measured again.
+
+    Parameters
+    ----------
+    query : Query
+        f, from n secrets to k answers.
+    mechanism : Mechanism
+        H, on k points: the answers of the query in their order, under any metric.
+    secrets : MetricSpace
+        d_X on the universe of the query.
+
+    Returns
+    -------
+    Mechanism
+        With the reports of H, and no more in memory than H. Nothing is proven of it where nothing is of H.
+
+    Raises
+    ------
+    SpecError
+        If H is not about as many answers, or the space not about as many secrets, as the query has.
+    UnsupportedError
+        If two secrets at a finite distance have answers infinitely further apart, so that no level is proven.
+    """
+    if len(mechanism.space) != len(query.answers):
+        wrong = f"is about {len(mechanism.space):,} points, where the query has {len(query.answers):,} answers"
+        raise SpecError("mechanism", wrong, "make it on query.induced(secrets), or query.space()")
+    privacy = _proven(query, mechanism, sensitivity(query, secrets, mechanism.space))
+    name, reports = f"{mechanism.name} of {query.name}", _apart_from_secrets(mechanism.reports)
+    return LiftedMechanism(secrets, reports, query, mechanism, name, privacy)
+
+
+def lift_loss(query: Query, loss: LossLike | Loss = "distance", answers: MetricSpace | None = None) -> Loss:
+    """What reports about an answer cost for each secret: l(f(x), z).
+
+    With it a `Problem` on the secrets asks for the best mechanism of all, which may look at more than the answer: no
+    H∘f is better, as each is one of them.
+
+    Parameters
+    ----------
+    query : Query
+        From n secrets to k answers.
+    loss : str, array `(k, m)`, callable or Loss
+        Of answers and reports, see `Loss.of`; the reports are the answers unless it says otherwise.
+    answers : MetricSpace, optional
+        The k answers and their distances; `query.space()` by default.
+
+    Returns
+    -------
+    Loss
+        With a matrix `(n, m)`.
+
+    Raises
+    ------
+    SpecError
+        If the loss does not fit the answers, or they are no numbers and have no space.
+    """
+    losses = Loss.of(loss, query.space() if answers is None else answers)
+    if len(losses.matrix) != len(query.answers):
+        wrong = f"has {len(losses.matrix):,} rows, where the query has {len(query.answers):,} answers"
+        raise SpecError("loss", wrong, "give one row per answer")
+    return Loss(losses.matrix[query.index], _apart_from_secrets(losses.reports), f"{losses.name} of {query.name}")
+
+
+def _apart_from_secrets(reports: Reports) -> Reports:
+    """The same reports, which may be the answers but are not the secrets."""
+    return Reports(reports.labels, reports.points)
+
+
+def _proven(query: Query, mechanism: Mechanism, found: Sensitivity) -> Privacy | None:
+    privacy, apart = mechanism.privacy, mechanism.space.distances
+    if privacy is None:
+        return None
+    if math.isinf(found.delta):
+        raise UnsupportedError("secrets", _unbounded(query, apart, found), "make H on query.induced(secrets)")
+    level = _level(privacy.epsilon, found.delta)
+    how = f"the query is {found.delta:.6g}-sensitive (CABP13 Fact 5); for its answers, {privacy.how}"
+    bound = np.isfinite(found.nearest) & ~np.eye(len(apart), dtype=bool)
+    relaxed = least_delta(mechanism.matrix, found.nearest, level, bound) if privacy.delta else 0.0
+    return Privacy(level, how, relaxed)
+
+
+def _level(epsilon: float, delta: float) -> float:
+    """A double ε' with ε·d_Y(f x, f x') ≤ ε'·d_X(x, x') for all secrets, in real numbers.
+
+    Quotients of doubles are rounded to 1 only from below, so that ε does where Δ is 1. Elsewhere the quotient of two
+    distances, its product with ε and the one with the margin are each rounded by 2^-53 relative, of which the margin
+    is 16; what could be subnormal counts as the least number that is not.
+    """
+    return epsilon if delta == 1 else max(epsilon * max(delta, SMALLEST), SMALLEST) * (1 + _MARGIN)
+
+
+def _unbounded(query: Query, apart: NDArray[np.float64], found: Sensitivity) -> str:
+    places = [query.universe.places[secret] for secret in found.widest]
+    first, second = (query.index[place] for place in places)
+    x, other = (query.universe.labels[place] for place in places)
+    distance = f"{found.nearest[first, second]:.6g}"
+    return f"{x} and {other} are {distance} apart, their answers {apart[first, second]:.6g}"

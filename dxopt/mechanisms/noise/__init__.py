@@ -1,0 +1,8 @@
+"""Noise added to numbers and points, private whatever they are (CABP13 §4.1, Figure 2)."""
+
+from dxopt.mechanisms.noise.contract import LineNoise, Noise
+from dxopt.mechanisms.noise.geometric import Geometric
+from dxopt.mechanisms.noise.laplace import Laplace, ManhattanLaplace, PlanarLaplace
+from dxopt.mechanisms.noise.staircase import Staircase
+
+__all__ = ["Geometric", "Laplace", "LineNoise", "ManhattanLaplace", "Noise", "PlanarLaplace", "Staircase"]

@@ -1,0 +1,133 @@
+"""Two-sided geometric noise on the multiples of a step, drawn exactly."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dxopt.errors import SpecError
+from dxopt.mechanisms.noise.contract import Noise, checked_positive, checked_probability, exponents
+from dxopt.mechanisms.noise.exact import Coins
+
+Array = NDArray[np.float64]
+
+_LEAST = 2.0**-50
+_FURTHEST = 2**62
+
+
+@dataclass(frozen=True)
+class Geometric(Noise):
+    """Multiples of q, given as whole numbers: i becomes j with probability tanh(εq/2) e^{-εq|j - i|}.
+
+    εd-private for d = q|i - i'|, as a Laplace mechanism on the multiples of q (CABP13 Def 6, Fact 7); cut off at the
+    ends of q[0..k] it is the truncated geometric mechanism (CABP13, Figure 2 (iv)), `classic.geometric`.
+
+    The draws are exact: the exponent is the rational number that the product of the doubles ε and q is, and random
+    bits are compared with whole numbers only (Canonne, Kamath and Steinke 2020). How long a draw takes depends on
+    what is drawn.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy level per unit of distance.
+    step : float
+        q.
+
+    Raises
+    ------
+    SpecError
+        If ε or q is not positive and finite, or εq is not finite or below 2^-50, where whole numbers would not
+        fit 64 bits.
+    """
+
+    epsilon: float
+    step: float = 1.0
+
+    def __post_init__(self) -> None:
+        checked_positive("epsilon", self.epsilon)
+        checked_positive("step", self.step)
+        if not _LEAST <= self._exponent < math.inf:
+            raise SpecError("step", f"times epsilon is {self._exponent:.3g}", "give a step with 2^-50 ≤ εq < ∞")
+
+    @property
+    def exponent(self) -> Fraction:
+        """εq, exactly."""
+        return Fraction(self.epsilon) * Fraction(self.step)
+
+    @property
+    def _exponent(self) -> float:
+        return self.epsilon * self.step
+
+    def mass(self, indices: ArrayLike) -> Array:
+        """The probability of whole numbers j - i, of the same shape."""
+        return math.tanh(self._exponent / 2) * np.exp(-self._exponent * np.abs(np.asarray(indices, dtype=float)))
+
+    def cdf(self, indices: ArrayLike) -> Array:
+        """The probability of a whole number j - i of at most `indices`, of the same shape."""
+        at = np.floor(np.asarray(indices, dtype=float))
+        beyond = np.exp(-self._exponent * np.where(at < 0, -at, at + 1)) / (1 + math.exp(-self._exponent))
+        return np.where(at < 0, beyond, 1 - beyond)
+
+    def quantile(self, probability: ArrayLike) -> Array:
+        """The least whole number at which `cdf` is at least `probability`; SpecError unless they are from 0 to 1."""
+        probable = checked_probability(probability)
+        both = 1 + math.exp(-self._exponent)
+        with np.errstate(divide="ignore"):
+            below = np.ceil(np.log(probable * both) / self._exponent)
+            above = np.ceil(-np.log((1 - probable) * both) / self._exponent) - 1
+        return _least(np.where(probable * both <= 1, np.minimum(below, 0), above), self.cdf, probable)
+
+    def sample(self, values: ArrayLike, rng: np.random.Generator | None = None) -> NDArray[np.int64]:
+        """Whole numbers i, standing for qi, with noise: int64 of the same shape, 100,000 in a few seconds.
+
+        Raises
+        ------
+        SpecError
+            If they are not all whole numbers from -2^62 to 2^62.
+        """
+        try:
+            indices = np.asarray(values)
+        except ValueError:
+            raise SpecError("values", "are no array", "give whole numbers, the multiples of the step") from None
+        if not np.issubdtype(indices.dtype, np.integer):
+            raise SpecError("values", f"are {indices.dtype}", "give whole numbers, the multiples of the step")
+        if indices.size and max(abs(int(indices.min())), abs(int(indices.max()))) > _FURTHEST:
+            raise SpecError("values", "are above 2^62", "give whole numbers from -2^62 to 2^62")
+        coins, exponent = Coins.of(rng), self.exponent
+        drawn = np.array([coins.laplace(exponent) for _ in range(indices.size)], dtype=np.int64)
+        return indices.astype(np.int64) + drawn.reshape(indices.shape)
+
+    def error_cdf(self, radius: ArrayLike) -> Array:
+        reach = np.asarray(radius, dtype=float)
+        steps = np.floor(reach / self.step)
+        steps += (steps + 1) * self.step <= reach
+        return np.where(steps < 0, 0.0, self._within(np.maximum(steps, 0.0)))
+
+    def error_quantile(self, probability: ArrayLike) -> Array:
+        needed = np.ceil((exponents(probability) - self._aside) / self._exponent) - 1
+        steps = _least(np.maximum(needed, 0.0), self._within, checked_probability(probability))
+        return np.maximum(steps, 0.0) * self.step
+
+    @property
+    def mean_error(self) -> float:
+        return self.step / math.sinh(self._exponent) if self._exponent < 700 else 0.0
+
+    @property
+    def _aside(self) -> float:
+        """-log(2 / (1 + e^{-εq}))."""
+        return math.log1p(math.expm1(-self._exponent) / 2)
+
+    def _within(self, steps: Array) -> Array:
+        """The probability of an error of at most so many steps, -1 included."""
+        return -np.expm1(-self._exponent * (steps + 1) - self._aside * (steps >= 0))
+
+
+def _least(guess: Array, cdf: Callable[[Array], Array], probability: Array) -> Array:
+    """The guess, one less or one more: the least at which the cdf is at least the probability."""
+    guess = np.where(cdf(guess - 1) >= probability, guess - 1, guess)
+    return np.where(cdf(guess) < probability, guess + 1, guess)

@@ -1,0 +1,179 @@
+"""Laplace noise: densities proportional to e^{-ε‖z - x‖} on the line, and on points under two norms."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dxopt.errors import SpecError
+from dxopt.mechanisms.noise.contract import LineNoise, Noise, checked_numbers, checked_positive, checked_probability
+from dxopt.numerics.draws import uniforms
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Laplace(LineNoise):
+    """Laplace noise on numbers: density ε/2 e^{-ε|z - x|} (CABP13 Def 6, Figure 2 (i)).
+
+    εd-private for d = |x - x'| (CABP13 Fact 7). That is proven of real numbers; drawn as doubles, which have gaps
+    that depend on the value, it leaks (Mironov 2012). For use, take `Geometric`, which is exact.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy level per unit of distance.
+
+    Raises
+    ------
+    SpecError
+        If ε is not positive and finite.
+    """
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        checked_positive("epsilon", self.epsilon)
+
+    def density(self, offsets: ArrayLike) -> Array:
+        return 0.5 * self.epsilon * np.exp(-self.epsilon * np.abs(np.asarray(offsets, dtype=float)))
+
+    @property
+    def mean_error(self) -> float:
+        return 1 / self.epsilon
+
+    def _within(self, low: Array, high: Array) -> Array:
+        return np.exp(-self.epsilon * low) * -np.expm1(-self.epsilon * (high - low))
+
+    def _radius(self, exponent: Array) -> Array:
+        return exponent / self.epsilon
+
+
+class _PointNoise(Noise):
+    """A density proportional to e^{-ε‖z - x‖} on points of k coordinates, ε‖z - x‖ gamma distributed of shape k."""
+
+    dimensions: int
+
+    @property
+    @abstractmethod
+    def _scale(self) -> float:
+        """The density at 0."""
+
+    @abstractmethod
+    def _norm(self, offsets: Array) -> Array:
+        """‖z - x‖ of offsets `(..., k)`."""
+
+    @abstractmethod
+    def _offsets(self, size: int, rng: np.random.Generator | None) -> Array:
+        """Noise alone, `(size, k)`."""
+
+    def density(self, offsets: ArrayLike) -> Array:
+        """The density `(...)` at offsets z - x, `(..., k)`."""
+        return self._scale * np.exp(-self.epsilon * self._norm(checked_numbers(offsets, self.dimensions)))
+
+    def error_cdf(self, radius: ArrayLike) -> Array:
+        from scipy.special import gammainc
+
+        return gammainc(self.dimensions, self.epsilon * np.maximum(np.asarray(radius, dtype=float), 0.0))
+
+    def error_quantile(self, probability: ArrayLike) -> Array:
+        from scipy.special import gammaincinv
+
+        return gammaincinv(self.dimensions, checked_probability(probability)) / self.epsilon
+
+    @property
+    def mean_error(self) -> float:
+        return self.dimensions / self.epsilon
+
+    def sample(self, values: ArrayLike, rng: np.random.Generator | None = None) -> Array:
+        """Points `(..., k)` with noise.
+
+        Raises
+        ------
+        SpecError
+            If they are not all finite numbers, or have another number of coordinates.
+        """
+        points = checked_numbers(values, self.dimensions)
+        return points + self._offsets(points.size // self.dimensions, rng).reshape(points.shape)
+
+
+@dataclass(frozen=True)
+class ManhattanLaplace(_PointNoise):
+    """Laplace noise on each of k coordinates: density (ε/2)^k e^{-ε‖z - x‖_1} (CABP13 Def 6, Figure 2 (iii)).
+
+    εd-private for the Manhattan distance d (CABP13 Fact 7), and the error is that distance. Drawn as doubles it leaks
+    through their gaps (Mironov 2012); for use, take `Geometric` on each coordinate, which is exact.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy level per unit of distance.
+    dimensions : int
+        k; 2 in the plane, where the density is ε²/4 e^{-ε‖z - x‖_1}.
+
+    Raises
+    ------
+    SpecError
+        If ε is not positive and finite, or k is not 1 or more.
+    """
+
+    epsilon: float
+    dimensions: int = 2
+
+    def __post_init__(self) -> None:
+        checked_positive("epsilon", self.epsilon)
+        if not isinstance(self.dimensions, int) or self.dimensions < 1:
+            raise SpecError("dimensions", f"is {self.dimensions!r}", "give a whole number of 1 or more")
+
+    @property
+    def _scale(self) -> float:
+        return (self.epsilon / 2) ** self.dimensions
+
+    def _norm(self, offsets: Array) -> Array:
+        return np.abs(offsets).sum(axis=-1)
+
+    def _offsets(self, size: int, rng: np.random.Generator | None) -> Array:
+        return Laplace(self.epsilon).sample(np.zeros((size, self.dimensions)), rng)
+
+
+@dataclass(frozen=True)
+class PlanarLaplace(_PointNoise):
+    """Laplace noise on points of the plane: density ε²/(2π) e^{-ε‖z - x‖_2} (CABP13 Def 6, Figure 2 (ii); Cha13).
+
+    εd-private for the Euclidean distance d (CABP13 Fact 7). The radius r has the cdf 1 - (1 + εr) e^{-εr}, whose
+    inverse is -(W_{-1}((p - 1)/e) + 1)/ε; it is computed as that of a gamma distribution, which stays accurate near
+    p = 0, where W has a branch point. Drawn as doubles it leaks through their gaps (Mironov 2012); for use, there is
+    `classic.planar_laplace`, a matrix proven private.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy level per unit of distance.
+
+    Raises
+    ------
+    SpecError
+        If ε is not positive and finite.
+    """
+
+    epsilon: float
+    dimensions = 2
+
+    def __post_init__(self) -> None:
+        checked_positive("epsilon", self.epsilon)
+
+    @property
+    def _scale(self) -> float:
+        return self.epsilon**2 / (2 * math.pi)
+
+    def _norm(self, offsets: Array) -> Array:
+        return np.hypot(offsets[..., 0], offsets[..., 1])
+
+    def _offsets(self, size: int, rng: np.random.Generator | None) -> Array:
+        angle = 2 * math.pi * uniforms(size, rng)
+        radius = self.error_quantile(uniforms(size, rng))
+        return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=-1)

@@ -1,0 +1,151 @@
+"""Private tests whether a prediction is close: noise on its distance, which is 1-Lipschitz in the secret."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import SpecError, UnsupportedError
+from dxopt.mechanisms.traces.accounting import positive
+from dxopt.numerics.draws import uniforms
+
+Probability = float | Fraction
+_ON_GRID = 2.0**-44
+_FURTHEST = 700.0
+_WORD = 53
+
+
+class ClosenessTest(Protocol):
+    """A test whether distance + noise ≤ threshold."""
+
+    def check(self, distances: NDArray[np.float64] | None) -> None:
+        """SpecError unless the test suits the distances of a space, None where they are any numbers.
+
+        Known before the secrets, so that no error tells of them.
+        """
+        ...
+
+    def probabilities(self, distance: float, threshold: float, level: float) -> tuple[Probability, Probability]:
+        """How likely the answers "close" and "far" are, each to full relative accuracy."""
+        ...
+
+    def quantile(self, probability: float, level: float) -> float:
+        """The least r of the noise with P[noise < -r] ≤ 1 - probability.
+
+        A prediction further away than threshold + r is called close with at most the remaining probability.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class LaplaceTest:
+    """Noise of density ε/2·e^{-ε|r|} on the distance: the answer is ε-private (Dwork et al. 2006).
+
+    Exponents above 700 count as 700, which keeps that: no answer is impossible for some secrets only.
+    """
+
+    def check(self, distances: NDArray[np.float64] | None) -> None:
+        pass
+
+    def probabilities(self, distance: float, threshold: float, level: float) -> tuple[float, float]:
+        margin = level * (threshold - distance)
+        tail = 0.5 * math.exp(-min(abs(margin), _FURTHEST))
+        return (1 - tail, tail) if margin >= 0 else (tail, 1 - tail)
+
+    def quantile(self, probability: float, level: float) -> float:
+        return max(0.0, -math.log(2 * (1 - probability)) / level)
+
+
+@dataclass(frozen=True)
+class GeometricTest:
+    """Two-sided geometric noise on distances that are multiples of a step q: the answer is ε-private.
+
+    P[noise = kq] is a^{|k|}(1-a)/(1+a) with a = e^{-εq} (Ghosh, Roughgarden and Sundararajan 2009).
+
+    Parameters
+    ----------
+    step : float
+        q. Distances are its multiples to 13 digits, and the level is as much lower; under a base, exactly.
+    base : Fraction, optional
+        With it, levels count multiples of ln(base) and probabilities are rational: a = base^{-level·q}.
+
+    Raises
+    ------
+    SpecError
+        If the step is not positive and finite or the base not above 1; when asked, if a distance is no multiple of q,
+        or level·q is not whole under a base (UnsupportedError),
+        and with a mechanism, if any distance of the space is none, or there is no finite space.
+    """
+
+    step: float = 1.0
+    base: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        positive(self.step, "step")
+        checked_base(self.base)
+
+    def check(self, distances: NDArray[np.float64] | None) -> None:
+        if distances is None:
+            raise UnsupportedError("test", "needs a finite space", "use LaplaceTest")
+        for distance in np.unique(distances[np.isfinite(distances)]).tolist():
+            steps = round(distance / self.step)
+            off = abs(Fraction(distance) - steps * Fraction(self.step))
+            if off > (0 if self.base else Fraction(_ON_GRID) * Fraction(distance)):
+                raise UnsupportedError("distance", f"{distance:g} is no multiple of {self.step:g}", "use LaplaceTest")
+
+    def probabilities(self, distance: float, threshold: float, level: float) -> tuple[Probability, Probability]:
+        if not math.isfinite(distance):
+            return (0.0, 1.0) if self.base is None else (Fraction(0), Fraction(1))
+        self.check(np.array([distance]))
+        steps = round(distance / self.step)
+        margin = math.floor(threshold / self.step * (1 + _ON_GRID)) - steps
+        tail_steps = margin + 1 if margin >= 0 else -margin
+        if self.base is None:
+            rate = self._rate(level)
+            tail, both = math.exp(-min(rate * tail_steps, _FURTHEST)), 1 + math.exp(-rate)
+        else:
+            factor = 1 / Fraction(self.base) ** whole(Fraction(level) * Fraction(self.step))
+            tail, both = factor**tail_steps, 1 + factor
+        least = tail / both
+        return (1 - least, least) if margin >= 0 else (least, 1 - least)
+
+    def quantile(self, probability: float, level: float) -> float:
+        rate = self._rate(level) * (1.0 if self.base is None else math.log(self.base))
+        beyond = -math.log((1 - probability) * (1 + math.exp(-rate))) / rate
+        return self.step * max(0, math.ceil(beyond) - 1)
+
+    def _rate(self, level: float) -> float:
+        """εq, less what a distance may lack of a multiple of q."""
+        return level * self.step * (1 - 2 * _ON_GRID)
+
+
+def checked_base(base: Fraction | None) -> None:
+    """SpecError unless a base is a rational above 1, or None."""
+    if base is not None and not (isinstance(base, Fraction | int) and base > 1):
+        raise SpecError("base", f"is {base!r}", "give a Fraction above 1")
+
+
+def whole(count: float | Fraction) -> int:
+    """A count of steps; UnsupportedError where it is not whole, as then no probability is rational."""
+    if count != int(count):
+        raise UnsupportedError("level", f"{float(count):g} steps of the base", "give whole multiples, or no base")
+    return int(count)
+
+
+def happens(probability: Probability, rng: np.random.Generator | None) -> bool:
+    """True with exactly this probability: binary digits of a uniform number are drawn until they decide."""
+    left = Fraction(probability)
+    while True:
+        left *= 2**_WORD
+        digits = math.floor(left)
+        drawn = int(uniforms(1, rng)[0] * 2**_WORD)
+        if drawn != digits:
+            return drawn < digits
+        left -= digits
+        if not left:
+            return False

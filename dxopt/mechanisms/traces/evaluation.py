@@ -1,0 +1,120 @@
+"""What a mechanism for traces is worth on some traces: error, easy steps, and budget against length."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import SpecError
+from dxopt.mechanisms.traces.predictive import TraceMechanism
+from dxopt.mechanisms.traces.runs import KINDS, Kind, Run
+
+
+@dataclass(frozen=True, eq=False)
+class TraceEvaluation:
+    """Means over all runs of all traces.
+
+    Attributes
+    ----------
+    mean_error : float
+        Of the steps that were reported, skipped ones too, in units of distance.
+    error_quantiles : mapping
+        From a probability to the error that as large a part of the reported steps does not exceed.
+    shares : mapping
+        Of the reported steps, by kind: easy, hard, skipped.
+    reported : float
+        The part of all points of the traces that was reported; below 1 where runs stopped.
+    spent : float
+        What a run spent in the mean; `most_spent` is the largest.
+    spending : (n,) array
+        What was spent up to and with each step, in the mean over the runs of traces that are that long; a run that
+        stopped spends no more.
+    runs : int
+    """
+
+    mean_error: float
+    error_quantiles: Mapping[float, float]
+    shares: Mapping[Kind, float]
+    reported: float
+    spent: float
+    most_spent: float
+    spending: NDArray[np.float64]
+    runs: int
+
+    def __str__(self) -> str:
+        quantiles = ", ".join(f"{p:.0%} within {error:.4g}" for p, error in self.error_quantiles.items())
+        made = ", ".join(f"{share:.0%} {kind}" for kind, share in self.shares.items())
+        return f"mean error {self.mean_error:.4g}, {quantiles}; {made}; spent {self.spent:.4g} in the mean"
+
+
+def evaluate(
+    mechanism: TraceMechanism,
+    traces: Sequence[Any],
+    *,
+    repetitions: int = 1,
+    quantiles: Sequence[float] = (0.5, 0.9),
+    rng: np.random.Generator | None = None,
+) -> TraceEvaluation:
+    """Run a mechanism on some traces, several times each.
+
+    Parameters
+    ----------
+    mechanism : TraceMechanism
+    traces : sequence of traces
+        Each as for `run`.
+    repetitions : int
+        Runs of each trace.
+    quantiles : sequence of float
+        Probabilities, from 0 to 1.
+    rng : numpy Generator, optional
+        For repeatable experiments; the operating system's randomness otherwise.
+
+    Raises
+    ------
+    SpecError
+        If there are no traces, a trace is off the space, or the repetitions or quantiles are out of range.
+    """
+    if isinstance(repetitions, bool) or not isinstance(repetitions, int) or repetitions < 1:
+        raise SpecError("repetitions", f"is {repetitions!r}", "give a whole number from 1")
+    if not isinstance(traces, Sequence | np.ndarray) or not len(traces):
+        raise SpecError("traces", "are none, or no sequence", "give a list of at least one trace")
+    if not isinstance(quantiles, Sequence) or not all(isinstance(p, int | float) and 0 <= p <= 1 for p in quantiles):
+        raise SpecError("quantiles", f"are {quantiles!r}", "give probabilities from 0 to 1")
+    runs, errors = [], []
+    for trace in traces:
+        secrets = mechanism.noise.secrets(trace)
+        for _ in range(repetitions):
+            run = mechanism.run(secrets, rng)
+            runs.append(run)
+            errors += _errors(mechanism, secrets, run)
+    reported = len(errors)
+    return TraceEvaluation(
+        mean_error=float(np.mean(errors)),
+        error_quantiles={p: float(np.quantile(errors, p, method="inverted_cdf")) for p in quantiles},
+        shares={kind: sum(run.count(kind) for run in runs) / reported for kind in KINDS},
+        reported=reported / sum(run.length for run in runs),
+        spent=float(np.mean([run.spent for run in runs])),
+        most_spent=max(run.spent for run in runs),
+        spending=_spending(runs),
+        runs=len(runs),
+    )
+
+
+def _errors(mechanism: TraceMechanism, secrets: Sequence[Hashable], run: Run) -> list[float]:
+    return [mechanism.noise.distance(x, step.report) for x, step in zip(secrets, run.steps, strict=False)]
+
+
+def _spending(runs: Sequence[Run]) -> NDArray[np.float64]:
+    longest = max(run.length for run in runs)
+    spent, lasting = np.zeros(longest), np.zeros(longest)
+    for run in runs:
+        held = np.pad(run.spending, (0, run.length - len(run.steps)), mode="edge")
+        spent[: run.length] += held
+        lasting[: run.length] += 1
+    spending = spent / lasting
+    spending.flags.writeable = False
+    return spending

@@ -1,0 +1,214 @@
+"""Noise on finite spaces, whose probabilities can be written down."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from bisect import bisect_right
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import SpecError, UnsupportedError
+from dxopt.mechanisms.noise.exact import Coins
+from dxopt.mechanisms.traces.closeness import checked_base, whole
+from dxopt.model.mechanism import Mechanism
+from dxopt.spaces.lattices import line
+from dxopt.spaces.space import MetricSpace
+
+_LEVEL_ACCURACY = 1e-3
+_LARGEST_BUDGET = 600.0
+_ROUNDING = 1e-12
+
+
+class OnSpace(ABC):
+    """Noise whose reports are the points of a finite space; a point is given by its index or label.
+
+    A report is drawn with exactly its probability, a rational number, over the sum of its row.
+    """
+
+    space: MetricSpace
+
+    @property
+    def distances(self) -> NDArray[np.float64]:
+        return self.space.distances
+
+    @abstractmethod
+    def channel(self, level: float) -> NDArray:
+        """Probabilities `(n, n)` at a level."""
+
+    @abstractmethod
+    def level_for(self, error: float, probability: float) -> float:
+        """A level with P[d(x, z) ≤ error] ≥ probability for all x."""
+
+    def secrets(self, trace: Any) -> list[Hashable]:
+        try:
+            if isinstance(trace, str):
+                raise TypeError
+            return [self.space.index(point) for point in trace]
+        except TypeError:
+            raise SpecError("trace", "is no sequence of points", "give indices or labels") from None
+        except SpecError as error:
+            raise SpecError("trace", error.wrong, error.fix) from None
+
+    def checked(self, report: Any) -> int:
+        try:
+            return self.space.index(report)
+        except SpecError as error:
+            raise SpecError("prediction", error.wrong, "predict an index or label, or None") from None
+
+    def distance(self, secret: Any, report: Any) -> float:
+        return float(self.space.distances[secret, report])
+
+    def draw(self, secret: Any, level: float, rng: np.random.Generator | None) -> int:
+        row = [Fraction(likely) for likely in self.channel(level)[secret].tolist()]
+        unit = math.lcm(*(likely.denominator for likely in row))
+        sums = list(accumulate(int(likely * unit) for likely in row))
+        return bisect_right(sums, Coins.of(rng).below(sums[-1]))
+
+    def probabilities(self, secret: Any, level: float) -> Iterable[tuple[Hashable, Any]]:
+        row = self.channel(level)[secret].tolist()
+        return [(z, likely) for z, likely in enumerate(row) if likely]
+
+    def error_quantile(self, probability: float, level: float) -> float:
+        order = np.argsort(self.space.distances, axis=1)
+        apart = np.take_along_axis(self.space.distances, order, axis=1)
+        reached = np.take_along_axis(self.channel(level), order, axis=1).cumsum(axis=1) >= probability - _ROUNDING
+        first = np.where(reached.any(axis=1), reached.argmax(axis=1), len(self.space) - 1)
+        return float(np.take_along_axis(apart, first[:, None], axis=1).max())
+
+    def position(self, report: Any) -> NDArray[np.float64]:
+        points = self.space.points
+        if points is None or self.space.metric is None or not np.issubdtype(points.dtype, np.number):
+            raise UnsupportedError(
+                "space", "has no coordinates to extrapolate", "use repeat, or a prediction of yours"
+            )
+        return points[report]
+
+    def nearest(self, position: NDArray[np.float64]) -> int:
+        return int(self.space.distances_to(position[None, :])[:, 0].argmin())
+
+
+@dataclass(frozen=True, eq=False)
+class Finite(OnSpace):
+    """A proven mechanism for each level, such as those of `dx.classic` or optimal ones; made once for a level.
+
+    Parameters
+    ----------
+    space : MetricSpace
+        n points with symmetric distances; the reports are the points.
+    family : callable
+        From a level to a Mechanism on the space, proven private at that level:
+        `lambda level: dx.classic.exponential(space, epsilon=level)`.
+
+    Raises
+    ------
+    SpecError
+        If the distances are not symmetric, as the distance to a prediction is then not 1-Lipschitz; when a level is
+        used, if its mechanism is on another space or not proven private at the level.
+    """
+
+    space: MetricSpace
+    family: Callable[[float], Mechanism]
+    _made: dict[float, Mechanism] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.space, MetricSpace) or not callable(self.family):
+            raise SpecError("space", "and family are of other types", "give a MetricSpace, and a function of a level")
+        if not self.space.symmetric:
+            raise SpecError("space", "has asymmetric distances", "make them symmetric: the test needs that")
+
+    def at(self, level: float) -> Mechanism:
+        """The mechanism of a level."""
+        if level not in self._made:
+            self._made[level] = self._proven(level)
+        return self._made[level]
+
+    def channel(self, level: float) -> NDArray[np.float64]:
+        return self.at(level).matrix
+
+    def level_for(self, error: float, probability: float) -> float:
+        high, widest = 1.0, float(np.max(self.space.distances, where=np.isfinite(self.space.distances), initial=0.0))
+        while self.error_quantile(probability, high) > error:
+            high *= 2
+            if high * self.space.nearest > _LARGEST_BUDGET:
+                raise UnsupportedError("error", f"{error:g} is not reached at any level", "allow a larger error")
+        low = high / 2
+        while self.error_quantile(probability, low) <= error:
+            low, high = low / 2, low
+            if low * widest < _LEVEL_ACCURACY:
+                raise SpecError("error", f"{error:g} is kept without any budget", "ask for a smaller error")
+        while high > low * (1 + _LEVEL_ACCURACY):
+            middle = math.sqrt(low * high)
+            low, high = (low, middle) if self.error_quantile(probability, middle) <= error else (middle, high)
+        return high
+
+    def _proven(self, level: float) -> Mechanism:
+        mechanism = self.family(level)
+        if not isinstance(mechanism, Mechanism):
+            raise SpecError("family", f"gives {type(mechanism).__name__} at {level:g}", "give a Mechanism")
+        same = mechanism.space is self.space or np.array_equal(mechanism.space.distances, self.space.distances)
+        if not same or not mechanism.reports.secrets:
+            raise SpecError("family", f"gives other points at {level:g}", "take space and reports from the noise")
+        privacy = mechanism.privacy
+        if privacy is None or privacy.delta or not privacy.epsilon <= level:
+            raise SpecError("family", f"gives no mechanism proven private at {level:g}", "give one that is proven")
+        return mechanism
+
+
+@dataclass(frozen=True, eq=False)
+class RationalGeometric(OnSpace):
+    """The truncated geometric mechanism on 0, 1, …, n - 1 with rational probabilities (CABP13, Theorem 10).
+
+    K[x, z] = a^{|x-z|} w(z) with a = base^{-level}, w = 1/(1+a) at an end and (1-a)/(1+a) between: levels are whole
+    multiples of ln(base).
+
+    Parameters
+    ----------
+    size : int
+        n, at least 2.
+    base : Fraction
+        Above 1.
+
+    Raises
+    ------
+    SpecError
+        If the size or base is out of range; when used, if a level is not whole (UnsupportedError).
+    """
+
+    size: int
+    base: Fraction = Fraction(2)
+    _made: dict[float, NDArray] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        checked_base(self.base)
+        if isinstance(self.size, bool) or not isinstance(self.size, int) or self.size < 2:
+            raise SpecError("size", f"is {self.size!r}", "give a number of points, at least 2")
+
+    @cached_property
+    def space(self) -> MetricSpace:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The line."""
+        return line(self.size)
+
+    def channel(self, level: float) -> NDArray:
+        if level not in self._made:
+            factor = 1 / Fraction(self.base) ** whole(level)
+            inside, ends = (1 - factor) / (1 + factor), 1 / (1 + factor)
+            weights = [ends if z in (0, self.size - 1) else inside for z in range(self.size)]
+            self._made[level] = np.array(
+                [[factor ** abs(x - z) * weights[z] for z in range(self.size)] for x in range(self.size)],
+                dtype=object,
+            )
+        return self._made[level]
+
+    def level_for(self, error: float, probability: float) -> float:
+        level = 1.0
+        while self.error_quantile(probability, level) > error:
+            level += 1
+        return level

@@ -1,0 +1,281 @@
+"""Who decides what a step may cost: from the steps so far to levels and threshold, or to nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, Protocol
+
+from dxopt.errors import SpecError
+from dxopt.mechanisms.traces.accounting import Amount, Ledger, exactly, float_below, level_of, positive
+from dxopt.mechanisms.traces.closeness import ClosenessTest
+from dxopt.mechanisms.traces.runs import Step
+from dxopt.mechanisms.traces.sources import StepNoise
+
+After = Literal["repeat", "stop"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a step does: the test costs its level, fresh noise that of the noise on top.
+
+    Attributes
+    ----------
+    test, noise : float
+        Levels, positive; ε_θ and ε_N. Kept as doubles, rounded down, which is what is used and what is paid.
+    threshold : float
+        l: the prediction is close when its noisy distance is at most that.
+
+    Raises
+    ------
+    SpecError
+        If a level is not positive and finite, or the threshold negative or not finite.
+    """
+
+    test: float
+    noise: float
+    threshold: float
+
+    def __post_init__(self) -> None:
+        for level in ("test", "noise"):
+            object.__setattr__(self, level, level_of(getattr(self, level), level))
+        object.__setattr__(self, "threshold", float(exactly(self.threshold, "threshold")))
+
+
+Decision = Plan | Literal["skip", "stop"]
+"""A skipped step says the last report again and costs nothing; stopping ends the trace."""
+Decide = Callable[[Sequence[Step], Ledger], Decision]
+
+
+class Manager(Protocol):
+    """A way to spend a budget."""
+
+    @property
+    def total(self) -> Amount:
+        """The budget, per unit of distance."""
+        ...
+
+    def bind(self, noise: StepNoise, test: ClosenessTest) -> Decide:
+        """Decisions for a noise source and a test. They see the steps so far and the account, never the trace."""
+        ...
+
+
+@dataclass(frozen=True)
+class Balance:
+    """How test and noise share what a hard step costs, and which threshold follows.
+
+    Let c(p) and q(p) be the quantiles of the error of fresh noise at ε_N and of the noise of the test at ε_θ. With
+    s the share, ε_θ = s·(ε_θ + ε_N). With p' = √p, fresh noise is at most α = c(p') off with probability p'. With
+    l = t·α - q(p') for the tolerance t, a prediction further off than t·α is called close with probability 1 - p' at
+    most. Hence wherever the user is, and whatever the prediction, the report of a step that is paid is at most t·α
+    off with probability p: near predictions leave only fresh noise to fail, with probability 1 - p', and far ones
+    are refused and then well replaced with probability p'² = p.
+
+    A large tolerance makes tests cheap, at a price in the worst case. With t = 1 and p = 0.9 a test in the plane
+    takes almost half the level of fresh noise at least, with nothing left for the threshold.
+
+    Parameters
+    ----------
+    probability : float
+        p, above 0.25 and below 1, so that the test errs less often than it is right.
+    tolerance : float
+        t, at least 1.
+    share : float
+        s, between 0 and 1.
+
+    Raises
+    ------
+    SpecError
+        If one is out of range, or in `plan` the threshold would be negative.
+    """
+
+    probability: float = 0.9
+    tolerance: float = 3.0
+    share: float = 0.2
+
+    def __post_init__(self) -> None:
+        for field, low, high in (("probability", 0.25, 1.0), ("share", 0.0, 1.0)):
+            value = exactly(getattr(self, field), field)
+            if not low < value < high:
+                raise SpecError(field, f"is {float(value):g}", f"give a number between {low:g} and {high:g}")
+        if exactly(self.tolerance, "tolerance") < 1:
+            raise SpecError("tolerance", f"is {float(self.tolerance):g}", "give a number from 1")
+
+    @property
+    def each(self) -> float:
+        """p' = √p: how reliable test and noise are, each."""
+        return math.sqrt(self.probability)
+
+    def threshold(self, noise: StepNoise, test: ClosenessTest, test_level: float, noise_level: float) -> float:
+        """l at levels ε_θ and ε_N; negative where the test is too coarse for the statement above."""
+        return self.tolerance * noise.error_quantile(self.each, noise_level) - test.quantile(self.each, test_level)
+
+    def plan(self, noise: StepNoise, test: ClosenessTest, test_level: float, noise_level: float) -> Plan:
+        """The plan at these levels; SpecError where the test is too coarse."""
+        threshold = self.threshold(noise, test, test_level, noise_level)
+        if threshold < 0:
+            raise SpecError("share", "leaves the test too coarse", "raise share or tolerance, or lower probability")
+        return Plan(test_level, noise_level, threshold)
+
+
+@dataclass(frozen=True)
+class FixedLevels:
+    """The same plan at every step, as long as the budget lasts for a hard one.
+
+    Parameters
+    ----------
+    total : float
+        The budget, per unit of distance.
+    plan : Plan
+    every : int
+        Only every so-manyth step is made, the first included; those between say the last report again for nothing.
+    after : {"repeat", "stop"}
+        What happens to the steps that can no longer be paid.
+    """
+
+    total: Amount
+    plan: Plan
+    every: int = 1
+    after: After = "repeat"
+
+    def __post_init__(self) -> None:
+        positive(self.total, "total")
+        _check_kind("plan", self.plan, Plan)
+        _check_pace(self.every, self.after)
+
+    def bind(self, noise: StepNoise, test: ClosenessTest) -> Decide:
+        def decide(steps: Sequence[Step], ledger: Ledger) -> Decision:
+            if len(steps) % self.every:
+                return "skip"
+            needed = (self.plan.test, self.plan.noise) if steps else (self.plan.noise,)
+            return self.plan if ledger.affords(*needed) else _ended(self.after)
+
+        return decide
+
+
+@dataclass(frozen=True)
+class FixedUtility:
+    """The same accuracy at every step; the better the predictions, the longer the budget lasts (Cha13).
+
+    The level of the noise is one at which its error is at most `error` with probability √p; the rest follows as in
+    `Balance`: a report that is paid is at most tolerance·error off with probability p.
+
+    Parameters
+    ----------
+    total : float
+        The budget, per unit of distance.
+    error : float
+        α, of fresh noise, in units of distance.
+    balance : Balance
+    every, after
+        As for `FixedLevels`.
+
+    Raises
+    ------
+    SpecError
+        If a parameter is out of range; with a mechanism, if the budget does not pay a first step, or the threshold
+        would be negative.
+    """
+
+    total: Amount
+    error: float
+    balance: Balance = Balance()
+    every: int = 1
+    after: After = "repeat"
+
+    def __post_init__(self) -> None:
+        positive(self.total, "total")
+        positive(self.error, "error")
+        _check_kind("balance", self.balance, Balance)
+        _check_pace(self.every, self.after)
+
+    def plan(self, noise: StepNoise, test: ClosenessTest) -> Plan:
+        """What every step does."""
+        level = noise.level_for(self.error, self.balance.each)
+        return self.balance.plan(noise, test, level * self.balance.share / (1 - self.balance.share), level)
+
+    def bind(self, noise: StepNoise, test: ClosenessTest) -> Decide:
+        plan = self.plan(noise, test)
+        if not Ledger(positive(self.total, "total")).affords(plan.noise):
+            needed = f"pays no first step, which costs {plan.noise:g}"
+            raise SpecError("total", f"{float(self.total):g} {needed}", "raise it, or allow a larger error")
+        return FixedLevels(self.total, plan, self.every, self.after).bind(noise, test)
+
+
+@dataclass(frozen=True)
+class FixedRate:
+    """A trace of known length is certainly covered; the better the predictions, the less noise (Cha13).
+
+    Each step may cost an equal part of what is left for the steps that remain. What easy steps save goes to later
+    ones, as does the part of the test at the first step, where there is nothing to test. On a finite space, whose
+    errors move in steps, a threshold that would be negative at a later level is 0.
+
+    Parameters
+    ----------
+    total : float
+        The budget, per unit of distance.
+    steps : int
+        Length of the trace; the steps of a longer one that come after cannot be paid.
+    balance : Balance
+    every, after
+        As for `FixedLevels`.
+
+    Raises
+    ------
+    SpecError
+        If a parameter is out of range; with a mechanism, if the threshold would be negative.
+    """
+
+    total: Amount
+    steps: int
+    balance: Balance = Balance()
+    every: int = 1
+    after: After = "repeat"
+
+    def __post_init__(self) -> None:
+        positive(self.total, "total")
+        check_count("steps", self.steps)
+        _check_kind("balance", self.balance, Balance)
+        _check_pace(self.every, self.after)
+
+    def bind(self, noise: StepNoise, test: ClosenessTest) -> Decide:
+        self.balance.plan(noise, test, *self._levels(0, positive(self.total, "total")))
+
+        def decide(steps: Sequence[Step], ledger: Ledger) -> Decision:
+            if len(steps) >= self.steps:
+                return _ended(self.after)
+            if len(steps) % self.every:
+                return "skip"
+            levels = self._levels(len(steps), ledger.left)
+            return Plan(*levels, max(0.0, self.balance.threshold(noise, test, *levels)))
+
+        return decide
+
+    def _levels(self, done: int, left: Fraction) -> tuple[float, float]:
+        """Of test and noise, together within an equal part of what is left."""
+        allowed = left / math.ceil((self.steps - done) / self.every)
+        test = float_below(allowed * exactly(self.balance.share, "share"))
+        return test, float_below(allowed - Fraction(test))
+
+
+def _ended(after: After) -> Decision:
+    return "skip" if after == "repeat" else "stop"
+
+
+def check_count(field: str, count: int) -> None:
+    """SpecError unless a count is a whole number from 1."""
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise SpecError(field, f"is {count!r}", "give a whole number from 1")
+
+
+def _check_kind(field: str, given: object, kind: type) -> None:
+    if not isinstance(given, kind):
+        raise SpecError(field, f"is of type {type(given).__name__}", f"give a {kind.__name__}")
+
+
+def _check_pace(every: int, after: str) -> None:
+    check_count("every", every)
+    if after not in ("repeat", "stop"):
+        raise SpecError("after", f"is {after!r}", "choose repeat or stop")

@@ -1,0 +1,35 @@
+"""Predictions of the next report from what was reported so far: they cost nothing, whatever they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+
+import numpy as np
+
+from dxopt.mechanisms.traces.runs import Step
+from dxopt.mechanisms.traces.sources import StepNoise
+
+Prediction = Callable[[Sequence[Step], StepNoise], Hashable | None]
+"""From the steps so far and the noise source, which knows the space, to a report; None where there is none."""
+
+
+def repeat(steps: Sequence[Step], noise: StepNoise) -> Hashable | None:
+    """The last report: right for a user who stays (Cha13)."""
+    return steps[-1].report if steps else None
+
+
+def extrapolate(steps: Sequence[Step], noise: StepNoise) -> Hashable | None:
+    """On the straight line through the last two reports that were not skipped; the last one where there is but one.
+
+    In a finite space the nearest point to that; among equally near ones, the first.
+
+    Raises
+    ------
+    UnsupportedError
+        If the points of a finite space have no coordinates.
+    """
+    made = [at for at in range(len(steps)) if steps[at].kind != "skipped"][-2:]
+    if len(made) < 2:
+        return repeat(steps, noise)
+    before, last = (np.asarray(noise.position(steps[at].report)) for at in made)
+    return noise.nearest(last + (last - before) * (len(steps) - made[1]) / (made[1] - made[0]))

@@ -1,0 +1,242 @@
+"""The predictive mechanism for traces, and independent noise to compare it with (Cha13)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dxopt.errors import SpecError, UnsupportedError
+from dxopt.mechanisms.traces.accounting import Ledger, level_of
+from dxopt.mechanisms.traces.closeness import ClosenessTest, LaplaceTest, happens
+from dxopt.mechanisms.traces.managers import Decide, Manager, Plan, check_count
+from dxopt.mechanisms.traces.predictions import Prediction, repeat
+from dxopt.mechanisms.traces.runs import Run, Step
+from dxopt.mechanisms.traces.sources import StepNoise
+
+MOST_RUNS = 1_000_000
+
+
+class TraceMechanism(ABC):
+    """From traces to runs, at a cost that each run states: P[r | x] ≤ e^{ε(r)·d_∞(x, x')} P[r | x']."""
+
+    noise: StepNoise
+
+    @abstractmethod
+    def run(self, trace: Any, rng: np.random.Generator | None = None) -> Run:
+        """Report a trace."""
+
+    @abstractmethod
+    def distribution(self, trace: Any) -> dict[Run, Any]:
+        """All runs of a trace with their probabilities."""
+
+
+@dataclass(frozen=True, eq=False)
+class PredictiveMechanism(TraceMechanism):
+    """Says a prediction where a private test finds it close, and fresh noise where not (Cha13).
+
+    An easy step pays for the test, a hard one for test and noise, a first one, with nothing to predict, for noise
+    alone. By composition a run r with its tests is ε(r)·d_∞-private, and ε(r) never exceeds the total. Reports
+    alone are private at the total (Chatzikokolakis, Palamidessi and Stronati 2014, "A predictive differentially-
+    private mechanism for mobility traces"). Levels are added exactly; the probabilities of tests are doubles, or
+    rational under a base, and events are drawn with exactly those.
+
+    Parameters
+    ----------
+    noise : StepNoise
+        `on_plane()`, `on_line()`, `Finite` or `RationalGeometric`.
+    manager : Manager
+        `FixedRate`, `FixedUtility` or `FixedLevels`.
+    prediction : callable
+        `repeat`, `extrapolate`, or any function of the steps so far and the noise. It must not know the trace.
+    test : ClosenessTest
+        `LaplaceTest`, or `GeometricTest` where distances are multiples of a step.
+
+    Raises
+    ------
+    SpecError
+        If budget, levels and test do not go together; in use, if a trace is off the space.
+    """
+
+    noise: StepNoise
+    manager: Manager
+    prediction: Prediction = repeat
+    test: ClosenessTest = field(default_factory=LaplaceTest)
+
+    def __post_init__(self) -> None:
+        _offers("noise", self.noise, "secrets", "give on_plane(), on_line(), Finite or RationalGeometric")
+        _offers("manager", self.manager, "bind", "give FixedRate, FixedUtility or FixedLevels")
+        _offers("prediction", self.prediction, "__call__", "give repeat, extrapolate or another function")
+        _offers("test", self.test, "probabilities", "give LaplaceTest or GeometricTest")
+        self.test.check(self.noise.distances)
+        _ = self._decide
+
+    @cached_property
+    def _decide(self) -> Decide:
+        return self.manager.bind(self.noise, self.test)
+
+    def run(self, trace: Any, rng: np.random.Generator | None = None) -> Run:
+        """Report a trace.
+
+        Parameters
+        ----------
+        trace : (n, 2) array in the plane, (n,) on a line, or n indices or labels of a finite space
+        rng : numpy Generator, optional
+            For repeatable experiments; the operating system's randomness otherwise.
+
+        Raises
+        ------
+        SpecError
+            If the trace is empty or off the space.
+        """
+        secrets, ledger, steps = _checked(self.noise, trace), self._ledger(), []
+        for secret in secrets:
+            planned = self._next(steps, ledger)
+            if planned is None:
+                break
+            step = planned if isinstance(planned, Step) else self._take(secret, *planned, rng)
+            steps.append(step)
+            ledger = ledger.pay(step.cost)
+        return Run(tuple(steps), len(secrets), ledger.total)
+
+    def distribution(self, trace: Any) -> dict[Run, Any]:
+        """All runs of a trace in a finite space, with their probabilities: Fractions where noise and test give those.
+
+        Raises
+        ------
+        UnsupportedError
+            If the noise is continuous, or there are more than a million runs.
+        """
+        secrets, ledger = _checked(self.noise, trace), self._ledger()
+        ended: dict[tuple[Step, ...], Any] = {}
+        going: dict[tuple[Step, ...], Any] = {(): 1}
+        for secret in secrets:
+            before, going = going, {}
+            for steps, likely in before.items():
+                planned = self._next(steps, Ledger(ledger.total, sum((s.cost for s in steps), Fraction(0))))
+                if planned is None:
+                    ended[steps] = likely
+                elif isinstance(planned, Step):
+                    going[*steps, planned] = likely
+                else:
+                    going |= {(*steps, step): likely * then for step, then in self._outcomes(secret, *planned)}
+            if len(going) + len(ended) > MOST_RUNS:
+                raise UnsupportedError("trace", f"has more than {MOST_RUNS:,} runs", "shorten it, or sample with run")
+        return {Run(steps, len(secrets), ledger.total): likely for steps, likely in (ended | going).items()}
+
+    def _ledger(self) -> Ledger:
+        return Ledger(self.manager.total)  # pyright: ignore[reportArgumentType]
+
+    def _next(self, steps: Sequence[Step], ledger: Ledger) -> tuple[Plan, Hashable | None] | Step | None:
+        """A plan with a prediction, a step that needs no secret, or None at the end."""
+        decision = self._decide(steps, ledger)
+        if decision == "stop":
+            return None
+        if decision != "skip" and not isinstance(decision, Plan):
+            raise SpecError("manager", f"decides {decision!r}", "decide a Plan, skip or stop")
+        if not isinstance(decision, Plan):
+            if not steps:
+                raise SpecError("total", "pays no first step", "raise it, or plan for cheaper steps")
+            return Step("skipped", steps[-1].report, False, Fraction(0))
+        predicted = self.prediction(steps, self.noise)
+        levels = (decision.noise,) if predicted is None else (decision.test, decision.noise)
+        if not ledger.affords(*levels):
+            raise SpecError("manager", f"plans for more than the {float(ledger.left):g} left", "mend its decisions")
+        return decision, None if predicted is None else self.noise.checked(predicted)
+
+    def _take(
+        self, secret: Hashable, plan: Plan, predicted: Hashable | None, rng: np.random.Generator | None
+    ) -> Step:
+        if predicted is not None:
+            close, far = self._tested(secret, plan, predicted)
+            # the smaller of the two is the accurate one
+            if happens(close, rng) if close <= far else not happens(far, rng):
+                return _easy(plan, predicted)
+        return _hard(plan, self.noise.draw(secret, plan.noise, rng), predicted is not None)
+
+    def _outcomes(self, secret: Hashable, plan: Plan, predicted: Hashable | None) -> list[tuple[Step, Any]]:
+        close, far = (0, 1) if predicted is None else self._tested(secret, plan, predicted)
+        fresh = self.noise.probabilities(secret, plan.noise)
+        hard = [(_hard(plan, report, predicted is not None), far * likely) for report, likely in fresh]
+        return hard if predicted is None else [(_easy(plan, predicted), close), *hard]
+
+    def _tested(self, secret: Hashable, plan: Plan, predicted: Hashable) -> tuple[Any, Any]:
+        return self.test.probabilities(self.noise.distance(secret, predicted), plan.threshold, plan.test)
+
+
+@dataclass(frozen=True, eq=False)
+class IndependentNoise(TraceMechanism):
+    """Fresh noise at every point: n points cost nε (Cha13; on a line, the smart meters of CABP13 §6.1).
+
+    Parameters
+    ----------
+    noise : StepNoise
+    epsilon : float
+        Level of each point, per unit of distance; kept as a double, rounded down.
+    every : int
+        Only every so-manyth point is reported, the first included; steps between say the last report again.
+
+    Raises
+    ------
+    SpecError
+        If a parameter is out of range; in use, if a trace is off the space.
+    """
+
+    noise: StepNoise
+    epsilon: float
+    every: int = 1
+
+    def __post_init__(self) -> None:
+        _offers("noise", self.noise, "secrets", "give on_plane(), on_line(), Finite or RationalGeometric")
+        object.__setattr__(self, "epsilon", level_of(self.epsilon, "epsilon"))
+        check_count("every", self.every)
+
+    def run(self, trace: Any, rng: np.random.Generator | None = None) -> Run:
+        """Report a trace; its total is what it costs."""
+        secrets = _checked(self.noise, trace)
+        drawn = [self.noise.draw(secret, self.epsilon, rng) for secret in secrets[:: self.every]]
+        return self._run(drawn, len(secrets))
+
+    def distribution(self, trace: Any) -> dict[Run, Any]:
+        """All runs of a trace in a finite space, with their probabilities, as for `PredictiveMechanism`."""
+        secrets = _checked(self.noise, trace)
+        going: dict[tuple[Hashable, ...], Any] = {(): 1}
+        for secret in secrets[:: self.every]:
+            fresh = list(self.noise.probabilities(secret, self.epsilon))
+            if len(going) * len(fresh) > MOST_RUNS:
+                raise UnsupportedError("trace", f"has more than {MOST_RUNS:,} runs", "shorten it, or sample with run")
+            going = {(*said, z): likely * then for said, likely in going.items() for z, then in fresh}
+        return {self._run(said, len(secrets)): likely for said, likely in going.items()}
+
+    def _run(self, drawn: Sequence[Hashable], length: int) -> Run:
+        cost, steps = Fraction(self.epsilon), []
+        for at in range(length):
+            report, skipped = drawn[at // self.every], at % self.every > 0
+            steps.append(Step("skipped" if skipped else "hard", report, False, Fraction(0) if skipped else cost))
+        return Run(tuple(steps), length, len(drawn) * cost)
+
+
+def _easy(plan: Plan, predicted: Hashable) -> Step:
+    return Step("easy", predicted, True, Fraction(plan.test))
+
+
+def _hard(plan: Plan, report: Hashable, tested: bool) -> Step:
+    cost = Fraction(plan.noise) + (Fraction(plan.test) if tested else 0)
+    return Step("hard", report, tested, cost)
+
+
+def _offers(field: str, given: object, method: str, fix: str) -> None:
+    if not hasattr(given, method):
+        raise SpecError(field, f"is of type {type(given).__name__}", fix)
+
+
+def _checked(noise: StepNoise, trace: Any) -> list[Hashable]:
+    secrets = noise.secrets(trace)
+    if not secrets:
+        raise SpecError("trace", "is empty", "give at least one point")
+    return secrets

@@ -1,0 +1,165 @@
+"""Products: where prior and loss fall apart by coordinate, so does the problem.
+
+For K = K_1 ⊗ K_2 ⊗ … budgets add up and, if the loss is a sum over coordinates, so do the expected losses. Conversely
+any private K gives a private channel of each coordinate, when the others are drawn from their prior and their reports
+ignored; if the prior is a product, the expected loss of K is the sum of theirs. So the optima of the factors add up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.model.loss import Loss, Reports
+from dxopt.model.prior import Prior
+from dxopt.model.problem import Problem
+from dxopt.numerics.rounding import UNIT
+from dxopt.spaces.products import sides
+from dxopt.spaces.space import MetricSpace
+
+if TYPE_CHECKING:
+    pass
+
+Array = NDArray[np.float64]
+ALIKE = 1e-12
+"""How far a prior may be from the product of its marginals, in total, and a loss from a sum, against its largest."""
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """A problem as a sum of smaller ones.
+
+    Attributes
+    ----------
+    factors : tuple of Problem
+        At the level of the whole; equal problems are one object.
+    distance_error : float
+        Bounds the relative difference between the distances of the space and the sums over its factors.
+    deviation : float
+        The optimum is at most this much below the sum of the optima of the factors at the level ε(1 + distance_error), as the
+        prior may differ from a product and the loss from a sum; rounding is counted.
+    """
+
+    factors: tuple[Problem, ...]
+    distance_error: float
+    deviation: float
+
+
+def split(problem: Problem) -> Split | str:
+    """The factors of a problem on a product, or why it has none."""
+    spaces = sides(problem.space)
+    if len(spaces) < 2:
+        return "the space is no product"
+    if not problem.reports.secrets:
+        return "the reports are not the secrets"
+    shape = tuple(map(len, spaces))
+    distance_error = 8 * (len(shape) + 4) * UNIT
+    losses = _losses(problem, spaces, distance_error)
+    if isinstance(losses, str):
+        return losses
+    prior, parts = problem.prior.probabilities, _joined(marginals(problem.prior.probabilities, shape))
+    product = product_of(parts)
+    apart = np.abs(prior - product)
+    if float(apart.sum()) > ALIKE:
+        return f"the prior is no product of its marginals (off by {float(apart.sum()):.1e} in total)"
+    largest = reduce(lambda sums, more: np.add.outer(sums, more).reshape(-1), [size for _, size in losses[0]])
+    deviation = float(((apart + 4 * len(shape) * UNIT * product) * largest).sum()) + losses[1]
+    masses = sum(abs(math.fsum(part) - 1) + UNIT for part in parts)
+    deviation += 2 * masses * float((product * largest).sum())
+    made: dict[tuple[bytes, ...], Problem] = {}
+    factors = [
+        made.setdefault(
+            _key(space, part, loss),
+            Problem(space, epsilon=problem.epsilon, prior=Prior(part), loss=loss, name=f"{problem.name}, factor {i}"),
+        )
+        for i, (space, part, (loss, _)) in enumerate(zip(spaces, parts, losses[0], strict=True), 1)
+    ]
+    return Split(tuple(factors), distance_error, deviation * (1 + 1e-9))
+
+
+def marginals(prior: Array, shape: tuple[int, ...]) -> list[Array]:
+    """The distributions of the coordinates, each scaled to sum to 1."""
+    tensor, axes = prior.reshape(shape), range(len(shape))
+    sums = [tensor.sum(axis=tuple(other for other in axes if other != axis)) for axis in axes]
+    return [part / math.fsum(part) for part in sums]
+
+
+def _joined(parts: list[Array]) -> list[Array]:
+    """The parts, where those that only rounding keeps apart are one."""
+    kept: list[Array] = []
+    for part in parts:
+        alike = (other for other in kept if len(other) == len(part) and np.abs(other - part).max() < 1e-15)
+        kept.append(next(alike, part))
+    return kept
+
+
+def product_of(parts: Sequence[Array]) -> Array:
+    """The product of distributions, the last one fastest."""
+    return reduce(lambda product, part: np.multiply.outer(product, part).reshape(-1), parts)
+
+
+def _losses(
+    problem: Problem, spaces: tuple[MetricSpace, ...], distance_error: float
+) -> tuple[list[tuple[Loss, Array]], float] | str:
+    """The losses of the factors, each with its largest size for every secret, and what they miss at most."""
+    loss, shape = problem.loss, tuple(map(len, spaces))
+    reason = f"{loss.name} loss is no sum over the coordinates"
+    if loss.by_distance:
+        if loss.name != "distance":
+            return reason
+        named = [Loss.of("distance", space) for space in spaces]
+        largest = [_largest(part) for part in named]
+        if not all(np.isfinite(size).all() for size in largest):
+            return "some points of a factor are infinitely far apart"
+        parts = zip(largest, marginals(problem.prior.probabilities, shape), strict=True)
+        return list(zip(named, largest, strict=True)), distance_error * sum(
+            float(size @ part) for size, part in parts
+        )
+    matrix = problem.losses
+    if not np.isfinite(matrix).all():
+        return "some losses are infinite"
+    summands = _summands(matrix, shape)
+    total = reduce(_outer_sum, summands)
+    missed = np.abs(matrix - total).max(axis=1)
+    size = float(np.abs(matrix).max())
+    if missed.max() > ALIKE * size:
+        return reason
+    missed = missed + 4 * len(shape) * UNIT * size
+    parts = [Loss(part, Reports.of(space), loss.name) for part, space in zip(summands, spaces, strict=True)]
+    return [(part, _largest(part)) for part in parts], float(problem.prior.probabilities @ missed)
+
+
+def _summands(matrix: Array, shape: tuple[int, ...]) -> list[Array]:
+    """l_i(x_i, z_i): the losses where all other coordinates are the first, less the first loss in all but one."""
+    tensor, parts = matrix.reshape(*shape, *shape), []
+    for axis in range(len(shape)):
+        where = tuple(slice(None) if other == axis else 0 for other in range(len(shape)))
+        parts.append(np.array(tensor[where + where]) - (tensor.reshape(-1)[0] if axis else 0.0))
+    return parts
+
+
+def _outer_sum(sums: Array, more: Array) -> Array:
+    """a(x, z) + b(x', z') over pairs (x, x') and (z, z')."""
+    return (sums[:, None, :, None] + more[None, :, None, :]).reshape(len(sums) * len(more), -1)
+
+
+def _largest(loss: Loss) -> Array:
+    """max_z |l(x, z)| for each secret x, `(n,)`."""
+    size = len(loss.reports)
+    step = max(1, 4_000_000 // size)
+    return np.concatenate(
+        [np.abs(loss.rows(secrets)).max(axis=1) for secrets in np.split(np.arange(size), range(step, size, step))]
+    )
+
+
+def _key(space: MetricSpace, part: Array, loss: Loss) -> tuple[bytes, ...]:
+    where = str(id(space)).encode()
+    if space.points is not None and space.given is None and space.points.dtype == float:
+        where = repr((space.metric, space.structure)).encode() + space.points.tobytes()
+    return where, part.tobytes(), loss.name.encode() if loss.by_distance else loss.matrix.tobytes()

@@ -1,0 +1,206 @@
+"""What a report costs whoever uses it: one number for each secret and each report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dxopt.errors import SpecError
+from dxopt.runtime.archive import Arrays
+from dxopt.runtime.registry import Registry
+from dxopt.spaces.space import MetricSpace
+
+
+@dataclass(frozen=True, eq=False)
+class Reports:
+    """What a mechanism may say: labels, and coordinates where they have any.
+
+    `secrets` tells that the reports are the secrets themselves, in the same order.
+    """
+
+    labels: Sequence[str]
+    points: NDArray | None = None
+    secrets: bool = False
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @classmethod
+    def of(cls, space: MetricSpace) -> Reports:
+        """The secrets as reports."""
+        return cls(space.labels, space.points, secrets=True)
+
+    @classmethod
+    def at(cls, points: ArrayLike, labels: Sequence[Any] | None = None) -> Reports:
+        """Reports at any points, `(m, k)`, in the coordinates of the space."""
+        space = MetricSpace.from_points(points, "discrete", labels=labels)
+        return cls(space.labels, space.points)
+
+
+class NamedLoss(Protocol):
+    """A loss that a problem file can name; a function of the distance between secret and report."""
+
+    def __call__(self, space: MetricSpace, reports: Reports, secrets: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The losses `(k, m)` of k secrets, given by index."""
+        ...
+
+
+LOSSES: Registry[NamedLoss] = Registry("loss")
+
+
+@LOSSES.register("distance")
+def _distance(space: MetricSpace, reports: Reports, secrets: NDArray[np.int64]) -> NDArray[np.float64]:
+    if reports.secrets:
+        return space.block(secrets, np.arange(len(space)))
+    if reports.points is None:
+        raise SpecError("reports", "have no coordinates", "give the loss as a matrix")
+    return space.distances_to(reports.points, secrets)
+
+
+@LOSSES.register("squared")
+def _squared(space: MetricSpace, reports: Reports, secrets: NDArray[np.int64]) -> NDArray[np.float64]:
+    return _distance(space, reports, secrets) ** 2
+
+
+@LOSSES.register("binary")
+def _binary(space: MetricSpace, reports: Reports, secrets: NDArray[np.int64]) -> NDArray[np.float64]:
+    if not reports.secrets:
+        raise SpecError("loss", "binary needs the secrets themselves as reports", "give the loss as a matrix")
+    return 1.0 - (secrets[:, None] == np.arange(len(space)))
+
+
+LossLike = str | ArrayLike | Callable[[Any, Any], float]
+Rows = Callable[[NDArray[np.int64]], NDArray[np.float64]]
+
+
+@dataclass(frozen=True, eq=False)
+class Loss:
+    """Losses l(x, w) of n secrets and the m reports that the columns stand for. May be infinite, not NaN.
+
+    Attributes
+    ----------
+    source : (n, m) array, or function
+        A function of an array of k secrets gives their rows `(k, m)`: named losses are computed where needed.
+    reports : Reports
+    name : str
+    size : int
+        n, where `source` is a function.
+    """
+
+    source: NDArray[np.float64] | Rows
+    reports: Reports
+    name: str = "matrix"
+    size: int = 0
+
+    @property
+    def by_distance(self) -> bool:
+        """Whether it is a named loss, and so a function of the distance between secret and report alone."""
+        return callable(self.source)
+
+    @cached_property
+    def matrix(self) -> NDArray[np.float64]:
+        """All losses, `(n, m)`, read-only."""
+        matrix = self.source(np.arange(self.size)) if callable(self.source) else self.source
+        matrix.flags.writeable = False
+        return matrix
+
+    def rows(self, secrets: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The losses `(k, m)` of some secrets, given by index."""
+        return self.source(secrets) if callable(self.source) else self.source[secrets]
+
+    @cached_property
+    def is_binary(self) -> bool:
+        """Whether it is 0 for the secret itself and 1 for any other report."""
+        if not self.reports.secrets:
+            return False
+        if self.by_distance:
+            return self.name == "binary"
+        return np.array_equal(self.matrix, 1.0 - np.eye(len(self.matrix)))
+
+    @classmethod
+    def of(cls, loss: LossLike | Loss, space: MetricSpace, reports: Reports | None = None) -> Loss:
+        """A loss from a registered name, an `(n, m)` array, or a function of (secret, report).
+
+        Parameters
+        ----------
+        loss : str, array or callable
+            `"distance"` is d(secret, report) unscaled, `"squared"` its square, `"binary"` 0 on the diagonal and
+            1 off it. A callable gets coordinates (labels where the space has no points).
+        reports : Reports, optional
+            The secrets by default; for a matrix of another width, columns numbered from 0.
+
+        Raises
+        ------
+        SpecError
+            If the shape does not fit or an entry is NaN or minus infinity.
+        """
+        if isinstance(loss, Loss):
+            return loss
+        if isinstance(loss, str):
+            return cls._named(loss, space, reports or Reports.of(space))
+        if callable(loss):
+            reports = reports or Reports.of(space)
+            matrix, name = _evaluated(loss, space, reports), getattr(loss, "__name__", "callable")
+        else:
+            matrix, name = _numbers(loss), "matrix"
+            reports = reports or _columns(matrix, space)
+        if matrix.shape != (len(space), len(reports)):
+            raise SpecError(
+                "loss",
+                f"has shape {matrix.shape}, not {(len(space), len(reports))}",
+                "give one row per secret and one column per report",
+            )
+        bad = np.argwhere(np.isnan(matrix) | (matrix == -np.inf))
+        if len(bad):
+            row, column = bad[0]
+            raise SpecError("loss", f"entry [{row}, {column}] is {matrix[row, column]}", "give a number or inf")
+        matrix.flags.writeable = False
+        return cls(matrix, reports, name)
+
+    @classmethod
+    def _named(cls, name: str, space: MetricSpace, reports: Reports) -> Loss:
+        source = partial(LOSSES.get(name), space, reports)
+        source(np.zeros(1, dtype=np.int64))
+        return cls(source, reports, name, len(space))
+
+
+def _numbers(loss: ArrayLike) -> NDArray[np.float64]:
+    try:
+        matrix = np.array(loss, dtype=float)
+    except (TypeError, ValueError):
+        raise SpecError("loss", "is not a matrix of numbers", "give an (n, m) array") from None
+    if matrix.ndim != 2 or not matrix.size:
+        raise SpecError("loss", f"has shape {matrix.shape}", "give one row per secret and one column per report")
+    return matrix
+
+
+def _columns(matrix: NDArray[np.float64], space: MetricSpace) -> Reports:
+    if matrix.shape[1] == len(space):
+        return Reports.of(space)
+    return Reports(tuple(str(column) for column in range(matrix.shape[1])))
+
+
+def _evaluated(loss: Callable[[Any, Any], float], space: MetricSpace, reports: Reports) -> NDArray[np.float64]:
+    rows = space.labels if space.points is None else space.points
+    columns = reports.labels if reports.points is None else reports.points
+    return np.array([[float(loss(x, w)) for w in columns] for x in rows])
+
+
+def pack_reports(reports: Reports) -> Arrays:
+    """The arrays that `unpack_reports` makes the reports of."""
+    arrays: Arrays = {"reports": list(reports.labels), "secrets": reports.secrets}
+    if reports.points is not None and reports.points.dtype == float:
+        arrays["report_points"] = reports.points
+    return arrays
+
+
+def unpack_reports(arrays: dict[str, NDArray[Any]], space: MetricSpace) -> Reports:
+    """The inverse of `pack_reports`; the secrets of the space where they are the reports."""
+    if arrays["secrets"]:
+        return Reports.of(space)
+    return Reports(tuple(arrays["reports"].tolist()), arrays.get("report_points"))

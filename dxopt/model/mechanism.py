@@ -1,0 +1,292 @@
+"""A channel from secrets to reports."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dxopt.errors import SpecError, UnsupportedError
+from dxopt.model.loss import Loss, Reports, pack_reports
+from dxopt.numerics.draws import by_rows, draws
+from dxopt.runtime.archive import Arrays, read, write
+from dxopt.spaces.archive import pack
+from dxopt.spaces.space import MetricSpace
+
+ROW_SUM_SLACK = 1e-9
+MATRIX_CELLS = 200_000_000
+_BLOCK_CELLS = 4_000_000
+
+FORMAT = 1
+"""The version of files of mechanisms."""
+# Reading a mechanism is proving it again, so the room that proves a kind reads it. That room stands above this one: its
+# name is looked up when a file is read, as `dxopt` looks up its public names. The first array there is decides.
+READERS = {
+    "which": "dxopt.mechanisms.product:read",
+    "table": "dxopt.mechanisms.remapped:read",
+    "noise": "dxopt.mechanisms.classic.planar_laplace:read",
+    "weights": "dxopt.mechanisms.kernel:read",
+    "matrix": "dxopt.proofs.certify:read_matrix",
+}
+
+
+@dataclass(frozen=True)
+class Privacy:
+    """What was proven of a mechanism.
+
+    Attributes
+    ----------
+    epsilon : float
+        K[x, z] ≤ e^{εd(x, x')} K[x', z] holds for all secrets x, x' and reports z, up to δ in total.
+    how : str
+        How that was proven, in one line.
+    delta : float
+        Σ_z max(0, K[x, z] - e^{εd(x, x')} K[x', z]) ≤ δ for the pairs of secrets that are bound.
+    pairs : {"all", "adjacent"}
+        Which ones a positive δ binds: those at finite distance, or those of them with no third secret between.
+    """
+
+    epsilon: float
+    how: str
+    delta: float = 0.0
+    pairs: str = "all"
+
+
+class Mechanism(ABC):
+    """A probability of each report for each secret: an explicit matrix, or rows on demand.
+
+    Make one from a matrix with `from_matrix`; solvers and `tight_constraints` make the others.
+
+    Attributes
+    ----------
+    space : MetricSpace
+        The n secrets.
+    reports : Reports
+        The m things it may say.
+    name : str
+    privacy : Privacy or None
+        None where nothing was proven, as for a matrix that a user gave.
+    """
+
+    space: MetricSpace
+    reports: Reports
+    name: str
+    privacy: Privacy | None
+
+    @staticmethod
+    def from_matrix(
+        space: MetricSpace,
+        matrix: ArrayLike,
+        reports: Reports | None = None,
+        *,
+        name: str = "mechanism",
+        privacy: Privacy | None = None,
+    ) -> Mechanism:
+        """A mechanism from its probabilities `(n, m)`; the reports are the secrets by default.
+
+        Raises
+        ------
+        SpecError
+            If the shape does not fit, an entry is negative or not finite, or a row sum is off by more than 1e-9.
+        """
+        return MatrixMechanism(space, reports or Reports.of(space), np.asarray(matrix, dtype=float), name, privacy)
+
+    @abstractmethod
+    def rows(self, secrets: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The distributions of reports `(k, m)` for k secrets given by index."""
+
+    @cached_property
+    def matrix(self) -> NDArray[np.float64]:
+        """All probabilities, `(n, m)`, read-only. Entry [x, z] is the probability of reporting z for the secret x.
+
+        Raises
+        ------
+        UnsupportedError
+            Where it would have more than 200 million entries.
+        """
+        secrets, reports = len(self.space), len(self.reports)
+        if secrets * reports > MATRIX_CELLS:
+            raise UnsupportedError("matrix", f"would be {secrets:,} by {reports:,}", "use row, sample or dx.evaluate")
+        matrix = np.concatenate([rows for _, rows in self.blocks()])
+        matrix.flags.writeable = False
+        return matrix
+
+    def blocks(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+        """All rows, some at a time: indices of secrets and their distributions."""
+        step = max(1, _BLOCK_CELLS // len(self.reports))
+        for start in range(0, len(self.space), step):
+            secrets = np.arange(start, min(start + step, len(self.space)))
+            yield secrets, self.rows(secrets)
+
+    def row(self, secret: Any) -> NDArray[np.float64]:
+        """The distribution of reports for one secret, given by index or label."""
+        return self.rows(np.array([self.space.index(secret)]))[0]
+
+    def sample(self, secret: Any, size: int = 1, rng: np.random.Generator | None = None) -> NDArray[np.int64]:
+        """Draw report indices.
+
+        Parameters
+        ----------
+        secret : int, label, or a sequence of k of them
+            One secret, or several: all by index or all by label, as a list, an array or a pandas Series.
+        size : int
+            Draws for each secret.
+        rng : numpy Generator, optional
+            For repeatable experiments; the operating system's randomness otherwise.
+
+        Returns
+        -------
+        (size,) array for one secret, (k, size) array for several.
+
+        Raises
+        ------
+        SpecError
+            If there is no such secret, or the size is negative.
+        """
+        return draws(self.space, secret, size, lambda places: self._draw(places, rng))
+
+    def _draw(self, places: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
+        """One report for each of the secrets `(k,)`."""
+        return by_rows(places, lambda place: self.rows(np.array([place]))[0], rng)
+
+    def correct(self, prior: NDArray[np.float64]) -> float:
+        """Σ_z max_x π_x K[x, z]: the probability that the best guess after the report is right, `prior` `(n,)`."""
+        best = np.zeros(len(self.reports))
+        for secrets, rows in self.blocks():
+            np.maximum(best, (prior[secrets, None] * rows).max(axis=0), out=best)
+        return math.fsum(best)
+
+    def cost(self, prior: NDArray[np.float64], loss: Loss) -> float:
+        """Σ_x π_x Σ_z K[x, z] l(x, z), where reports of probability 0 cost nothing."""
+        total = []
+        for secrets, rows in self.blocks():
+            joint = prior[secrets, None] * rows
+            total.append(float((joint * np.where(joint > 0, loss.rows(secrets), 0.0)).sum()))
+        return math.fsum(total)
+
+    def save(self, file: str | Path) -> Path:
+        """Write the mechanism to a file `*.npz`: its matrix, or what its rows follow from. `load` reads it back.
+
+        Raises
+        ------
+        SpecError
+            If the name has another ending, or the file cannot be written.
+        """
+        return write(Path(file), self.packed(), FORMAT)
+
+    @staticmethod
+    def load(file: str | Path) -> Mechanism:
+        """Read a mechanism that `save` wrote, and prove its privacy again.
+
+        Raises
+        ------
+        SpecError
+            If the file is no saved mechanism, or damaged.
+        CertificateError
+            If the privacy that it claims cannot be proven.
+        """
+        return read(Path(file), unpacked, FORMAT, "mechanism")
+
+    def packed(self) -> Arrays:
+        """The arrays of a file that its reader in `READERS` makes the mechanism of.
+
+        Raises
+        ------
+        UnsupportedError
+            If mechanisms of this kind cannot be saved.
+        """
+        raise UnsupportedError("mechanism", f"{self.name} cannot be saved", "save its matrix")
+
+    def packed_identity(self) -> Arrays:
+        """The arrays that every kind has: name, space, and what was proven."""
+        arrays: Arrays = {"name": self.name, **pack(self.space)}
+        if self.privacy is not None:
+            arrays |= {name: getattr(self.privacy, name) for name in ("epsilon", "how", "delta", "pairs")}
+        return arrays
+
+    def remap(self, table: ArrayLike, reports: Reports | None = None) -> Mechanism:
+        """Post-process: say `table[z]` (an index among `reports`) instead of z. Keeps privacy (CABP13 §3)."""
+        target = np.asarray(table)
+        reports = reports or self.reports
+        if target.shape != (len(self.reports),) or not np.issubdtype(target.dtype, np.integer):
+            raise SpecError("table", f"has shape {target.shape}", "give one index per report")
+        if target.min() < 0 or target.max() >= len(reports):
+            raise SpecError("table", "has an index out of range", f"indices run from 0 to {len(reports) - 1}")
+        remapped = post_processed(self.matrix, target, len(reports))
+        return Mechanism.from_matrix(self.space, remapped, reports, name=f"{self.name}, remapped")
+
+    def compose(self, then: ArrayLike, reports: Reports | None = None) -> Mechanism:
+        """Post-process with a channel `(m, k)` from reports to new reports. Keeps privacy."""
+        channel = np.asarray(then, dtype=float)
+        if channel.ndim != 2 or channel.shape[0] != len(self.reports):
+            raise SpecError("then", f"has shape {channel.shape}", f"give {len(self.reports)} rows")
+        if reports is None:
+            same = channel.shape[1] == len(self.reports)
+            reports = self.reports if same else Reports(tuple(str(z) for z in range(channel.shape[1])))
+        return Mechanism.from_matrix(self.space, self.matrix @ channel, reports, name=f"{self.name}, composed")
+
+    def __repr__(self) -> str:
+        return f"<Mechanism {self.name}: {len(self.space)} secrets, {len(self.reports)} reports>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MatrixMechanism(Mechanism):
+    """A mechanism with all its probabilities in memory."""
+
+    space: MetricSpace
+    reports: Reports
+    matrix: NDArray[np.float64] = field()  # pyright: ignore[reportIncompatibleVariableOverride]
+    name: str = "mechanism"
+    privacy: Privacy | None = None
+
+    def __post_init__(self) -> None:
+        matrix = np.array(self.matrix, dtype=float)
+        if matrix.shape != (len(self.space), len(self.reports)):
+            raise SpecError(
+                "matrix",
+                f"has shape {matrix.shape}",
+                f"give {len(self.space)} rows, {len(self.reports)} columns",
+            )
+        if not np.isfinite(matrix).all() or (matrix < 0).any():
+            row, column = np.argwhere(~(np.isfinite(matrix) & (matrix >= 0)))[0]
+            raise SpecError("matrix", f"entry [{row}, {column}] is {matrix[row, column]}", "give probabilities")
+        off = np.abs(matrix.sum(axis=1) - 1)
+        if off.max() > ROW_SUM_SLACK:
+            row = int(off.argmax())
+            raise SpecError("matrix", f"row {row} sums to {matrix[row].sum():.12g}", "rows must sum to 1")
+        matrix.flags.writeable = False
+        object.__setattr__(self, "matrix", matrix)
+
+    def rows(self, secrets: NDArray[np.int64]) -> NDArray[np.float64]:
+        return self.matrix[secrets]
+
+    def packed(self) -> Arrays:
+        return self.packed_identity() | {"matrix": self.matrix, **pack_reports(self.reports)}
+
+
+def unpacked(arrays: Arrays) -> Mechanism:
+    """The mechanism of the arrays of a file, its privacy proven again.
+
+    Raises
+    ------
+    KeyError
+        If they are of no known kind.
+    """
+    kind = next((kind for kind in READERS if kind in arrays), "matrix")
+    module, _, name = READERS[kind].partition(":")
+    return getattr(import_module(module), name)(arrays)
+
+
+def post_processed(channel: NDArray[np.float64], table: NDArray[np.int64], reports: int) -> NDArray[np.float64]:
+    """The channel `(n, reports)` that says `table[z]` where `channel` `(n, m)` says z. Keeps privacy (CABP13 §3)."""
+    remapped = np.zeros((len(channel), reports))
+    np.add.at(remapped.T, table, channel.T)
+    return remapped

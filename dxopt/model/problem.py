@@ -1,0 +1,266 @@
+"""What is asked: a space, a privacy level, a prior, a loss, and what is wanted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import SpecError, UnsupportedError
+from dxopt.model.loss import Loss, LossLike, Reports
+from dxopt.model.objective import AdversaryError, ExpectedLoss, Objective, WorstLoss, resolved
+from dxopt.model.prior import Prior
+from dxopt.numerics.excess import PAIRS
+from dxopt.spaces.space import MetricSpace
+
+MATRIX_CELLS = 50_000_000
+_BLOCK_CELLS = 4_000_000
+_COST_CELLS = 2_000_000
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Problem:
+    """Find the best ε·d-private channel (CABP13 §4.2, Cha13).
+
+    Parameters
+    ----------
+    space : MetricSpace
+        n secrets and their unscaled distances.
+    epsilon : float or None
+        Privacy level per unit of distance. A pair's budget is the real product of the doubles `epsilon` and
+        `space.distances[x, x']`. None asks for no privacy but what `AdversaryError` asks for; it is kept as infinity.
+    prior : Prior or None
+        None only for the worst loss, which no prior enters; then measures that need one take the uniform one.
+    loss : str, array, callable or Loss
+        See `Loss.of`.
+    reports : Reports, optional
+        What may be reported; the secrets by default.
+    objective : {"expected_loss", "worst_loss"} or Objective
+        What is wanted: little expected loss, little loss in the worst case, or `AdversaryError(max_loss=...)`.
+    delta : float
+        Relaxes privacy: Σ_z max(0, K[x, z] - e^{εd(x, x')} K[x', z]) ≤ δ (HLM14 Def 1).
+    pairs : {"all", "adjacent"}
+        Which ordered pairs of secrets a positive δ binds: all at finite distance, or only those with no third secret
+        between them, such as neighbouring databases. Without δ the two are the same.
+    name : str
+
+    Raises
+    ------
+    SpecError
+        If ε or δ is out of range, sizes differ, or the loss is infinite where that counts.
+    """
+
+    space: MetricSpace
+    epsilon: float
+    prior: Prior
+    loss: Loss
+    objective: Objective
+    delta: float
+    pairs: str
+    name: str
+
+    def __init__(
+        self,
+        space: MetricSpace,
+        *,
+        epsilon: float | None,
+        prior: Prior | None,
+        loss: LossLike | Loss = "distance",
+        reports: Reports | None = None,
+        objective: str | Objective = "expected_loss",
+        delta: float = 0.0,
+        pairs: str = "all",
+        name: str = "problem",
+    ) -> None:
+        losses, wanted = Loss.of(loss, space, reports), resolved(objective, space)
+        if prior is None and not isinstance(wanted, WorstLoss):
+            raise SpecError("prior", f"is missing, which {wanted.name} needs", "give one, such as dx.Prior.uniform")
+        free = isinstance(wanted, AdversaryError)
+        if epsilon is None and not free:
+            raise SpecError("epsilon", f"is missing, which {wanted.name} needs", "give a positive number")
+        fields = {
+            "space": space,
+            "epsilon": math.inf if free and epsilon in (None, math.inf) else checked_level(epsilon),
+            "prior": prior or Prior.uniform(space),
+            "loss": losses,
+            "objective": wanted,
+            "delta": checked_delta(delta),
+            "pairs": pairs,
+            "name": name,
+        }
+        for key, value in fields.items():
+            object.__setattr__(self, key, value)
+        self._check()
+
+    def _check(self) -> None:
+        space, loss = self.space, self.loss
+        if self.pairs not in PAIRS:
+            raise SpecError("pairs", f"are {self.pairs!r}", f"choose one of {', '.join(PAIRS)}")
+        if self.delta and not self.private:
+            raise SpecError("delta", f"is {self.delta:g} without an epsilon to relax", "give epsilon as well")
+        if len(self.prior) != len(space):
+            raise SpecError("prior", f"has {len(self.prior)} entries for {len(space)} points", "match them")
+        rows = loss.size if loss.by_distance else len(loss.matrix)
+        if rows != len(space):
+            raise SpecError("loss", f"has {rows} rows for {len(space)} points", "match them")
+        everywhere = isinstance(self.objective, WorstLoss)
+        infinite = _infinite(space, Prior.uniform(space) if everywhere else self.prior, loss)
+        if infinite is not None:
+            row, column = infinite
+            raise SpecError(
+                "loss",
+                f"is infinite for secret {space.labels[row]} and report {loss.reports.labels[column]}"
+                + ("" if everywhere else ", where the prior is positive"),
+                "give finite losses",
+            )
+
+    def __repr__(self) -> str:
+        asked = f"epsilon {self.epsilon:g}" + (f", delta {self.delta:g}" if self.delta else "")
+        wanted = "" if isinstance(self.objective, ExpectedLoss) else f", {self.objective.name}"
+        return f"<Problem {self.name}: {len(self.space)} secrets, {asked}, {self.loss.name} loss{wanted}>"
+
+    @property
+    def private(self) -> bool:
+        """Whether privacy is asked for: ε is finite."""
+        return math.isfinite(self.epsilon)
+
+    @property
+    def why_coupled(self) -> str | None:
+        """What sets the problem apart from the least expected loss of a private channel, or None."""
+        if not self.private:
+            return "no privacy is asked for"
+        if self.delta:
+            return "delta is positive"
+        return None if isinstance(self.objective, ExpectedLoss) else f"the objective is {self.objective.name}"
+
+    def at(self, epsilon: float) -> Problem:
+        """The same problem at another level."""
+        return self.but(epsilon=epsilon)
+
+    def but(self, **changes: Any) -> Problem:
+        """The same problem with some of its parameters changed."""
+        names = ("space", "epsilon", "prior", "loss", "objective", "delta", "pairs", "name")
+        return Problem(**{**{name: getattr(self, name) for name in names}, **changes})
+
+    @property
+    def reports(self) -> Reports:
+        """What the m columns of a channel stand for."""
+        return self.loss.reports
+
+    @property
+    def losses(self) -> NDArray[np.float64]:
+        """Losses l(x, w), `(n, m)`; UnsupportedError above 50 million, as for `costs` and `budgets`."""
+        self._require_cells(*self.shape)
+        return self.loss.matrix
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Secrets n and reports m."""
+        return len(self.space), len(self.reports)
+
+    @property
+    def variables(self) -> int:
+        """The number n·m of entries of a channel."""
+        return math.prod(self.shape)
+
+    @cached_property
+    def costs(self) -> NDArray[np.float64]:
+        """π_x l(x, w), `(n, m)`; 0 where the prior is 0, whatever the loss."""
+        weights = self.prior.probabilities[:, None]
+        costs = np.where(weights > 0, weights * np.where(weights > 0, self.losses, 0.0), 0.0)
+        costs.flags.writeable = False
+        return costs
+
+    @property
+    def level(self) -> float:
+        """What `separations` are multiplied by to give budgets: ε, where privacy is asked for."""
+        return self.epsilon if self.private else 1.0
+
+    @property
+    def separations(self) -> NDArray[np.float64]:
+        """The distances that privacy is about, `(n, n)`: those of the space; infinite where none is asked for."""
+        if self.private:
+            return self.space.distances
+        apart = np.full((len(self.space), len(self.space)), np.inf)
+        np.fill_diagonal(apart, 0.0)
+        return apart
+
+    @cached_property
+    def budgets(self) -> NDArray[np.float64]:
+        """ε·d(x, x') rounded to doubles, `(n, n)`."""
+        self._require_cells(len(self.space), len(self.space))
+        with np.errstate(over="ignore"):
+            budgets = self.level * self.separations
+        budgets.flags.writeable = False
+        return budgets
+
+    def cost_blocks(self, *, backwards: bool = False) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+        """Secrets, some at a time, and their costs π_x l(x, z), `(k, m)`; they are never all in memory."""
+        size, reports = self.shape
+        step = max(math.isqrt(size) + 1, _COST_CELLS // reports)
+        prior = self.prior.probabilities
+        for start in range(0, size, step)[:: -1 if backwards else 1]:
+            rows = np.arange(start, min(start + step, size))
+            with np.errstate(invalid="ignore"):
+                costs = prior[rows, None] * self.loss.rows(rows)
+            costs[prior[rows] == 0] = 0.0
+            yield rows, costs
+
+    def _require_cells(self, rows: int, columns: int) -> None:
+        if rows * columns > MATRIX_CELLS:
+            raise UnsupportedError(
+                "space",
+                f"needs a matrix of {rows:,} by {columns:,}, over the limit of {MATRIX_CELLS:,} entries",
+                "take fewer points, or a line or product, which need no matrix",
+            )
+
+
+def _infinite(space: MetricSpace, prior: Prior, loss: Loss) -> tuple[int, int] | None:
+    """A secret of positive prior and a report with an infinite loss, or None.
+
+    Named losses are infinite only where the distance is, or where they overflow: where all distances are known to be
+    finite, the losses of the first and the last point, which are the furthest apart on lattices, are enough.
+    """
+    everything = np.arange(len(space))
+    if loss.by_distance and _bounded(space) and np.isfinite(loss.rows(everything[[0, -1]])).all():
+        return None
+    step = max(1, _BLOCK_CELLS // len(loss.reports))
+    for secrets in np.split(everything, range(step, len(space), step)):
+        found = np.argwhere(np.isinf(loss.rows(secrets)) & (prior.probabilities[secrets] > 0)[:, None])
+        if len(found):
+            return int(secrets[found[0, 0]]), int(found[0, 1])
+    return None
+
+
+def _bounded(space: MetricSpace) -> bool:
+    """Whether all distances are finite as far as structure tells; factors of a product are looked at."""
+    if space.structure.kind == "product":
+        return all(_bounded(factor) or np.isfinite(factor.distances).all() for factor in space.structure.factors)
+    return space.structure.kind in ("path", "lattice", "torus")
+
+
+def checked_level(epsilon: float | None) -> float:
+    """ε as a float; SpecError unless it is positive and finite."""
+    try:
+        level = float(epsilon)  # pyright: ignore[reportArgumentType]
+    except (TypeError, ValueError):
+        raise SpecError("epsilon", f"{epsilon!r} is not a number", "give a positive number") from None
+    if not (np.isfinite(level) and level > 0):
+        raise SpecError("epsilon", f"is {level:g}", "give a positive finite number")
+    return level
+
+
+def checked_delta(delta: float) -> float:
+    """δ as a float; SpecError unless it is from 0 to below 1."""
+    try:
+        relaxed = float(delta)
+    except (TypeError, ValueError):
+        raise SpecError("delta", f"{delta!r} is not a number", "give a number from 0 to below 1") from None
+    if not 0 <= relaxed < 1:
+        raise SpecError("delta", f"is {relaxed:g}", "give a number from 0 to below 1")
+    return relaxed

@@ -1,0 +1,1 @@
+"""Arithmetic in doubles with every rounding counted."""

@@ -1,0 +1,136 @@
+"""Closures and products in the (max, ×) algebra, and points in between: n³ work, the same bits at any size.
+
+Small problems take NumPy; from `COMPILED_FROM` elementary products on, where NumPy would take longer than Numba
+takes to load, compiled loops do the same in blocks of columns that stay in cache, one thread a core.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import CertificateError
+
+Array = NDArray[np.float64]
+SLACK = 1e-12
+SHORTER = 1 - 1e-9
+COMPILED_FROM = 100_000_000
+_WIDTH = 64
+_PASSES = 100
+
+
+def close(rows: Array, factors: Array) -> Array:
+    """The least columns above `rows` with v_b ≥ fl(factors[a, b] v_a) for all a, b, exactly in doubles.
+
+    Rounded products grow with their arguments, so that there is one, whatever the order of the steps.
+
+    Parameters
+    ----------
+    rows : (n, m) array
+    factors : (n, n) array
+        Between 0 and 1.
+
+    Raises
+    ------
+    CertificateError
+        If 100 passes over the points do not settle it.
+    """
+    closed = np.array(rows)
+    if not (_close_compiled if _is_large(*rows.shape, len(rows)) else _close)(closed, factors):
+        raise CertificateError("the closure of the columns did not settle; the distances are numerically degenerate")
+    return closed
+
+
+def product(left: Array, right: Array) -> Array:
+    """max(0, max_k left[i, k] · right[k, j]), `(p, k)` by `(k, q)` to `(p, q)`; no product may be NaN."""
+    found = np.zeros((len(left), right.shape[1]))
+    if _is_large(*left.shape, right.shape[1]):
+        from dxopt.numerics import tropical_loops as compiled
+
+        whole = _plain(left)
+
+        def multiply(block: slice) -> None:
+            found[:, block] = compiled.product(whole, _part(right, block))
+
+        _in_blocks(multiply, right.shape[1])
+        return found
+    for k in range(len(right)):
+        np.maximum(found, left[:, k, None] * right[None, k, :], out=found)
+    return found
+
+
+def implied(lengths: Array) -> NDArray[np.bool_]:
+    """Where a third point c is between a and b, so that their distance follows from those to c, `(n, n)`.
+
+    That is l(a, c) + l(c, b) ≤ l(a, b), up to 1e-12 relative, so that metrics in floating point count as geodesic.
+    Both legs must be shorter than l(a, b) by 1e-9 relative, so that no two pairs stand for each other. Lengths may be
+    infinite.
+    """
+    allowed = lengths * (1 + SLACK)
+    shorter = lengths * SHORTER
+    found = np.zeros(lengths.shape, dtype=bool)
+    if _is_large(*lengths.shape, len(lengths)):
+        from dxopt.numerics import tropical_loops as compiled
+
+        whole = _plain(lengths)
+
+        def search(block: slice) -> None:
+            found[:, block] = compiled.between(whole, *(_part(pairs, block) for pairs in (lengths, allowed, shorter)))
+
+        _in_blocks(search, len(lengths))
+        return found
+    for via in range(len(lengths)):
+        there, back = lengths[:, via, None], lengths[None, via, :]
+        found |= (there + back <= allowed) & (there < shorter) & (back < shorter)
+    return found
+
+
+def _close(rows: Array, factors: Array) -> bool:
+    order = range(len(factors))
+    for _ in range(_PASSES):
+        before = rows.copy()
+        for point in order:
+            np.maximum(rows, factors[point, :, None] * rows[None, point, :], out=rows)
+        if np.array_equal(rows, before):
+            return True
+        order = order[::-1]
+    return False
+
+
+def _close_compiled(rows: Array, factors: Array) -> bool:
+    from dxopt.numerics import tropical_loops as compiled
+
+    whole = _plain(factors)
+
+    def settle(block: slice) -> bool:
+        columns = _part(rows, block)
+        settled = compiled.close(columns, whole, _PASSES)
+        rows[:, block] = columns
+        return settled
+
+    return all(_in_blocks(settle, rows.shape[1]))
+
+
+def _is_large(*sizes: int) -> bool:
+    return float(np.prod(sizes, dtype=float)) >= COMPILED_FROM
+
+
+def _part(rows: Array, block: slice) -> Array:
+    return np.array(rows[:, block], order="C")
+
+
+def _plain(rows: Array) -> Array:
+    """The kind of array that the loops are compiled for; copied only where it is not of it."""
+    return np.require(rows, requirements=["C", "W"])
+
+
+def _in_blocks(work: Callable[[slice], object], columns: int) -> list[object]:
+    """`work` on every block of columns, in parallel."""
+    from numba import config
+
+    blocks = [slice(start, start + _WIDTH) for start in range(0, columns, _WIDTH)]
+    with ThreadPoolExecutor(config.NUMBA_NUM_THREADS) as threads:  # pyright: ignore[reportAttributeAccessIssue]
+        return list(threads.map(work, blocks))

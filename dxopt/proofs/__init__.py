@@ -1,0 +1,1 @@
+"""Repair of channels, bounds by duals, and the proof of privacy that every mechanism passes."""

@@ -1,0 +1,197 @@
+"""Weak duality: bounds on what any private channel attains, from multipliers of any quality, rounding counted.
+
+Every objective comes down to costs c of a report in a secret: for λ ≥ 0 on constraints v_b - e^{-εd(a, b)} v_a ≥ 0,
+Σ_x min_z (c_z - A'λ_z)(x) is no more than Σ_z c_z·v_z, because K ≥ 0 and its rows sum to 1. With δ the constraints of
+a pair (a, b) may be broken by δ e^{-εd} in all reports together, which takes away δ Σ max_z λ e^{-εd}. The worst loss
+is no less than the expected one under weights on the secrets; and the error of an adversary no more than under given
+guesses, to which a price on the user's loss adds what the budget leaves.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import CertificateError
+from dxopt.model.factors import Split, split
+from dxopt.model.objective import AdversaryError, WorstLoss
+from dxopt.model.problem import Problem
+from dxopt.numerics.excess import bound_pairs
+from dxopt.numerics.rounding import SMALLEST, UNIT, factor_below, totals
+from dxopt.proofs.duals import AdversaryDual, AnyDual, Dual, LineDual, ProductDual, WorstDual
+from dxopt.proofs.line_bound import line_bound
+from dxopt.spaces.lattices import coordinates_of_line
+
+Array = NDArray[np.float64]
+_BLOCK_CELLS = 4_000_000
+_TINY = 1e-250
+
+
+def proven_bound(problem: Problem, dual: AnyDual | None) -> tuple[float, str]:
+    """A proven bound on what every private channel attains, from a dual of any kind, and how.
+
+    Below the optimum where less is better, above it where more is.
+
+    Raises
+    ------
+    CertificateError
+        If the dual is not one of such a problem.
+    """
+    if isinstance(dual, Dual) and not len(dual.multiplier):
+        dual = None
+    match problem.objective, dual:
+        case WorstLoss(), WorstDual() | None:
+            return _worst_bound(problem, dual)
+        case AdversaryError(), AdversaryDual() | None:
+            return _adversary_bound(problem, problem.objective.guesses, dual)
+        case (WorstLoss() | AdversaryError(), _) | (_, WorstDual() | AdversaryDual()):
+            raise CertificateError(f"the dual is none of a problem of {problem.objective.name}")
+        case _, LineDual():
+            _require_fit(problem, dual)
+            bound = line_bound(problem, dual)
+            if math.isfinite(bound):
+                return bound, "weak duality along the line, rounding counted"
+        case _, ProductDual():
+            parts = split(problem)
+            if isinstance(parts, str):
+                raise CertificateError(f"the problem has no factors: {parts}")
+            return _sum_of_bounds(parts, dual.factors)
+        case _, Dual():
+            return _costs_bound(problem, problem.costs, problem.prior.probabilities, dual), _how(dual)
+    return _rowwise(problem), _how(None)
+
+
+def _how(dual: Dual | None) -> str:
+    if dual is None:
+        return "no dual needed"
+    return f"weak duality, {np.count_nonzero(dual.multiplier):,} multipliers, rounding counted"
+
+
+def _worst_bound(problem: Problem, dual: WorstDual | None) -> tuple[float, str]:
+    """The expected loss under weights, over their sum; by default on the secret alone whose least loss is largest."""
+    if dual is None:
+        weights = np.zeros(problem.shape[0])
+        weights[int(problem.losses.min(axis=1).argmax())] = 1.0
+        dual = WorstDual(weights)
+    weights = np.where(np.isfinite(dual.weights), np.maximum(dual.weights, 0.0), 0.0)
+    if weights.shape != problem.shape[:1] or not weights.sum() > 0:
+        raise CertificateError("the weights are not about the secrets, or all 0")
+    total = _costs_bound(problem, weights[:, None] * problem.losses, weights, dual.inner)
+    bound = total / math.fsum(weights)
+    how = f"expected loss under {np.count_nonzero(weights):,} weights: {_how(dual.inner)}"
+    return bound - 4 * UNIT * abs(bound), how
+
+
+def _adversary_bound(problem: Problem, guessed: Array, dual: AdversaryDual | None) -> tuple[float, str]:
+    """The error under given guesses, and the price of what the budget leaves; by default of the best blind guess."""
+    reports, prior = problem.shape[1], problem.prior.probabilities
+    if dual is None:
+        blind = np.zeros((1, guessed.shape[1]))
+        blind[0, int((prior @ guessed).argmin())] = 1.0
+        dual = AdversaryDual(np.repeat(blind, reports, axis=0), 0.0)
+    guesses = np.where(np.isfinite(dual.guesses), np.maximum(dual.guesses, 0.0), 0.0)
+    if guesses.shape != (reports, guessed.shape[1]) or not (guesses.sum(axis=1) > 0).all():
+        raise CertificateError("the guesses are not about the reports, or some are missing")
+    guesses = guesses / guesses.sum(axis=1, keepdims=True)
+    price = max(dual.price, 0.0) if math.isfinite(dual.price) else 0.0
+    paid, missed = price * problem.costs, prior[:, None] * (guessed @ guesses.T)
+    size = np.abs(paid) + prior[:, None] * (np.abs(guessed) @ guesses.T)
+    terms = 2.0 * guessed.shape[1] + 8
+    bound = price * problem.objective.max_loss - _costs_bound(problem, paid - missed, prior, dual.inner, size, terms)
+    how = f"guesses of an adversary, a price of {price:.6g} on the loss: {_how(dual.inner)}"
+    return bound + 4 * UNIT * (abs(bound) + abs(price * problem.objective.max_loss)), how
+
+
+def _costs_bound(
+    problem: Problem, costs: Array, weights: Array, dual: Dual | None, size: Array | None = None, terms: float = 3.0
+) -> float:
+    """A proven lower bound on Σ_z c_z·v_z over private channels; the secrets' weights are in the costs `(n, m)`.
+
+    A sum of t numbers in any order is off by less than t·2^-53 of the sum of their sizes, to first order; twice that,
+    with `terms` more for the roundings around it and in the costs, of these sizes, is taken off.
+    """
+    residual, size, counts = costs, np.abs(costs) if size is None else size, np.full(costs.shape, terms)
+    penalty = 0.0
+    if dual is not None:
+        dual = _valid(problem, dual)
+        distances = problem.separations[dual.first, dual.second]
+        back = dual.multiplier * factor_below(problem.level, distances)
+        back = np.where(back < SMALLEST, 0.0, back * (1 - 2 * UNIT))
+        there, origin = (dual.second, dual.report), (dual.first, dual.report)
+        taken, given = totals(there, dual.multiplier, costs.shape), totals(origin, back, costs.shape)
+        residual, size = costs - taken + given, size + taken + given
+        for places in (there, origin):
+            counts += totals(places, np.ones(len(dual.multiplier)), costs.shape)
+        if problem.delta:
+            penalty = _penalty(problem, dual)
+    low = (residual - 2 * counts * UNIT * size).min(axis=1)
+    total = math.fsum([*low, -penalty])
+    underflow = costs.shape[1] * np.count_nonzero((weights > 0) & (weights < _TINY)) * SMALLEST
+    return float(total - 4 * UNIT * abs(total) - underflow)
+
+
+def _valid(problem: Problem, dual: Dual) -> Dual:
+    """The multipliers that are numbers of 0 or more, of pairs that are bound."""
+    good = np.isfinite(dual.multiplier) & (dual.multiplier > 0)
+    if problem.delta:
+        good &= bound_pairs(problem.separations, problem.pairs)[dual.first, dual.second]
+    else:
+        good &= np.isfinite(problem.separations[dual.first, dual.second])
+    return Dual(dual.prices, dual.report[good], dual.first[good], dual.second[good], dual.multiplier[good])
+
+
+def _penalty(problem: Problem, dual: Dual) -> float:
+    """δ Σ_pairs max_z λ e^{-εd}, rounded up."""
+    n, m = problem.shape
+    pair = dual.first * n + dual.second
+    cells, place = np.unique(pair * m + dual.report, return_inverse=True)
+    summed = np.bincount(place, dual.multiplier)
+    pairs, which = np.unique(cells // m, return_inverse=True)
+    largest = np.zeros(len(pairs))
+    np.maximum.at(largest, which, summed)
+    budgets = problem.level * problem.separations[pairs // n, pairs % n]
+    repeated = int(np.bincount(place).max(initial=1))
+    margin = (repeated + 64) * UNIT * (1 + float(budgets.max(initial=0.0)))
+    return problem.delta * math.fsum(largest * np.exp(-budgets)) * (1 + margin)
+
+
+def _require_fit(problem: Problem, dual: LineDual) -> None:
+    size, reports = problem.shape
+    fits = (
+        dual.prices.shape == (size,)
+        and dual.roots.shape == (reports,)
+        and coordinates_of_line(problem.space) is not None
+    )
+    if not (fits and dual.roots.min() >= 0 and dual.roots.max() < size and np.isfinite(dual.prices).all()):
+        raise CertificateError("the prices and roots do not fit a line of so many points")
+
+
+def _sum_of_bounds(parts: Split, duals: Sequence[AnyDual | None]) -> tuple[float, str]:
+    if len(duals) != len(parts.factors):
+        raise CertificateError(f"{len(duals)} duals do not fit {len(parts.factors)} factors")
+    known: dict[tuple[int, int], tuple[float, str]] = {}
+    found = []
+    for factor, dual in zip(parts.factors, duals, strict=True):
+        key = id(factor), id(dual)
+        if key not in known:
+            above = factor.at(factor.epsilon * (1 + 1.01 * parts.distance_error + 8 * UNIT))
+            known[key] = proven_bound(above, dual)
+        found.append(known[key])
+    total = math.fsum([*(bound for bound, _ in found), -parts.deviation])
+    hows = "; ".join(dict.fromkeys(how for _, how in found))
+    return (
+        total - 4 * UNIT * abs(total),
+        f"sum over the factors, less {parts.deviation:.1e} for what is no product or sum; {hows}",
+    )
+
+
+def _rowwise(problem: Problem) -> float:
+    """Σ_x min_z π_x l(x, z)."""
+    prior, step = problem.prior.probabilities, max(1, _BLOCK_CELLS // problem.shape[1])
+    likely, low = np.flatnonzero(prior), [0.0]
+    for secrets in np.split(likely, range(step, len(likely), step)):
+        low += (prior[secrets] * problem.loss.rows(secrets).min(axis=1)).tolist()
+    return math.fsum(low) - 4 * UNIT * math.fsum(map(abs, low)) - np.count_nonzero(low) * SMALLEST

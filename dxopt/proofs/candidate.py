@@ -1,0 +1,63 @@
+"""What a route found, before it is proven, and what was made smaller on the way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.model.mechanism import Mechanism
+from dxopt.proofs.duals import AnyDual
+
+Claim = Literal["exact", "bound", "valid"]
+
+
+@dataclass(frozen=True)
+class AppliedReduction:
+    """One line of a report: what was applied, and what it did to the size.
+
+    Attributes
+    ----------
+    name : str
+    exact : bool
+        Whether the optimum is the same.
+    before, after : int
+    note : str
+        Why it is exact, or what it costs.
+    of : str
+        What was counted, where the name does not say so.
+    """
+
+    name: str
+    exact: bool
+    before: int
+    after: int
+    note: str = ""
+    of: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """What a route found, still to be proven by `proofs.certify`.
+
+    Attributes
+    ----------
+    channel : (n, m) array or Mechanism
+        A channel from anywhere, to be repaired; or a mechanism that is never written down, private by its making.
+    dual : Dual of any kind, or None
+        What bounds its distance from the optimum; multipliers of any quality.
+    claim : {"exact", "bound", "valid"}
+        What theory promises: the optimum ("exact"), or only a private channel ("valid").
+    name : str
+        Of the mechanism; that of its route where there is none.
+    within_budget : (n, m) array, optional
+        A private channel well within the loss budget of an objective, to be mixed in where `channel` exceeds it.
+    """
+
+    channel: NDArray[np.float64] | Mechanism
+    dual: AnyDual | None = None
+    claim: Claim = "valid"
+    name: str = ""
+    within_budget: NDArray[np.float64] | None = None

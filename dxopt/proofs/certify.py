@@ -1,0 +1,286 @@
+"""Repair, then prove: nothing leaves dxopt without passing here.
+
+The privacy proof is about the doubles of the returned matrix and the real products of the doubles ε and d; the
+bound is a weak-duality bound that holds for any multipliers of 0 or more, computed with every rounding
+counted against it (`duality`). The one assumption is stated in `rounding`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import CertificateError
+from dxopt.model.loss import Loss, unpack_reports
+from dxopt.model.mechanism import Mechanism, Privacy
+from dxopt.model.prior import Prior
+from dxopt.model.problem import Problem
+from dxopt.numerics.excess import bound_pairs, least_delta
+from dxopt.numerics.rounding import SMALLEST, UNIT, factor_above
+from dxopt.numerics.tropical import product
+from dxopt.proofs.bounds import proven_bound
+from dxopt.proofs.candidate import Candidate, Claim
+from dxopt.proofs.duals import AnyDual
+from dxopt.proofs.repair import brought_within_budget, expected_above, repair
+from dxopt.runtime.archive import Arrays
+from dxopt.spaces.archive import unpack
+
+ROW_SUM_ERROR = 2.0**-50
+_ROUNDING = 8 * UNIT
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What this run proved.
+
+    Attributes
+    ----------
+    private : bool
+        Every pair of secrets and every report satisfies K[x, z] ≤ e^{εd(x, x')} K[x', z], up to δ in total where that
+        is asked for: proven. False only where no privacy is asked for.
+    epsilon : float
+        The realised level, at most the one asked: the least one for which the channel is private, rounded up. With a
+        positive δ, the one asked.
+    value : float
+        What is wanted, recomputed from the channel: by default the expected loss.
+    bound : float
+        A number that no private channel is better than: proven.
+    gap : float
+        |value - bound| / max(|value|, 1e-12).
+    how : dict
+        What was done to prove `privacy` and `bound`.
+    delta : float
+        The realised δ, at most the one asked: the least one at that level, rounded up.
+    """
+
+    private: bool
+    epsilon: float
+    value: float
+    bound: float
+    gap: float
+    how: Mapping[str, str]
+    delta: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Proven:
+    """A mechanism with its proof: what `certify` makes of a `Candidate`.
+
+    Attributes
+    ----------
+    mechanism : Mechanism
+    certificate : Certificate
+    dual : Dual of any kind, or None
+        What proves `certificate.bound`.
+    claim : {"exact", "bound", "valid"}
+        What theory promised.
+    """
+
+    mechanism: Mechanism
+    certificate: Certificate
+    dual: AnyDual | None
+    claim: Claim
+
+
+def certify(problem: Problem, candidate: Candidate) -> Proven:
+    """Prove a candidate private, recompute its value, and bound its distance from the optimum: the one gate.
+
+    A channel is repaired first, then proven entry by entry. A mechanism that is never written down was proven private
+    when it was made, which its `privacy` says; value and bound are computed anew.
+
+    Raises
+    ------
+    CertificateError
+        If privacy is not proven, or the loss exceeds its budget.
+    """
+    if isinstance(candidate.channel, Mechanism):
+        mechanism = candidate.channel
+        certificate = _certificate_by_structure(problem, mechanism, candidate.dual)
+    else:
+        mechanism, certificate = _repaired(problem, candidate, candidate.channel)
+    return Proven(mechanism, certificate, candidate.dual, candidate.claim)
+
+
+def _certificate_by_structure(problem: Problem, mechanism: Mechanism, dual: AnyDual | None) -> Certificate:
+    if mechanism.privacy is None or mechanism.privacy.epsilon > problem.epsilon:
+        raise CertificateError(f"{mechanism.name} is not proven private at {problem.epsilon:g}")
+    value = mechanism.cost(problem.prior.probabilities, problem.loss)
+    bound, how = proven_bound(problem, dual)
+    if not (math.isfinite(value) and math.isfinite(bound)):
+        raise CertificateError(f"the value is {value}, the bound {bound}")
+    proofs = {"privacy": mechanism.privacy.how, "bound": how}
+    return Certificate(True, mechanism.privacy.epsilon, value, bound, gap(value, bound), proofs)
+
+
+def _repaired(problem: Problem, candidate: Candidate, raw: NDArray[np.float64]) -> tuple[Mechanism, Certificate]:
+    channel = repair(problem, raw)
+    if math.isfinite(problem.objective.max_loss):
+        channel = brought_within_budget(problem, channel, candidate.within_budget)
+    moved = float(np.abs(channel - np.where(np.isfinite(raw), raw, 0.0)).max())
+    privacy, pairs = proven_privacy(problem, channel), _pairs(problem)
+    value = objective_value(problem, channel)
+    bound, how_bound = proven_bound(problem, candidate.dual)
+    proven = f"repair moved entries by at most {moved:.1e}; {privacy.how.format(pairs=pairs)}"
+    how = {"privacy": proven, "bound": how_bound}
+    mechanism = Mechanism.from_matrix(
+        problem.space,
+        channel,
+        problem.reports,
+        name=candidate.name or "mechanism",
+        privacy=replace(privacy, how=proven) if problem.private else None,
+    )
+    proof = Certificate(problem.private, privacy.epsilon, value, bound, gap(value, bound), how, privacy.delta)
+    return mechanism, proof
+
+
+def proven_privacy(problem: Problem, channel: NDArray[np.float64]) -> Privacy:
+    """What is proven of a channel `(n, m)`: the problem's privacy at the realised level, or at its realised δ.
+
+    Raises
+    ------
+    CertificateError
+        If that is not what the problem asks for.
+    """
+    if not problem.private:
+        require_channel(channel)
+        return Privacy(math.inf, "no privacy was asked for")
+    if not problem.delta:
+        epsilon = prove_private(problem, channel)
+        return Privacy(epsilon, "all {pairs} ordered pairs checked in every report with rounding counted")
+    require_channel(channel)
+    bound = bound_pairs(problem.separations, problem.pairs)
+    delta = least_delta(channel, problem.separations, problem.epsilon, bound)
+    if delta > problem.delta:
+        raise CertificateError(f"some secrets are told apart by delta {delta:.17g}, above {problem.delta:.17g}")
+    how = "the worst set of reports of all {pairs} ordered pairs measured, rounding counted"
+    return Privacy(problem.epsilon, how, delta, problem.pairs)
+
+
+def objective_value(problem: Problem, channel: NDArray[np.float64]) -> float:
+    """What a channel attains, recomputed.
+
+    Raises
+    ------
+    CertificateError
+        If its expected loss is not proven to be within the budget.
+    """
+    budget = problem.objective.max_loss
+    if math.isfinite(budget) and expected_above(problem, channel) > budget:
+        raise CertificateError(f"the expected loss is not proven to be at most {budget:.17g}")
+    return problem.objective.value(problem, channel)
+
+
+def gap(value: float, bound: float) -> float:
+    """|value - bound| / max(|value|, 1e-12)."""
+    return abs(value - bound) / max(abs(value), 1e-12)
+
+
+def prove_private(problem: Problem, channel: NDArray[np.float64]) -> float:
+    """Prove that a channel `(n, m)` is private, and return its realised ε.
+
+    With W ≥ (1 - 3·2^-53) max_z K[x, z] / K[x', z] and G ≥ e^{-εd} (1 + 16·2^-53), the pair (x, x') is private
+    where fl(W·G) ≤ 1 + 8·2^-53; a pair with K[x', z] ≥ fl(G·K[x, z]) in every report z, as the repair leaves it,
+    is within that. Where G is capped at 1, rows are compared themselves.
+
+    Raises
+    ------
+    CertificateError
+        Naming a pair and a report for which the inequality is not proven, or a row that does not sum to 1.
+    """
+    require_channel(channel)
+    distances = problem.space.distances
+    factors = factor_above(problem.epsilon, distances)
+    worst = _worst_ratios(channel)
+    broken = np.multiply(worst, factors, out=np.zeros(factors.shape), where=factors > 0) > 1 + _ROUNDING
+    broken |= _unlike(channel, factors == 1)
+    np.fill_diagonal(broken, False)
+    if broken.any():
+        x, other = np.unravel_index(int(broken.argmax()), broken.shape)
+        raise CertificateError(_violation(problem, channel, int(x), int(other)))
+    return min(_realised(worst, distances), problem.epsilon)
+
+
+def require_channel(channel: NDArray[np.float64]) -> None:
+    """Raise CertificateError unless entries are probabilities and rows sum to 1 up to 2^-50."""
+    if not np.isfinite(channel).all() or (channel < 0).any():
+        raise CertificateError("the channel has entries that are no probabilities")
+    off = [abs(math.fsum([-1.0, *row])) for row in channel]
+    if max(off) > ROW_SUM_ERROR:
+        raise CertificateError(f"row {int(np.argmax(off))} of the channel sums to 1 only within {max(off):.1e}")
+
+
+def _worst_ratios(channel: NDArray[np.float64]) -> NDArray[np.float64]:
+    """max_z K[x, z] / K[x', z] for all x and x', `(n, n)`, up to 3·2^-53 relative, or ∞ where 1 / K[x', z] overflows.
+
+    Entries of 0 ask for nothing, whatever they are divided by: -1 keeps their products out of the maximum.
+    """
+    inverse = np.full(channel.shape[::-1], np.inf)
+    with np.errstate(over="ignore"):
+        np.divide(1.0, channel.T, out=inverse, where=channel.T > 0)
+    return product(np.where(channel > 0, channel, -1.0), inverse)
+
+
+def _unlike(channel: NDArray[np.float64], alike: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The pairs `(n, n)` of those given where K[x, z] > K[x', z] for some z, compared exactly."""
+    kinds: dict[bytes, int] = {}
+    kind = np.array([kinds.setdefault(row.tobytes(), len(kinds)) for row in channel])
+    doubtful = alike & (kind[:, None] != kind)
+    for x, other in np.argwhere(doubtful):
+        doubtful[x, other] = (channel[x] > channel[other]).any()
+    return doubtful
+
+
+def _realised(worst: NDArray[np.float64], distances: NDArray[np.float64]) -> float:
+    """The least level that allows the ratios, rounded up."""
+    counted = np.isfinite(distances) & (distances > 0)
+    with np.errstate(over="ignore"):
+        levels = (np.log(worst[counted]) + 64 * UNIT) / distances[counted]
+    return float(levels.max(initial=0.0)) * (1 + 16 * UNIT)
+
+
+def _violation(problem: Problem, channel: NDArray[np.float64], x: int, other: int) -> str:
+    with np.errstate(divide="ignore", over="ignore"):
+        ratios = np.divide(channel[x], channel[other], out=np.zeros(channel.shape[1]), where=channel[x] > 0)
+    report = int(ratios.argmax())
+    labels = problem.space.labels
+    return (
+        f"secrets {labels[x]} and {labels[other]} are told apart by report "
+        f"{problem.reports.labels[report]}: {channel[x, report]:.17g} against "
+        f"{channel[other, report]:.17g} with a budget of {problem.budgets[x, other]:.6g}"
+    )
+
+
+def _pairs(problem: Problem) -> str:
+    if not problem.delta:
+        return f"{int(np.isfinite(problem.separations).sum()) - len(problem.space):,}"
+    kind = "" if problem.pairs == "all" else f" {problem.pairs}"
+    return f"{int(bound_pairs(problem.separations, problem.pairs).sum()):,}{kind}"
+
+
+def read_matrix(arrays: Arrays) -> Mechanism:
+    """The mechanism of `MatrixMechanism.packed`, its privacy proven again where it claims any.
+
+    Raises
+    ------
+    CertificateError
+        If it is not as private as it claims.
+    """
+    space, matrix = unpack(arrays), arrays["matrix"]
+    reports = unpack_reports(arrays, space)
+    privacy = None
+    if "epsilon" in arrays:
+        loss = Loss(np.zeros((len(space), len(reports))), reports, "none")
+        problem = Problem(
+            space,
+            epsilon=max(float(arrays["epsilon"]), SMALLEST),
+            prior=Prior.uniform(space),
+            loss=loss,
+            delta=float(arrays["delta"]),
+            pairs=str(arrays["pairs"]),
+        )
+        privacy = replace(proven_privacy(problem, matrix), how=str(arrays["how"]))
+    return Mechanism.from_matrix(space, matrix, reports, name=str(arrays["name"]), privacy=privacy)

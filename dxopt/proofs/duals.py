@@ -1,0 +1,118 @@
+"""What proves a bound: multipliers of one kind for each kind of problem, and their arrays in files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.runtime.archive import Arrays, distinct, nested, part, which
+
+
+@dataclass(frozen=True, eq=False)
+class Dual:
+    """Multipliers that prove a lower bound on the optimum: row prices y, and a sparse λ per report.
+
+    Entry i of λ belongs to the constraint `v[second[i]] ≥ e^{-εd(first[i], second[i])} v[first[i]]` on the
+    column of report `report[i]`; it is unscaled and 0 or more.
+    """
+
+    prices: NDArray[np.float64]
+    report: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    first: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    second: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    multiplier: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+
+
+@dataclass(frozen=True, eq=False)
+class WorstDual:
+    """Proves a bound on the worst loss: it is no less than the expected one under any prior.
+
+    Attributes
+    ----------
+    weights : (n,) array
+        Such a prior, of any sum.
+    inner : Dual or None
+        Bounds the expected loss under it from below.
+    """
+
+    weights: NDArray[np.float64]
+    inner: Dual | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class AdversaryDual:
+    """Proves a bound on the adversary's error under a budget: some guesses, and what the user's loss is worth.
+
+    Attributes
+    ----------
+    guesses : (m, g) array
+        How the adversary guesses after each report: weights of any sum.
+    price : float
+        Of a unit of expected loss, in units of the error.
+    inner : Dual or None
+        Bounds price times loss minus error from below.
+    """
+
+    guesses: NDArray[np.float64]
+    price: float
+    inner: Dual | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class ProductDual:
+    """What proves a bound on a product: a dual for each factor, None where there is none."""
+
+    factors: tuple[Dual | LineDual | ProductDual | None, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class LineDual:
+    """What proves a bound on a line; the multipliers follow from it.
+
+    Attributes
+    ----------
+    prices : (n,) array
+        Row prices y.
+    roots : (m,) array
+        For each report the secret at which what is left of its reduced cost is gathered.
+    """
+
+    prices: NDArray[np.float64]
+    roots: NDArray[np.int64]
+
+
+AnyDual = Dual | LineDual | ProductDual | WorstDual | AdversaryDual
+
+
+def pack_dual(dual: AnyDual | None, size: int) -> Arrays:
+    """The arrays of a dual of n = `size` row prices; of factors alike only one is kept. None is prices of 0."""
+    match dual:
+        case WorstDual():
+            return {"weights": dual.weights, **nested(0, pack_dual(dual.inner, size))}
+        case AdversaryDual():
+            return {"guesses": dual.guesses, "price": dual.price, **nested(0, pack_dual(dual.inner, size))}
+    if not isinstance(dual, ProductDual):
+        dual = dual or Dual(np.zeros(size))
+        return {field.name: getattr(dual, field.name) for field in fields(dual)}
+    kept = distinct(dual.factors)
+    packed: Arrays = {"which": which(dual.factors, kept)}
+    for place, factor in enumerate(kept):
+        packed |= nested(place, pack_dual(factor, 0))
+    return packed
+
+
+def unpack_dual(arrays: Mapping[str, Any]) -> AnyDual:
+    """The dual of `pack_dual`; KeyError or TypeError where the arrays are not of one."""
+    if "which" in arrays:
+        places = arrays["which"].tolist()
+        kept = [unpack_dual(part(arrays, place)) for place in range(max(places) + 1)]
+        return ProductDual(tuple(kept[place] for place in places))
+    if "weights" in arrays:
+        return WorstDual(arrays["weights"], Dual(**part(arrays, 0)))
+    if "guesses" in arrays:
+        return AdversaryDual(arrays["guesses"], float(arrays["price"]), Dual(**part(arrays, 0)))
+    return LineDual(**arrays) if "roots" in arrays else Dual(**arrays)

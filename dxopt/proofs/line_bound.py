@@ -1,0 +1,74 @@
+"""A proven lower bound for problems on a line."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.model.problem import Problem
+from dxopt.numerics.rounding import SMALLEST, UNIT, factor_below
+from dxopt.proofs.duals import LineDual
+from dxopt.spaces.lattices import line_steps
+
+Array = NDArray[np.float64]
+
+_NOISE = 32 * UNIT
+
+_NOTHING = 64 * SMALLEST
+
+
+def line_bound(problem: Problem, dual: LineDual) -> float:
+    """A proven lower bound on the expected loss of every private channel on a line, from prices of any quality.
+
+    Weak duality (see `duality`) with the constraints between neighbours alone. In the column of report z
+    the reduced costs r = π·l(·, z) - y are eliminated one by one from both ends towards the root of z: what has
+    gathered at x moves on along the step of length d as λ = ρ on v_x ≥ e^{-εd} v_next where ρ > 0, and as
+    λ = |ρ|e^{εd} on v_next ≥ e^{-εd} v_x where ρ < 0, which is the best that multipliers can do. Instead of ρ a
+    double L below it is moved, with every rounding counted against it; moving less leaves a residual of 0 or more
+    behind. Where L < 0 is but rounding, or e^{εd} overflows, L stays at x. The bound is Σ y plus, for each x, the
+    least of 0, what stays there, and what gathers at roots there: what arrives grows with what is moved, so that
+    lower bounds stay lower bounds.
+    """
+    at_root, left = np.zeros(len(dual.roots)), np.zeros(len(problem.space))
+    shrink = factor_below(problem.epsilon, line_steps(problem.space))
+    with np.errstate(divide="ignore"):
+        grow = np.where(shrink > 0, (1 + 4 * UNIT) / shrink, np.inf)
+    for backwards in (False, True):
+        gathered = np.zeros(len(dual.roots))
+        for rows, costs in problem.cost_blocks(backwards=backwards):
+            for place in range(len(rows))[:: -1 if backwards else 1]:
+                x = int(rows[place])
+                here = dual.roots == x
+                if backwards:
+                    at_root[here] = _below(at_root[here], gathered[here], np.abs(at_root[here]))
+                    active = dual.roots < x
+                    step = x - 1
+                else:
+                    active = dual.roots >= x
+                    step = x
+                price = dual.prices[x]
+                size = np.abs(costs[place]) + abs(price)
+                low = _below(costs[place] - price, gathered, size)
+                if not backwards:
+                    at_root[here] = low[here]
+                    active = active & ~here
+                if not active.any():
+                    continue
+                least = _NOISE * (size + np.abs(gathered)) + _NOTHING if grow[step] < np.inf else np.inf
+                noise = (low < 0) & (low > -least)
+                left[x] = min(left[x], float(np.min(low, where=active & noise, initial=0.0)))
+                moved = np.where(active & ~noise, low, 0.0)
+                with np.errstate(over="ignore"):
+                    gathered = moved * np.where(moved < 0, grow[step] if grow[step] < np.inf else 0.0, shrink[step])
+    np.minimum.at(left, dual.roots, at_root)
+    if not np.isfinite(left).all():
+        return -math.inf
+    total = math.fsum([*dual.prices.tolist(), *left.tolist()])
+    return total - 4 * UNIT * abs(total)
+
+
+def _below(number: Array, other: Array, size: Array) -> Array:
+    """A lower bound on the sum of two numbers: the first rounded up to three times from terms of a total `size`."""
+    return number + other - (8 * UNIT * (size + np.abs(other)) + SMALLEST)

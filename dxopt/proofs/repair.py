@@ -1,0 +1,184 @@
+"""From any matrix to a private channel near it.
+
+Columns are raised to their Lipschitz closure, which puts each in the cone; scaled so that rows sum to nearly 1,
+which keeps it there; and what is missing in each row goes to one report, which is safe because the scale is chosen
+so that the missing amounts lie in the cone as well, with room for rounding.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import CertificateError
+from dxopt.model.problem import Problem
+from dxopt.numerics.excess import bound_pairs, least_delta, relaxed_closure
+from dxopt.numerics.partition import Partition
+from dxopt.numerics.rounding import ALIKE, SMALLEST, UNIT, factor_above
+from dxopt.numerics.tropical import close
+
+NOTHING = 1e-150
+FAINTEST = math.exp(-300.0)
+"""Larger budgets are kept to as if they were 300, so that no entry pulled by one of 1e-150 is subnormal."""
+ROOM = 2.0**-50
+MOST_ROOM = 2.0**-30
+_RIDGE = 1e-10
+_REFINEMENTS = 3
+_ATTEMPTS = 20
+
+
+def repair(problem: Problem, raw: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A channel `(n, m)` that satisfies every privacy constraint in doubles, near `raw`.
+
+    With a positive δ, what an entry lacks of its closure counts towards δ, and only the rest is raised.
+
+    Parameters
+    ----------
+    problem : Problem
+    raw : (n, m) array
+        Any numbers; negative and non-finite ones count as 0, larger ones than 1 as 1.
+
+    Raises
+    ------
+    CertificateError
+        If no amount of room makes the result private (never seen; better loud than wrong).
+    """
+    if problem.delta:
+        return _relaxed(problem, raw)
+    factors = factor_above(problem.level, problem.separations)
+    partition = Partition.joining(problem.budgets <= ALIKE)
+    factors = -partition.least(-factors)
+    factors = np.where(factors > 0, np.maximum(factors, FAINTEST), 0.0)
+    np.fill_diagonal(factors, 1.0)
+    counts = np.bincount(partition.index)[:, None]
+    rows = np.where(np.isfinite(raw) & (raw > NOTHING), np.minimum(raw, 1.0), 0.0)
+    rows = close(partition.totals(rows) / counts, factors)
+    costs = partition.totals(problem.costs)
+    for group in _groups(factors):
+        rows[group] = _normalised(rows[group], factors[group][:, group], costs[group])
+    return partition.expand(rows)
+
+
+def expected_above(problem: Problem, channel: NDArray[np.float64]) -> float:
+    """The expected loss of a channel, rounded up."""
+    paid = (problem.costs * channel).ravel()
+    return math.fsum([*paid, 4 * UNIT * math.fsum(np.abs(paid)), SMALLEST * np.count_nonzero(paid)])
+
+
+def brought_within_budget(
+    problem: Problem, channel: NDArray[np.float64], within: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    """A private channel whose expected loss is within the budget.
+
+    As little as can be of `within`, a private channel well within the budget, is mixed in.
+
+
+    Raises
+    ------
+    CertificateError
+        If there is none to mix in, or it is not within the budget either.
+    """
+    budget, loss = problem.objective.max_loss, expected_above(problem, channel)
+    if loss <= budget:
+        return channel
+    least = math.inf if within is None else expected_above(problem, within)
+    if within is not None and least <= budget:
+        for attempt in range(_ATTEMPTS):
+            part = (loss - budget) / (loss - least) * (1 + 4.0**attempt * 2.0**-40)
+            mixed = repair(problem, (1 - part) * channel + part * within) if part < 1 else within
+            if expected_above(problem, mixed) <= budget:
+                return mixed
+    raise CertificateError(f"the expected loss {loss} is not brought within its budget {budget}")
+
+
+def _relaxed(problem: Problem, raw: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What an entry of a bound pair lacks of its closure is kept where its total is within δ; the rest is closed.
+
+    The columns are scaled so that what rows miss afterwards lies in the cone, which takes nothing of δ. What rounding
+    still leaves over δ goes with a constant report mixed in, since the excess of a mixture is no more than its share.
+    """
+    bound, delta = bound_pairs(problem.separations, problem.pairs), problem.delta
+    rows = np.where(np.isfinite(raw) & (raw > NOTHING), np.minimum(raw, 1.0), 0.0)
+    off = max(abs(math.fsum([-1.0, *row])) for row in rows)
+    if off <= UNIT and least_delta(rows, problem.separations, problem.epsilon, bound) <= delta:
+        return rows
+    short = rows.sum(axis=1) < 0.5
+    rows[short] = constant_channel(problem.costs)[short]
+    factors = np.where(bound, np.maximum(factor_above(problem.level, problem.separations), FAINTEST), 0.0)
+    rows = relaxed_closure(rows, factors, delta)
+    rows *= _scale(rows, np.where(1 - factors > delta, factors, 0.0), ROOM)
+    missing = np.array([math.fsum([1.0, *(-row)]) for row in rows])
+    rows[:, int((missing @ problem.costs).argmin())] += np.maximum(missing, 0.0)
+    constant = constant_channel(problem.costs)
+    for attempt in range(_ATTEMPTS):
+        excess = least_delta(rows, problem.separations, problem.epsilon, bound)
+        if excess <= delta:
+            return rows
+        part = min(max(1 - delta / excess, UNIT) * (1 + 4.0**attempt * 2.0**-20), 1.0)
+        rows = (1 - part) * rows + part * constant
+        rows += np.array([math.fsum([1.0, *(-row)]) for row in rows])[:, None] * constant
+    raise CertificateError(f"the channel is not brought within delta {delta:g}")
+
+
+def _groups(factors: NDArray[np.float64]) -> list[NDArray[np.int64]] | list[slice]:
+    """Rows that some chain of finite budgets joins; different groups share no constraint."""
+    islands = Partition.joining(factors > 0)
+    return [slice(None)] if islands.size == 1 else [islands.members(which) for which in range(islands.size)]
+
+
+def _normalised(
+    rows: NDArray[np.float64], factors: NDArray[np.float64], costs: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    if rows.sum(axis=1).min() < 0.5:
+        rows = close(np.maximum(rows, constant_channel(costs)), factors)
+    rows = close(_balanced(rows), factors)
+    room = ROOM
+    while room < MOST_ROOM:
+        scaled = close(rows * _scale(rows, factors, room), factors)
+        missing = np.array([math.fsum([1.0, *(-row)]) for row in scaled])
+        if missing.min() >= 0:
+            slack = [int((missing @ costs).argmin())]
+            scaled[:, slack] += missing[:, None]
+            if np.array_equal(close(scaled[:, slack], factors), scaled[:, slack]):
+                return scaled
+        room *= 4
+    raise CertificateError("no scale of the columns leaves room for the slack report")
+
+
+def constant_channel(costs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The channel `(n, m)` that always gives the report of least cost, whatever the secret."""
+    channel = np.zeros_like(costs)
+    channel[:, int(costs.sum(axis=0).argmin())] = 1.0
+    return channel
+
+
+def _balanced(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rescale the columns, which keeps each in the cone, so that rows sum to 1 as nearly as small changes can.
+
+    Least squares by the Gram matrix of the rows, with a ridge, since columns of a private channel are much alike.
+    """
+    from scipy.linalg import cho_factor, cho_solve
+
+    gram = rows @ rows.T
+    np.fill_diagonal(gram, gram.diagonal() + _RIDGE * gram.trace())
+    triangle = cho_factor(gram, overwrite_a=True)
+    weights = np.ones(rows.shape[1])
+    for _ in range(_REFINEMENTS):
+        weights += rows.T @ cho_solve(triangle, 1 - rows @ weights)
+    balanced = rows * np.maximum(weights, 0.0)
+    better = np.abs(balanced.sum(axis=1) - 1).max() < np.abs(rows.sum(axis=1) - 1).max()
+    return np.where(balanced > NOTHING, balanced, 0.0) if better else rows
+
+
+def _scale(rows: NDArray[np.float64], factors: NDArray[np.float64], room: float) -> float:
+    """The largest t with 1 - t r_b ≥ factors[a, b] (1 - t r_a) + room for all a ≠ b, and t r ≤ 1 - room."""
+    totals = rows.sum(axis=1)
+    scale = float((1 - room) / totals.max())
+    for a, factor in enumerate(factors):
+        spread = totals - factor * totals[a]
+        apart = (factor > 0) & (spread > 0)
+        apart[a] = False
+        scale = min(scale, float((((1 - factor) - room)[apart] / spread[apart]).min(initial=np.inf)))
+    return scale

@@ -1,0 +1,118 @@
+"""Mechanisms and priors as tables of pandas, matched by label.
+
+Columns of coordinates need no help: `dx.MetricSpace.from_points(frame[["lat", "lon"]], "haversine",
+labels=frame.index)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import SpecError, UnsupportedError
+from dxopt.model.loss import Reports
+from dxopt.model.mechanism import Mechanism
+from dxopt.model.prior import Prior
+from dxopt.spaces.space import MetricSpace
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def to_frame(mechanism: Mechanism) -> pd.DataFrame:
+    """All probabilities `(n, m)`: a row for each secret, a column for each report, by label.
+
+    Raises
+    ------
+    UnsupportedError
+        If pandas is not installed, or the mechanism is too large for a matrix.
+    """
+    try:
+        import pandas as pd
+    except ImportError:
+        raise UnsupportedError("pandas", "is not installed", "install dxopt[frames]") from None
+    if not isinstance(mechanism, Mechanism):
+        raise SpecError("mechanism", f"is of type {type(mechanism).__name__}", "give a Mechanism")
+    secrets, reports = pd.Index(list(mechanism.space.labels)), pd.Index(list(mechanism.reports.labels))
+    return pd.DataFrame(mechanism.matrix, index=secrets.rename("secret"), columns=reports.rename("report"), copy=True)
+
+
+def mechanism_from_frame(
+    space: MetricSpace, frame: pd.DataFrame, reports: Reports | None = None, *, name: str = "mechanism"
+) -> Mechanism:
+    """A mechanism from probabilities in any order of rows and columns, of which nothing is proven.
+
+    Parameters
+    ----------
+    space : MetricSpace
+        The n secrets; their labels, as text, are those of the rows.
+    frame : DataFrame
+        A row for each secret, a column for each report.
+    reports : Reports, optional
+        In their order and with their coordinates; by default the secrets where columns have their labels, else the
+        columns as they stand.
+    name : str
+
+    Raises
+    ------
+    SpecError
+        If a label is missing, unknown or there twice, or the numbers are no probabilities.
+    """
+    _check(frame, "frame", "DataFrame", ("index", "columns", "to_numpy"))
+    columns = _text(frame.columns)
+    if reports is None:
+        same = sorted(columns) == sorted(space.labels)
+        reports = Reports.of(space) if same else Reports(tuple(columns))
+    rows = _order(space.labels, _text(frame.index), "index")
+    order = _order(reports.labels, columns, "columns")
+    return Mechanism.from_matrix(space, _numbers(frame, "frame")[np.ix_(rows, order)], reports, name=name)
+
+
+def prior_from_frame(space: MetricSpace, series: pd.Series, *, name: str = "weights") -> Prior:
+    """A prior in proportion to weights in any order, whose labels, as text, are those of the secrets.
+
+    Raises
+    ------
+    SpecError
+        If a label is missing, unknown or there twice, or the weights are no weights.
+    """
+    _check(series, "series", "Series", ("index", "dtype", "to_numpy"))
+    order = _order(space.labels, _text(series.index), "index")
+    return Prior.from_weights(space, _numbers(series, "series")[order], name=name)
+
+
+def _check(given: Any, field: str, kind: str, parts: tuple[str, ...]) -> None:
+    if not all(hasattr(given, part) for part in parts):
+        raise SpecError(field, f"is of type {type(given).__name__}", f"give a pandas {kind}")
+
+
+def _text(labels: Any) -> list[str]:
+    return [str(label) for label in labels]
+
+
+def _numbers(given: Any, field: str) -> NDArray[np.float64]:
+    try:
+        return given.to_numpy(dtype=float)
+    except (TypeError, ValueError):
+        raise SpecError(field, "has entries that are not numbers", "give numbers only") from None
+
+
+def _order(wanted: Sequence[str], labels: list[str], field: str) -> list[int]:
+    """Where each of the labels that are wanted stands among those given, which are the same ones."""
+    places = {label: place for place, label in enumerate(labels)}
+    if len(places) < len(labels):
+        twice = next(label for place, label in enumerate(labels) if places[label] != place)
+        raise SpecError(field, f"has the label {twice!r} twice", "give each label once")
+    known = set(wanted)
+    if len(known) < len(wanted):
+        raise SpecError(
+            field, "is matched with labels some of which are alike", "give the points labels of their own"
+        )
+    for some, others, wrong in ((wanted, places, "lacks"), (labels, known, "has an unknown")):
+        for label in some:
+            if label not in others:
+                raise SpecError(field, f"{wrong} label {label!r}", "give one for each point and no others")
+    return [places[label] for label in wanted]

@@ -1,0 +1,136 @@
+"""From a mechanism in doubles to a private table of integers near it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import CertificateError, SpecError, UnsupportedError
+from dxopt.model.loss import Loss, LossLike
+from dxopt.model.mechanism import Mechanism
+from dxopt.model.prior import Prior
+from dxopt.release.tables.difference import Difference
+from dxopt.release.tables.rounding import Rounding
+from dxopt.release.tables.table import BITS, IntegerTable
+
+MOST_COST = 1e-12
+MOST_TRIPLES = 8_000_000_000
+
+
+def integer_table(
+    mechanism: Mechanism,
+    *,
+    prior: Prior | None = None,
+    loss: LossLike | Loss | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> IntegerTable:
+    """The mechanism as integers with equal row totals, private at the same ε and δ: proven by integers alone.
+
+    Its entries are floor(T'·K[x, z]) + a where K is positive, and 0 elsewhere; what a row lacks of T goes to one
+    report. The constant a pays for rounding down, and T' leaves so much that what goes to that report is private
+    as well. The entries of K count as the rationals that the doubles are.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        With n secrets, m reports and a proof of privacy; n²·m is at most 8e9, which takes minutes.
+    prior : Prior, optional
+        Uniform by default.
+    loss : str, array `(n, m)`, callable or Loss, optional
+        What the cost is measured in, and which report gets the rest of each row: the one that loses least. By
+        default the distance, where reports are secrets or have coordinates; else the likeliest report gets it.
+    progress : callable, optional
+        Is called with lines that say how far it is.
+
+    Returns
+    -------
+    IntegerTable
+        With T = 2^64 where that costs at most 1e-12 of the expected loss (of 1 where that is smaller), else with
+        the smallest of 2^128, 2^192 and 2^256 that does.
+
+    Raises
+    ------
+    SpecError
+        If nothing is proven of the mechanism, or prior or loss do not fit it.
+    UnsupportedError
+        If it is too large, or some secrets are too close for that cost, or no report can get the rest of the rows
+        without infinite loss, as where some secrets have no report in common.
+    CertificateError
+        If the privacy that the mechanism claims does not hold.
+    """
+    if not isinstance(mechanism, Mechanism):
+        raise SpecError("mechanism", f"is of type {type(mechanism).__name__}", "give a Mechanism")
+    if prior is not None and not isinstance(prior, Prior):
+        raise SpecError("prior", f"is of type {type(prior).__name__}", "give a Prior, as dx.Prior.uniform(space)")
+    privacy, secrets, reports = mechanism.privacy, len(mechanism.space), len(mechanism.reports)
+    if privacy is None or not math.isfinite(privacy.epsilon):
+        raise SpecError("mechanism", "has no proof of privacy", "take one of dx.solve or dx.classic, or certify it")
+    if secrets**2 * reports > MOST_TRIPLES:
+        raise UnsupportedError(
+            "mechanism", f"has {secrets:,} secrets and {reports:,} reports", f"n²·m is at most {MOST_TRIPLES:.0e}"
+        )
+    beliefs, losses = _beliefs(mechanism, prior), _losses(mechanism, loss)
+    rounding = Rounding.of(mechanism, privacy, beliefs, losses)
+    difference = Difference(mechanism.matrix, beliefs, losses)
+    tell, refused = progress or (lambda line: None), None
+    for normalised in (False,) if privacy.delta else (True, False):
+        for bits in BITS:
+            tell(f"rounding to integers out of 2^{bits}")
+            counts = rounding.counts(bits, normalised)
+            if counts is None:
+                continue
+            cost, variation = difference.cost(counts, bits), difference.variation(counts, bits)
+            if math.isinf(cost):
+                raise UnsupportedError(
+                    "loss", "is infinite for each report that could get the rest of the rows", "give a finite one"
+                )
+            if abs(variation if math.isnan(cost) else cost) > MOST_COST * max(1.0, abs(difference.expected)):
+                continue
+            table = IntegerTable(
+                mechanism.space,
+                mechanism.reports,
+                counts,
+                bits,
+                privacy.epsilon,
+                privacy.delta,
+                privacy.pairs,
+                cost,
+                variation,
+                mechanism.name,
+            )
+            try:
+                table.check(progress)
+            except CertificateError as error:
+                refused = error
+                break
+            return table
+    if refused is not None:
+        raise refused
+    raise UnsupportedError(
+        "mechanism",
+        f"tells {rounding.closest} apart, which are too close for integers of {BITS[-1]} bits that cost "
+        f"at most {MOST_COST:g}",
+        "merge them, or allow more epsilon or delta",
+    )
+
+
+def _beliefs(mechanism: Mechanism, prior: Prior | None) -> NDArray[np.float64]:
+    beliefs = (prior or Prior.uniform(mechanism.space)).probabilities
+    if len(beliefs) != len(mechanism.space):
+        raise SpecError("prior", f"has {len(beliefs)} entries for {len(mechanism.space)} secrets", "match them")
+    return beliefs
+
+
+def _losses(mechanism: Mechanism, loss: LossLike | Loss | None) -> NDArray[np.float64] | None:
+    space, reports = mechanism.space, mechanism.reports
+    if loss is None:
+        if not (reports.secrets or (reports.points is not None and space.metric is not None)):
+            return None
+        loss = "distance"
+    losses = Loss.of(loss, space, reports).matrix
+    if losses.shape != (len(space), len(reports)):
+        raise SpecError("loss", f"has {losses.shape[1]} columns", f"the mechanism has {len(reports)} reports")
+    return losses

@@ -1,0 +1,1 @@
+"""What comes out: reports, comparisons, sweeps and frontiers, their folders, figures, maps and pages."""

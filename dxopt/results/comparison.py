@@ -1,0 +1,225 @@
+"""Mechanisms side by side, and what is proven of every private one."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from matplotlib.figure import Figure
+    from rich.console import Group
+    from rich.table import Table
+
+    from dxopt.results.evidence import Evidence
+
+_COLUMNS = ("vs. optimal", "with optimal remap", "vs. optimal", "private", "leakage (bits)")
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One mechanism of a comparison; the figures are None where it does not exist, and the note says why.
+
+    Attributes
+    ----------
+    name : str
+    value : float or None
+        What the objective is about: by default the expected loss.
+    remapped : float or None
+        Expected loss once each report is replaced by the best one; None for other objectives.
+    gap : float or None
+        |value - bound| / max(|value|, 1e-12): how much better some private mechanism might be.
+    private : bool
+        Proven for the problem's ε and δ; False for a baseline that is not, and where no privacy is asked for.
+    epsilon : float or None
+        The realised level, at most the one asked for if `private`; None where none is asked for or realised.
+    leakage : float or None
+        Min-entropy leakage in bits.
+    note : str
+        How it was found, or why it is missing.
+    delta : float or None
+        The realised δ, where that is asked for.
+    excess, remapped_excess : float or None
+        How far value and remapped lie above the value of the first row, relative to that.
+    under : dict
+        The value under each of the other priors, by name.
+    baseline : bool
+        Whether it is no private mechanism: `epsilon` is then measured.
+    """
+
+    name: str
+    value: float | None = None
+    remapped: float | None = None
+    gap: float | None = None
+    private: bool = False
+    epsilon: float | None = None
+    leakage: float | None = None
+    note: str = ""
+    delta: float | None = None
+    excess: float | None = None
+    remapped_excess: float | None = None
+    under: Mapping[str, float] = field(default_factory=dict)
+    baseline: bool = False
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Mechanisms for one problem, side by side.
+
+    Attributes
+    ----------
+    problem : str
+    epsilon : float or None
+        None where no privacy is asked for.
+    rows : tuple of Compared
+        First the best mechanism that was found ("optimal"), then those asked for.
+    bound : float or None
+        No private mechanism is better: proven.
+    verdict : str or None
+        For binary loss on a space that is not too large: whether the prior is regular.
+    interrupted : bool
+        Whether some were not started, as the run was interrupted.
+    objective : str
+        What the values are.
+    delta : float
+    bounds : dict
+        For each of the other priors, by name, a bound like `bound` under that prior.
+    """
+
+    problem: str
+    epsilon: float | None
+    rows: tuple[Compared, ...]
+    bound: float | None = None
+    verdict: str | None = None
+    interrupted: bool = False
+    objective: str = "expected loss"
+    delta: float = 0.0
+    bounds: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, content: Mapping[str, Any]) -> Comparison:
+        """The inverse of `dataclasses.asdict`."""
+        return cls(**{**content, "rows": tuple(Compared(**row) for row in content["rows"])})
+
+    @property
+    def evidence(self) -> Evidence | None:
+        """The channels and duals that prove the figures, where they are known. It is no figure, and no field."""
+        return vars(self).get("_evidence")
+
+    def proven_by(self, evidence: Evidence | None) -> Comparison:
+        """The same figures with what proves them."""
+        same = replace(self)
+        object.__setattr__(same, "_evidence", evidence)
+        return same
+
+    def figure(self) -> Figure:
+        """Bars: the loss of each mechanism beside the optimum and the bound, and its leakage in bits."""
+        from dxopt.results.figures.bars import draw
+
+        return draw(self)
+
+    def plot(self, file: str | Path) -> tuple[Path, Path]:
+        """Write the figure as `file.svg` and `file.png`; the folder is made where it is missing."""
+        from dxopt.results.figures import plots
+
+        return plots.write(self.figure(), file)
+
+    def __str__(self) -> str:
+        tables = [line for table in self._tables() for line in aligned(table)]
+        return "\n".join([*self._head(), *tables, *self._notes()])
+
+    def __rich__(self) -> Group:
+        from rich.console import Group
+        from rich.text import Text
+
+        tables = [as_rich(table) for table in self._tables()]
+        return Group(*(Text(line) for line in self._head()), *tables, *(Text(line) for line in self._notes()))
+
+    def _repr_html_(self) -> str:
+        tables = "".join(f"<table>{''.join(map(_html_row, table))}</table>" for table in self._tables())
+        head, notes = ("<br>".join(map(html.escape, lines)) for lines in (self._head(), self._notes()))
+        return f"<p>{head}</p>{tables}<p>{notes}</p>"
+
+    def _tables(self) -> list[list[list[str]]]:
+        """The mechanisms that exist as text, below the names of the columns; a second table for other priors."""
+        rows = [row for row in self.rows if row.value is not None]
+        tables = [[["mechanism", self.objective, *_COLUMNS], *map(_cells, rows)]]
+        if self.bounds or any(row.under for row in rows):
+            names = list(rows[0].under) if rows else []
+            header = ["mechanism", f"{self.objective} as asked", *(f"under {name}" for name in names)]
+            bound = ["bound", figure(self.bound, ".7f"), *(figure(self.bounds.get(name), ".7f") for name in names)]
+            tables.append([header, *(_cells_under(row, names) for row in rows), bound])
+        return tables
+
+    def _head(self) -> list[str]:
+        asked = "no privacy asked for" if self.epsilon is None else f"epsilon {self.epsilon:.10g}"
+        lines = [f"{self.problem}, {asked}" + (f", delta {self.delta:.10g}" if self.delta else "")]
+        if self.bound is not None and self.rows:
+            best = self.rows[0]
+            gap = "" if best.gap is None else f"; the optimal one is within {best.gap:.1e} of it"
+            lines.append(f"no mechanism of that privacy is better than {self.bound:.7f}{gap}")
+        return lines if self.verdict is None else [*lines, f"the prior is {self.verdict}"]
+
+    def _notes(self) -> list[str]:
+        return [f"{row.name}: {row.note}" for row in self.rows if row.note]
+
+
+def _cells(row: Compared) -> list[str]:
+    return [
+        row.name,
+        figure(row.value, ".7f"),
+        figure(row.excess, "+z.1%"),
+        figure(row.remapped, ".7f"),
+        figure(row.remapped_excess, "+z.1%"),
+        _privacy(row),
+        figure(row.leakage, ".4f"),
+    ]
+
+
+def _privacy(row: Compared) -> str:
+    if row.private:
+        return f"proven, {level(row.epsilon, row.delta)}"
+    if row.baseline:
+        return f"no, {'infinite' if row.epsilon is None else level(row.epsilon, row.delta)}"
+    return "not asked"
+
+
+def _cells_under(row: Compared, names: Sequence[str]) -> list[str]:
+    return [row.name, figure(row.value, ".7f"), *(figure(row.under[name], ".7f") for name in names)]
+
+
+def aligned(table: Sequence[Sequence[str]]) -> list[str]:
+    """A table as lines of plain text, never cut."""
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table]
+
+
+def as_rich(table: Sequence[Sequence[str]]) -> Table:
+    """The same for a rich console."""
+    from rich.table import Table
+    from rich.text import Text
+
+    header, *body = table
+    drawn = Table(box=None, padding=(0, 1, 0, 0), header_style="bold")
+    for place, column in enumerate(header):
+        drawn.add_column(column.replace(" ", "\n").replace("_", "_\n"), justify="right" if place else "left")
+    for row in body:
+        drawn.add_row(*(Text(cell) for cell in row))
+    return drawn
+
+
+def _html_row(row: Sequence[str]) -> str:
+    return "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
+
+
+def level(epsilon: float | None, delta: float | None) -> str:
+    """A level of privacy as a cell of a table: blank where there is none, with δ where there is one."""
+    return figure(epsilon, ".5g") + (f", δ {delta:.3g}" if delta else "")
+
+
+def figure(number: float | None, how: str) -> str:
+    """A number as a cell of a table: blank where there is none."""
+    return "" if number is None else format(number, how)

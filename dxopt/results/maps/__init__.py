@@ -1,0 +1,1 @@
+"""Mechanisms on maps, as pictures and as GeoJSON."""

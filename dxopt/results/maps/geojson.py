@@ -1,0 +1,118 @@
+"""A mechanism as GeoJSON (RFC 7946), for maps made elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.model.mechanism import Mechanism
+from dxopt.model.prior import Prior
+from dxopt.results.maps.located import Located
+from dxopt.results.report import Report
+from dxopt.spaces.positions import Positions, unrolled
+
+Ring = NDArray[np.float64]
+
+
+def geojson(answer: Mechanism | Report, *, secret: Any = None, prior: Prior | None = None) -> dict[str, Any]:
+    """The locations of a mechanism with their probabilities, as a FeatureCollection that `json.dumps` writes.
+
+    Locations are points, or polygons where each stands for an area. The properties of each are its `label`, its
+    `prior` probability π_x, the probability `reported` = Σ_x π_x K[x, z] that it is reported, and, for a secret x,
+    `given_secret` = K[x, z] and whether it `is_secret` itself. Reports that are not the secrets are features of
+    their own, and have no prior.
+
+    Parameters
+    ----------
+    answer : Mechanism or Report
+    secret : label or index, optional
+    prior : Prior, optional
+        That of the report, or uniform, by default.
+
+    Raises
+    ------
+    SpecError
+        If there is no such secret, or the prior is of another size.
+    UnsupportedError
+        If the locations have no positions on the Earth.
+    """
+    located = Located.of(answer, prior)
+    mechanism = located.mechanism
+    about: dict[str, NDArray[Any]] = {"reported": located.expected()}
+    marked: dict[str, NDArray[Any]] = {"prior": located.prior}
+    if secret is not None:
+        place = located.place(secret)
+        about["given_secret"] = mechanism.row(place)
+        marked["is_secret"] = np.arange(len(mechanism.space)) == place
+    if mechanism.reports.secrets:
+        features = _features(located.secrets, mechanism.space.labels, marked | about)
+    else:
+        features = _features(located.secrets, mechanism.space.labels, marked)
+        features += _features(located.reports, mechanism.reports.labels, about)
+    return {"type": "FeatureCollection", "features": features}
+
+
+def _features(found: Positions, labels: Sequence[str], columns: dict[str, NDArray[Any]]) -> list[dict[str, Any]]:
+    shapes = _points(found)
+    if found.outlines is not None:
+        shapes = [_area(outline, centre) for outline, centre in zip(found.outlines, shapes, strict=True)]
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return [
+        {
+            "type": "Feature",
+            "geometry": shape,
+            "properties": {"label": label, **dict(zip(columns, row, strict=True))},
+        }
+        for shape, label, row in zip(shapes, labels, rows, strict=True)
+    ]
+
+
+def _points(found: Positions) -> list[dict[str, Any]]:
+    longitudes = _on_map(found.degrees[:, 1])
+    places = np.column_stack([longitudes, found.degrees[:, 0]]).tolist()
+    return [{"type": "Point", "coordinates": place} for place in places]
+
+
+def _on_map(longitudes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """From -180 to 180 degrees; those that are so already stay."""
+    return np.where(np.abs(longitudes) <= 180, longitudes, unrolled(longitudes, 0.0))
+
+
+def _area(outline: Ring, centre: dict[str, Any]) -> dict[str, Any]:
+    """A polygon, cut in two at ±180° of longitude; the centre alone where a pole is inside."""
+    ring = outline[:, ::-1]
+    if np.ptp(ring[:, 0]) >= 180:
+        return centre
+    ring = ring - [360.0 * np.floor((ring[:, 0].min() + 180.0) / 360.0), 0.0]
+    pieces = [ring]
+    if ring[:, 0].max() > 180:
+        pieces = [_cut(ring, 1.0), _cut(ring, -1.0) - [360.0, 0.0]]
+    polygons = [[_closed(piece)] for piece in pieces]
+    if len(polygons) == 1:
+        return {"type": "Polygon", "coordinates": polygons[0]}
+    return {"type": "MultiPolygon", "coordinates": polygons}
+
+
+def _cut(ring: Ring, side: float) -> Ring:
+    """The part of a convex ring that is west (1) or east (-1) of 180°."""
+    kept = []
+    for here, there in zip(ring, np.roll(ring, -1, axis=0), strict=True):
+        ahead, behind = side * (180.0 - here[0]), side * (180.0 - there[0])
+        if ahead >= 0:
+            kept.append(here)
+        if ahead * behind < 0:
+            share = ahead / (ahead - behind)
+            kept.append(np.array([180.0, here[1] + share * (there[1] - here[1])]))
+    return np.array(kept)
+
+
+def _closed(ring: Ring) -> list[list[float]]:
+    """Without corners that repeat, counterclockwise, the first corner again at the end."""
+    distinct = ring[(ring != np.roll(ring, 1, axis=0)).any(axis=1)]
+    x, y = (distinct - distinct[0]).T
+    twice = float((x * np.roll(y, -1) - y * np.roll(x, -1)).sum())
+    ordered = distinct if twice >= 0 else distinct[::-1]
+    return [*ordered.tolist(), ordered[0].tolist()]

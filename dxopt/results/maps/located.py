@@ -1,0 +1,80 @@
+"""What there is to draw of a mechanism: where its reports are, and how probable each is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import SpecError, UnsupportedError
+from dxopt.model.mechanism import Mechanism
+from dxopt.model.prior import Prior
+from dxopt.results.report import Report
+from dxopt.spaces.positions import Positions, positions
+
+
+@dataclass(frozen=True, eq=False)
+class Located:
+    """A mechanism with a prior on the Earth.
+
+    Attributes
+    ----------
+    mechanism : Mechanism
+    prior : (n,) array
+    secrets, reports : Positions
+        The same where the reports are the secrets.
+    """
+
+    mechanism: Mechanism
+    prior: NDArray[np.float64]
+    secrets: Positions
+    reports: Positions
+
+    @classmethod
+    def of(cls, answer: Mechanism | Report, prior: Prior | None = None) -> Located:
+        """What is known of a mechanism or a report; the prior is that of the report, or uniform, by default.
+
+        Raises
+        ------
+        SpecError
+            If the prior is of another size.
+        UnsupportedError
+            If secrets or reports have no positions on the Earth.
+        """
+        mechanism = answer.mechanism if isinstance(answer, Report) else answer
+        space = mechanism.space
+        if prior is None:
+            prior = answer.problem.prior if isinstance(answer, Report) else Prior.uniform(space)
+        if len(prior) != len(space):
+            raise SpecError("prior", f"has {len(prior)} entries for {len(space)} locations", "give one for each")
+        found = positions(space)
+        return cls(mechanism, prior.probabilities, found, _of_reports(mechanism, found))
+
+    def expected(self) -> NDArray[np.float64]:
+        """Σ_x π_x K[x, z] for each report z, `(m,)`."""
+        total = np.zeros(len(self.mechanism.reports))
+        for places, rows in self.mechanism.blocks():
+            total += self.prior[places] @ rows
+        return total
+
+    def place(self, secret: Any) -> int:
+        """The index of a secret given by its label or its index."""
+        space = self.mechanism.space
+        if isinstance(secret, str) and secret not in space.labels and secret.isdecimal():
+            secret = int(secret)
+        try:
+            return space.index(secret)
+        except SpecError:
+            fix = f"use a label, such as {space.labels[0]!r}, or an index below {len(space)}"
+            raise SpecError("secret", f"there is no location {secret!r}", fix) from None
+
+
+def _of_reports(mechanism: Mechanism, found: Positions) -> Positions:
+    points, reports = mechanism.space.points, mechanism.reports
+    if reports.secrets:
+        return found
+    if reports.points is None or points is None or not np.array_equal(points, found.degrees):
+        raise UnsupportedError("reports", "have no positions on the Earth", "report the locations themselves")
+    return replace(found, degrees=np.array(reports.points), outlines=None)

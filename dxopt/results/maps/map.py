@@ -1,0 +1,292 @@
+"""Maps of a mechanism: how probable each report is, for chosen secrets or under the prior."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import SpecError
+from dxopt.model.mechanism import Mechanism
+from dxopt.model.prior import Prior
+from dxopt.results.figures.plots import COLOURS, blank, style
+from dxopt.results.maps.geojson import geojson
+from dxopt.results.maps.located import Located
+from dxopt.results.report import Report
+from dxopt.spaces.metrics import EARTH_RADIUS_KM
+from dxopt.spaces.positions import Positions, unrolled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import Collection
+    from matplotlib.colors import Colormap, Normalize
+    from matplotlib.figure import Figure
+
+ENDINGS = (".png", ".svg", ".geojson")
+MOST_PANELS = 9
+_MAP = "YlGnBu"
+_MARK = COLOURS[1]
+_GREY = "#8a8a8a"
+_NEVER = "#ededed"
+_SMALLEST, _ALONE = 1e-8, 5e-4  # degrees
+_KM_PER_DEGREE = math.radians(EARTH_RADIUS_KM)
+
+
+@dataclass(frozen=True, eq=False)
+class _Panel:
+    """Probabilities of places, and which place is the secret."""
+
+    title: str
+    values: NDArray[np.float64]
+    found: Positions
+    secret: int | None = None
+
+
+def draw_map(answer: Mechanism | Report, *, secret: Any = None, prior: Prior | None = None) -> Figure:
+    """A map of the probabilities of the reports of a mechanism.
+
+    Parameters
+    ----------
+    answer : Mechanism or Report
+        On locations with positions on the Earth: haversine distances, or a space that `dx.geo` makes. Cells are
+        filled, roads drawn beneath.
+    secret : label or index, or sequence of them, optional
+        A panel for each, at most 9, with K[x, z] for each report z; the secret x is marked. Without any, one panel
+        shows the prior, and another the probability Σ_x π_x K[x, z] of each report.
+    prior : Prior, optional
+        That of the report, or uniform, by default.
+
+    Raises
+    ------
+    SpecError
+        If there is no such secret, there are too many, or the prior is of another size.
+    UnsupportedError
+        If the locations have no positions on the Earth.
+    """
+    located = Located.of(answer, prior)
+    panels = _panels(located, secret)
+    across = min(len(panels), 2 if len(panels) == 4 else 3)
+    down = math.ceil(len(panels) / across)
+    window = _Window.around(located)
+    with style():
+        from matplotlib.colors import PowerNorm
+
+        wide = 5.6 if across == 1 else 3.5
+        figure = blank((wide + 0.8) * across + 0.9, down * (wide * window.steepness + 0.65) + 0.3)
+        scale = PowerNorm(0.5, vmin=0.0, vmax=max(float(panel.values.max()) for panel in panels))
+        every = np.ravel(figure.subplots(down, across, squeeze=False))
+        drawn = [_draw(axes, panel, window, scale, located) for axes, panel in zip(every, panels, strict=False)]
+        for axes in every[len(panels) :]:
+            axes.set_axis_off()
+        bar = figure.colorbar(drawn[0], ax=every, shrink=0.8, pad=0.02, aspect=30)
+        never = any((panel.values == 0).any() for panel in panels)
+        bar.set_label("probability; ×: never" if never else "probability")
+        bar.outline.set_visible(False)
+        figure.suptitle(answer.problem.name if isinstance(answer, Report) else answer.name, fontsize=11)
+    return figure
+
+
+def save_map(answer: Mechanism | Report, file: Path, *, secret: Sequence[Any] = ()) -> Path:
+    """Write a map to `*.png` or `*.svg`, or the locations to `*.geojson`, which takes one secret at most.
+
+    Raises
+    ------
+    SpecError
+        If the ending is none of these, the file cannot be written, or as `draw_map`.
+    """
+    ending = require_ending(file)
+    try:
+        if ending == ".geojson":
+            if len(secret) > 1:
+                raise SpecError("secret", f"{len(secret)} are given for GeoJSON", "give one")
+            content = geojson(answer, secret=secret[0] if secret else None)
+            file.write_text(json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+        else:
+            metadata = {"Date": None, "Creator": None} if ending == ".svg" else {"Software": None}
+            figure = draw_map(answer, secret=list(secret) or None)
+            with style():
+                figure.savefig(file, format=ending[1:], metadata=metadata)
+    except OSError as error:
+        raise SpecError("output", f"{file} cannot be written: {error.strerror}", "name another file") from None
+    return file
+
+
+def require_ending(file: Path) -> str:
+    """The ending of a file that `save_map` can write; raises SpecError at any other."""
+    ending = file.suffix.lower()
+    if ending not in ENDINGS:
+        raise SpecError("output", f"{file} has no known ending", f"end it with {', '.join(ENDINGS)}")
+    return ending
+
+
+def _panels(located: Located, secret: Any) -> list[_Panel]:
+    if secret is None:
+        before = _Panel("where people are: the prior", located.prior, located.secrets)
+        return [before, _Panel("what is reported on average", located.expected(), located.reports)]
+    asked = secret if isinstance(secret, list | tuple | range | np.ndarray) else [secret]
+    if not 1 <= len(asked) <= MOST_PANELS:
+        raise SpecError("secret", f"{len(asked)} secrets", f"give 1 to {MOST_PANELS} of them")
+    panels = []
+    for place in map(located.place, asked):
+        title = f"what is reported from {located.mechanism.space.labels[place]}"
+        panels.append(_Panel(title, located.mechanism.row(place), located.reports, place))
+    return panels
+
+
+@dataclass(frozen=True)
+class _Window:
+    """The part of the Earth that is drawn, in degrees; longitudes go on beyond ±180° where the places do."""
+
+    west: float
+    east: float
+    south: float
+    north: float
+
+    @classmethod
+    def around(cls, located: Located) -> _Window:
+        both = (located.secrets, located.reports)
+        middle = _middle(np.concatenate([found.degrees[:, 1] for found in both]))
+        shapes = [
+            _on_map(array, middle).reshape(-1, 2)
+            for found in both
+            for array in (found.degrees, found.outlines, found.streets)
+            if array is not None
+        ]
+        (west, south), (east, north) = np.min(np.vstack(shapes), axis=0), np.max(np.vstack(shapes), axis=0)
+        bare = cls(float(west), float(east), float(south), float(north))
+        size = max(north - south, (east - west) * bare.shrinking)
+        alone = 0.0 if size > _SMALLEST else _ALONE
+        aside = (0.04 * size + alone) / bare.shrinking
+        down, up = 0.11 * size + 1.2 * alone, 0.04 * size + alone
+        return cls(bare.west - aside, bare.east + aside, bare.south - down, bare.north + up)
+
+    @property
+    def shrinking(self) -> float:
+        """How much shorter a degree of longitude is than one of latitude."""
+        return max(math.cos(math.radians((self.south + self.north) / 2)), 0.05)
+
+    @property
+    def steepness(self) -> float:
+        """Height over width as drawn, between 1/3 and 2."""
+        return min(max((self.north - self.south) / ((self.east - self.west) * self.shrinking), 1 / 3), 2.0)
+
+    def on_map(self, degrees: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Places `(n, 2)`, or shapes `(n, k, 2)`, as (longitude, latitude) in the window."""
+        return _on_map(degrees, (self.west + self.east) / 2)
+
+
+def _middle(longitudes: NDArray[np.float64]) -> float:
+    """Opposite to the middle of the widest gap between longitudes."""
+    around = np.unique(np.mod(longitudes, 360.0))
+    gaps = np.diff(around, append=around[0] + 360.0)
+    widest = int(gaps.argmax())
+    return float(unrolled(around[widest] + gaps[widest] / 2 - 180.0, 0.0))
+
+
+def _on_map(degrees: NDArray[np.float64], middle: float) -> NDArray[np.float64]:
+    """(longitude, latitude) of places, or of shapes that stay in one piece, within 180 degrees of a middle."""
+    longitudes = degrees[..., 1]
+    centres = longitudes
+    if degrees.ndim == 3:
+        centres = (longitudes.min(axis=1, keepdims=True) + longitudes.max(axis=1, keepdims=True)) / 2
+    return np.stack([longitudes + (unrolled(centres, middle) - centres), degrees[..., 0]], axis=-1)
+
+
+def _draw(axes: Axes, panel: _Panel, window: _Window, scale: Normalize, located: Located) -> Collection:
+    from matplotlib.collections import LineCollection
+
+    found = panel.found
+    if found.streets is not None:
+        streets = window.on_map(found.streets)
+        axes.add_collection(LineCollection(list(streets), colors="#b5b5b5", linewidths=0.8, zorder=1))
+    drawn = _areas(axes, panel, window, scale) if found.outlines is not None else _dots(axes, panel, window, scale)
+    if panel.secret is not None:
+        x, y = window.on_map(located.secrets.degrees[panel.secret])
+        axes.plot([x], [y], "o", ms=11, mfc="none", mec="white", mew=3.2, zorder=4)
+        axes.plot([x], [y], "o", ms=11, mfc="none", mec=_MARK, mew=1.8, zorder=5, label="the secret")
+        axes.legend(loc="lower right", handletextpad=0.2, borderaxespad=0.1)
+    never = panel.values == 0
+    if never.any():
+        x, y = window.on_map(found.degrees[never]).T
+        size = float(np.clip(60 / math.sqrt(len(panel.values)), 1, 3.5))
+        axes.plot(x, y, "x", ms=size, mew=0.7, color=_GREY, zorder=3.5)
+    axes.set(xlim=(window.west, window.east), ylim=(window.south, window.north), aspect=1 / window.shrinking)
+    axes.set_title(panel.title, fontsize=9.5)
+    axes.grid(visible=False)
+    _degrees(axes)
+    _scale_bar(axes, window)
+    return drawn
+
+
+def _areas(axes: Axes, panel: _Panel, window: _Window, scale: Normalize) -> Collection:
+    from matplotlib.collections import PolyCollection
+
+    shapes = list(window.on_map(panel.found.outlines)) if panel.found.outlines is not None else []
+    areas = PolyCollection(shapes, cmap=_colours(), norm=scale, edgecolors="white", linewidths=0.4, zorder=2)
+    areas.set_array(_positive(panel.values))
+    return axes.add_collection(areas)
+
+
+def _dots(axes: Axes, panel: _Panel, window: _Window, scale: Normalize) -> Collection:
+    x, y = window.on_map(panel.found.degrees).T
+    size = float(np.clip(9000 / len(x), 10, 90))
+    order = np.argsort(panel.values, kind="stable")
+    return axes.scatter(
+        x[order],
+        y[order],
+        s=size,
+        c=_positive(panel.values[order]),
+        cmap=_colours(),
+        norm=scale,
+        plotnonfinite=True,
+        edgecolors=_GREY,
+        linewidths=0.4,
+        zorder=3,
+    )
+
+
+def _positive(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.where(values > 0, values, np.nan)
+
+
+def _colours() -> Colormap:
+    """Pale to dark, and grey for what never happens."""
+    from matplotlib import colormaps
+
+    return colormaps[_MAP].with_extremes(bad=_NEVER)
+
+
+def _degrees(axes: Axes) -> None:
+    """Few ticks, with the hemisphere."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    def east(value: float, _: int | None) -> str:
+        turned = round((value + 180) % 360 - 180, 9)
+        return f"{abs(turned):.10g}°" + (" E" if 0 < turned < 180 else " W" if -180 < turned < 0 else "")
+
+    def north(value: float, _: int | None) -> str:
+        return f"{abs(value):.10g}°" + (" N" if value > 0 else " S" if value < 0 else "")
+
+    for axis, text in ((axes.xaxis, east), (axes.yaxis, north)):
+        axis.set_major_locator(MaxNLocator(4))
+        axis.set_major_formatter(FuncFormatter(text))
+    axes.tick_params(labelsize=7.5, colors="#555555", length=2.5)
+
+
+def _scale_bar(axes: Axes, window: _Window) -> None:
+    """A round number of kilometres, or metres, in the lower left."""
+    across = (window.east - window.west) * window.shrinking * _KM_PER_DEGREE
+    power = 10.0 ** math.floor(math.log10(across / 4))
+    length = max(step * power for step in (1, 2, 5) if step * power <= across / 4)
+    start = window.west + 0.03 * (window.east - window.west)
+    end = start + length / (_KM_PER_DEGREE * window.shrinking)
+    height = window.south + 0.035 * (window.north - window.south)
+    axes.plot([start, end], [height, height], color="#222222", linewidth=2.2, solid_capstyle="butt", zorder=6)
+    text = f"{length:g} km" if length >= 1 else f"{1000 * length:g} m"
+    axes.annotate(text, ((start + end) / 2, height), (0, 3), textcoords="offset points", ha="center", fontsize=8)

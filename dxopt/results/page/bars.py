@@ -1,0 +1,109 @@
+"""Bars as inline SVG that follows the colours of the page: a row for each name, which stands above its bars."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dxopt.results.page.markup import Markup, element
+
+_WIDTH, _NAME, _BAR, _ROOM = 440.0, 20.0, 9.0, 9.0
+_EDGE = 4.0
+
+
+@dataclass(frozen=True)
+class Bar:
+    """What is shown of a name: a length for each of several quantities, None or infinite where there is none.
+
+    Attributes
+    ----------
+    outlined : bool
+        Whether its bars are outlined, and not filled.
+    """
+
+    name: str
+    lengths: Sequence[float | None]
+    outlined: bool = False
+
+
+def bars(
+    rows: Sequence[Bar],
+    *,
+    title: str,
+    quantities: Sequence[tuple[str, int]],
+    mark: tuple[str, float | None] = ("", None),
+) -> Markup:
+    """A figure with a legend where there is something to tell apart.
+
+    Parameters
+    ----------
+    rows : sequence of Bar
+    title : str
+    quantities : sequence of (name, colour)
+        Of the lengths.
+    mark : (name, value)
+        A line across the bars of every row, where the value is a finite number.
+    """
+    told, at = mark[0], _finite(mark[1])
+    numbers = [0.0, *(number for row in rows for number in map(_finite, row.lengths) if number is not None)]
+    low, high = min(*numbers, at or 0.0), max(*numbers, at or 0.0)
+    wide = (_WIDTH - 2 * _EDGE) / ((high - low) or 1.0)
+
+    def place(number: float) -> float:
+        return round(_EDGE + (number - low) * wide, 2)
+
+    step = _NAME + _BAR * len(quantities) + _ROOM
+    parts: list[Markup] = []
+    for count, row in enumerate(rows):
+        top = count * step
+        said = ", ".join(_figure(number) for number in row.lengths)
+        parts.append(element("text", row.name, x=_EDGE, y=top + 14))
+        parts.append(element("text", said, x=_WIDTH - _EDGE, y=top + 14, text_anchor="end"))
+        for index, (number, (_, colour)) in enumerate(zip(map(_finite, row.lengths), quantities, strict=True)):
+            if number is not None:
+                start, end = sorted((place(0.0), place(number)))
+                parts.append(_bar(start, top + _NAME + index * _BAR, end - start, colour, outlined=row.outlined))
+        if at is not None:
+            parts.append(_line(place(at), top + _NAME - 2, top + step - _ROOM))
+    height = step * len(rows)
+    legend = [element("li", _swatch(colour), name) for name, colour in quantities] if len(quantities) > 1 else []
+    if at is not None:
+        upright = element("svg", _line(14, 0, 12), viewBox="0 0 28 12", class_="swatch", aria_hidden="true")
+        legend.append(element("li", upright, told))
+    label = f"{title}: {'; '.join(_told(row, quantities) for row in rows)}"
+    drawn = element("svg", *parts, viewBox=f"0 0 {_WIDTH:g} {height:g}", role="img", aria_label=label)
+    listed = [element("ul", *legend, class_="legend")] if legend else []
+    return element("figure", element("figcaption", title), drawn, *listed, class_="chart", style="max-width: 30rem")
+
+
+def _line(x: float, y1: float, y2: float) -> Markup:
+    return element("line", x1=x, x2=x, y1=y1, y2=y2, class_="colour-6", stroke="currentColor", stroke_width=2)
+
+
+def _bar(x: float, y: float, width: float, colour: int, *, outlined: bool) -> Markup:
+    paint = (
+        {"fill": "none", "stroke": "currentColor", "stroke_dasharray": "4 3"}
+        if outlined
+        else {"fill": "currentColor"}
+    )
+    return element("rect", x=x, y=y, width=round(width, 2), height=_BAR - 1.5, class_=f"colour-{colour}", **paint)
+
+
+def _swatch(colour: int) -> Markup:
+    return element(
+        "svg", _bar(1, 2, 26, colour, outlined=False), viewBox="0 0 28 12", class_="swatch", aria_hidden="true"
+    )
+
+
+def _told(row: Bar, quantities: Sequence[tuple[str, int]]) -> str:
+    each = (f"{name} {_figure(number)}" for number, (name, _) in zip(row.lengths, quantities, strict=True))
+    return f"{row.name}, {', '.join(each)}"
+
+
+def _figure(number: float | None) -> str:
+    return "none" if number is None else f"{number:.5g}"
+
+
+def _finite(number: float | None) -> float | None:
+    return number if number is not None and math.isfinite(number) else None

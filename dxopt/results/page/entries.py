@@ -1,0 +1,188 @@
+"""What a page is about: results in memory or in folders."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ValidationError, model_validator
+
+from dxopt.errors import CertificateError, SpecError
+from dxopt.results.folder import DESCRIPTION, FRONTIER, LEVEL, SWEEP, holds_report, is_result
+from dxopt.results.reading import load
+from dxopt.results.report import Report
+from dxopt.results.sweep import EpsilonSweep
+
+SUMMARY = "summary.json"
+
+
+class LevelFile(BaseModel):
+    """What is shown of level.json."""
+
+    problem: str
+    max_loss: float
+    epsilon: float | None
+    below: float
+    status: str
+
+
+class FrontierFile(BaseModel):
+    """What is shown of frontier.json: values and bounds at levels of privacy, or at loss budgets."""
+
+    problem: str
+    objective: Literal["expected_loss", "worst_loss", "adversary_error"]
+    status: str
+    resolution: float | None
+    values: list[float | None]
+    bounds: list[float | None]
+    epsilons: list[float] = []
+    budgets: list[float] = []
+
+    @model_validator(mode="after")
+    def _paired(self) -> Self:
+        if {len(self.values), len(self.bounds)} != {len(self.epsilons) + len(self.budgets)} or not self.values:
+            raise ValueError("its lists are not as long as each other")
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """One result.
+
+    Attributes
+    ----------
+    name : str
+    report : Report or None
+    metric : str
+        What the distances are.
+    level, frontier : dict
+        What level.json and frontier.json say; empty where there is none.
+    sweep : EpsilonSweep or None
+    failure : str
+        How it failed; blank where it did not.
+    reason : str
+        Why.
+    """
+
+    name: str
+    report: Report | None = None
+    metric: str = ""
+    level: Mapping[str, Any] = field(default_factory=dict)
+    frontier: Mapping[str, Any] = field(default_factory=dict)
+    sweep: EpsilonSweep | None = None
+    failure: str = ""
+    reason: str = ""
+
+    @classmethod
+    def of(cls, report: Report) -> Entry:
+        """A report in memory."""
+        metric = report.problem.space.metric
+        return cls(report.problem.name, report, metric.name if metric else "given distances")
+
+    @property
+    def status(self) -> str:
+        """What became of it."""
+        if self.failure:
+            return self.failure
+        for found in (self.level, self.frontier):
+            if found:
+                return str(found["status"])
+        answer = self.sweep or self.report
+        return "" if answer is None else str(answer.status)
+
+
+def read(folder: Path, *, tell: Callable[[str], None] = lambda line: None) -> list[Entry]:
+    """The result in a folder, or those in the folders below it, by name; each report is proven again.
+
+    Of several, one that is damaged or does not hold is an entry that says so, as is a problem that summary.json says
+    has failed. `tell` is given a line for each.
+
+    Raises
+    ------
+    SpecError
+        If there is no result, or the only one is damaged.
+    CertificateError
+        If the only one does not hold.
+    """
+    if is_result(folder):
+        return [_entry(folder)]
+    if not folder.is_dir():
+        raise SpecError("folder", f"{folder} is no folder", "name a result folder, or a folder of them")
+    found = sorted(
+        file for file in folder.rglob("*") if file.is_dir() and is_result(file) and not _inside(file, folder)
+    )
+    failed = _failed(folder)
+    if not found and not failed:
+        raise SpecError("folder", f"{folder} holds no result", "name a folder that solve or batch wrote")
+    readable: list[Entry] = []
+    for count, place in enumerate(found, 1):
+        name = str(place.relative_to(folder))
+        tell(f"proving {count} of {len(found)}: {name}")
+        readable.append(_readable(place, name))
+    return [*readable, *failed]
+
+
+def _inside(place: Path, folder: Path) -> bool:
+    """Whether a place is hidden, or a part of a result."""
+    inner = place.relative_to(folder)
+    return any(part.startswith(".") for part in inner.parts) or any(is_result(folder / one) for one in inner.parents)
+
+
+def _readable(folder: Path, name: str) -> Entry:
+    try:
+        return _entry(folder)
+    except (SpecError, CertificateError) as error:
+        return Entry(name, failure="not proven", reason=str(error))
+
+
+def _failed(folder: Path) -> list[Entry]:
+    """The problems of a batch that left no result, as its summary lists them."""
+    try:
+        summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
+        lines = [line for line in summary["problems"] if not line["folder"]]
+        return [Entry(line["problem"], failure=line["status"], reason=_why(summary, line)) for line in lines]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+
+
+def _why(summary: Mapping[str, Any], line: Mapping[str, Any]) -> str:
+    return " ".join(error for error in summary["errors"] if line["problem"] in error)
+
+
+def _entry(folder: Path) -> Entry:
+    if (folder / SWEEP).is_file():
+        sweep = EpsilonSweep.load(folder)
+        return Entry(sweep.problem.name, metric=_metric(folder / DESCRIPTION), sweep=sweep)
+    level, frontier = _content(folder / LEVEL, LevelFile), _content(folder / FRONTIER, FrontierFile)
+    report = load(folder) if holds_report(folder) else None
+    name = report.problem.name if report else str((level or frontier).get("problem", folder.name))
+    return Entry(name, report, _metric(folder / DESCRIPTION), level, frontier)
+
+
+def _content(file: Path, kind: type[BaseModel]) -> dict[str, Any]:
+    """What a file says, without what is left out; empty where there is none."""
+    if not file.is_file():
+        return {}
+    try:
+        return kind.model_validate_json(file.read_bytes()).model_dump(exclude_unset=True)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        wrong = f"{file} is damaged ({where and f'{where}: '}{first['msg']})"
+    except OSError as error:
+        wrong = f"{file} cannot be read ({error.strerror})"
+    raise SpecError("folder", wrong, "solve the problem again")
+
+
+def _metric(file: Path) -> str:
+    """The distances by name, which the arrays of a result do not tell."""
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    try:
+        return str(YAML(typ="safe").load(file)["space"]["metric"])
+    except (OSError, KeyError, TypeError, ValueError, YAMLError):
+        return "given distances"

@@ -1,0 +1,70 @@
+"""What a batch says of loss against ε: problems that differ in ε alone belong together."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+from dxopt.model.problem import Problem
+from dxopt.results.page.curves import Curve, chart
+from dxopt.results.page.entries import Entry
+from dxopt.results.page.markup import Markup
+from dxopt.results.report import Report
+from dxopt.runtime.stopping import Status
+
+
+def families(entries: Sequence[Entry]) -> list[list[Report]]:
+    """Reports of problems that are alike but for ε, in the order of ε; those alone are left out."""
+    found: dict[str, list[Report]] = {}
+    for entry in entries:
+        if entry.report is not None and entry.report.problem.private:
+            found.setdefault(_alike(entry.report.problem), []).append(entry.report)
+    several = (group for group in found.values() if len({report.problem.epsilon for report in group}) > 1)
+    return [sorted(group, key=lambda report: report.problem.epsilon) for group in several]
+
+
+def _alike(problem: Problem) -> str:
+    """A digest of everything but ε and the name; distances count by a few of their rows."""
+    space, reports = problem.space, problem.reports
+    digest = hashlib.sha256()
+    digest.update(problem.prior.probabilities.tobytes())
+    for place in sorted({0, len(space) // 2, len(space) - 1}):
+        digest.update(space.row(place).tobytes())
+    told = (len(reports), problem.loss.name, problem.objective.name, problem.objective.max_loss)
+    digest.update(repr((*told, problem.delta, problem.pairs, space.labels[0], space.labels[-1])).encode())
+    return digest.hexdigest()
+
+
+def curves(group: Sequence[Report]) -> list[Curve]:
+    """Values against ε: of the mechanism itself, of those it is compared with, and the bound on all."""
+    points: dict[str, dict[float, float]] = {}
+    bounds: dict[float, float] = {}
+    sign = group[0].problem.objective.sign
+    for report in group:
+        epsilon, bound = report.problem.epsilon, report.certificate.bound
+        found = {_name(report): report.certificate.value}
+        if report.comparison is not None:
+            found |= {row.name: row.value for row in report.comparison.rows[1:] if row.value is not None}
+        for name, value in found.items():
+            points.setdefault(name, {})[epsilon] = value
+        bounds[epsilon] = sign * max(sign * bound, sign * bounds.get(epsilon, bound))
+    lines = [Curve(name, sorted(at), [at[level] for level in sorted(at)]) for name, at in points.items()]
+    under = Curve("bound on every private mechanism", list(bounds), list(bounds.values()), dashed=True, colour=6)
+    return [*lines, under]
+
+
+def _name(report: Report) -> str:
+    return "optimal" if report.status is Status.OPTIMAL else report.mechanism.name
+
+
+def family_chart(group: Sequence[Report]) -> Markup:
+    """The curves of a family."""
+    problem = group[0].problem
+    names = list(dict.fromkeys(report.problem.name for report in group))
+    about = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
+    return chart(
+        curves(group),
+        title=f"{about}: {problem.objective.title} at {len({r.problem.epsilon for r in group})} levels",
+        across="ε per unit of distance",
+        up=f"{problem.objective.title} ({problem.loss.name})",
+    )

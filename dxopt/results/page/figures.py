@@ -1,0 +1,146 @@
+"""The figures of a page for papers, as PNG and SVG."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dxopt.errors import SpecError
+from dxopt.results.figures import plots
+from dxopt.results.maps.map import draw_map
+from dxopt.results.page import channels
+from dxopt.results.page.entries import Entry
+from dxopt.results.page.families import curves, families
+from dxopt.results.page.plane import Plane
+from dxopt.results.report import Report
+from dxopt.spaces.positions import known
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def save_figures(
+    answers: Sequence[Report | Entry], folder: Path, *, tell: Callable[[str], None] = lambda line: None
+) -> list[Path]:
+    """Write channels, maps, comparisons, sweeps and families of levels as `*.svg` and `*.png`.
+
+    Maps are of places on the Earth or in a plane.
+
+    Parameters
+    ----------
+    answers : sequence of Report or Entry
+        Channels of more than 640,000 entries are left out.
+    folder : Path
+        It is made where it is missing.
+    tell : callable
+        Given a line for each result.
+
+    Raises
+    ------
+    SpecError
+        If a file cannot be written.
+    """
+    entries = [answer if isinstance(answer, Entry) else Entry.of(answer) for answer in answers]
+    written: list[Path] = []
+    try:
+        for place, entry in enumerate(entries, 1):
+            report, name = entry.report, _plain(entry.name) if len(entries) == 1 else f"{place}-{_plain(entry.name)}"
+            if entry.sweep is not None:
+                written += plots.save(entry.sweep.figure(), folder, f"{name}-sweep")
+            if report is not None and report.comparison is not None:
+                written += plots.save(report.comparison.figure(), folder, f"{name}-comparison")
+            if report is None or channels.cells(report) > channels.CELLS:
+                continue
+            tell(f"drawing {place} of {len(entries)}: {entry.name}")
+            written += plots.save(channel_figure(report), folder, f"{name}-channel")
+            if known(report.mechanism.space) is not None and report.mechanism.reports.secrets:
+                written += plots.save(draw_map(report), folder, f"{name}-map")
+            elif known(report.mechanism.space) is None and (plane := Plane.of(report)) is not None:
+                written += plots.save(plane_figure(report, plane), folder, f"{name}-map")
+        for place, group in enumerate(families(entries), 1):
+            written += plots.save(family_figure(group), folder, f"against-epsilon-{place}")
+    except OSError as error:
+        raise SpecError("output", f"{folder} cannot be written: {error.strerror}", "name another folder") from None
+    return written
+
+
+def channel_figure(report: Report) -> Figure:
+    """The probabilities K[x, z] as colours, on a logarithmic scale; white where they are 0."""
+    matrix = report.mechanism.matrix
+    positive = matrix[matrix > 0]
+    with plots.style():
+        from matplotlib.colors import LogNorm
+
+        figure = plots.blank(5.4, 4.6)
+        axes = figure.add_subplot()
+        least = min(max(float(positive.min()), 1e-6), 0.5)
+        masked = np.ma.masked_less_equal(matrix, 0.0)
+        drawn = axes.imshow(masked, norm=LogNorm(least, 1.0), cmap="YlGnBu", aspect="auto", interpolation="nearest")
+        axes.set(title=report.problem.name, xlabel="report", ylabel="secret")
+        axes.grid(visible=False)
+        figure.colorbar(drawn, ax=axes, label="probability", extend="min" if positive.min() < least else "neither")
+    return figure
+
+
+def plane_figure(report: Report, plane: Plane) -> Figure:
+    """The prior, and Σ_x π_x K[x, z] of each report z, at points of a plane; the colours are those of `draw_map`."""
+    panels = [
+        ("where secrets are: the prior", plane.secrets, report.problem.prior.probabilities),
+        (
+            "what is reported on average",
+            plane.secrets if plane.reports is None else plane.reports,
+            np.array(channels.reported(report)),
+        ),
+    ]
+    every = np.vstack([places for _, places, _ in panels])
+    across, up = np.maximum(np.ptp(every, axis=0), 1e-12)
+    with plots.style():
+        from matplotlib.cm import ScalarMappable
+        from matplotlib.colors import PowerNorm
+
+        figure = plots.blank(9.5, 0.9 + 3.9 * min(max(up / across, 1 / 3), 2.0))
+        scale = PowerNorm(0.5, vmin=0.0, vmax=max(float(values.max()) for _, _, values in panels))
+        both = figure.subplots(1, 2, sharex=True, sharey=True)
+        for axes, (title, places, values) in zip(both, panels, strict=True):
+            size = float(np.clip(9000 / len(values), 10, 160))
+            x, y = places.T
+            axes.scatter(
+                x, y, s=size, c=values, cmap="YlGnBu", norm=scale, edgecolors="#8a8a8a", linewidths=0.4, zorder=3
+            )
+            never = values == 0
+            axes.plot(x[never], y[never], "x", ms=3, mew=0.7, color="#8a8a8a", zorder=3.5)
+            axes.set(title=title, xlabel="first coordinate", ylabel="second coordinate", aspect="equal")
+            axes.label_outer()
+            axes.margins(0.1)
+        figure.colorbar(ScalarMappable(scale, "YlGnBu"), ax=both, label="probability; ×: never", shrink=0.9)
+        figure.suptitle(report.problem.name, fontsize=11)
+    return figure
+
+
+def family_figure(group: Sequence[Report]) -> Figure:
+    """Loss against ε of problems that differ in ε alone."""
+    problem = group[0].problem
+    lines = [
+        plots.Curve(
+            curve.name,
+            curve.levels,
+            curve.values,
+            "dashed" if curve.dashed else "solid",
+            (place if curve.colour is None else curve.colour) % len(plots.COLOURS),
+        )
+        for place, curve in enumerate(curves(group))
+    ]
+    return plots.against_epsilon(
+        lines,
+        title=f"{problem.name} and {len(group) - 1} more",
+        quantity=f"{problem.objective.title} ({problem.loss.name})",
+        level="ε per unit of distance",
+    )
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^\w.=-]+", "-", name).strip("-.") or "result"

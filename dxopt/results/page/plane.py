@@ -1,0 +1,115 @@
+"""Where secrets and reports are in a plane, for maps that are drawn in a page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import UnsupportedError
+from dxopt.results.maps.located import Located
+from dxopt.results.report import Report
+from dxopt.spaces.metrics import EARTH_RADIUS_KM
+from dxopt.spaces.positions import known, unrolled
+
+Array = NDArray[np.float64]
+_KM_PER_DEGREE = math.radians(EARTH_RADIUS_KM)
+
+
+@dataclass(frozen=True, eq=False)
+class Plane:
+    """Places in a plane, x to the right (east) and y up (north).
+
+    Attributes
+    ----------
+    secrets : (n, 2) array
+    reports : (m, 2) array or None
+        None where they are the secrets.
+    areas : (n, k, 2) array or None
+        What each secret stands for.
+    streets : (s, 2, 2) array or None
+    unit : str
+        Blank where the coordinates have none.
+    """
+
+    secrets: Array
+    reports: Array | None = None
+    areas: Array | None = None
+    streets: Array | None = None
+    unit: str = ""
+
+    @classmethod
+    def of(cls, report: Report) -> Plane | None:
+        """The plane of a report on places on the Earth or on points with two coordinates; None for any other."""
+        space, reports = report.mechanism.space, report.mechanism.reports
+        if known(space) is not None:
+            try:
+                return _earth(Located.of(report))
+            except UnsupportedError:
+                return None
+        secrets, said = _pairs(space.points), _pairs(reports.points)
+        if secrets is None or (said is None and not reports.secrets):
+            return None
+        return cls(secrets, None if reports.secrets else said)
+
+    def as_data(self) -> dict[str, Any]:
+        """Coordinates for a script, relative to their size."""
+        shapes = [
+            array.reshape(-1, 2)
+            for array in (self.secrets, self.reports, self.areas, self.streets)
+            if array is not None
+        ]
+        every = np.vstack(shapes)
+        low, size = every.min(axis=0), float(np.ptp(every, axis=0).max()) or 1.0
+
+        def scaled(array: Array | None) -> Any:
+            return None if array is None else np.round((array - low) / size, 5).tolist()
+
+        return {
+            "secrets": scaled(self.secrets),
+            "reports": scaled(self.reports),
+            "areas": scaled(self.areas),
+            "streets": scaled(self.streets),
+            "size": size,
+            "unit": self.unit,
+        }
+
+
+def _pairs(points: NDArray[Any] | None) -> Array | None:
+    if points is None or points.ndim != 2 or points.shape[1] != 2 or not np.issubdtype(points.dtype, np.number):
+        return None
+    return points.astype(float)
+
+
+def _earth(located: Located) -> Plane:
+    """Kilometres around the middle of the secrets."""
+    found, said = located.secrets, located.reports
+    flat = partial(_flat, _middle(found.degrees))
+    return Plane(
+        flat(found.degrees),
+        None if said is found else flat(said.degrees),
+        _each(flat, found.outlines),
+        _each(flat, found.streets),
+        "km",
+    )
+
+
+def _middle(degrees: Array) -> tuple[float, float]:
+    longitudes = unrolled(degrees[:, 1], float(degrees[0, 1]))
+    latitude, longitude = ((values.min() + values.max()) / 2 for values in (degrees[:, 0], longitudes))
+    return float(latitude), float(longitude)
+
+
+def _flat(middle: tuple[float, float], degrees: Array) -> Array:
+    latitude, longitude = middle
+    east = (unrolled(degrees[..., 1], longitude) - longitude) * math.cos(math.radians(latitude))
+    return _KM_PER_DEGREE * np.stack([east, degrees[..., 0] - latitude], axis=-1)
+
+
+def _each(flat: Callable[[Array], Array], shapes: Array | None) -> Array | None:
+    return None if shapes is None else flat(shapes)

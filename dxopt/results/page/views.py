@@ -1,0 +1,80 @@
+"""What scripts fill: the map of a channel and its heat map, with the controls that a keyboard reaches."""
+
+from __future__ import annotations
+
+from dxopt.results.page.markup import Markup, element
+from dxopt.results.report import Report
+
+
+def locations(report: Report, name: str) -> Markup:
+    """The map, to be pointed at."""
+    loss = report.problem.loss.name
+    modes = element(
+        "fieldset",
+        element("legend", "Point at", class_="aside"),
+        _mode(name, "reports", "a secret: where its reports go", checked=True),
+        _mode(name, "posterior", "a report: what an adversary believes"),
+        class_="modes",
+    )
+    choice = element("label", element("span", "Secret", class_="chosen"), " ", element("select"))
+    canvas = element(
+        "canvas",
+        tabindex=0,
+        role="application",
+        aria_label=f"Map of {report.problem.name}: arrow keys go to the next location in that direction",
+        aria_describedby=f"{name}-told",
+    )
+    return element(
+        "figure",
+        element("div", modes, choice, class_="controls"),
+        element("div", canvas, class_="stage"),
+        _scale("probability"),
+        element("div", id=f"{name}-told", class_="told", aria_live="polite"),
+        element(
+            "figcaption",
+            "Point at a location, tap it, or use the arrow keys. The adversary knows the prior and the mechanism. "
+            f"Colours go with the square root of the probability; the loss is {loss}.",
+        ),
+        class_="map",
+        data_channel=name,
+    )
+
+
+def heat_map(report: Report, name: str) -> Markup:
+    """The channel as colours."""
+    canvas = element(
+        "canvas",
+        tabindex=0,
+        role="application",
+        aria_label=f"Heat map of the channel of {report.problem.name}: arrow keys go from entry to entry",
+        aria_describedby=f"{name}-entry",
+    )
+    return element(
+        "figure",
+        element(
+            "div",
+            element("p", "secrets ↓, reports →", class_="axis"),
+            element("div", class_="names down", aria_hidden="true"),
+            element("div", canvas, class_="stage"),
+            element("div", class_="names across", aria_hidden="true"),
+            class_="framed",
+        ),
+        _scale("probability, logarithmic"),
+        element("output", "Point at an entry, or use the arrow keys.", id=f"{name}-entry", class_="told"),
+        element("figcaption", "A row for each secret, a column for each report; grey where a report never comes."),
+        class_="heat",
+        data_channel=name,
+    )
+
+
+def _mode(name: str, value: str, text: str, *, checked: bool = False) -> Markup:
+    radio = element("input", type="radio", name=f"{name}-mode", value=value, checked=checked)
+    return element("label", radio, " ", text)
+
+
+def _scale(name: str) -> Markup:
+    numbers = element(
+        "span", *(element("span", class_=place) for place in ("low", "middle", "high")), class_="numbers"
+    )
+    bar = element("span", element("span", class_="ramp"), numbers, class_="bar")
+    return element("p", element("span", f"{name} "), bar, class_="scale")

@@ -1,0 +1,90 @@
+"""A certificate in plain words."""
+
+from __future__ import annotations
+
+import math
+
+from dxopt.results.page.markup import Markup, element, folded, joined
+from dxopt.results.report import Report
+from dxopt.runtime.stopping import Status
+
+ASSUMPTIONS = (
+    "NumPy's exp and log are accurate to 4 units in the last place.",
+    "SciPy's Fourier transforms (only for lattices and tori) obey the textbook error bound with a constant of 10.",
+)
+
+
+def headline(report: Report) -> str:
+    """What the report comes to, in one sentence."""
+    problem, proof = report.problem, report.certificate
+    what = f"{problem.objective.title} {proof.value:.7g}"
+    if report.status is Status.OPTIMAL:
+        said = "Proven private and optimal" if problem.private else "Proven optimal"
+        return f"{said}: {what}, within {proof.gap:.1e} of what no mechanism can beat."
+    said = "Proven private, but not optimal" if problem.private else "Not proven optimal"
+    return f"{said} ({report.status}): {what}, while no mechanism can beat {proof.bound:.7g}."
+
+
+def certificate(report: Report) -> Markup:
+    """What was proven, how, and what is assumed."""
+    said = ((element("strong", f"{name}. "), text) for name, text in _said(report))
+    done = ((element("strong", f"{name}: "), text) for name, text in report.certificate.how.items())
+    return joined(
+        [
+            element("ul", *(element("li", *parts) for parts in said)),
+            element(
+                "p", "The proof rests on two assumptions beyond the rules of floating-point arithmetic (IEEE 754):"
+            ),
+            element("ol", *(element("li", text) for text in ASSUMPTIONS)),
+            folded("How it was proven", element("ul", *(element("li", *parts) for parts in done))),
+        ]
+    )
+
+
+def _said(report: Report) -> list[tuple[str, str]]:
+    problem, proof = report.problem, report.certificate
+    title, less = problem.objective.title, problem.objective.sign > 0
+    budget = ""
+    if math.isfinite(problem.objective.max_loss):
+        budget = f" and an expected loss of at most {problem.objective.max_loss:.10g}"
+    allowed = ("of this privacy" if problem.private else "whatever its privacy") + budget
+    reached = "which counts as optimal" if report.status is Status.OPTIMAL else "so a better one may exist"
+    return [
+        ("Privacy", _privacy(report)),
+        ("Value", f"The {title} is {proof.value:.10g}, recomputed from the probabilities of the channel itself."),
+        (
+            "Bound",
+            f"No channel {allowed} has a {'smaller' if less else 'larger'} {title} than {proof.bound:.10g}. "
+            "This holds by weak duality for whatever multipliers a solver gave, so that no solver is trusted.",
+        ),
+        (
+            "Gap",
+            f"Value and bound differ by {proof.gap:.2e}, relative to the value: {reached} "
+            f"(the tolerance is {report.tolerance:.0e}).",
+        ),
+    ]
+
+
+def _privacy(report: Report) -> Markup:
+    problem, proof = report.problem, report.certificate
+    if not problem.private:
+        return element("span", "None was asked for, and none is claimed.")
+    promise = (
+        "For any two secrets x and x′ at distance d and any set of reports, the report of x falls into the set with "
+        "a probability at most e",
+        element("sup", "εd"),
+        " times that of x′",
+    )
+    if problem.delta:
+        pairs = "every pair" if problem.pairs == "all" else "every pair with no third secret between"
+        proven = (
+            f", plus δ. Proven for {pairs} with ε = {proof.epsilon:.10g} per unit of distance and "
+            f"δ = {proof.delta:.6g}; a δ of {problem.delta:.6g} was allowed."
+        )
+    else:
+        factor = math.exp(min(proof.epsilon, 700.0))
+        proven = (
+            f". Proven for every pair with ε = {proof.epsilon:.10g} per unit of distance, of {problem.epsilon:.10g} "
+            f"allowed (δ = 0). At distance 1 that is a factor of {factor:.5g}."
+        )
+    return element("span", *promise, proven)

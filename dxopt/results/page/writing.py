@@ -1,0 +1,78 @@
+"""Pages on disk, each all at once."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from dxopt.errors import SpecError
+from dxopt.results.folder import is_result
+from dxopt.results.page.document import page, page_of_batch
+from dxopt.results.page.entries import read
+from dxopt.results.page.figures import save_figures
+
+
+def save_page(
+    folder: Path, file: Path, *, figures: bool = False, tell: Callable[[str], None] = lambda line: None
+) -> list[Path]:
+    """Write the page of a result folder, or of a folder of them.
+
+    Parameters
+    ----------
+    folder : Path
+    file : Path
+        The page.
+    figures : bool
+        Whether to write `save_figures` to a folder `figures` next to the page as well.
+    tell : callable
+        Given a line on what is going on.
+
+    Returns
+    -------
+    list of Path
+        What was written; the page is the first.
+
+    Raises
+    ------
+    SpecError, CertificateError
+        As `read`, and if a file cannot be written.
+    """
+    entries = read(folder, tell=tell)
+    tell("writing the page")
+    title = folder.resolve().name
+    text = page(entries[0]) if is_result(folder) else page_of_batch(entries, title=title)
+    written = [write(text, file)]
+    if figures:
+        written += save_figures(entries, file.parent / "figures", tell=tell)
+    return written
+
+
+def write(text: str, file: Path) -> Path:
+    """Write a page in UTF-8: it is there as a whole, or what was there before is.
+
+    Raises
+    ------
+    SpecError
+        If it cannot be written.
+    """
+    fresh: Path | None = None
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", dir=file.parent, prefix=f".{file.name}-", delete=False
+        ) as stream:
+            fresh = Path(stream.name)
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        fresh.chmod(0o644)
+        fresh.replace(file)
+    except BaseException as error:
+        if fresh is not None:
+            fresh.unlink(missing_ok=True)
+        if not isinstance(error, OSError):
+            raise
+        raise SpecError("output", f"{file} cannot be written: {error.strerror}", "name another file") from None
+    return file

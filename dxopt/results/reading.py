@@ -1,0 +1,178 @@
+"""A report on disk: a self-contained folder with a format version."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dxopt.errors import CertificateError, SpecError
+from dxopt.model.loss import Loss, Reports
+from dxopt.model.mechanism import MatrixMechanism, Mechanism, Privacy
+from dxopt.model.objective import AdversaryError
+from dxopt.model.prior import Prior
+from dxopt.model.problem import Problem
+from dxopt.proofs.bounds import proven_bound
+from dxopt.proofs.candidate import AppliedReduction, Candidate
+from dxopt.proofs.certify import Certificate, certify, gap, objective_value, proven_privacy
+from dxopt.proofs.duals import AnyDual, unpack_dual
+from dxopt.results.comparison import Comparison
+from dxopt.results.evidence import Evidence
+from dxopt.results.folder import (
+    COMPARED,
+    PARTS,
+    REPORT,
+    SWEEP,
+    holds_report,
+)
+from dxopt.results.measures import Beliefs
+from dxopt.results.report import FORMAT, Report
+from dxopt.runtime.archive import DAMAGED
+from dxopt.runtime.stopping import Status
+from dxopt.spaces.archive import unpack_positions
+from dxopt.spaces.space import MetricSpace, Structure
+
+AGREEMENT = 1e-12
+
+
+def load(folder: str | Path) -> Report:
+    """Read a result folder, proving privacy, value and bound again from its arrays.
+
+    Raises
+    ------
+    SpecError
+        If the folder is no result, lacks a file, or has another format version.
+    CertificateError
+        If the channel cannot be proven private, or value or bound differ from those saved by more than 1e-12.
+    """
+    folder = Path(folder)
+    if (folder / SWEEP).is_file():
+        part = folder / PARTS / "000"
+        raise SpecError(
+            "folder", f"{folder} is a sweep", f"load a level of it, as {part}, or use dx.EpsilonSweep.load"
+        )
+    if not holds_report(folder):
+        raise SpecError("folder", f"{folder} is no result folder of a report", "name one that `save` wrote")
+    try:
+        summary = json.loads((folder / REPORT).read_text(encoding="utf-8"))
+        if summary["format"] != FORMAT:
+            raise SpecError("format", f"version {summary['format']} is not {FORMAT}", "use a matching dxopt")
+        proof = _certificate(json.loads((folder / "certificate.json").read_text(encoding="utf-8")))
+        with np.load(folder / "dual.npz") as arrays:
+            dual = unpack_dual(arrays)
+        with np.load(folder / "problem.npz") as arrays:
+            asked = dict(arrays)
+        if "distances" in asked:
+            problem, mechanism = _read_written(folder, summary, asked, proof)
+        else:
+            mechanism = Mechanism.load(folder / "mechanism.npz")
+            problem = _asked_of(mechanism, summary, asked)
+        reductions = tuple(AppliedReduction(**entry) for entry in summary["reductions"])
+        status = Status(summary["status"])
+        beliefs = tuple(Beliefs.read(entry) for entry in summary.get("beliefs", ()))
+        compared = summary.get("comparison")
+        comparison = _read_comparison(folder, compared, mechanism, dual) if compared else None
+    except (SpecError, CertificateError):
+        raise
+    except DAMAGED as error:
+        raise SpecError("folder", f"{folder} is damaged ({error})", "solve the problem again") from None
+    _check(problem, mechanism, dual, proof)
+    if (status is Status.OPTIMAL) != (proof.gap <= summary["tolerance"]):
+        raise CertificateError(f"the status {status} does not fit a gap of {proof.gap:.2e}")
+    return Report(
+        problem=problem,
+        mechanism=mechanism,
+        certificate=proof,
+        dual=dual,
+        status=status,
+        reductions=reductions,
+        comparison=comparison,
+        beliefs=beliefs,
+        **{key: summary[key] for key in ("claim", "route", "refused", "seconds", "tolerance", "evaluation")},
+    )
+
+
+def _read_comparison(folder: Path, content: dict[str, Any], mechanism: Mechanism, dual: AnyDual | None) -> Comparison:
+    """The comparison, with what proves it where that was saved."""
+    comparison = Comparison.read(content)
+    if not (folder / COMPARED).is_file():
+        return comparison
+    with np.load(folder / COMPARED) as arrays:
+        return comparison.proven_by(Evidence.unpack(dict(arrays), comparison, mechanism, dual))
+
+
+def _certificate(content: dict[str, Any]) -> Certificate:
+    return Certificate(**{**content, "epsilon": np.inf if content["epsilon"] is None else content["epsilon"]})
+
+
+def _read_written(
+    folder: Path, summary: dict[str, Any], asked: dict[str, Any], proof: Certificate
+) -> tuple[Problem, Mechanism]:
+    with np.load(folder / "mechanism.npz") as arrays:
+        described = dict(arrays)
+    problem = _problem(summary, asked, described)
+    bound = problem.pairs if problem.delta else "all"
+    privacy = Privacy(proof.epsilon, proof.how["privacy"], proof.delta, bound) if problem.private else None
+    return problem, Mechanism.from_matrix(
+        problem.space, described["matrix"], problem.reports, name=summary["mechanism"], privacy=privacy
+    )
+
+
+def _asked_of(mechanism: Mechanism, summary: dict[str, Any], asked: dict[str, Any]) -> Problem:
+    """The problem on the space and reports of a mechanism."""
+    space, reports, name = mechanism.space, mechanism.reports, summary["loss"]
+    loss = Loss(asked["loss"], reports, name) if "loss" in asked else Loss.of(name, space, reports)
+    prior = Prior(asked["prior"], summary["prior"])
+    return Problem(space, prior=prior, loss=loss, **_wanted(summary, asked))
+
+
+def _wanted(summary: dict[str, Any], asked: dict[str, Any]) -> dict[str, Any]:
+    """Level, objective and name."""
+    objective = summary["objective"]
+    if objective == AdversaryError.name:
+        objective = AdversaryError(float(asked["max_loss"]), asked["adversary_loss"])
+    return {
+        "epsilon": float(asked["epsilon"]),
+        "delta": float(asked["delta"]),
+        "pairs": summary["pairs"],
+        "objective": objective,
+        "name": summary["problem"],
+    }
+
+
+def _problem(summary: dict[str, Any], arrays: dict[str, Any], described: dict[str, Any]) -> Problem:
+    labels = tuple(str(label) for label in described["labels"])
+    structure = _structure(**summary["structure"])
+    for array in arrays.values():
+        array.flags.writeable = False
+    points, found = described.get("points"), unpack_positions(described)
+    space = MetricSpace(labels, points, None, structure, given=arrays["distances"], positions=found)
+    report_labels = tuple(str(label) for label in described["report_labels"])
+    reports = Reports(report_labels, described.get("report_points"), summary["secrets_are_reports"])
+    loss = Loss(arrays["loss"], reports, summary["loss"])
+    prior = Prior(arrays["prior"], summary["prior"])
+    return Problem(space, prior=prior, loss=loss, **_wanted(summary, arrays))
+
+
+def _structure(kind: Any, shape: list[int], spacing: float) -> Structure:
+    """What is known without the factors or edges, which are not saved."""
+    return Structure() if kind in ("product", "tree") else Structure(kind, tuple(shape), spacing)
+
+
+def _check(problem: Problem, mechanism: Mechanism, dual: AnyDual, proof: Certificate) -> None:
+    if proof.private is not problem.private:
+        raise CertificateError("the certificate does not say that the channel is private")
+    if isinstance(mechanism, MatrixMechanism):
+        privacy, value = proven_privacy(problem, mechanism.matrix), objective_value(problem, mechanism.matrix)
+        realised, relaxed = privacy.epsilon, privacy.delta
+        bound, _ = proven_bound(problem, dual)
+    else:
+        found = certify(problem, Candidate(mechanism, dual)).certificate
+        realised, relaxed, value, bound = found.epsilon, found.delta, found.value, found.bound
+    again = {"epsilon": realised, "delta": relaxed, "value": value, "bound": bound, "gap": gap(value, bound)}
+    for name, number in again.items():
+        saved = getattr(proof, name)
+        if number != saved and not abs(number - saved) <= AGREEMENT * max(1.0, abs(number)):
+            raise CertificateError(f"{name} is {number:.17g} by the arrays, but {saved:.17g} was saved")

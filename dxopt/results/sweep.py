@@ -1,0 +1,261 @@
+"""Loss and leakage against ε: the optimum and other mechanisms at several levels, and its folder."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import SpecError
+from dxopt.model.problem import Problem
+from dxopt.proofs.certify import gap
+from dxopt.results import folder as places
+from dxopt.results.comparison import Compared, aligned, as_rich, figure
+from dxopt.results.figures import plots
+from dxopt.results.reading import load
+from dxopt.results.report import Report, write_parts
+from dxopt.runtime.archive import DAMAGED
+from dxopt.runtime.stopping import Status
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from rich.console import Group
+
+Array = NDArray[np.float64]
+FORMAT = 1
+OPTIMAL = "optimal"
+_COLUMNS = 6
+"""That many beside the levels fit a terminal."""
+FIGURES: tuple[str, ...] = (
+    "epsilon",
+    "method",
+    "value",
+    "bound",
+    "gap",
+    "remapped",
+    "leakage",
+    "private",
+    "realised",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class EpsilonSweep:
+    """The optimum and other mechanisms at several levels.
+
+    Attributes
+    ----------
+    problem : Problem
+        As it was given, at its own ε.
+    reports : tuple of k Report
+        The optimum at each level that was reached, increasing, with its comparison.
+    asked : tuple of float
+        The levels that were asked for, increasing.
+    status : Status
+        `optimal`: every level was reached, and its report is optimal. `feasible`: every level was reached.
+        `interrupted` and `time limit`: stopped before.
+    """
+
+    problem: Problem
+    reports: tuple[Report, ...]
+    asked: tuple[float, ...]
+    status: Status
+
+    @property
+    def epsilons(self) -> Array:
+        """The levels that were reached, `(k,)`, increasing."""
+        return np.array([report.problem.epsilon for report in self.reports])
+
+    @property
+    def bounds(self) -> Array:
+        """At each level a value that no private mechanism is better than, `(k,)`: proven."""
+        return np.array([report.certificate.bound for report in self.reports])
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The mechanisms that exist at some level, in the order asked for; the optimum is the first."""
+        rows = [row for level in self._rows for row in level.values()]
+        exist = {row.name for row in rows if row.value is not None}
+        return tuple(dict.fromkeys([OPTIMAL, *(row.name for row in rows if row.name in exist)]))
+
+    @property
+    def values(self) -> dict[str, Array]:
+        """What the objective is about, by mechanism, `(k,)` each; nan at levels where there is none."""
+        return self._each("value")
+
+    @property
+    def leakage(self) -> dict[str, Array]:
+        """Min-entropy leakage in bits, by mechanism, `(k,)` each; nan at levels where there is none."""
+        return self._each("leakage")
+
+    @property
+    def baselines(self) -> frozenset[str]:
+        """Those that are no private mechanisms at some level: what they have there is measured."""
+        every = (row for rows in self._rows for row in rows.values())
+        return frozenset(row.name for row in every if row.baseline and not row.private)
+
+    @property
+    def gap(self) -> float:
+        """The largest gap of the optimum, |value - bound| / max(|value|, 1e-12), over the levels."""
+        return max(report.certificate.gap for report in self.reports)
+
+    @property
+    def figures(self) -> list[dict[str, Any]]:
+        """What is known of each mechanism at each level, by level and mechanism, under the names of `FIGURES`.
+
+        `epsilon` is the level asked for and `realised` that of the mechanism, measured where it is not private; None
+        where there is no figure.
+        """
+        return [
+            {
+                "epsilon": report.problem.epsilon,
+                "method": row.name,
+                "value": row.value,
+                "bound": report.certificate.bound,
+                "gap": gap(row.value, report.certificate.bound),
+                "remapped": row.remapped,
+                "leakage": row.leakage,
+                "private": row.private,
+                "realised": row.epsilon,
+            }
+            for report, rows in zip(self.reports, self._rows, strict=True)
+            for row in rows.values()
+            if row.value is not None
+        ]
+
+    def figure(self) -> Figure:
+        """Two panels over the same levels: the loss of each mechanism with the bound, and the leakage in bits."""
+        from dxopt.results.figures.panels import draw
+
+        return draw(self)
+
+    def plot(self, file: str | Path) -> tuple[Path, Path]:
+        """Write the figure as `file.svg` and `file.png`; the folder is made where it is missing."""
+        return plots.write(self.figure(), file)
+
+    def save(self, folder: str | Path) -> Path:
+        """Write a result folder, for `EpsilonSweep.load`; an earlier result there is replaced.
+
+        It holds sweep.json with the levels, sweep.csv with the figures, the plot, and in `parts` a result folder for
+        each level, which `dx.load` and `dxopt verify` read as any other.
+
+        Raises
+        ------
+        SpecError
+            If the folder holds something that is no result, or cannot be written.
+        """
+        return places.place(Path(folder), self.write)
+
+    def write(self, folder: Path) -> None:
+        """Fill a result folder."""
+        levels = self.epsilons.tolist()
+        places.describe(self.problem, folder / places.DESCRIPTION, epsilon=list(self.asked))
+        content = {
+            "format": FORMAT,
+            "problem": self.problem.name,
+            "objective": self.problem.objective.name,
+            "status": str(self.status),
+            "asked": list(self.asked),
+            "epsilons": levels,
+        }
+        places.write_json(folder / places.SWEEP, content)
+        with (folder / places.SWEEP_TABLE).open("w", encoding="utf-8", newline="") as stream:
+            writer = csv.DictWriter(stream, FIGURES, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(self.figures)
+        self.plot(folder / places.SWEEP)
+        write_parts(self.reports, folder)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> EpsilonSweep:
+        """Read a result folder, proving the report of each level again; `problem` is then at the first level.
+
+        Raises
+        ------
+        SpecError
+            If the folder is no result of a sweep, lacks a file, or has another format version.
+        CertificateError
+            If a report does not hold, or is not at the level that sweep.json says.
+        """
+        folder = Path(folder)
+        if not (folder / places.SWEEP).is_file():
+            raise SpecError("folder", f"{folder} is no result folder of a sweep", "name one that `sweep` wrote")
+        try:
+            content = json.loads((folder / places.SWEEP).read_text(encoding="utf-8"))
+            if content["format"] != FORMAT:
+                raise SpecError("format", f"version {content['format']} is not {FORMAT}", "use a matching dxopt")
+            status, asked, levels = Status(content["status"]), tuple(content["asked"]), content["epsilons"]
+            parts = [folder / places.PARTS / f"{place:03}" for place in range(len(levels))]
+        except SpecError:
+            raise
+        except DAMAGED as error:
+            raise SpecError("folder", f"{folder} is damaged ({error})", "make the sweep again") from None
+        reports = tuple(load(part) for part in parts)
+        if not reports or [report.problem.epsilon for report in reports] != levels:
+            raise SpecError("folder", f"{folder} has other levels than sweep.json says", "make the sweep again")
+        return cls(reports[0].problem, reports, asked, status)
+
+    def __str__(self) -> str:
+        return "\n".join([self._head(), *aligned(self._table()), *self._notes()])
+
+    def __rich__(self) -> Group:
+        from rich.console import Group
+        from rich.text import Text
+
+        levels, *columns = zip(*self._table(), strict=True)
+        groups = (columns[first : first + _COLUMNS] for first in range(0, len(columns), _COLUMNS))
+        tables = [as_rich([*zip(levels, *group, strict=True)]) for group in groups]
+        return Group(Text(self._head()), *tables, *(Text(line) for line in self._notes()))
+
+    @property
+    def _rows(self) -> list[dict[str, Compared]]:
+        """The mechanisms of each level by name."""
+        compared = (report.comparison for report in self.reports)
+        return [{row.name: row for row in found.rows} if found else {} for found in compared]
+
+    def _each(self, what: str) -> dict[str, Array]:
+        levels = self._rows
+        return {
+            name: np.array([getattr(rows.get(name), what, None) for rows in levels], dtype=float)
+            for name in self.methods
+        }
+
+    def _head(self) -> str:
+        count, asked = len(self.reports), len(self.asked)
+        reached = f"{count} of {asked} levels" if count < asked else f"{asked} level{'' if asked == 1 else 's'}"
+        return f"{self.problem.name}: {self.problem.objective.title} at {reached} ({self.status})"
+
+    def _table(self) -> list[list[str]]:
+        others = self.methods[1:]
+        table = [["epsilon", OPTIMAL, "bound", "gap", "leakage (bits)", *others]]
+        for report, rows in zip(self.reports, self._rows, strict=True):
+            proof, best = report.certificate, rows.get(OPTIMAL)
+            values = (rows[name].value if name in rows else None for name in others)
+            table.append(
+                [
+                    f"{report.problem.epsilon:.8g}",
+                    figure(proof.value, ".7f"),
+                    figure(proof.bound, ".7f"),
+                    figure(proof.gap, ".1e"),
+                    figure(best and best.leakage, ".4f"),
+                    *(figure(value, ".7f") for value in values),
+                ]
+            )
+        return table
+
+    def _notes(self) -> Iterator[str]:
+        """Why mechanisms are missing, or are no private ones, at the first level where that is so."""
+        notes: dict[str, list[str]] = {}
+        for rows in self._rows:
+            for row in rows.values():
+                if row.note and row.name != OPTIMAL:
+                    notes.setdefault(row.name, []).append(row.note)
+        for name, found in notes.items():
+            where = "" if len(found) == len(self.reports) else f" at {len(found)} of {len(self.reports)} levels"
+            yield f"{name}{where}: {found[0]}"

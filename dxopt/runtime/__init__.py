@@ -1,0 +1,1 @@
+"""What programs need: stopping, processes, registries, arrays in files."""

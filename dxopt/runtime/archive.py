@@ -1,0 +1,90 @@
+"""Arrays in one file: written whole or not at all, and read with one line for whatever is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from tokenize import TokenError
+from typing import Any, TypeVar
+from zipfile import BadZipFile
+from zlib import error as Garbled
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import SpecError
+
+Arrays = dict[str, Any]
+Content = TypeVar("Content")
+
+SUFFIX = ".npz"
+DAMAGED = (
+    *(OSError, LookupError, TypeError, ValueError, ArithmeticError, EOFError, RuntimeError),
+    *(BadZipFile, Garbled, TokenError),
+)
+"""What readers of such files let escape where one is damaged."""
+
+
+def write(file: Path, arrays: Arrays, version: int) -> Path:
+    """Write arrays to a file `*.npz`.
+
+    Raises
+    ------
+    SpecError
+        If the name has another ending, or the file cannot be written; an earlier file is then as it was.
+    """
+    if file.suffix != SUFFIX:
+        raise SpecError("file", f"{file} has no ending {SUFFIX}", f"name it {file.name}{SUFFIX}")
+    partial = file.with_name(f".{file.name}.part")
+    try:
+        with partial.open("wb") as stream:
+            np.savez_compressed(stream, format=version, **arrays)
+        partial.replace(file)
+    except OSError as error:
+        with suppress(OSError):
+            partial.unlink()
+        raise SpecError("file", f"{file} cannot be written: {error.strerror}", "name another file") from None
+    return file
+
+
+def read(file: Path, build: Callable[[dict[str, NDArray[Any]]], Content], version: int, kind: str) -> Content:
+    """What `build` makes of the arrays of a file that `write` wrote.
+
+    Raises
+    ------
+    SpecError
+        If the file is none of that kind and version, or damaged.
+    """
+    try:
+        with np.load(file) as stored:
+            arrays = dict(stored)
+        if int(arrays["format"]) != version:
+            raise SpecError("format", f"version {arrays['format']} is not {version}", "use a matching dxopt")
+        return build(arrays)
+    except SpecError:
+        raise
+    except DAMAGED as error:
+        raise SpecError("file", f"{file} is no saved {kind}, or damaged ({error})", "save it again") from None
+
+
+def distinct(parts: tuple[Any, ...]) -> list[Any]:
+    """Each object once, in order."""
+    return list({id(entry): entry for entry in parts}.values())
+
+
+def which(parts: tuple[Any, ...], kept: list[Any]) -> list[int]:
+    """The place of each object among the distinct ones."""
+    places = {id(entry): place for place, entry in enumerate(kept)}
+    return [places[id(entry)] for entry in parts]
+
+
+def nested(place: int | str, arrays: Arrays) -> Arrays:
+    """Arrays of a part, under names of their own."""
+    return {f"{place}/{key}": value for key, value in arrays.items()}
+
+
+def part(arrays: Mapping[str, Any], place: int | str) -> Arrays:
+    """The arrays of a part under their first names."""
+    start = f"{place}/"
+    return {key.removeprefix(start): value for key, value in arrays.items() if key.startswith(start)}

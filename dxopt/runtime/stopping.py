@@ -1,0 +1,90 @@
+"""When to stop: a deadline, and Ctrl-C or SIGTERM turned into a request that every stage can see."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from types import FrameType, TracebackType
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """A context in which SIGTERM is taken as Ctrl-C; only in the main thread."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = signal.signal(signal.SIGTERM, lambda signum, frame: signal.raise_signal(signal.SIGINT))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+
+
+class Stop:
+    """A context in which the first Ctrl-C asks for a stop and the second one raises KeyboardInterrupt.
+
+    Of contexts within each other the inner one is asked first, and those around it once it ends; one that begins
+    after those around it were asked is asked at once.
+    Outside the main thread, where no signal arrives, only the deadline counts.
+
+    Parameters
+    ----------
+    time_limit : float, optional
+        Seconds from now.
+    """
+
+    def __init__(self, time_limit: float | None = None) -> None:
+        self.deadline = None if time_limit is None else time.monotonic() + time_limit
+        self.interrupted = False
+        self._previous = None
+
+    def remaining(self) -> float | None:
+        """Seconds until the deadline, or None without one."""
+        return None if self.deadline is None else self.deadline - time.monotonic()
+
+    @property
+    def expired(self) -> bool:
+        """Whether the deadline has passed."""
+        return self.deadline is not None and time.monotonic() >= self.deadline
+
+    @property
+    def requested(self) -> bool:
+        """Whether to stop now, for either reason."""
+        return self.interrupted or self.expired
+
+    def __enter__(self) -> Stop:
+        if threading.current_thread() is threading.main_thread():
+            self._previous = signal.signal(signal.SIGINT, self._ask)
+            around = getattr(self._previous, "__self__", None)
+            self.interrupted |= isinstance(around, Stop) and around.interrupted
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._previous is not None:
+            signal.signal(signal.SIGINT, self._previous)
+            around = getattr(self._previous, "__self__", None)
+            if isinstance(around, Stop):
+                around.interrupted |= self.interrupted
+            self._previous = None
+
+    def _ask(self, signum: int, frame: FrameType | None) -> None:
+        if self.interrupted:
+            raise KeyboardInterrupt
+        self.interrupted = True
+
+
+class Status(StrEnum):
+    """How a solve ended."""
+
+    OPTIMAL = "optimal"
+    FEASIBLE = "feasible"
+    INTERRUPTED = "interrupted"
+    TIME_LIMIT = "time limit"
+    INFEASIBLE = "infeasible"
+    FAILED = "failed"

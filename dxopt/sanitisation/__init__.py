@@ -1,6 +1,0 @@
-"""Databases whose records are perturbed one by one, and how much error privacy costs at least (HLM14)."""
-
-from dxopt.sanitisation.bounds import ErrorBounds, error_bounds, laplace_scale
-from dxopt.sanitisation.product import ProductSanitisation, product_sanitisation
-
-__all__ = ["ErrorBounds", "ProductSanitisation", "error_bounds", "laplace_scale", "product_sanitisation"]

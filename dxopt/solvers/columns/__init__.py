@@ -1,7 +1,0 @@
-"""Column generation on the cone: see `generation`."""
-
-from dxopt.solvers.columns.generation import solve_columns
-from dxopt.solvers.columns.memory import Memory
-from dxopt.solvers.columns.shared import shared_rows
-
-__all__ = ["Memory", "shared_rows", "solve_columns"]

@@ -1,0 +1,86 @@
+"""The largest error of an adversary that a loss budget allows."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from dxopt.errors import SolveError
+from dxopt.model.objective import AdversaryError
+from dxopt.model.problem import Problem
+from dxopt.proofs.candidate import Candidate, Claim
+from dxopt.proofs.duals import AdversaryDual
+from dxopt.solving.formulations.contract import Compiled
+from dxopt.solving.formulations.merging import classes, unscaled
+from dxopt.solving.programs.coupling import GuessRows
+from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
+
+
+class AdversaryErrorProgram:
+    """Largest error of a Bayesian adversary over all channels within a loss budget, private or not.
+
+    Poses
+        max Σ_z y_z over channels K with y_z ≤ Σ_x π_x K[x, z] d(x, g) for every guess g,
+        Σ_x π_x Σ_z K[x, z] l(x, z) ≤ Q, and K[x, z] ≤ e^{εd(x, x')} K[x', z] where privacy is asked for.
+    Requires
+        The objective `AdversaryError`, and a budget that some such channel meets.
+    Guarantees
+        Exact. The multipliers are the adversary's best guesses, mixed, and the price of a unit of loss.
+    Size
+        k·m + m variables for k classes and m reports, k equalities, m rows per guess, one, and those of privacy.
+    Reference
+        Cha13 (Shokri et al. 2012).
+    """
+
+    name: ClassVar[str] = "adversary error"
+    claim: ClassVar[Claim] = "exact"
+
+    def refuses(self, problem: Problem) -> str | None:
+        return None if isinstance(problem.objective, AdversaryError) else "is about the adversary's error"
+
+    def compile(self, problem: Problem) -> Compiled:
+        won, most = _won(problem)
+        partition, budgets = classes(problem)
+        won, unit = partition.totals(won), _unit(problem)
+        scale = float(won.sum(axis=0).max()) or 1.0
+        paid = partition.totals(problem.costs) / unit
+        rows = GuessRows(won / scale, paid, problem.objective.max_loss / unit)
+        program = ChannelProgram(np.zeros(paid.shape), budgets, coupling=rows, offset=-most / scale)
+        return Compiled(program, problem, partition, most, scale, np.zeros(partition.size))
+
+    def recover(self, compiled: Compiled, solution: ChannelSolution) -> Candidate:
+        if solution.channel is None:
+            raise SolveError(solution.message)
+        channel = compiled.partition.expand(solution.channel)
+        if solution.coupled is None:
+            return Candidate(channel, None, self.claim)
+        problem, guessed = compiled.problem, _guesses(compiled.problem)
+        m, count = problem.shape[1], guessed.shape[1]
+        guesses = np.maximum(solution.coupled[: m * count].reshape(m, count), 0.0)
+        guesses[guesses.sum(axis=1) <= 0] = 1.0
+        guesses /= guesses.sum(axis=1, keepdims=True)
+        price = max(float(solution.coupled[m * count]), 0.0) * compiled.scale / _unit(problem)
+        costs = price * problem.costs - problem.prior.probabilities[:, None] * (guessed @ guesses.T)
+        worst = problem.prior.probabilities * guessed.max(axis=1)
+        shift = -compiled.partition.totals(worst[:, None])[:, 0]
+        inner = unscaled(solution.dual, compiled, shift, costs)
+        return Candidate(channel, AdversaryDual(guesses, price, inner), self.claim)
+
+
+def _guesses(problem: Problem) -> np.ndarray:
+    if not isinstance(problem.objective, AdversaryError):
+        raise SolveError(f"the objective is {problem.objective.name}, not adversary_error")
+    return problem.objective.guesses
+
+
+def _won(problem: Problem) -> tuple[np.ndarray, float]:
+    """What each guess wins of the worst one in each secret, times the prior, and the error of the worst guesses."""
+    guessed, prior = _guesses(problem), problem.prior.probabilities
+    worst = guessed.max(axis=1)
+    return prior[:, None] * (worst[:, None] - guessed), float(prior @ worst)
+
+
+def _unit(problem: Problem) -> float:
+    """What losses are divided by: the size of the budget, unless it is 0."""
+    return abs(problem.objective.max_loss) or float(np.abs(problem.costs).max()) or 1.0

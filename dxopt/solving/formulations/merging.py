@@ -1,0 +1,91 @@
+"""Points that must be reported alike are one row of a program: how, and how a dual is carried back to the points."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.model.problem import Problem
+from dxopt.numerics.partition import Partition
+from dxopt.numerics.rounding import ALIKE, totals
+from dxopt.proofs.duals import Dual
+from dxopt.solving.formulations.contract import Compiled
+
+Array = NDArray[np.float64]
+
+
+def classes(problem: Problem) -> tuple[Partition, Array]:
+    """Classes of points at distance (nearly) 0, and the budgets between them; with δ each point is one of its own."""
+    if problem.delta:
+        return Partition(np.arange(len(problem.space))), problem.budgets
+    partition = Partition.joining(problem.budgets <= ALIKE)
+    budgets = partition.least(problem.budgets)
+    np.fill_diagonal(budgets, 0.0)
+    return partition, budgets
+
+
+def unscaled(dual: Dual | None, compiled: Compiled, shift: Array, costs: Array) -> Dual | None:
+    """The dual of a problem of these costs `(n, m)` from one of its program: carried from classes to points.
+
+    Parameters
+    ----------
+    dual : Dual or None
+    compiled : Compiled
+    shift : (k,) array
+        What was taken off each row of the costs of the classes.
+    costs : (n, m) array
+    """
+    if dual is None:
+        return None
+    prices = shift + compiled.scale * dual.prices
+    multiplier = compiled.scale * dual.multiplier
+    partition, budgets = compiled.partition, compiled.problem.budgets
+    if partition.trivial:
+        first, second = partition.representatives[dual.first], partition.representatives[dual.second]
+        return Dual(prices[partition.index], dual.report, first, second, multiplier)
+    first, second = (points[dual.first, dual.second] for points in partition.closest(budgets))
+    lifted = Dual(np.zeros(len(partition.index)), dual.report, first, second, multiplier)
+    return _within_classes(lifted, prices, costs, budgets, partition)
+
+
+def _within_classes(dual: Dual, prices: Array, costs: Array, budgets: Array, partition: Partition) -> Dual:
+    """Move each class's residual to one point along distances of (nearly) 0, so that the classes' bound is kept.
+
+    A point's residual is levelled to the same number in every report, which the least (or largest) of them over
+    the reports makes possible with multipliers of one sign.
+    """
+    back = dual.multiplier * np.exp(-budgets[dual.first, dual.second])
+    residual = costs - totals((dual.second, dual.report), dual.multiplier, costs.shape)
+    residual += totals((dual.first, dual.report), back, costs.shape)
+    levels = np.zeros(len(partition.index))
+    reports = np.arange(residual.shape[1])
+    extra: list[tuple[NDArray[np.int64], int, int, Array]] = []
+    for which in np.flatnonzero(np.bincount(partition.index) > 1):
+        members = partition.members(int(which))
+        for child, parent in reversed(_tree(budgets, members)):
+            downward = budgets[parent, child] <= ALIKE
+            first, second = (parent, child) if downward else (child, parent)
+            levels[child] = residual[child].min() if downward else residual[child].max()
+            moved = np.abs(residual[child] - levels[child])
+            residual[parent] += residual[child] - levels[child]
+            extra.append((reports, first, second, moved))
+        levels[members[0]] = prices[which] - levels[members[1:]].sum()
+    singles = np.bincount(partition.index)[partition.index] == 1
+    levels[singles] = prices[partition.index][singles]
+    return Dual(
+        levels,
+        np.concatenate([dual.report, *(report for report, _, _, _ in extra)]),
+        np.concatenate([dual.first, *(np.full(len(reports), a) for _, a, _, _ in extra)]),
+        np.concatenate([dual.second, *(np.full(len(reports), b) for _, _, b, _ in extra)]),
+        np.concatenate([dual.multiplier, *(moved for _, _, _, moved in extra)]),
+    )
+
+
+def _tree(budgets: Array, members: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """(child, parent) pairs at distance (nearly) 0 that join the members, parents first, from the first member."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import breadth_first_order
+
+    alike = csr_array(budgets[np.ix_(members, members)] <= ALIKE)
+    reached, above = breadth_first_order(alike, 0, directed=False)
+    return [(int(members[child]), int(members[above[child]])) for child in reached[1:]]

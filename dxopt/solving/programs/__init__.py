@@ -1,0 +1,1 @@
+"""The programs that formulations write and solvers read."""

@@ -1,0 +1,201 @@
+"""Where formulations and solvers meet: programs, and what a solver says about one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from dxopt.numerics.partition import Partition
+from dxopt.proofs.duals import Dual
+from dxopt.runtime.stopping import Status
+from dxopt.solving.programs.coupling import AnyCoupling, Coupling
+
+
+@dataclass(frozen=True, eq=False)
+class ChannelProgram:
+    """Minimise Σ_z c_z·v_z over columns v_z of one cone, where the columns sum to 1 in every row.
+
+    With classes of rows (see `reductions.symmetry`), means of the columns over each class sum to 1 instead.
+
+    Attributes
+    ----------
+    costs : (k, m) array
+        A cost per row and report, scaled so that the optimum is about 1; non-negative where nothing is coupled.
+    budgets : (k, k) array
+        The cone: v_a ≤ e^{budgets[a, b]} v_b for every finite entry off the diagonal, and v ≥ 0.
+    classes : Partition or None
+    coupling : Coupling, WorstRows, GuessRows or None
+    offset : float
+        The gap of a solution is relative to its value and this.
+    """
+
+    costs: NDArray[np.float64]
+    budgets: NDArray[np.float64]
+    classes: Partition | None = None
+    coupling: AnyCoupling | None = None
+    offset: float = 0.0
+
+    @property
+    def pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Rows a and b of every constraint v_a ≤ e^{budget} v_b."""
+        bound = np.isfinite(self.budgets)
+        np.fill_diagonal(bound, False)
+        return np.nonzero(bound)  # pyright: ignore[reportReturnType]
+
+    def with_budgets(self, budgets: NDArray[np.float64]) -> ChannelProgram:
+        """The same costs over another cone."""
+        return replace(self, budgets=budgets)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Privacy constraints in a linear program: in report `report`, v_first ≤ e^{budget} v_second."""
+
+    report: NDArray[np.int64]
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.report)
+
+    @classmethod
+    def everywhere(cls, program: ChannelProgram) -> Rows:
+        """Every pair of the cone in every report."""
+        first, second = program.pairs
+        reports = program.costs.shape[1]
+        report = np.repeat(np.arange(reports), len(first))
+        return cls(report, np.tile(first, reports), np.tile(second, reports))
+
+    def joined(self, other: Rows) -> Rows:
+        """These rows, then the other ones."""
+        pairs = zip((self.report, self.first, self.second), (other.report, other.first, other.second), strict=True)
+        return Rows(*(np.concatenate(pair) for pair in pairs))
+
+
+@dataclass(frozen=True, eq=False)
+class LinearProgram:
+    """Minimise c·x subject to E x = f, A x ≥ h, and x ≥ 0 where `signed` says so; elsewhere that is implied."""
+
+    cost: NDArray[np.float64]
+    equalities: sp.csc_array
+    totals: NDArray[np.float64]
+    inequalities: sp.csc_array
+    floors: NDArray[np.float64]
+    signed: NDArray[np.bool_]
+
+    @property
+    def rows(self) -> int:
+        """The number of inequalities."""
+        return int(self.inequalities.shape[0])  # pyright: ignore[reportOptionalSubscript]
+
+    @classmethod
+    def of(cls, program: ChannelProgram, rows: Rows) -> LinearProgram:
+        """A channel program under some of its privacy constraints; x holds the columns one after another.
+
+        Where they are coupled, u follows them, and the rows of the coupling those of privacy.
+
+        Constraints are scaled symmetrically (e^{d/2} v_b - e^{-d/2} v_a ≥ 0). An entry's sign is left to the
+        constraints where a pair binds it both ways, which implies it.
+        """
+        size, reports = program.costs.shape
+        budget = program.budgets[rows.first, rows.second]
+        place = np.arange(len(rows))
+        inequalities = sp.csc_array(
+            (
+                np.concatenate([np.exp(budget / 2), -np.exp(-budget / 2)]),
+                (
+                    np.concatenate([place, place]),
+                    np.concatenate([rows.report * size + rows.second, rows.report * size + rows.first]),
+                ),
+            ),
+            shape=(len(rows), size * reports),
+        )
+        equalities = sp.csc_array(sp.kron(np.ones((1, reports)), sp.eye_array(size)))
+        signed = ~_bound_both_ways(program, rows)
+        plain = cls(program.costs.T.ravel(), equalities, np.ones(size), inequalities, np.zeros(len(rows)), signed)
+        return plain if program.coupling is None else plain._coupled(program.coupling.written())
+
+    def _coupled(self, coupling: Coupling) -> LinearProgram:
+        extras = len(coupling.cost)
+        return LinearProgram(
+            np.concatenate([self.cost, coupling.cost]),
+            sp.csc_array(sp.hstack([self.equalities, sp.csc_array((len(self.totals), extras))])),
+            self.totals,
+            sp.csc_array(
+                sp.vstack(
+                    [
+                        sp.hstack([self.inequalities, sp.csc_array((self.rows, extras))]),
+                        sp.hstack([coupling.columns, coupling.extras]),
+                    ]
+                )
+            ),
+            np.concatenate([self.floors, coupling.floors]),
+            np.concatenate([self.signed, np.ones(extras, dtype=bool)]),
+        )
+
+
+def _bound_both_ways(program: ChannelProgram, rows: Rows) -> NDArray[np.bool_]:
+    """Entries v_x for which v_x ≤ e^d v_x' and v_x' ≤ e^d v_x are both present, with d + d' > 0."""
+    size, reports = program.costs.shape
+    cell = (rows.report * size + rows.first) * size + rows.second
+    mirrored = (rows.report * size + rows.second) * size + rows.first
+    there_and_back = program.budgets[rows.first, rows.second] + program.budgets[rows.second, rows.first]
+    paired = np.isin(cell, mirrored) & (there_and_back > 1e-9)
+    implied = np.zeros(size * reports, dtype=bool)
+    implied[rows.report[paired] * size + rows.first[paired]] = True
+    return implied
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What a solver found. Nothing in it is trusted: `certify` repairs and proves.
+
+    Attributes
+    ----------
+    status : Status
+    primal : (N,) array or None
+    equality_dual : (k,) array or None
+        One multiplier per equality.
+    inequality_dual : (r,) array or None
+        One multiplier of 0 or more per inequality.
+    """
+
+    status: Status
+    primal: NDArray[np.float64] | None = None
+    equality_dual: NDArray[np.float64] | None = None
+    inequality_dual: NDArray[np.float64] | None = None
+    iterations: int = 0
+    seconds: float = 0.0
+    message: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class ChannelSolution:
+    """A solved channel program: a raw channel `(k, m)` and a dual over its rows, or None where there is none.
+
+    `coupled` holds a multiplier of 0 or more for each row of the coupling.
+    """
+
+    status: Status
+    channel: NDArray[np.float64] | None
+    dual: Dual | None
+    iterations: int = 0
+    message: str = ""
+    coupled: NDArray[np.float64] | None = None
+
+    @classmethod
+    def read(cls, program: ChannelProgram, found: Solution) -> ChannelSolution:
+        """What a solution of a program's linear program says of the channel, the rows' prices and the coupling."""
+        prices, multipliers = found.equality_dual, found.inequality_dual
+        rows = 0 if program.coupling is None else program.coupling.rows
+        return cls(
+            found.status,
+            None if found.primal is None else found.primal[: program.costs.size].reshape(program.costs.shape[::-1]).T,
+            None if prices is None else Dual(prices),
+            found.iterations,
+            found.message,
+            None if multipliers is None else multipliers[len(multipliers) - rows :],
+        )

@@ -1,0 +1,85 @@
+"""Budgets by shortest paths. Exact.
+
+Merging points that are at distance 0 in one direction only can leave a way round that is shorter than the direct one;
+column generation relies on the triangle inequality. A constraint along a path follows from those of its steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.numerics.tropical import product
+from dxopt.proofs.candidate import AppliedReduction
+from dxopt.proofs.duals import Dual
+from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
+from dxopt.solving.reductions.contract import REDUCTIONS, Reduced
+
+SLACK = 1e-12
+_STEP = ("report", "first", "second", "multiplier")
+
+
+@REDUCTIONS.register("shortest paths")
+@dataclass(frozen=True)
+class ShortestPaths:
+    """Replace budgets by the lengths of shortest paths, which obey the triangle inequality."""
+
+    name: ClassVar[str] = "shortest paths"
+    exact: ClassVar[bool] = True
+
+    def apply(self, whole: ChannelProgram) -> Reduced[ChannelProgram] | str:
+        from scipy.sparse.csgraph import floyd_warshall
+
+        factors = np.exp(-whole.budgets)
+        if not (product(factors, factors) > factors * (1 + SLACK)).any():
+            return "no way round is shorter, up to 1e-12"
+        lengths, before = floyd_warshall(whole.budgets, return_predecessors=True)
+        steps = Steps(whole.budgets, before)
+        smaller = whole.with_budgets(lengths)
+        pairs = len(whole.pairs[0]), len(smaller.pairs[0])
+        return Reduced(smaller, steps.lift, AppliedReduction(self.name, self.exact, *pairs, "paths of several pairs"))
+
+    @classmethod
+    def examples(cls) -> list[tuple[ShortestPaths, ChannelProgram]]:
+        budgets = np.array([[0.0, 1.0, 5.0], [1.0, 0.0, 1.0], [5.0, 1.0, 0.0]])
+        return [(cls(), ChannelProgram(1.0 - np.eye(3), budgets))]
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """The way back from shortest paths to the pairs that they consist of.
+
+    Attributes
+    ----------
+    budgets : (n, n) array
+        Of the pairs.
+    before : (n, n) int array
+        The last stop before b on a shortest path from a.
+    """
+
+    budgets: NDArray[np.float64]
+    before: NDArray[np.int32]
+
+    def lift(self, solution: ChannelSolution) -> ChannelSolution:
+        """The same channel, with multipliers of pairs."""
+        return solution if solution.dual is None else replace(solution, dual=self.dual(solution.dual))
+
+    def dual(self, dual: Dual) -> Dual:
+        """Multipliers of the steps instead of the paths: λ(v_b - E_ab v_a) = λ(v_b - E_pb v_p) + λE_pb (v_p - …).
+
+        Those of pairs that no path joins prove nothing and are left out.
+        """
+        steps: list[tuple[NDArray, ...]] = []
+        joined = self.before[dual.first, dual.second] >= 0
+        report, first, second, multiplier = (getattr(dual, name)[joined] for name in _STEP)
+        steps.append((report[:0], first[:0], second[:0], multiplier[:0]))
+        while len(report):
+            stop = self.before[first, second].astype(np.int64)
+            steps.append((report, stop, second, multiplier))
+            on = stop != first
+            multiplier = (multiplier * np.exp(-self.budgets[stop, second]))[on]
+            report, first, second = report[on], first[on], stop[on]
+        return replace(dual, **dict(zip(_STEP, map(np.concatenate, zip(*steps, strict=True)), strict=True)))

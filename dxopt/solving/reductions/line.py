@@ -1,0 +1,216 @@
+"""Lines: the truncated geometric mechanism with its optimal remap, and prices that prove it optimal.
+
+With Φ[x, i] = e^{-εd(x, i)} and Φw = 1, report i of K = Φ·diag(w) is best replaced by the z that attains
+b_i = min_z Σ_x π_x l(x, z) Φ[x, i]. The value is then Σ w_i b_i, which is also the sum of the row prices y = Φ⁻¹b.
+Where the loss grows with the distance the prices are dual feasible, so that no private channel does better (Ghosh,
+Roughgarden and Sundararajan 2009); whatever the loss is, `line_bound` proves how good they are. Everything takes
+O(nm) time, by blocks of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import UnsupportedError
+from dxopt.mechanisms.kernel import PAIRED_POINTS, KernelMechanism, epsilon_of_weights, kernel_mechanism
+from dxopt.mechanisms.remapped import epsilon_of_base, remapped
+from dxopt.model.mechanism import post_processed
+from dxopt.model.prior import Prior
+from dxopt.model.problem import Problem
+from dxopt.proofs.candidate import AppliedReduction, Candidate
+from dxopt.proofs.duals import LineDual
+from dxopt.solving.reductions.contract import REDUCTIONS, Reduced
+from dxopt.spaces.kernels import ROOM, Path
+from dxopt.spaces.kernels.systems import system
+from dxopt.spaces.lattices import coordinates_of_line, line, line_steps
+
+Array = NDArray[np.float64]
+Places = NDArray[np.int64]
+NAME = "line: truncated geometric mechanism with optimal remap"
+NOTE = (
+    "n weights and a remap are optimal where the loss grows with the distance (Ghosh, Roughgarden and Sundararajan "
+    "2009); proven here by their own dual"
+)
+_BLOCK_CELLS = 100_000
+
+
+@dataclass(frozen=True, eq=False)
+class LineOptimum:
+    """The optimum of a line.
+
+    Attributes
+    ----------
+    table : (n,) array
+        The remap, from places to reports.
+    safest : int
+        The place whose report costs least if it is always given.
+    dual : LineDual
+    """
+
+    table: Places
+    safest: int
+    dual: LineDual
+
+
+@REDUCTIONS.register("line")
+@dataclass(frozen=True)
+class Line:
+    """From channels to n weights and a remap: the truncated geometric mechanism with its best guess for each report.
+
+    Attributes
+    ----------
+    written : bool
+        Whether the channel is made as a matrix; otherwise it is implicit, at a level lowered by a hair.
+    """
+
+    written: bool = True
+    name: ClassVar[str] = "line"
+    exact: ClassVar[bool] = True
+
+    def apply(self, whole: Problem) -> Reduced[Problem] | str:
+        """The problem itself, for `best_remap`; `lift` takes what that returns, also None where it was stopped."""
+        size = len(whole.space)
+        if coordinates_of_line(whole.space) is None:
+            return "the space is no line"
+        if whole.variables > PAIRED_POINTS**2 or size > PAIRED_POINTS:
+            return f"would go through {whole.variables:,} pairs, over the limit of {PAIRED_POINTS**2:,}"
+        if not np.isfinite(line_steps(whole.space)).all():
+            return "some points are further apart than doubles can say"
+        record = AppliedReduction(self.name, self.exact, whole.variables, size, NOTE, "variables")
+        if self.written:
+            return Reduced(whole, lambda found: Candidate(_channel(whole, found), found.dual, "exact", NAME), record)
+        try:
+            base = _geometric(whole)
+        except UnsupportedError as error:
+            return error.wrong
+        return Reduced(whole, lambda found: _implicit(whole, base, found), record)
+
+    @classmethod
+    def examples(cls) -> list[tuple[Line, Problem]]:
+        space = line(12)
+        problem = Problem(space, epsilon=0.4, prior=Prior.from_weights(space, np.arange(1.0, 13.0) % 5 + 1))
+        return [(cls(), problem), (cls(written=False), problem)]
+
+
+def _geometric(problem: Problem) -> KernelMechanism:
+    """The truncated geometric mechanism, at a level that lets it be remapped."""
+    space = problem.space
+    epsilon = epsilon_of_base(space, problem.epsilon)
+    lowered = epsilon_of_weights(space, epsilon, system(space, epsilon))
+    kernel = system(space, lowered)
+    weights = np.maximum(kernel.approximate(np.ones(len(space))), 0.0)
+    return replace(kernel_mechanism(space, epsilon, kernel, lowered, weights), name="truncated geometric")
+
+
+def _implicit(problem: Problem, base: KernelMechanism, found: LineOptimum | None) -> Candidate:
+    """With the optimal remap; or, where there was no time for it, each report replaced by the best one there."""
+    if found is not None:
+        table = found.table
+        mechanism = remapped(replace(base, slack=found.safest), table, problem.reports, problem.epsilon)
+        return Candidate(mechanism, found.dual, "exact")
+    table = np.concatenate([costs.argmin(axis=1) for costs in _losses_by_blocks(problem)])
+    return Candidate(remapped(base, table, problem.reports, problem.epsilon))
+
+
+def _losses_by_blocks(problem: Problem) -> Iterator[Array]:
+    step = max(1, _BLOCK_CELLS // problem.shape[1])
+    for start in range(0, len(problem.space), step):
+        yield problem.loss.rows(np.arange(start, min(start + step, len(problem.space))))
+
+
+def _channel(problem: Problem, found: LineOptimum) -> Array:
+    kernel = np.exp(-problem.budgets)
+    weights = np.maximum(system(problem.space, problem.epsilon).approximate(np.ones(len(kernel))), 0.0)
+    return post_processed(kernel * weights, found.table, problem.shape[1])
+
+
+def best_remap(problem: Problem, should_stop: Callable[[], bool], tell: Callable[[str], None]) -> LineOptimum | None:
+    """The optimal remap of the truncated geometric mechanism on a line and its prices, or None if stopped.
+
+    Parameters
+    ----------
+    problem : Problem
+        On a line of n secrets with m reports.
+    should_stop : callable
+        Asked once a block.
+    tell : callable
+        Given a line of text for each pass.
+
+    Raises
+    ------
+    UnsupportedError
+        If the space is no line.
+    """
+    along = coordinates_of_line(problem.space)
+    if along is None:
+        raise UnsupportedError("space", "is no line", "use method: optimal")
+    factors = np.exp(-np.minimum(problem.epsilon * line_steps(problem.space), ROOM))
+    starts: list[Array] = []
+    ahead, places = np.zeros(problem.shape[1]), np.zeros(problem.shape[1], np.int64)
+    least, totals = np.full(problem.shape[1], np.inf), np.zeros(problem.shape[1])
+    tell("line: costs from one side")
+    for rows, costs in problem.cost_blocks():
+        if should_stop():
+            return None
+        starts.append(ahead)
+        ahead = _summed(costs, factors, rows, ahead)[-1].copy()
+        _cheapest(costs, rows, least, places)
+        totals += costs.sum(axis=0)
+    behind = np.zeros(problem.shape[1])
+    best, table = np.zeros(len(problem.space)), np.zeros(len(problem.space), np.int64)
+    tell("line: best remap")
+    for (rows, costs), start in zip(problem.cost_blocks(backwards=True), reversed(starts), strict=True):
+        if should_stop():
+            return None
+        sums = _summed(costs, factors, rows, start)
+        for place in range(len(rows) - 1, -1, -1):
+            x = int(rows[place])
+            sums[place] += behind
+            behind = (costs[place] + behind) * (factors[x - 1] if x else 0.0)
+        table[rows] = sums.argmin(axis=1)
+        best[rows] = sums[np.arange(len(rows)), table[rows]]
+    prices = Path(along, problem.epsilon, 0.0).approximate(best)
+    return LineOptimum(
+        table, int(totals[table].argmin()), LineDual(prices, _roots(table, best, problem.epsilon * along, places))
+    )
+
+
+def _summed(costs: Array, factors: Array, rows: Places, start: Array) -> Array:
+    """Σ_{x' ≤ x} e^{-εd(x', x)} costs[x'], `(k, m)`, from the sum at the point before the first row."""
+    sums, carry = np.empty_like(costs), start
+    for place, x in enumerate(rows.tolist()):
+        carry = costs[place] + carry * (factors[x - 1] if x else 0.0)
+        sums[place] = carry
+    return sums
+
+
+def _cheapest(costs: Array, rows: Places, least: Array, places: Places) -> None:
+    """Note for each report the secret for which it costs least, against the mean of the secret's costs."""
+    mean = costs.mean(axis=1, keepdims=True)
+    relative = np.where(mean > 0, costs / np.where(mean > 0, mean, 1.0), np.inf)
+    which = relative.argmin(axis=0)
+    found = relative[which, np.arange(len(which))]
+    better = found < least
+    least[better], places[better] = found[better], rows[which[better]]
+
+
+def _roots(table: Places, best: Array, along: Array, cheapest: Places) -> Places:
+    """Of the places that a report stands for a central one; for one never used, the secret where it costs least.
+
+    Rounding at x is about b_x and may grow by e^{εd(x, r)} on the way to the root r. The largest product is least
+    where the largest ln b_x + ε(x - r) and ln b_x - ε(x - r) are equal. `along` are coordinates times ε.
+    """
+    roots = cheapest.copy()
+    order = np.argsort(table, kind="stable")
+    used, first = np.unique(table[order], return_index=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        worth = np.where(best > 0, np.log(best), -1e300)
+    for report, places in zip(used.tolist(), np.split(order, first[1:]), strict=True):
+        ahead, behind = (worth[places] + along[places]).max(), (worth[places] - along[places]).max()
+        roots[report] = places[np.abs(along[places] - 0.5 * (ahead - behind)).argmin()]
+    return roots

@@ -1,0 +1,114 @@
+"""Keep a sparse graph instead of all pairs (Cha13): safe, at a cost in utility that is bounded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.proofs.candidate import AppliedReduction
+from dxopt.solving.programs.program import ChannelProgram
+from dxopt.solving.reductions.contract import REDUCTIONS, Reduced
+
+
+@dataclass(frozen=True, eq=False)
+class Subgraph:
+    """A subgraph of the pairs whose path metric is at most `dilation` times the budgets.
+
+    Attributes
+    ----------
+    edges : (k, k) bool array
+        The pairs kept; symmetric.
+    dilation : float
+        The realised one: the largest ratio of path length to budget over all finite pairs.
+    """
+
+    edges: NDArray[np.bool_]
+    dilation: float
+
+    def restrict(self, program: ChannelProgram) -> ChannelProgram:
+        """The kept pairs at budgets divided by the dilation: every feasible channel satisfies all pairs."""
+        return program.with_budgets(np.where(self.edges, program.budgets / self.dilation, np.inf))
+
+    def relax(self, program: ChannelProgram) -> ChannelProgram:
+        """The kept pairs at their own budgets: its optimum is a lower bound."""
+        return program.with_budgets(np.where(self.edges, program.budgets, np.inf))
+
+
+@REDUCTIONS.register("spanner")
+@dataclass(frozen=True)
+class Spanner:
+    """Keep a greedy spanner of the pairs.
+
+    Attributes
+    ----------
+    dilation : float
+        The stretch allowed, 1 or more.
+    bounding : bool
+        False: budgets are divided by the realised dilation; what is private for them is private, and costs more than
+        the optimum. True: budgets stay; the dual proves a lower bound, and the channel is none of the whole program.
+    """
+
+    dilation: float
+    bounding: bool = False
+    name: ClassVar[str] = "spanner"
+    exact: ClassVar[bool] = False
+
+    def apply(self, whole: ChannelProgram) -> Reduced[ChannelProgram]:
+        found = greedy_spanner(whole.budgets, self.dilation)
+        note = f"budgets divided by the realised dilation {found.dilation:.4f}"
+        record = AppliedReduction(self.name, self.exact, len(whole.pairs[0]), int(found.edges.sum()), note)
+        if self.bounding:
+            return Reduced(found.relax(whole), lambda solution: replace(solution, channel=None), record)
+        return Reduced(found.restrict(whole), lambda solution: replace(solution, dual=None), record)
+
+    @classmethod
+    def examples(cls) -> list[tuple[Spanner, ChannelProgram]]:
+        points = np.array([0.0, 1.0, 2.5, 2.6 + 1.0j, 1.0 + 2.0j])
+        apart = np.abs(points[:, None] - points)
+        program = ChannelProgram(apart, apart)
+        return [(cls(1.5), program), (cls(1.5, bounding=True), program)]
+
+
+def greedy_spanner(budgets: NDArray[np.float64], dilation: float) -> Subgraph:
+    """The greedy spanner: pairs by growing budget, each kept if no path so far is short enough.
+
+    Parameters
+    ----------
+    budgets : (k, k) array
+        For asymmetric budgets a pair is ordered by its larger one and kept in both directions.
+    dilation : float
+        The stretch allowed, 1 or more.
+    """
+    size = len(budgets)
+    paths = np.where(np.eye(size, dtype=bool), 0.0, np.inf)
+    edges = np.zeros((size, size), dtype=bool)
+    first, second = np.triu_indices(size, 1)
+    there, back = budgets[first, second], budgets[second, first]
+    finite = np.isfinite(there) | np.isfinite(back)
+    longest = np.where(np.isfinite(there) & np.isfinite(back), np.maximum(there, back), np.minimum(there, back))
+    for pair in np.argsort(longest, kind="stable")[: int(finite.sum())]:
+        a, b = int(first[pair]), int(second[pair])
+        needed = [(p, q) for p, q in ((a, b), (b, a)) if paths[p, q] > dilation * budgets[p, q]]
+        for p, q in needed and [(a, b), (b, a)]:
+            if np.isfinite(budgets[p, q]):
+                edges[p, q] = True
+                _shorten(paths, p, q, float(budgets[p, q]))
+    return Subgraph(edges, _realised(paths, budgets))
+
+
+def _shorten(paths: NDArray[np.float64], p: int, q: int, step: float) -> None:
+    """Update all paths for a new edge: only those from points that it brings nearer to q, to points nearer from p."""
+    sources = np.flatnonzero(paths[:, p] + step < paths[:, q])
+    targets = np.flatnonzero(step + paths[q] < paths[p])
+    block = np.ix_(sources, targets)
+    paths[block] = np.minimum(paths[block], paths[sources, p, None] + step + paths[None, q, targets])
+
+
+def _realised(paths: NDArray[np.float64], budgets: NDArray[np.float64]) -> float:
+    counted = np.isfinite(budgets) & (budgets > 0)
+    if not counted.any():
+        return 1.0
+    return max(1.0, float((paths[counted] / budgets[counted]).max()))

@@ -1,0 +1,214 @@
+"""Treat rows and reports that automorphisms carry into each other as one. Exact.
+
+Take a private channel K and a group of automorphisms g of its program (`automorphisms`). K moved by g, that is
+K[gx, gz], is private with the same loss, as g leaves budgets and costs alone, and so is the mean over the group:
+privacy constraints and row sums are linear. So some optimal channel is invariant. It is known from one column for
+each class of reports, and that column is constant on the orbits of the rows under the automorphisms that keep its
+report. Row sums are constant on classes of rows. A dual extends to the whole program, where everything is certified.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.numerics.partition import Partition
+from dxopt.proofs.candidate import AppliedReduction
+from dxopt.proofs.duals import Dual
+from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
+from dxopt.solving.reductions.automorphisms import Automorphism, automorphisms, orbits
+from dxopt.solving.reductions.contract import REDUCTIONS, Reduced
+
+WORTH = 0.75
+
+
+@REDUCTIONS.register("symmetry")
+@dataclass(frozen=True)
+class Symmetry:
+    """Find the automorphisms of a program, and keep one column for each class of reports.
+
+    Attributes
+    ----------
+    should_stop : callable
+        A search that is stopped, or takes too long, ends with the automorphisms known by then; everything is exact for
+        the group that they generate.
+    """
+
+    should_stop: Callable[[], bool] = lambda: False
+    name: ClassVar[str] = "symmetry"
+    exact: ClassVar[bool] = True
+
+    def apply(self, whole: ChannelProgram) -> Reduced[ChannelProgram] | str:
+        """The program of one report for each class; refused where it saves less than a quarter of the entries."""
+        if whole.coupling is not None:
+            return "the columns are coupled by more than their sums"
+        found = find(whole, self.should_stop)
+        if found is None:
+            return "there is too little symmetry"
+        return Reduced(found.reduce(whole), found.lift, found.record())
+
+    @classmethod
+    def examples(cls) -> list[tuple[Symmetry, ChannelProgram]]:
+        steps = np.arange(6) - np.arange(6)[:, None]
+        ring = np.minimum(steps % 6, -steps % 6).astype(float)
+        return [(cls(), ChannelProgram(ring, ring))]
+
+
+@dataclass(frozen=True, eq=False)
+class Orbits:
+    """Classes of the n rows and m reports of a program under a group of automorphisms, and the way back.
+
+    Attributes
+    ----------
+    rows, reports : Partition
+        Into h and k classes.
+    carry : (m, n) int32 array
+        Row z holds the images of the rows under an automorphism that takes the representative of report z to z.
+    orbits : (k, n) int32 array
+        Of each row together with the representative of each class of reports, numbered from 0: two rows have the
+        same number where an automorphism that keeps the representative takes one to the other.
+    generators : int
+        How many generate the group.
+    """
+
+    rows: Partition
+    reports: Partition
+    carry: NDArray[np.int32]
+    orbits: NDArray[np.int32]
+    generators: int
+
+    @property
+    def representatives(self) -> NDArray[np.int64]:
+        """The first report of each class, (k,)."""
+        return self.reports.representatives
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """The number of reports in each class, (k,)."""
+        return np.bincount(self.reports.index)
+
+    def averaged(self, columns: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Columns `(k, n)` of the representatives, each averaged over the automorphisms that keep its report."""
+        pairs = self.orbits.ravel()
+        return (np.bincount(pairs, columns.ravel()) / np.bincount(pairs))[self.orbits]
+
+    def channel(self, columns: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The invariant channel `(n, m)` with the averages of columns `(k, n)` for the representatives."""
+        carried = np.empty(self.carry.shape)
+        np.put_along_axis(carried, self.carry, self.averaged(columns)[self.reports.index], axis=1)
+        return np.ascontiguousarray(carried.T)
+
+    def reduce(self, program: ChannelProgram) -> ChannelProgram:
+        """The program of the representatives alone, coupled by means over the classes of rows."""
+        return ChannelProgram(program.costs[:, self.representatives], program.budgets, self.rows)
+
+    def lift(self, solution: ChannelSolution) -> ChannelSolution:
+        """The solution of the whole program from one of the reduced program."""
+        channel, dual = solution.channel, solution.dual
+        if channel is not None:
+            channel = self.channel(channel.T / self.sizes[:, None])
+        return replace(solution, channel=channel, dual=None if dual is None else self.dual(dual))
+
+    def dual(self, dual: Dual) -> Dual:
+        """The dual of the whole program from one for the representatives: the multipliers are carried along."""
+        every = np.argsort(self.reports.index, kind="stable")
+        starts = np.cumsum(self.sizes) - self.sizes
+        copies = self.sizes[dual.report]
+        entry = np.repeat(np.arange(len(dual.report)), copies)
+        copy = np.arange(len(entry)) - np.repeat(np.cumsum(copies) - copies, copies)
+        member = every[starts[dual.report[entry]] + copy]
+        return Dual(
+            dual.prices,
+            member,
+            self.carry[member, dual.first[entry]].astype(np.int64),
+            self.carry[member, dual.second[entry]].astype(np.int64),
+            dual.multiplier[entry],
+        )
+
+    def record(self) -> AppliedReduction:
+        """What the report says of it; the variables are the entries of the channel to be found."""
+        n, m = len(self.rows.index), len(self.reports.index)
+        note = (
+            f"{self.generators} generator{'s' if self.generators > 1 else ''}; rows {n} → {self.rows.size}, "
+            f"reports {m} → {self.reports.size}; averaging over automorphisms keeps loss and privacy"
+        )
+        return AppliedReduction("symmetry", True, n * m, int(self.orbits.max()) + 1, note, "variables")
+
+
+def find(program: ChannelProgram, should_stop: Callable[[], bool] = lambda: False) -> Orbits | None:
+    """The symmetry of a program, or None where it saves less than a quarter of the channel's entries.
+
+    A search that is stopped, or takes too long, ends with the automorphisms known by then; everything is
+    exact for the group that they generate.
+    """
+    n, m = program.costs.shape
+    generators = automorphisms(program, should_stop).generators
+    if not generators:
+        return None
+    rows = Partition(orbits((one.rows for one in generators), n))
+    reports = Partition(orbits((one.reports for one in generators), m))
+    leader = np.arange(n * m, dtype=np.int32).reshape(n, m)
+    for one in generators:
+        _join(leader, one.rows, one.reports)
+    _settle(leader)
+    _, pairs = np.unique(leader[:, reports.representatives].T, return_inverse=True)
+    if pairs.max() + 1 > WORTH * n * m:
+        return None
+    carry = _carry(reports, generators, n)
+    return Orbits(rows, reports, carry, pairs.reshape(-1, n).astype(np.int32), len(generators))
+
+
+def _carry(reports: Partition, generators: list[Automorphism], rows: int) -> NDArray[np.int32]:
+    """For each report the images of the rows on a shortest way to it from the representative of its class."""
+    carry = np.empty((len(reports.index), rows), dtype=np.int32)
+    seen = np.zeros(len(reports.index), dtype=bool)
+    reached = reports.representatives
+    carry[reached], seen[reached] = np.arange(rows), True
+    while len(reached):
+        found = [np.zeros(0, dtype=np.int64)]
+        for one in generators:
+            images = one.reports[reached]
+            new = ~seen[images]
+            carry[images[new]] = one.rows[carry[reached[new]]]
+            seen[images] = True
+            found.append(images[new])
+        reached = np.concatenate(found)
+    return carry
+
+
+@numba.njit(cache=True, nogil=True)
+def _head(leader: NDArray[np.int32], pair: int) -> int:
+    """The least pair known in the orbit of one; the way there gets shorter."""
+    while leader[pair] != pair:
+        leader[pair] = leader[leader[pair]]
+        pair = leader[pair]
+    return pair
+
+
+@numba.njit(cache=True, nogil=True)
+def _join(pairs: NDArray[np.int32], rows: NDArray[np.int64], reports: NDArray[np.int64]) -> None:
+    """Put each pair (x, z) into one orbit with its image."""
+    n, m = pairs.shape
+    leader = pairs.ravel()
+    everywhere = np.arange(m)
+    moved = np.flatnonzero(reports != everywhere)
+    for x in range(n):
+        for z in everywhere if rows[x] != x else moved:
+            a, b = _head(leader, x * m + z), _head(leader, rows[x] * m + reports[z])
+            if a < b:
+                leader[b] = a
+            elif b < a:
+                leader[a] = b
+
+
+@numba.njit(cache=True, nogil=True)
+def _settle(pairs: NDArray[np.int32]) -> None:
+    """Every pair gets the least one of its orbit."""
+    leader = pairs.ravel()
+    for pair in range(len(leader)):
+        leader[pair] = leader[leader[pair]]

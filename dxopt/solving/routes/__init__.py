@@ -1,0 +1,1 @@
+"""The ways to an answer, and the order in which they are tried."""

@@ -1,0 +1,121 @@
+"""The automatic choice: which ways to an answer are tried, and in which order.
+
+A route is left as soon as its answer is proven within the tolerance; otherwise the next one is tried, and the best
+mechanism and the best bound are kept. The report says why each other route was not taken.
+
+Methods
+    A mechanism by name (`tight`, or one of `dx.classic`) is made and proven as it is.
+    `optimal` asks for the best private channel. `auto` does too, but first takes the tight-constraints mechanism where
+    that is proven optimal: binary loss, regular prior, secrets as reports, no spanner.
+
+Expected loss, without δ
+    1. Product: independent coordinates and a loss that is a sum over them; each factor is a problem of its own.
+    2. Line: the truncated geometric mechanism with its optimal remap, proven by its own dual.
+    3. A linear program over all private channels, by the solvers below; after the first of them, the best mechanism
+       in closed form with its optimal remap.
+    Products and lines are tried with `solver="auto"` and without a spanner. They are implicit above 100,000 entries.
+    With a spanner, `auto` tries mechanisms in closed form first.
+
+Solvers for the linear program
+    from 400 variables on (20 points with themselves as reports): column generation; below, general solvers are
+    faster than loading compiled code. Up to 20,000 variables general solvers (Clarabel, then HiGHS) follow where
+    column generation leaves a gap. With a spanner: general solvers alone.
+
+Other objectives, and δ
+    First, where the expected loss has a budget: the constant report if the budget allows it, else the channel of least
+    loss. Then the linear program: with column generation from 400 variables on for the worst loss, from 5,000 on for an
+    adversary's error; never with δ or without ε, whose columns lie in no cone. Then, without a budget, the best
+    mechanism in closed form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dxopt.errors import UnsupportedError
+from dxopt.mechanisms.classic.contract import BASELINES, CLASSICS
+from dxopt.mechanisms.tight import tight_candidate
+from dxopt.model.objective import WorstLoss
+from dxopt.model.problem import Problem
+from dxopt.proofs.candidate import Candidate
+from dxopt.solving.attempts import Attempt, Options, Refusal
+from dxopt.solving.routes import limits
+from dxopt.solving.routes.closed_form import best_closed_form, classic, tight_if_exact
+from dxopt.solving.routes.coupled import by_coupled_program
+from dxopt.solving.routes.limits import COLUMNS, GENERAL
+from dxopt.solving.routes.line import by_line
+from dxopt.solving.routes.linear import by_linear_program
+from dxopt.solving.routes.product import by_product
+
+METHODS = ("auto", "optimal", "tight", *CLASSICS)
+COMPARABLE = (*METHODS[1:], *BASELINES)
+SPANNER_METHODS = ("auto", "optimal")
+TIGHT = "tight-constraints mechanism"
+
+
+def attempts(problem: Problem, method: str, options: Options) -> Iterator[Attempt | Refusal]:
+    """Answers and refusals, the preferred answer first; the next one is asked for while the gap is open."""
+    if method == "tight":
+        yield Attempt(tight_candidate(problem), TIGHT)
+    elif method in CLASSICS:
+        yield classic(problem, method)
+    elif problem.why_coupled is not None:
+        for name in ("tight", "product", "line"):
+            yield Refusal(name, f"does not apply, as {problem.why_coupled}")
+        yield from by_coupled_program(problem, solvers_of_coupled(problem, options), options)
+    else:
+        if method == "auto":
+            yield from _before_optimal(problem, options)
+        yield from _optimal(problem, options)
+
+
+def _before_optimal(problem: Problem, options: Options) -> Iterator[Attempt | Refusal]:
+    tight = tight_if_exact(problem, options)
+    if isinstance(tight, Candidate):
+        yield Attempt(tight, TIGHT, needless={"optimal": f"the {TIGHT} is optimal here"})
+        tight = Refusal("tight", "its gap stayed above the tolerance")
+    yield tight
+    if options.spanner is not None:
+        yield best_closed_form(problem, "valid")
+
+
+def _optimal(problem: Problem, options: Options) -> Iterator[Attempt | Refusal]:
+    answered = False
+    if options.spanner is None and options.solver == "auto":
+        for route in (by_product, by_line):
+            for step in route(problem, options):
+                answered |= isinstance(step, Attempt)
+                yield step
+    if answered and (options.stop.requested or problem.variables > limits.COLUMNS_LIMIT):
+        return
+    yield from by_linear_program(problem, lambda variables: solvers_of_linear(options, variables), options)
+
+
+def solvers_of_linear(options: Options, variables: int) -> tuple[str, ...]:
+    """Solvers for the expected loss in the order in which they are tried; general ones alone know spanners."""
+    if options.solver != "auto":
+        return (options.solver,)
+    if options.spanner is not None or variables < limits.COLUMNS_FROM:
+        return GENERAL
+    return (COLUMNS, *GENERAL) if variables <= limits.GENERAL_TO else (COLUMNS,)
+
+
+def solvers_of_coupled(problem: Problem, options: Options) -> tuple[str, ...]:
+    """Solvers for other objectives and δ in the order in which they are tried.
+
+    Raises
+    ------
+    UnsupportedError
+        If columns are asked for where columns lie in no cone, or a spanner is asked for.
+    """
+    if options.spanner is not None:
+        raise UnsupportedError("spanner", f"does not go with this problem: {problem.why_coupled}", "take all pairs")
+    in_cone = problem.private and not problem.delta
+    if options.solver == COLUMNS and not in_cone:
+        raise UnsupportedError("solver", f"columns does not apply, as {problem.why_coupled}", "use solver: clarabel")
+    if options.solver != "auto":
+        return (options.solver,)
+    enough = limits.COLUMNS_FROM if isinstance(problem.objective, WorstLoss) else limits.GUESSES_FROM
+    if not in_cone or problem.variables < enough:
+        return GENERAL
+    return (COLUMNS, *GENERAL) if problem.variables <= limits.GENERAL_TO else (COLUMNS,)

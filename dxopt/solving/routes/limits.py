@@ -1,0 +1,44 @@
+"""Sizes that decide between routes. Tests and routes read them here by name, so that one change is seen everywhere."""
+
+from __future__ import annotations
+
+from dxopt.errors import UnsupportedError
+from dxopt.model.problem import Problem
+from dxopt.spaces.lattices import coordinates_of_line
+
+COLUMNS = "columns"
+GENERAL = ("clarabel", "highs")
+"""General linear-programming solvers, in the order in which they are tried."""
+
+COLUMNS_FROM = 400
+"""Variables from which column generation is faster than a general solver (20 points with themselves as reports)."""
+GUESSES_FROM = 5_000
+"""The same for an adversary's error."""
+GENERAL_TO = 20_000
+"""Variables up to which general solvers follow where column generation leaves a gap."""
+GENERAL_LIMIT = 1_000_000
+"""Variables that a general solver is given at most."""
+COLUMNS_LIMIT = 20_000_000
+"""Variables that column generation is given at most."""
+WRITTEN_CELLS = 100_000
+"""Entries up to which channels of lines and products are written down, and proven entry by entry."""
+
+
+def is_line(problem: Problem) -> bool:
+    """Whether the secrets lie on a line."""
+    return coordinates_of_line(problem.space) is not None
+
+
+def is_written(problem: Problem) -> bool:
+    """Whether a matrix is made where a mechanism could do without."""
+    return problem.variables <= (WRITTEN_CELLS if is_line(problem) else COLUMNS_LIMIT)
+
+
+def require_few(variables: int, limit: int) -> None:
+    """Raise UnsupportedError where a program would have more variables than its solver is given."""
+    if variables > limit:
+        raise UnsupportedError(
+            "method",
+            f"optimal needs {variables:,} variables, over the limit of {limit:,}",
+            "take fewer points, or use method: tight",
+        )

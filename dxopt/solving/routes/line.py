@@ -1,0 +1,41 @@
+"""The optimum of a line: n weights and a remap, proven by their own dual."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dxopt.model.problem import Problem
+from dxopt.proofs.certify import certify
+from dxopt.solving.attempts import Attempt, Options, Refusal
+from dxopt.solving.reductions.line import NAME, Line, best_remap
+from dxopt.solving.routes import limits
+from dxopt.solving.routes.limits import is_line
+
+
+def by_line(problem: Problem, options: Options) -> Iterator[Attempt | Refusal]:
+    """The optimum of a line, implicit above 100,000 variables; nothing where the space is none.
+
+    Where its bound leaves a gap, a matrix is dropped; an implicit mechanism is kept, as other routes may be too large.
+    """
+    if not is_line(problem):
+        return
+    written = problem.variables <= limits.WRITTEN_CELLS
+    reduced = Line(written=written).apply(problem)
+    if isinstance(reduced, str):
+        yield Refusal("line", reduced)
+        return
+    found = best_remap(reduced.smaller, lambda: options.stop.requested, options.progress)
+    if found is None and written:
+        yield Refusal("line", "stopped")
+        return
+    options.progress("proving privacy")
+    proven = certify(problem, reduced.lift(found))
+    left = proven.certificate.gap
+    exact = found is not None and left <= options.tolerance
+    if exact:
+        yield Attempt(proven, NAME, (reduced.record,))
+    elif not written:
+        yield Attempt(proven, NAME)
+    if found is not None and not exact:
+        reason = f"its bound leaves a gap of {left:.1e}; exact where the loss grows with the distance"
+        yield Refusal("line", reason)

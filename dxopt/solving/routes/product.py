@@ -1,0 +1,54 @@
+"""The optimum of a product: the optima of its factors, each found by a route of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from dxopt.errors import SolveError, UnsupportedError
+from dxopt.model.problem import Problem
+from dxopt.proofs.candidate import AppliedReduction
+from dxopt.solving.attempts import Attempt, Options, PartAnswer, Refusal
+from dxopt.solving.reductions.product import Product
+from dxopt.solving.routes import limits
+from dxopt.spaces.products import sides
+
+
+def by_product(problem: Problem, options: Options) -> Iterator[Attempt | Refusal]:
+    """The optima of the factors of a product, implicit above 100,000 variables; nothing where the space is none."""
+    if len(sides(problem.space)) < 2:
+        return
+    try:
+        reduced = Product(written=problem.variables <= limits.WRITTEN_CELLS).apply(problem)
+        if isinstance(reduced, str):
+            yield Refusal("product", reduced)
+            return
+        found = _answers(reduced.smaller, options)
+        candidate = reduced.lift([answer.proven for answer in found])
+    except (UnsupportedError, SolveError) as error:
+        yield Refusal("product", error.wrong if isinstance(error, UnsupportedError) else str(error))
+        return
+    routes = "; ".join(dict.fromkeys(answer.route for answer in found))
+    records = (reduced.record, *_records_of_factors(reduced.smaller, found))
+    yield Attempt(candidate, f"product of {len(found)} factors ({routes})", records)
+
+
+def _answers(factors: Sequence[Problem], options: Options) -> list[PartAnswer]:
+    """One answer for each factor; factors that are one object are solved once."""
+    answers: dict[int, PartAnswer] = {}
+    for number, factor in enumerate(factors, 1):
+        if id(factor) not in answers:
+            answers[id(factor)] = options.solve(factor, f"factor {number} of {len(factors)}: ")
+    return [answers[id(factor)] for factor in factors]
+
+
+def _records_of_factors(factors: Sequence[Problem], found: Sequence[PartAnswer]) -> list[AppliedReduction]:
+    """What was applied to each factor; to factors that are one object, once."""
+    numbers: dict[int, list[int]] = {}
+    for number, factor in enumerate(factors, 1):
+        numbers.setdefault(id(factor), []).append(number)
+    return [
+        replace(record, name=f"{record.name} of factor {', '.join(map(str, alike))}")
+        for alike in numbers.values()
+        for record in found[alike[0] - 1].reductions
+    ]

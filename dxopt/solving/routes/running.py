@@ -1,0 +1,119 @@
+"""Solvers on a compiled problem, with progress in units of the problem."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.proofs.candidate import AppliedReduction
+from dxopt.proofs.certify import gap
+from dxopt.runtime.stopping import Status
+from dxopt.solving.attempts import Options, Start
+from dxopt.solving.formulations.contract import Compiled
+from dxopt.solving.formulations.expected_loss import ExpectedLossProgram
+from dxopt.solving.programs.program import ChannelProgram, ChannelSolution, LinearProgram, Solution
+from dxopt.solving.reductions.closure import ShortestPaths
+from dxopt.solving.reductions.contract import Reduced
+from dxopt.solving.solvers import worker
+
+FINEST = 1e-10
+
+
+MARGIN = 7e-7
+"""How much of the gap is left to the repair at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """A solution of a compiled program, and what was applied on the way."""
+
+    solution: ChannelSolution
+    reductions: tuple[AppliedReduction, ...]
+
+
+def worth_telling(records: Iterable[AppliedReduction]) -> tuple[AppliedReduction, ...]:
+    """The reductions that changed the size."""
+    return tuple(record for record in records if record.before != record.after)
+
+
+def solve_by_columns(compiled: Compiled, options: Options) -> Solved:
+    """Column generation on what is left after shortest paths and symmetry."""
+    from dxopt.solving.reductions.symmetry import Symmetry
+    from dxopt.solving.solvers.columns import Memory, shared_rows, solve_columns
+
+    sign = compiled.problem.objective.sign
+
+    def tell(rounds: int, value: float, bound: float) -> None:
+        low, high = (compiled.offset + sign * compiled.scale * number for number in (bound, value))
+        known = f"{high:.8g}, bound {low:.8g}, gap {gap(high, low):.1e}" if np.isfinite(high) else f"bound {low:.8g}"
+        options.progress(f"columns, round {rounds}: {known}")
+
+    def stopped() -> bool:
+        return options.stop.requested
+
+    # 1. make the program smaller; column generation relies on the triangle inequality, which merging may have broken
+    options.progress("looking for symmetry")
+    program = compiled.program
+    applied: list[Reduced[ChannelProgram]] = []
+    for reduction in (ShortestPaths(), Symmetry(stopped)):
+        if isinstance(reduction, ShortestPaths) and compiled.partition.trivial:
+            continue
+        reduced = reduction.apply(program)
+        if not isinstance(reduced, str):
+            applied.append(reduced)
+            program = reduced.smaller
+
+    # 2. see that it fits into memory
+    points, reports = program.costs.shape
+    rows = points if program.classes is None else program.classes.size
+    memory = Memory.of(points, reports, rows + shared_rows(program).expected)
+    amount = f"{memory.needed / 1e9:.2g} GB of memory"
+    if not memory.columns:
+        message = f"needs {amount}, and may use {memory.there / 1e9:.2g} GB"
+        return Solved(ChannelSolution(Status.FAILED, None, None, message=message), ())
+
+    # 3. solve it, and go back through the reductions in reverse
+    options.progress(f"columns, up to {amount}")
+    tolerance = max(0.3 * options.tolerance, options.tolerance - MARGIN)
+    start = _prices(compiled, options.start)
+    solution = solve_columns(program, tolerance, stopped, tell, memory.columns, start)
+    for reduced in reversed(applied):
+        solution = reduced.lift(solution)
+    return Solved(solution, tuple(reduced.record for reduced in applied))
+
+
+def _prices(compiled: Compiled, start: Start | None) -> NDArray[np.float64] | None:
+    """The row prices of an earlier answer. Programs are scaled to an optimum of about 1, so they suit another one."""
+    if start is None:
+        return None
+    before = ExpectedLossProgram().compile(start.problem)
+    if not np.array_equal(before.partition.index, compiled.partition.index):
+        return None
+    return (before.partition.totals(start.dual.prices[:, None])[:, 0] - before.shift) / before.scale
+
+
+def solve_linear(
+    compiled: Compiled, solver: str, options: Options, accuracy: float | None = None, stage: str = ""
+) -> Callable[[LinearProgram], Solution]:
+    """What solves the linear programs of a compiled problem, each a round of its own, and tells how they go.
+
+    The accuracy is 10^-4 of the tolerance by default, and no finer than 10^-10.
+    """
+    rounds, sign = 0, compiled.problem.objective.sign
+    aim = max(FINEST, 1e-4 * options.tolerance) if accuracy is None else accuracy
+
+    def tell(iterations: int, value: float) -> None:
+        if np.isfinite(value):
+            known = compiled.offset + sign * compiled.scale * value
+            options.progress(f"{stage}{solver}, round {rounds}, iteration {iterations}: {known:.6g}")
+
+    def solve(program: LinearProgram) -> Solution:
+        nonlocal rounds
+        rounds += 1
+        options.progress(f"{stage}{solver}, round {rounds}: {program.rows:,} rows")
+        return worker.solve(solver, program, aim, options.stop, tell)
+
+    return solve

@@ -1,0 +1,177 @@
+"""The way from a problem to its report: tries routes in order, proves what they find, keeps the best."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+
+from dxopt.errors import SolveError, SpecError
+from dxopt.model.problem import Problem
+from dxopt.proofs.candidate import Candidate
+from dxopt.proofs.certify import Certificate, Proven, certify, gap
+from dxopt.proofs.duals import Dual
+from dxopt.results.report import Report
+from dxopt.runtime.stopping import Status, Stop
+from dxopt.solving.attempts import Attempt, Options, PartAnswer, Progress, Refusal, Start
+from dxopt.solving.routes.choice import COLUMNS, METHODS, SPANNER_METHODS, attempts
+from dxopt.solving.solvers import require_solver
+
+
+def solve(
+    problem: Problem,
+    *,
+    method: str = "auto",
+    solver: str = "auto",
+    spanner: float | None = None,
+    tolerance: float = 1e-6,
+    time_limit: float | None = None,
+    progress: Progress | None = None,
+    start: Report | None = None,
+) -> Report:
+    """Find the best private mechanism for a problem, prove it private, and bound its distance from the optimum.
+
+    Parameters
+    ----------
+    problem : Problem
+    method : {"auto", "optimal", "tight", "exponential", "geometric", "planar_laplace", "randomised_response", ...}
+        "optimal" is the best of all private channels; "auto" is the same, but first takes the tight-constraints
+        mechanism where that is proven optimal. Any other name is a mechanism of `dx.classic`, taken as it is.
+        `dxopt.solving.routes.choice` says which routes are tried, and in which order. A route whose gap stays above
+        the tolerance is followed by the next one; the best mechanism and bound are kept, and the report gives the
+        reasons.
+    solver : str
+        For the linear program, and then without products and lines: "columns" (column generation on the cone of
+        private columns, after a search for symmetry), "clarabel", "highs", or the name of another one that cvxpy has
+        installed. "auto" chooses by size and objective.
+    spanner : float, optional
+        Keep only a greedy spanner of this dilation (1 or more) instead of all pairs. Private at the level asked,
+        at a cost in loss; the bound comes from a second program, so that the gap contains that cost. With "auto",
+        a mechanism known in closed form takes its place where it is better; the bound is kept.
+    tolerance : float
+        On the gap.
+    time_limit : float, optional
+        Seconds. At the limit, or at Ctrl-C, the best mechanism known is returned, proven as always.
+    progress : callable, optional
+        Given a line of text now and then.
+    start : Report, optional
+        An earlier answer for the same secrets and reports: at another ε, under a similar prior or loss, or stopped
+        before its end. Column generation begins with its row prices; every other way does without.
+
+    Returns
+    -------
+    Report
+
+    Raises
+    ------
+    SpecError
+        If an option is wrong, or the method does not suit the problem (UnsupportedError, NoTightMechanism).
+    """
+    began = time.perf_counter()
+    _check(method, solver, spanner, tolerance, time_limit)
+    earlier = None if start is None else _earlier(start, problem)
+    with Stop(time_limit) as stop:
+        tell = progress or (lambda line: None)
+
+        def part(smaller: Problem, prefix: str) -> PartAnswer:
+            left = stop.remaining()
+            found = solve(
+                smaller,
+                method=method,
+                tolerance=0.9 * tolerance,
+                time_limit=None if left is None else max(left, 1e-3),
+                progress=lambda line: tell(prefix + line),
+            )
+            stop.interrupted |= found.status is Status.INTERRUPTED
+            proven = Proven(found.mechanism, found.certificate, found.dual, found.claim)
+            return PartAnswer(proven, found.route, found.reductions)
+
+        options = Options(solver, spanner, tolerance, stop, tell, earlier, part)
+        best: Report | None = None
+        refused: dict[str, str] = {}
+        for step in attempts(problem, method, options):
+            if isinstance(step, Refusal):
+                refused[step.name] = step.reason
+                continue
+            report = _report(problem, step, {**refused, **step.needless}, options)
+            report = replace(report, seconds=time.perf_counter() - began)
+            best = report if best is None else _better(best, report, options)
+            if best.status is Status.OPTIMAL:
+                break
+    if best is None:
+        raise SolveError(f"method {method} gave nothing to certify")
+    return best
+
+
+def _check(method: str, solver: str, spanner: float | None, tolerance: float, time_limit: float | None) -> None:
+    if method not in METHODS:
+        raise SpecError("method", f"there is no {method!r}", f"choose one of {', '.join(METHODS)}")
+    if solver not in ("auto", COLUMNS):
+        require_solver(solver)
+    if spanner is not None and solver == COLUMNS:
+        raise SpecError("spanner", "does not go with solver columns", "use solver: clarabel, or all pairs")
+    if spanner is not None and not (np.isfinite(spanner) and spanner >= 1):
+        raise SpecError("spanner", f"is {spanner:g}", "give a dilation of 1 or more")
+    if spanner is not None and method not in SPANNER_METHODS:
+        raise SpecError("spanner", f"does not go with method {method}", "use method: optimal")
+    if not 0 < tolerance < 1:
+        raise SpecError("tolerance", f"is {tolerance:g}", "give a number between 0 and 1")
+    if time_limit is not None and not time_limit > 0:
+        raise SpecError("time_limit", f"is {time_limit:g}", "give a positive number of seconds")
+
+
+def _earlier(report: Report, problem: Problem) -> Start | None:
+    if report.problem.shape != problem.shape:
+        theirs, ours = (f"{one.shape[0]} secrets and {one.shape[1]} reports" for one in (report.problem, problem))
+        raise SpecError("start", f"is about {theirs}, the problem about {ours}", "give a report of as many")
+    return Start(report.problem, report.dual) if isinstance(report.dual, Dual) else None
+
+
+def _report(problem: Problem, attempt: Attempt, refused: dict[str, str], options: Options) -> Report:
+    answer = attempt.answer
+    if isinstance(answer, Candidate):
+        options.progress("proving privacy")
+        answer = certify(problem, replace(answer, name=answer.name or attempt.route))
+    return Report(
+        problem=problem,
+        mechanism=answer.mechanism,
+        certificate=answer.certificate,
+        dual=answer.dual,
+        status=_status(answer.certificate, options),
+        claim=answer.claim,
+        route=attempt.route,
+        refused=refused,
+        reductions=attempt.reductions,
+        seconds=0.0,
+        tolerance=options.tolerance,
+    )
+
+
+def _status(proof: Certificate, options: Options) -> Status:
+    if proof.gap <= options.tolerance:
+        return Status.OPTIMAL
+    if options.stop.interrupted:
+        return Status.INTERRUPTED
+    return Status.TIME_LIMIT if options.stop.expired else Status.FEASIBLE
+
+
+def _better(first: Report, second: Report, options: Options) -> Report:
+    """The better mechanism of two with the better bound of two."""
+    sign = first.problem.objective.sign
+    low, high = sorted((first, second), key=lambda report: sign * report.certificate.value)
+    sharp = max((first, second), key=lambda report: sign * report.certificate.bound)
+    value, bound = low.certificate.value, sharp.certificate.bound
+    how = {**low.certificate.how, "bound": sharp.certificate.how["bound"]}
+    proof = replace(low.certificate, bound=bound, gap=gap(value, bound), how=how)
+    return replace(
+        low,
+        certificate=proof,
+        dual=sharp.dual,
+        status=_status(proof, options),
+        claim="exact" if "exact" in (low.claim, high.claim) else low.claim,
+        route=low.route if sharp is low else f"{low.route}; bound by {sharp.route}",
+        reductions=low.reductions or sharp.reductions,
+        refused={**high.refused, **low.refused},
+        seconds=second.seconds,
+    )

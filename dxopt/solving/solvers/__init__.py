@@ -1,0 +1,19 @@
+"""Solvers of linear programs, by name. Each runs in a process of its own (`worker`), so that it can be stopped."""
+
+from __future__ import annotations
+
+from dxopt.errors import SpecError
+from dxopt.solving.solvers import clarabel, cvx, highs
+from dxopt.solving.solvers.contract import SOLVERS, Settings, Solver
+
+
+def require_solver(name: str) -> None:
+    """Raise SpecError unless `name` is a solver that is installed."""
+    if name not in SOLVERS:
+        raise SpecError("solver", f"there is no {name!r}", f"choose one of auto, columns, {', '.join(SOLVERS)}")
+    solver = SOLVERS.get(name)
+    if issubclass(solver, cvx.Cvx) and not solver.installed():
+        raise SpecError("solver", f"{name} is not installed", "install it, or use clarabel or highs")
+
+
+__all__ = ["SOLVERS", "Settings", "Solver", "clarabel", "cvx", "highs", "require_solver"]

@@ -1,0 +1,7 @@
+"""Column generation on the cone: see `generation`."""
+
+from dxopt.solving.solvers.columns.generation import solve_columns
+from dxopt.solving.solvers.columns.memory import Memory
+from dxopt.solving.solvers.columns.shared import shared_rows
+
+__all__ = ["Memory", "shared_rows", "solve_columns"]

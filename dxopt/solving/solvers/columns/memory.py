@@ -1,0 +1,44 @@
+"""What column generation takes of the machine's memory, known before it starts."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from dxopt.solving.solvers.columns.master import THREADS
+
+MOST_COLUMNS, LEAST_COLUMNS = 20, 4
+"""For each row: with fewer than 20, useful ones are lost and rounds multiply; with fewer than 4, it is not tried."""
+_SHARE = 0.8
+_PAIRS, _ENTRIES = 6, 10
+
+
+@dataclass(frozen=True)
+class Memory:
+    """A cap on columns, and the bytes that go with it.
+
+    Attributes
+    ----------
+    columns : int
+        For each row that the master couples; 0 where not even few fit.
+    needed, there : float
+        Bytes at most, and bytes that may be used: four fifths of the machine's.
+    """
+
+    columns: int
+    needed: float
+    there: float
+
+    @classmethod
+    def of(cls, points: int, reports: int, rows: int, there: float | None = None) -> Memory:
+        """For n points, m reports and the rows of the master.
+
+        About 10 arrays of n·m doubles, 6 of n·n and 2 of rows·rows for each thread are held beside the columns, which
+        are held twice when new ones come in.
+        """
+        if there is None:
+            there = _SHARE * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        fixed = 8.0 * (points * (_PAIRS * points + _ENTRIES * reports) + 2 * THREADS * rows**2)
+        each = 16.0 * rows * (points + (rows if rows < points else 0))
+        columns = min(MOST_COLUMNS, int(max(there - fixed, 0.0) / each))
+        return cls(columns if columns >= LEAST_COLUMNS else 0, fixed + max(columns, LEAST_COLUMNS) * each, there)

@@ -1,0 +1,72 @@
+"""Any other solver that cvxpy has installed, for cross-checks."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.runtime.stopping import Status
+from dxopt.solving.programs.program import LinearProgram, Solution
+from dxopt.solving.solvers.contract import SOLVERS, Settings, example_programs
+
+
+class Cvx:
+    """A solver reached through cvxpy with its own default settings.
+
+    It can be stopped only from outside: cvxpy passes no callback on, so nothing is kept of a stopped solve.
+    """
+
+    name: ClassVar[str]
+
+    def solve(self, program: LinearProgram, settings: Settings) -> Solution:
+        import cvxpy as cp
+
+        x = cp.Variable(len(program.cost))
+        sums = cp.Zero(program.equalities @ x - program.totals)
+        private = cp.NonNeg(program.inequalities @ x - program.floors)
+        rows: list[cp.Constraint] = [sums]
+        rows += [private] if program.rows else []
+        rows += [cp.NonNeg(x[np.flatnonzero(program.signed)])] if program.signed.any() else []
+        problem = cp.Problem(cp.Minimize(program.cost @ x), rows)
+        try:
+            problem.solve(solver=self.name.upper())
+        except cp.SolverError as error:
+            return Solution(Status.FAILED, message=f"{self.name}: {str(error).splitlines()[0]}")
+        status = {
+            cp.OPTIMAL: Status.OPTIMAL,
+            cp.OPTIMAL_INACCURATE: Status.FEASIBLE,
+            cp.INFEASIBLE: Status.INFEASIBLE,
+        }.get(problem.status, Status.FAILED)
+        if x.value is None:
+            return Solution(status, message=f"{self.name}: {problem.status}")
+        return Solution(
+            status,
+            np.asarray(x.value),
+            -_flat(sums.dual_value),
+            np.maximum(_flat(private.dual_value), 0.0) if program.rows else np.zeros(0),
+            message=f"{self.name}: {problem.status}",
+        )
+
+    @classmethod
+    def installed(cls) -> bool:
+        """Whether cvxpy finds the solver."""
+        import cvxpy as cp
+
+        return cls.name.upper() in cp.installed_solvers()
+
+    @classmethod
+    def examples(cls) -> list[LinearProgram]:
+        return example_programs() if cls.installed() else []
+
+
+def _flat(multipliers: Any) -> NDArray[np.float64]:
+    return np.array(multipliers, dtype=float).ravel()
+
+
+for _name in (
+    *("cbc", "copt", "cplex", "cuopt", "ecos", "glop", "glpk", "gurobi", "mosek"),
+    *("osqp", "pdlp", "piqp", "proxqp", "qoco", "scip", "scipy", "scs", "xpress"),
+):
+    SOLVERS.register(_name)(type(_name.capitalize(), (Cvx,), {"name": _name}))

@@ -1,0 +1,119 @@
+"""HiGHS through highspy: interior point without crossover, simplex where that fails."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from dxopt.runtime.stopping import Status
+from dxopt.solving.programs.program import LinearProgram, Solution
+from dxopt.solving.solvers.contract import SOLVERS, Settings, example_programs
+
+FINEST = 1e-9
+"""Asked for more, IPX tends to end without an optimum, and the simplex method takes over for minutes."""
+MOST_ITERATIONS = 1000
+"""Near the smallest doubles IPX may go on for ever."""
+
+
+@SOLVERS.register("highs")
+class Highs:
+    """HiGHS: IPX without crossover; the dual simplex method if IPX ends without an optimum."""
+
+    name: ClassVar[str] = "highs"
+
+    def solve(self, program: LinearProgram, settings: Settings) -> Solution:
+        start = time.perf_counter()
+        solution = _run(program, settings, "ipm", settings.time_limit)
+        if solution.status in (Status.FEASIBLE, Status.FAILED):
+            left = settings.time_limit
+            left = None if left is None else left - (time.perf_counter() - start)
+            if left is None or left > 0:
+                second = _run(program, settings, "simplex", left)
+                solution = second if second.primal is not None else solution
+        return solution
+
+    @classmethod
+    def examples(cls) -> list[LinearProgram]:
+        return example_programs()
+
+
+def _run(program: LinearProgram, settings: Settings, method: str, time_limit: float | None) -> Solution:
+    import highspy
+
+    highs = highspy.Highs()
+    highs.silent()
+    accuracy = min(max(settings.accuracy, FINEST), 1e-2)
+    highs.setOptionValue("solver", method)
+    highs.setOptionValue("run_crossover", "off")
+    highs.setOptionValue("primal_feasibility_tolerance", accuracy)
+    highs.setOptionValue("dual_feasibility_tolerance", accuracy)
+    highs.setOptionValue("ipm_optimality_tolerance", accuracy)
+    highs.setOptionValue("ipm_iteration_limit", MOST_ITERATIONS)
+    if time_limit is not None:
+        highs.setOptionValue("time_limit", max(time_limit, 1e-3))
+    highs.passModel(_model(program, highspy))
+
+    def each_iteration(event: Any) -> None:
+        out = event.data_out
+        ipm = method == "ipm"
+        settings.progress(
+            out.ipm_iteration_count if ipm else out.simplex_iteration_count, out.objective_function_value
+        )
+        if settings.should_stop():
+            event.interrupt()
+
+    highs.cbIpmInterrupt += each_iteration
+    highs.cbSimplexInterrupt += each_iteration
+    start = time.perf_counter()
+    highs.run()
+    seconds = time.perf_counter() - start
+    return _read(highs, highspy, program, seconds)
+
+
+def _model(program: LinearProgram, highspy: Any) -> Any:
+    matrix = sp.csc_array(sp.vstack([program.equalities, program.inequalities], format="csc"))
+    equal, rows, columns = len(program.totals), program.rows, len(program.cost)
+    model = highspy.HighsLp()
+    model.num_col_, model.num_row_ = columns, equal + rows
+    model.col_cost_ = program.cost
+    model.col_lower_ = np.zeros(columns)
+    model.col_upper_ = np.full(columns, highspy.kHighsInf)
+    model.row_lower_ = np.concatenate([program.totals, program.floors])
+    model.row_upper_ = np.concatenate([program.totals, np.full(rows, highspy.kHighsInf)])
+    model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    model.a_matrix_.start_ = matrix.indptr
+    model.a_matrix_.index_ = matrix.indices
+    model.a_matrix_.value_ = matrix.data
+    return model
+
+
+def _read(highs: Any, highspy: Any, program: LinearProgram, seconds: float) -> Solution:
+    names = highspy.HighsModelStatus
+    ended = highs.getModelStatus()
+    status = {
+        names.kOptimal: Status.OPTIMAL,
+        names.kInfeasible: Status.INFEASIBLE,
+        names.kInterrupt: Status.INTERRUPTED,
+        names.kTimeLimit: Status.TIME_LIMIT,
+        names.kUnknown: Status.FEASIBLE,
+        names.kIterationLimit: Status.FEASIBLE,
+    }.get(ended, Status.FAILED)
+    message = f"highs: {highs.modelStatusToString(ended)}"
+    found, info = highs.getSolution(), highs.getInfo()
+    iterations = max(info.ipm_iteration_count, 0) + max(info.simplex_iteration_count, 0)
+    primal, dual = np.array(found.col_value), np.array(found.row_dual)
+    equal = len(program.totals)
+    usable = len(primal) == len(program.cost) and np.isfinite(primal).all() and bool(found.value_valid)
+    duals = usable and bool(found.dual_valid) and np.isfinite(dual).all()
+    return Solution(
+        status,
+        primal if usable else None,
+        dual[:equal] if duals else None,
+        np.maximum(dual[equal:], 0.0) if duals else None,
+        iterations=int(iterations),
+        seconds=seconds,
+        message=message,
+    )

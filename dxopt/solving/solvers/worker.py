@@ -1,0 +1,141 @@
+"""Solvers run in one helper process, so that Ctrl-C, a deadline or a lack of memory stops them and nothing else.
+
+The parent sends (solver, program, accuracy, seconds); the worker answers with progress and then a `Solution`.
+Asked to stop (SIGINT), a solver with a callback returns what it has; one that does not within `GRACE` seconds is
+ended, and a new worker is started for the next solve. However the parent ends, its worker ends with it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from multiprocessing.connection import Connection
+
+from dxopt.runtime.process import Process
+from dxopt.runtime.stopping import Status, Stop
+from dxopt.solving.programs.program import LinearProgram, Solution
+from dxopt.solving.solvers.contract import SOLVERS, Settings
+
+GRACE = 1.0
+_TICK = 0.05
+_NAG = 0.2
+_REPORT_EVERY = 0.2
+
+
+class Worker(Process):
+    """A helper process and the line to it."""
+
+    def __init__(self) -> None:
+        super().__init__("dxopt.solving.solvers.worker")
+        self.line.recv()
+
+    def solve(
+        self,
+        solver: str,
+        program: LinearProgram,
+        accuracy: float,
+        stop: Stop,
+        progress: Callable[[int, float], None],
+    ) -> Solution:
+        """Send a program and wait for its solution, a stop, or the end of the process."""
+        self.line.send((solver, program, accuracy, stop.remaining()))
+        patience, nagged = None, 0.0
+        while True:
+            if self.line.poll(_TICK):
+                message = self.line.recv()
+                if isinstance(message, Solution):
+                    return message
+                progress(*message)
+            now = time.monotonic()
+            if stop.requested:
+                patience = patience or now + GRACE
+                if now > patience:
+                    raise TimeoutError
+                if now - nagged > _NAG:
+                    nagged = now
+                    self.process.send_signal(signal.SIGINT)
+
+
+_worker: Worker | None = None
+_owner = 0
+_turn = threading.Lock()
+
+
+def solve(
+    solver: str,
+    program: LinearProgram,
+    accuracy: float,
+    stop: Stop,
+    progress: Callable[[int, float], None] = lambda iterations, value: None,
+) -> Solution:
+    """Solve a linear program in the helper process; whatever happens there comes back as a Status."""
+    with _turn:
+        try:
+            solution = _ready().solve(solver, program, accuracy, stop, progress)
+        except TimeoutError:
+            end()
+            solution = Solution(Status.FAILED, message=f"{solver}: did not stop when asked and was ended")
+        except (EOFError, OSError):
+            end()
+            solution = Solution(Status.FAILED, message=f"{solver}: its process died, out of memory perhaps")
+        except BaseException:
+            end()
+            raise
+    if solution.status is not Status.OPTIMAL and stop.requested:
+        return replace(solution, status=Status.INTERRUPTED if stop.interrupted else Status.TIME_LIMIT)
+    return solution
+
+
+def _ready() -> Worker:
+    """The helper of this process: a new one if the last one died, or belongs to the process this is a copy of."""
+    global _worker, _owner
+    if _worker is not None and _owner == os.getpid() and _worker.process.poll() is not None:
+        end()
+    if _worker is None or _owner != os.getpid():
+        _worker, _owner = Worker(), os.getpid()
+    return _worker
+
+
+def end() -> None:
+    """End the helper process, if there is one."""
+    global _worker
+    if _worker is not None and _owner == os.getpid():
+        _worker.end()
+    _worker = None
+
+
+atexit.register(end)
+
+
+def main(line: Connection) -> None:
+    """The helper process: answer programs until the line closes."""
+    import dxopt.solving.solvers  # noqa: F401
+
+    asked_to_stop = threading.Event()
+    signal.signal(signal.SIGINT, lambda signum, frame: asked_to_stop.set())
+    line.send("ready")
+    while True:
+        try:
+            solver, program, accuracy, seconds = line.recv()
+        except (EOFError, OSError):
+            return
+        asked_to_stop.clear()
+        last = 0.0
+
+        def report(iterations: int, value: float) -> None:
+            nonlocal last
+            if time.monotonic() - last > _REPORT_EVERY:
+                last = time.monotonic()
+                line.send((iterations, value))
+
+        settings = Settings(accuracy, seconds, asked_to_stop.is_set, report)
+        try:
+            solution = SOLVERS.get(solver)().solve(program, settings)
+        except Exception as error:
+            solution = Solution(Status.FAILED, message=f"{solver}: {type(error).__name__}: {error}")
+        line.send(solution)

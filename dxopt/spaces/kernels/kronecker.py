@@ -1,0 +1,73 @@
+"""Products under d_1: Φ is the Kronecker product of the factors' matrices."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import reduce
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.numerics.rounding import UNIT
+from dxopt.spaces.kernels.contract import System
+
+Array = NDArray[np.float64]
+
+
+class Kronecker(System):
+    """T = T_1 ⊗ T_2 ⊗ …, the last factor fastest. Make the factors with a `room` of `ROOM` over their number."""
+
+    order = np.inf
+
+    def __init__(self, factors: Sequence[System]) -> None:
+        self.factors = tuple(factors)
+        self.shape = tuple(factor.size for factor in factors)
+        self.size = math.prod(self.shape)
+        self.cap = min(factor.cap for factor in factors)
+        self.entry_error = 2 * sum(factor.entry_error + 4 * UNIT for factor in factors)
+        self.norm = math.prod(factor.norm for factor in factors) * (1 + 8 * len(factors) * UNIT)
+        widened = math.prod(_widened(factor) for factor in factors) * (1 + 8 * len(factors) * UNIT)
+        self.inverse_norm = self._inverse(1 / widened)
+
+    def row(self, place: int) -> Array:
+        places = np.unravel_index(place, self.shape)
+        rows = [factor.row(int(at)) for factor, at in zip(self.factors, places, strict=True)]
+        return reduce(lambda row, more: np.outer(row, more).reshape(-1), rows)
+
+    def apply(self, vector: Array) -> tuple[Array, float]:
+        product, error = vector.reshape(*self.shape, -1), 0.0
+        for axis, factor in enumerate(self.factors):
+            moved = np.moveaxis(product, axis, 0)
+            applied, rounding = factor.apply(moved.reshape(factor.size, -1))
+            error = rounding + factor.norm * error * (1 + 8 * UNIT)
+            product = np.moveaxis(applied.reshape(moved.shape), 0, axis)
+        return product.reshape(vector.shape), error
+
+    def approximate(self, right: Array) -> Array:
+        return self._each(right, lambda factor, block: factor.approximate(block))
+
+    def closure(self, vector: Array) -> Array:
+        return self._each(vector, lambda factor, block: np.stack([factor.closure(v) for v in block.T], axis=1))
+
+    def _each(self, vector: Array, change: Callable[[System, Array], Array]) -> Array:
+        """Change a vector along each axis in turn."""
+        changed = vector.reshape(*self.shape, -1)
+        for axis, factor in enumerate(self.factors):
+            moved = np.moveaxis(changed, axis, 0)
+            changed = np.moveaxis(change(factor, moved.reshape(factor.size, -1)).reshape(moved.shape), 0, axis)
+        return changed.reshape(vector.shape)
+
+    def draw(self, weights: Array, places: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
+        """Coordinate by coordinate; the weights must be a Kronecker product themselves."""
+        tensor, axes = weights.reshape(self.shape), range(len(self.shape))
+        drawn = [
+            factor.draw(tensor.sum(axis=tuple(a for a in axes if a != axis)), at, rng)
+            for axis, (factor, at) in enumerate(zip(self.factors, np.unravel_index(places, self.shape), strict=True))
+        ]
+        return np.ravel_multi_index(drawn, self.shape)
+
+
+def _widened(factor: System) -> float:
+    """A bound on the inverse in the largest row sum, from one in the factor's own norm."""
+    return factor.inverse_norm * (math.sqrt(factor.size) if factor.order == 2 else 1.0)

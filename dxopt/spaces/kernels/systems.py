@@ -1,0 +1,122 @@
+"""Which structured matrix is the Φ of a space: decided by the structure tag."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import UnsupportedError
+from dxopt.numerics.rounding import UNIT
+from dxopt.spaces.kernels import ROOM, Circulant, Dense, Forest, Kronecker, Path, System, Toeplitz, least_eigenvalue
+from dxopt.spaces.space import TRIANGLE_SLACK, MetricSpace
+
+DENSE_POINTS = 20_000
+_ROUGH = ("traces", "with_null")
+
+
+def system(space: MetricSpace, epsilon: float, room: float = ROOM) -> System:
+    """Φ of a space with symmetric distances.
+
+    Parameters
+    ----------
+    space : MetricSpace
+    epsilon : float
+    room : float
+        The largest budget that is told from a larger one.
+
+    Raises
+    ------
+    UnsupportedError
+        If the space has no structure and more points than a matrix in memory allows.
+    """
+    found = structured(space, epsilon, room)
+    if found is not None:
+        return found
+    if len(space) > DENSE_POINTS:
+        raise UnsupportedError(
+            "space", f"has {len(space):,} points and no structure to use", f"at most {DENSE_POINTS:,} go without"
+        )
+    return Dense(_budgets(space.distances, epsilon), distance_error(space), room)
+
+
+def structured(space: MetricSpace, epsilon: float, room: float = ROOM) -> System | None:
+    """Φ by its structure, or None where the space has none that helps."""
+    structure = space.structure
+    long = [axis for axis, size in enumerate(structure.shape) if size > 1]
+    match structure.kind:
+        case "path":
+            return Path(_coordinates(space)[:, 0], epsilon, distance_error(space), room)
+        case "tree":
+            return Forest(
+                len(space), structure.edges, _budgets(structure.lengths, epsilon), distance_error(space), room
+            )
+        case "product":
+            factors = structure.factors
+            return Kronecker([system(factor, epsilon, room / len(factors)) for factor in factors])
+        case "lattice" if len(long) == 1:
+            return Path(_coordinates(space)[:, long[0]], epsilon, distance_error(space), room)
+        case "lattice" if len(long) > 1 and space.metric is not None and space.metric.name == "manhattan":
+            ticks = [_ticks(space, axis) for axis in range(len(structure.shape))]
+            return Kronecker([Path(tick, epsilon, distance_error(space), room / len(ticks)) for tick in ticks])
+        case "lattice" if len(long) > 1 and space.metric is not None:
+            least = least_eigenvalue(space.metric.name, len(long), epsilon * structure.spacing)
+            return Toeplitz(_table(space, structure.shape), epsilon, least, distance_error(space), room)
+        case "torus":
+            return Circulant(_table(space, structure.shape), epsilon, distance_error(space), room)
+    return None
+
+
+def distance_error(space: MetricSpace) -> float:
+    """A bound on the relative error of distances against exact ones that obey the triangle inequality.
+
+    Great-circle distances are exact up to rounding between the rounded points, as long as they stay below 90 degrees,
+    where the arc sine is well conditioned.
+
+    Raises
+    ------
+    UnsupportedError
+        If none is known for the metric.
+    """
+    structure = space.structure
+    if structure.kind == "product":
+        return max(distance_error(factor) for factor in structure.factors) + 4 * len(structure.factors) * UNIT
+    if structure.kind == "tree":
+        return 4 * len(space) * UNIT
+    if structure.kind in ("lattice", "torus") and not _exact(space):
+        return 16 * (max(structure.shape) + 2) * UNIT
+    if space.metric is None:
+        return max(TRIANGLE_SLACK, 4 * len(space) * UNIT)
+    if space.metric.name == "haversine" and np.ptp(_coordinates(space), axis=0).sum() < 90:
+        return 128 * UNIT
+    if space.metric.name in (*_ROUGH, "haversine"):
+        raise UnsupportedError("metric", f"{space.metric.name} is known only up to rounding", "use method: tight")
+    return 4 * (8 + _coordinates(space).shape[1]) * UNIT
+
+
+def _budgets(distances: NDArray[np.float64], epsilon: float) -> NDArray[np.float64]:
+    """εd, finite where d is."""
+    with np.errstate(over="ignore"):
+        return np.where(np.isinf(distances), np.inf, np.minimum(epsilon * distances, 1e300))
+
+
+def _exact(space: MetricSpace) -> bool:
+    """Whether the coordinates of a lattice are exact multiples of its spacing."""
+    spacing, shape = space.structure.spacing, space.structure.shape
+    return bool(float(spacing).is_integer() and spacing * max(shape) < 2**52) or np.frexp(spacing)[0] == 0.5
+
+
+def _ticks(space: MetricSpace, axis: int) -> NDArray[np.float64]:
+    """The coordinates along one axis of a lattice."""
+    shape = space.structure.shape
+    line = np.ravel_multi_index([np.arange(shape[axis]) if a == axis else 0 for a in range(len(shape))], shape)
+    return _coordinates(space)[line, axis]
+
+
+def _table(space: MetricSpace, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    return space.row(0).reshape(shape)
+
+
+def _coordinates(space: MetricSpace) -> NDArray[np.float64]:
+    if space.points is None:
+        raise UnsupportedError("space", "has no coordinates", "build it with dx.line, dx.grid or dx.torus")
+    return space.points

@@ -1,0 +1,1 @@
+"""Questions that take many solves: comparisons, levels, frontiers, sweeps."""

@@ -1,0 +1,93 @@
+"""The adversary's largest error against the loss budget: concave, so that chords and tangents close in on it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import SpecError
+from dxopt.model.objective import AdversaryError
+from dxopt.model.problem import Problem
+from dxopt.results.budget_frontier import BudgetFrontier, _within
+from dxopt.runtime.stopping import Status, Stop
+from dxopt.solving.attempts import Progress
+from dxopt.studies.series import answering, ended
+
+if TYPE_CHECKING:
+    pass
+
+Array = NDArray[np.float64]
+_NEXT_TO = 1e-9
+
+
+def budget_frontier(
+    problem: Problem,
+    low: float,
+    high: float,
+    *,
+    resolution: float = 1e-3,
+    solver: str = "auto",
+    tolerance: float = 1e-6,
+    time_limit: float | None = None,
+    progress: Progress | None = None,
+) -> BudgetFrontier:
+    """The adversary's largest error against the loss budget from `low` to `high`, to a proven resolution.
+
+    The largest error is concave in the budget, and piecewise linear: mixtures of two mechanisms prove the chord
+    between them, and the price of loss proves a tangent at every budget. Where two tangents meet furthest above the
+    chord, the next budget is laid: on the frontier if that is one of its corners, and with a new tangent otherwise.
+
+    Parameters
+    ----------
+    problem : Problem
+        With the objective `AdversaryError`, whose own budget does not matter; private or not.
+    low, high : float
+        Loss budgets.
+    resolution : float
+        A share of the whole rise bounds[-1] - values[0], between 0 and 1.
+    solver, tolerance
+        As for `dx.solve`, at each budget.
+    time_limit : float, optional
+        Seconds for all. At the limit, or at Ctrl-C, what was solved is returned with the resolution that it has.
+    progress : callable, optional
+        Given a line of text now and then.
+
+    Raises
+    ------
+    SpecError
+        If a parameter is out of range, the objective is another one, or no mechanism is within the budget `low`.
+    """
+    if not isinstance(problem.objective, AdversaryError):
+        raise SpecError("objective", f"is {problem.objective.name}, which has no loss budget", "use dx.frontier")
+    least, most = _within(problem, low), _within(problem, high)
+    if not least.objective.max_loss < most.objective.max_loss:
+        raise SpecError("high", f"is {high:g}, not above {low:g}", "give a larger one")
+    if not 0 < resolution < 1:
+        raise SpecError("resolution", f"is {resolution:g}", "give a number between 0 and 1")
+    with Stop(time_limit) as stop:
+        answer = answering(solver, progress, stop)
+        reports = [answer(posed, tolerance, None) for posed in (least, most)]
+        found = BudgetFrontier(problem, tuple(reports), resolution, Status.FEASIBLE)
+        while (following := _next(found)) is not None and not stop.requested:
+            place, budget = following
+            reports.insert(place + 1, answer(_within(problem, budget), tolerance, reports[place]))
+            found = replace(found, reports=tuple(reports))
+        status = ended(found.resolution <= resolution, found.reports, stop)
+    return replace(found, status=status)
+
+
+def _next(found: BudgetFrontier) -> tuple[int, float] | None:
+    """After which budget another one helps most, and which; None where none does."""
+    inside, above = found.widest()
+    budgets, gaps = found.budgets, found.bounds - found.values
+    rise = found.bounds[-1] - found.values[0]
+    scale = max(float(np.abs(budgets).max()), math.ulp(1.0))
+    helps = (above > found.wanted * rise) & (above > gaps[:-1] + gaps[1:]) & (np.diff(budgets) > _NEXT_TO * scale)
+    if not helps.any():
+        return None
+    place = int(np.where(helps, above, -np.inf).argmax())
+    return place, float(inside[place])

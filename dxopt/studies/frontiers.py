@@ -1,0 +1,97 @@
+"""The least loss against ε: levels laid closer until what is proven between them is narrow enough."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import SpecError
+from dxopt.model.objective import AdversaryError
+from dxopt.model.problem import Problem
+from dxopt.results.frontier import Frontier
+from dxopt.runtime.stopping import Status, Stop
+from dxopt.solving.attempts import Progress
+from dxopt.studies.series import answering, ended, positive
+
+if TYPE_CHECKING:
+    pass
+
+Array = NDArray[np.float64]
+_NEXT_TO = 1e-9
+"""Levels nearer to each other than this, relative, are not told apart any further."""
+
+
+def frontier(
+    problem: Problem,
+    low: float,
+    high: float,
+    *,
+    resolution: float = 0.01,
+    solver: str = "auto",
+    tolerance: float = 1e-6,
+    time_limit: float | None = None,
+    progress: Progress | None = None,
+) -> Frontier:
+    """The least loss against ε from `low` to `high`, to a proven resolution.
+
+    The least loss falls as ε grows: between levels a < b it is at most the value at a and at least the bound at b.
+    Where these are furthest apart, the next level is laid, halfway on a logarithmic scale, until they are nowhere
+    further apart than `resolution` times the whole fall from the value at `low` to the bound at `high`. That takes
+    1 / resolution levels and some more; each starts from the answer at its neighbour.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its expected loss or worst loss counts; δ and pairs are kept, its own ε does not matter.
+    low, high : float
+        Levels.
+    resolution : float
+        A share of the whole fall, between 0 and 1.
+    solver, tolerance
+        As for `dx.solve`, at each level.
+    time_limit : float, optional
+        Seconds for all. At the limit, or at Ctrl-C, what was solved is returned with the resolution that it has.
+    progress : callable, optional
+        Given a line of text now and then.
+
+    Raises
+    ------
+    SpecError
+        If a parameter is out of range, or the objective has a loss budget of its own (see `dx.budget_frontier`).
+    """
+    if isinstance(problem.objective, AdversaryError):
+        raise SpecError("objective", "has a loss budget of its own", "use dx.budget_frontier, or another objective")
+    least, most = positive("low", low), positive("high", high)
+    if not least < most:
+        raise SpecError("high", f"is {most:g}, not above {least:g}", "give a larger one")
+    if not 0 < resolution < 1:
+        raise SpecError("resolution", f"is {resolution:g}", "give a number between 0 and 1")
+    with Stop(time_limit) as stop:
+        answer = answering(solver, progress, stop)
+        reports = [answer(problem.at(least), tolerance, None)]
+        reports.append(answer(problem.at(most), tolerance, reports[0]))
+        found = Frontier(problem, tuple(reports), resolution, Status.FEASIBLE)
+        while (place := _widest(found)) is not None and not stop.requested:
+            below, above = reports[place], reports[place + 1]
+            level = math.sqrt(below.problem.epsilon * above.problem.epsilon)
+            reports.insert(place + 1, answer(problem.at(level), tolerance, below))
+            found = Frontier(problem, tuple(reports), resolution, Status.FEASIBLE)
+        status = ended(found.resolution <= resolution, found.reports, stop)
+    return replace(found, status=status)
+
+
+def _widest(found: Frontier) -> int | None:
+    """Between which level and the next one least is proven, of those where a level between may help; None if none."""
+    values, bounds, levels = found.values, found.bounds, found.epsilons
+    widths = values[:-1] - bounds[1:]
+    gaps = (values - bounds)[:-1] + (values - bounds)[1:]
+    helps = (
+        (widths > found.wanted * (values[0] - bounds[-1]))
+        & (widths > gaps)
+        & (levels[1:] > levels[:-1] * (1 + _NEXT_TO))
+    )
+    return int(np.where(helps, widths, -np.inf).argmax()) if helps.any() else None

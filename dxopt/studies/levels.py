@@ -1,0 +1,225 @@
+"""The smallest ε at which a loss is possible: a search with a proof at both ends."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dxopt.errors import SpecError
+from dxopt.model.objective import AdversaryError
+from dxopt.model.problem import Problem
+from dxopt.numerics.rounding import ALIKE
+from dxopt.results.level import Level
+from dxopt.results.report import Report
+from dxopt.runtime.stopping import Status, Stop
+from dxopt.solving.attempts import Progress
+from dxopt.studies.series import Answer, answering, finite, positive, stopped
+
+FARTHEST = 40.0
+"""The search ends where the budgets of all pairs are at least this: e^{-εd} is then lost in the rounding of rows."""
+_ROUGH = 1e-3
+_SHARPER = 1e-2
+_PULL = 0.2
+_GROWTH = 4.0
+
+
+def smallest_epsilon(
+    problem: Problem,
+    max_loss: float,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    accuracy: float = 1e-6,
+    solver: str = "auto",
+    tolerance: float = 1e-7,
+    time_limit: float | None = None,
+    progress: Progress | None = None,
+) -> Level:
+    """The smallest ε at which some private mechanism loses at most `max_loss`.
+
+    The least loss falls as ε grows, so that there is one. From the problem's own ε the search goes up or down until
+    it has a level on either side, and then closes in on a logarithmic scale by the ITP method, which takes the
+    secant and is never much worse than bisection. Each solve starts from the nearest answer so far.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its expected loss or worst loss counts; δ and pairs are kept.
+    max_loss : float
+        In units of the loss.
+    low, high : float, optional
+        Levels to search between; by default wherever ε makes a difference.
+    accuracy : float
+        Distance of the two proven levels, relative.
+    solver, tolerance
+        As for `dx.solve`. Where the gap leaves open on which side of `max_loss` a level is, the result says so.
+    time_limit : float, optional
+        Seconds for the whole search. At the limit, or at Ctrl-C, the levels proven so far are returned.
+    progress : callable, optional
+        Given a line of text now and then.
+
+    Raises
+    ------
+    SpecError
+        If a parameter is out of range, if every level will do or none, or if the objective has a budget of its own.
+    """
+    if isinstance(problem.objective, AdversaryError):
+        raise SpecError("objective", "has a loss budget of its own", "ask for expected_loss or worst_loss")
+    budget = finite("max_loss", max_loss)
+    if not 0 < accuracy < 1:
+        raise SpecError("accuracy", f"is {accuracy:g}", "give a number between 0 and 1")
+    ends = _range(problem, low, high)
+    with Stop(time_limit) as stop:
+        search = _Search(problem, budget, tolerance, answering(solver, progress, stop), stop)
+        first = min(max(problem.epsilon, ends[0]), ends[1])
+        unsure = search.bracketed(first, ends)
+        if not stop.requested:
+            _require_bracket(search, ends, low, high)
+            unsure = search.closed_in(accuracy) if unsure is None else unsure
+        if unsure is not None:
+            search.around(unsure, accuracy, ends)
+    return search.found(accuracy)
+
+
+@dataclass(eq=False)
+class _Search:
+    """The largest level that is too low, the smallest one that is enough, and what was solved on the way."""
+
+    problem: Problem
+    budget: float
+    tolerance: float
+    answer: Answer
+    stop: Stop
+    low: Report | None = None
+    high: Report | None = None
+    known: list[Report] = field(default_factory=list)
+
+    def enough(self, level: float) -> bool | None:
+        """Whether the loss is possible at a level; None where that was not proven.
+
+        First with a gap that goes with the width of the bracket, then with the tolerance if that decides nothing.
+        """
+        rough = max(self.tolerance, min(_ROUGH, _SHARPER * self._width()))
+        start = min(self.known, key=lambda report: abs(math.log(report.problem.epsilon / level)), default=None)
+        for gap in (rough, self.tolerance) if rough > self.tolerance else (rough,):
+            start = self.answer(self.problem.at(level), gap, start)
+            self.known.append(start)
+            if start.certificate.value <= self.budget:
+                if self.high is None or level < self.high.problem.epsilon:
+                    self.high = start
+                return True
+            if start.certificate.bound > self.budget:
+                if self.low is None or level > self.low.problem.epsilon:
+                    self.low = start
+                return False
+            if self.stop.requested:
+                break
+        return None
+
+    def bracketed(self, first: float, ends: tuple[float, float]) -> float | None:
+        """Go from a level by steps that grow until there is one on either side; a level where that is not proven."""
+        level, factor = first, 2.0
+        enough = self.enough(level)
+        while (self.low is None or self.high is None) and not self.stop.requested:
+            if enough is None:
+                return level
+            following = max(level / factor, ends[0]) if enough else min(level * factor, ends[1])
+            if following == level:
+                return None
+            level, factor = following, 2 * factor
+            enough = self.enough(level)
+        return None
+
+    def closed_in(self, accuracy: float) -> float | None:
+        """Narrow the bracket to the accuracy (Oliveira and Takahashi 2020); a level that is on neither side, or None.
+
+        The secant's estimate is moved towards the middle, at least so much that it soon lies on the other side.
+        """
+        start = self._width()
+        left = math.ceil(math.log2(max(start / accuracy, 1.0))) + 1
+        while (width := self._width()) > accuracy and not self.stop.requested:
+            low, high = self._ends()
+            middle, estimate = 0.5 * (low + high), self._secant()
+            pull = max(_PULL * width**2 / start, 0.4 * accuracy)
+            estimate += math.copysign(min(pull, abs(middle - estimate)), middle - estimate)
+            reach = max(accuracy * 2.0 ** (left - 1) - 0.5 * width, 0.0)
+            level = math.exp(min(max(estimate, middle - reach), middle + reach))
+            left -= 1
+            if self.enough(level) is None:
+                return level
+        return None
+
+    def around(self, unsure: float, accuracy: float, ends: tuple[float, float]) -> None:
+        """Step away from a level that is on neither side until both sides are proven again."""
+        for direction in (-1.0, 1.0):
+            step = 0.5 * accuracy
+            while not self.stop.requested:
+                level = unsure * math.exp(direction * step)
+                lowest = ends[0] if self.low is None else self.low.problem.epsilon
+                highest = ends[1] if self.high is None else self.high.problem.epsilon
+                if not lowest < level < highest or self.enough(level) is not None:
+                    break
+                step *= _GROWTH
+
+    def found(self, accuracy: float) -> Level:
+        """What is proven."""
+        close = self._width() <= accuracy * (1 + 1e-6)
+        return Level(
+            problem=self.problem,
+            report=self.high,
+            refuted=self.low,
+            max_loss=self.budget,
+            accuracy=accuracy,
+            status=Status.OPTIMAL if close else stopped(self.stop),
+        )
+
+    def _ends(self) -> tuple[float, float]:
+        assert self.low is not None and self.high is not None
+        return math.log(self.low.problem.epsilon), math.log(self.high.problem.epsilon)
+
+    def _width(self) -> float:
+        """Of the bracket in ln ε; infinite before there is one."""
+        if self.low is None or self.high is None:
+            return math.inf
+        low, high = self._ends()
+        return high - low
+
+    def _secant(self) -> float:
+        assert self.low is not None and self.high is not None
+        (low, high), above = self._ends(), self.low.certificate.bound - self.budget
+        under = self.budget - self.high.certificate.value
+        return low + (high - low) * above / (above + under)
+
+
+def _require_bracket(search: _Search, ends: tuple[float, float], low: float | None, high: float | None) -> None:
+    """SpecError where every level will do, or none."""
+    if search.low is None and search.high is not None and search.high.problem.epsilon <= ends[0]:
+        loss = search.high.certificate.value
+        if low is None:
+            wrong = (
+                f"is {search.budget:.10g}, but any level will do: already at {ends[0]:.3g} only {loss:.10g} is lost"
+            )
+            raise SpecError("max_loss", wrong, "lower it")
+        raise SpecError("low", f"is {low:g}, where no more than {loss:.10g} need be lost already", "lower it")
+    last, proof = search.known[-1].problem.epsilon, search.known[-1].certificate
+    if search.high is None and last >= ends[1]:
+        least = f"{proof.bound:.10g}, the least loss" if proof.bound > search.budget else f"{proof.value:.10g}, found"
+        wrong = f"is {search.budget:.10g}, below {least} at epsilon = {last:.6g}"
+        raise SpecError("max_loss", wrong, "raise it" if high is None else "raise it, or `high`")
+
+
+def _range(problem: Problem, low: float | None, high: float | None) -> tuple[float, float]:
+    """Levels to search between: those given, or where all budgets are next to 0, or large enough to ask nothing."""
+    least = 0.0 if low is None else positive("low", low)
+    most = math.inf if high is None else positive("high", high)
+    if low is None or high is None:
+        distances = problem.space.distances
+        apart = distances[np.isfinite(distances) & (distances > 0)]
+        nearest, farthest = (float(apart.min()), float(apart.max())) if len(apart) else (1.0, 1.0)
+        least = ALIKE / farthest if low is None else least
+        most = max(FARTHEST / nearest, 2 * least) if high is None else most
+    if not least < most:
+        raise SpecError("high", f"is {most:g}, not above {least:g}", "give a larger one")
+    return least, most

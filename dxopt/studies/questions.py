@@ -1,0 +1,87 @@
+"""Questions that take many solves: what is asked, and how it is answered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dxopt.model.problem import Problem
+from dxopt.results.budget_frontier import BudgetFrontier
+from dxopt.results.frontier import Frontier
+from dxopt.results.level import Level
+from dxopt.results.sweep import EpsilonSweep
+from dxopt.studies.budget_frontiers import budget_frontier
+from dxopt.studies.comparisons import checked_methods
+from dxopt.studies.frontiers import frontier
+from dxopt.studies.levels import smallest_epsilon
+from dxopt.studies.sweeps import checked_levels, sweep
+
+
+@dataclass(frozen=True)
+class SmallestEpsilon:
+    """The smallest ε at which a loss of at most `max_loss` is possible, to a relative accuracy."""
+
+    max_loss: float
+    accuracy: float
+
+    def __str__(self) -> str:
+        return "smallest epsilon"
+
+    def run(self, problem: Problem, **how: Any) -> Level:
+        """See `dx.smallest_epsilon`, also for `how`."""
+        return smallest_epsilon(problem, self.max_loss, accuracy=self.accuracy, **how)
+
+
+@dataclass(frozen=True)
+class EpsilonFrontier:
+    """The least loss between two levels, to a resolution as a share of its whole fall."""
+
+    low: float
+    high: float
+    resolution: float
+
+    def __str__(self) -> str:
+        return f"frontier for epsilon {self.low:g} to {self.high:g}"
+
+    def run(self, problem: Problem, **how: Any) -> Frontier:
+        """See `dx.frontier`, also for `how`."""
+        return frontier(problem, self.low, self.high, resolution=self.resolution, **how)
+
+
+@dataclass(frozen=True)
+class LossFrontier:
+    """The adversary's largest error between two loss budgets, to a resolution as a share of its whole rise."""
+
+    low: float
+    high: float
+    resolution: float
+
+    def __str__(self) -> str:
+        return f"frontier for max_loss {self.low:g} to {self.high:g}"
+
+    def run(self, problem: Problem, **how: Any) -> BudgetFrontier:
+        """See `dx.budget_frontier`, also for `how`."""
+        return budget_frontier(problem, self.low, self.high, resolution=self.resolution, **how)
+
+
+@dataclass(frozen=True)
+class AtLevels:
+    """The optimum at several levels, beside other mechanisms; None for those that a file, or a comparison, has."""
+
+    epsilons: tuple[float, ...]
+    methods: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        checked_levels(self.epsilons)
+        checked_methods(self.methods)
+
+    def __str__(self) -> str:
+        return f"sweep of epsilon {min(self.epsilons):g} to {max(self.epsilons):g}"
+
+    def run(self, problem: Problem, **how: Any) -> EpsilonSweep:
+        """See `dx.sweep`, also for `how`."""
+        return sweep(problem, self.epsilons, self.methods, **how)
+
+
+Sweep = SmallestEpsilon | EpsilonFrontier | LossFrontier | AtLevels
+Swept = Level | Frontier | BudgetFrontier | EpsilonSweep

@@ -1,0 +1,104 @@
+"""Loss and leakage against ε, at levels that are given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from dxopt.errors import SpecError
+from dxopt.model.problem import Problem
+from dxopt.results.report import Report
+from dxopt.results.sweep import EpsilonSweep
+from dxopt.runtime.stopping import Status, Stop
+from dxopt.solving.attempts import Progress
+from dxopt.studies.comparisons import checked_methods, compare
+from dxopt.studies.series import answering, positive, stopped
+
+
+def sweep(
+    problem: Problem,
+    epsilons: Iterable[float],
+    methods: Iterable[str] | None = None,
+    *,
+    solver: str = "auto",
+    tolerance: float = 1e-6,
+    time_limit: float | None = None,
+    progress: Progress | None = None,
+) -> EpsilonSweep:
+    """The optimum at several levels, with its bound and leakage, beside other mechanisms at the same levels.
+
+    Levels are taken in increasing order, and each solve starts from the answer before it. That spares column
+    generation some of its rounds (7% for ten levels on a Euclidean 10×10 grid; from high levels to low ones it
+    would cost more rounds than it spares); other ways of solving do without.
+
+    Parameters
+    ----------
+    problem : Problem
+        Whatever its objective and δ; its own ε does not matter, but it must have one.
+    epsilons : k numbers
+        Levels per unit of distance, positive, in any order.
+    methods : names, optional
+        Of mechanisms and baselines to put beside the optimum, as for `dx.compare`; none by default.
+    solver, tolerance
+        As for `dx.solve`, at each level.
+    time_limit : float, optional
+        Seconds for all. At the limit, or at Ctrl-C, the levels reached are returned. The last of them, where it was
+        stopped, has the gap that it had then, and may lack other mechanisms.
+    progress : callable, optional
+        Given a line of text now and then.
+
+    Returns
+    -------
+    EpsilonSweep
+
+    Raises
+    ------
+    SpecError
+        If there is no level, one is given twice or is not positive, there is no mechanism of a name, the problem asks
+        for no privacy, or an option is wrong.
+    """
+    levels, names = checked_levels(epsilons), checked_methods([] if methods is None else methods)
+    if not problem.private:
+        raise SpecError("epsilon", "is not given: the problem asks for no privacy", "give the problem one")
+    reports: list[Report] = []
+    with Stop(time_limit) as stop:
+        answer = answering(solver, progress, stop)
+        for level in levels:
+            if reports and stop.requested:
+                break
+            found = answer(problem.at(level), tolerance, reports[-1] if reports else None)
+            reports.append(_compared(found, names, stop, tolerance, progress))
+        whole = len(reports) == len(levels) and all(_whole(report, names) for report in reports)
+        status = Status.OPTIMAL if whole else stopped(stop)
+    return EpsilonSweep(problem, tuple(reports), levels, status)
+
+
+def checked_levels(epsilons: Iterable[float]) -> tuple[float, ...]:
+    """Levels in increasing order; SpecError unless they are positive, finite and different."""
+    if isinstance(epsilons, str) or not isinstance(epsilons, Iterable):
+        raise SpecError("epsilons", f"are {epsilons!r}", "give a list of numbers")
+    levels = sorted(positive("epsilons", level) for level in epsilons)
+    if not levels:
+        raise SpecError("epsilons", "are none", "give at least 1")
+    for below, above in pairwise(levels):
+        if below == above:
+            raise SpecError("epsilons", f"has {above:g} twice", "keep one")
+    return tuple(levels)
+
+
+def _compared(
+    report: Report, names: Iterable[str], stop: Stop, tolerance: float, progress: Progress | None
+) -> Report:
+    """The report with its comparison; with the optimum alone where time is up."""
+    wanted = () if stop.expired else names
+    found = compare(report.problem, wanted, reference=report, tolerance=tolerance, progress=progress)
+    stop.interrupted |= found.interrupted
+    return replace(report, comparison=found)
+
+
+def _whole(report: Report, names: Sequence[str]) -> bool:
+    """Whether the report is optimal, and nothing that it was to be compared with was left out."""
+    found = report.comparison
+    compared = found is not None and not found.interrupted and len(found.rows) == len(names)
+    return report.status is Status.OPTIMAL and compared

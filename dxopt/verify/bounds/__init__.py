@@ -1,0 +1,1 @@
+"""Bounds of a result proven again from its dual."""

@@ -1,0 +1,235 @@
+"""The comparison in report.json, proven again from the channels, priors and duals of compared.npz.
+
+A row without a channel of its own there is about the mechanism of the folder; a bound without a dual is that of the
+certificate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property, partial
+from typing import Any
+
+from dxopt.verify import claims
+from dxopt.verify.bounds.dual import bound
+from dxopt.verify.claims import AGREEMENT
+from dxopt.verify.comparison.realised import check_least_level
+from dxopt.verify.comparison.regular import check_verdict
+from dxopt.verify.files import COMPARED, Arrays, numbers, part, read_arrays
+from dxopt.verify.folder import Result, as_number
+from dxopt.verify.measures.figures import check_leakage
+from dxopt.verify.privacy import bound_pairs
+from dxopt.verify.verdict import Broken, Unproved
+
+Row = dict[str, Any]
+_TITLES = {
+    "expected_loss": "expected loss",
+    "worst_loss": "worst loss",
+    "adversary_error": "adversary's error",
+}
+_OPTIMUM = "optimal for "
+_FIGURES = ("remapped", "gap", "epsilon", "leakage", "delta", "excess", "remapped_excess")
+
+
+def check_comparison(result: Result, comparison: dict[str, Any]) -> str:
+    """What follows from other figures, and that the file of the channels is there and can be read."""
+    rows, limit = comparison["rows"], comparison["bound"]
+    told = {
+        "problem": (comparison["problem"], result.summary.get("problem")),
+        "epsilon": (comparison["epsilon"], result.epsilon if result.private else None),
+        "delta": (comparison["delta"], result.delta),
+        "objective": (comparison["objective"], _TITLES.get(result.objective)),
+    }
+    for name, (found, known) in told.items():
+        if found != known:
+            raise Broken(f"report.json: the comparison's {name} is {found!r}, not {known!r}")
+    for row in rows:
+        for key in ("value", *_FIGURES):
+            if row[key] is not None:
+                as_number(row[key], f"report.json: the comparison's {key} of {row['name']}")
+    if limit is not None:
+        as_number(limit, "report.json: the comparison's bound")
+    if len({row["name"] for row in rows}) < len(rows):
+        raise Broken("report.json: two rows of the comparison have the same name")
+    best = next((row["value"] for row in rows if row["name"] == "optimal"), None)
+    if limit is not None and _sign(result) * (Fraction(result.claimed("bound")) - Fraction(limit)) > 0:
+        raise Broken(f"report.json: the comparison's bound {limit:.17g} is worse than the certificate's")
+    for row in rows:
+        _check_figures(result, row, best, limit)
+    return f"{len(rows)} rows agree with each other and with the certificate"
+
+
+def _sign(result: Result) -> int:
+    return -1 if result.objective == "adversary_error" else 1
+
+
+def _check_figures(result: Result, row: Row, best: float | None, limit: float | None) -> None:
+    name, value, remapped = row["name"], row["value"], row["remapped"]
+    if value is None:
+        told = [key for key in _FIGURES if row[key] is not None]
+        if told or row["private"] or row["under"]:
+            raise Broken(f"report.json: the comparison tells figures of {name}, which has no value")
+        return
+    follows = {
+        "gap": None if limit is None else abs(Fraction(value) - Fraction(limit)) / Fraction(max(abs(value), 1e-12)),
+        "excess": _above(value, best),
+        "remapped_excess": None if remapped is None else _above(remapped, best),
+    }
+    for key, found in follows.items():
+        claimed = row[key]
+        if (claimed is None) != (found is None) or (
+            found is not None and abs(found - Fraction(claimed)) > AGREEMENT * max(1, abs(found))
+        ):
+            raise Broken(f"report.json: the comparison's {key} of {name} is {claimed}, not {found and float(found)}")
+    worse = limit is None or _sign(result) * (Fraction(limit) - Fraction(value)) <= AGREEMENT * abs(Fraction(value))
+    elsewhere = result.objective == "adversary_error" and name.startswith(_OPTIMUM)
+    if row["private"] and not worse and not elsewhere:
+        raise Broken(f"report.json: the comparison's value of {name} is better than the bound")
+
+
+def _above(value: float, best: float | None) -> Fraction | None:
+    return None if not best else (Fraction(value) - Fraction(best)) / abs(Fraction(best))
+
+
+def proofs(result: Result, comparison: dict[str, Any]) -> Iterator[tuple[str, Callable[[], str]]]:
+    """What is to be proven of a comparison whose figures agree, by name."""
+    found = Compared(result, comparison)
+    for place, row in enumerate(comparison["rows"]):
+        if row["value"] is not None:
+            yield f"comparison: {row['name']}", partial(found.check_row, place, row)
+    if comparison["bound"] is not None:
+        yield "comparison: bound", found.check_bound
+    if comparison["bounds"] or any(row["under"] for row in comparison["rows"]):
+        yield "comparison: other priors", found.check_priors
+    if comparison["verdict"] is not None:
+        yield "comparison: verdict", partial(check_verdict, result, comparison["verdict"])
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A comparison in the report.json of a result."""
+
+    result: Result
+    comparison: dict[str, Any]
+
+    @cached_property
+    def arrays(self) -> Arrays:
+        """Those of compared.npz; Unproved where there is none."""
+        self.result.require_written()
+        if not (self.result.folder / COMPARED).is_file():
+            raise Unproved(f"there is no {COMPARED}, as in results of earlier versions")
+        return read_arrays(self.result.folder, COMPARED)
+
+    def check_row(self, place: int, row: Row) -> str:
+        """The channel of a row, its privacy at the level that it claims, which is the least, and its figures."""
+        source = f"report.json: the comparison's {row['name']}"
+        result = replace(self._of_row(place), source=source, certificate=self._claims(row))
+        sums = claims.check_rows(result)
+        level = _check_baseline(result, row) if row["baseline"] else claims.check_privacy(result)
+        claims.check_attained(result)
+        if result.objective == "adversary_error":
+            self._check_budget(result, row)
+        check_leakage(result, f"the comparison's leakage of {row['name']}", as_number(row["leakage"], "leakage"))
+        averaged = result.objective == "expected_loss"
+        if averaged != (row["remapped"] is not None):
+            raise Broken(f"{source}: remapped is {row['remapped']}")
+        if averaged and not result.worth.adversary_error(result.losses).agrees(row["remapped"]):
+            exact = result.worth.adversary_error(result.losses).low
+            raise Broken(f"{source}: remapped is {float(exact):.17g}, not {row['remapped']:.17g}")
+        self._check_under(result, row)
+        return f"{sums}; {level}"
+
+    def _of_row(self, place: int) -> Result:
+        arrays, known = self.arrays, self.result
+        if f"{place}/left_out" in arrays:
+            raise Unproved(str(arrays[f"{place}/left_out"]))
+        own = f"{place}/matrix" not in arrays
+        matrix = known.matrix if own else numbers(arrays, f"{place}/matrix", *known.matrix.shape)
+        return replace(known, mechanism={**known.mechanism, "matrix": matrix})
+
+    def _claims(self, row: Row) -> dict[str, Any]:
+        """The claims of a row as those of a certificate."""
+        name = row["name"]
+        if row["epsilon"] is not None and not self.result.private:
+            raise Broken(
+                f"report.json: the comparison's epsilon of {name} is {row['epsilon']}, but none was asked for"
+            )
+        if (row["delta"] is None) is not (self.result.delta == 0):
+            raise Broken(f"report.json: the comparison's delta of {name} is {row['delta']}")
+        return {key: row[key] for key in ("private", "epsilon", "value")} | {"delta": row["delta"] or 0.0}
+
+    def _check_budget(self, result: Result, row: Row) -> None:
+        """The loss is within the budget under the prior that the mechanism is for."""
+        prior = self._priors().get(row["name"].removeprefix(_OPTIMUM))
+        try:
+            claims.check_budget(result if prior is None else _under(result, prior))
+        except Broken as error:
+            raise Broken(f"{result.source}: {error}") from None
+
+    def _check_under(self, result: Result, row: Row) -> None:
+        if set(row["under"]) != set(self._priors()):
+            raise Broken(f"{result.source}: it is evaluated under {', '.join(row['under']) or 'no other prior'}")
+        for name, prior in self._priors().items():
+            exact, claimed = claims.attained(_under(result, prior)), as_number(row["under"][name], name)
+            if not exact.agrees(claimed):
+                raise Broken(f"{result.source}: under {name} it is {float(exact.low):.17g}, not {claimed:.17g}")
+
+    def _priors(self) -> dict[str, Any]:
+        names = [str(name) for name in self.arrays.get("priors", ())]
+        if not names:
+            return {}
+        return dict(zip(names, numbers(self.arrays, "probabilities", len(names), self.result.size), strict=True))
+
+    def check_bound(self) -> str:
+        """That of the certificate, or one that a dual of its own proves."""
+        result, limit = self.result, self.comparison["bound"]
+        dual = part(self.arrays, "bound")
+        if not dual:
+            if limit != result.claimed("bound"):
+                raise Broken(f"report.json: the comparison's bound is {limit:.17g}, which is not the certificate's")
+            return "that of the certificate"
+        return _proven(result, dual, limit, "the comparison's bound")
+
+    def check_priors(self) -> str:
+        """Each is a prior, and its bound holds under it."""
+        priors, limits = self._priors(), self.comparison["bounds"]
+        if not set(limits) <= set(priors):
+            raise Broken(f"report.json: the comparison's bounds are under {', '.join(limits)}")
+        for place, (name, prior) in enumerate(priors.items()):
+            other = _under(self.result, prior)
+            try:
+                claims.check_prior(other)
+            except Broken as error:
+                raise Broken(f"{COMPARED}: the prior {name}: {error}") from None
+            dual = part(self.arrays, f"bounds/{place}")
+            if bool(dual) != (name in limits):
+                raise Broken(f"{COMPARED}: there is {'a' if dual else 'no'} dual for the prior {name}")
+            if dual:
+                _proven(other, dual, as_number(limits[name], name), f"the comparison's bound under {name}")
+        return f"{len(priors)} priors, {len(limits)} bounds by weak duality"
+
+
+def _check_baseline(result: Result, row: Row) -> str:
+    level, delta = result.claimed("epsilon"), result.claimed("delta")
+    if delta != result.delta:
+        raise Broken(f"{result.source}: delta is {delta:.17g}, but {result.delta:.17g} was asked for")
+    if row["private"] is not (level <= result.epsilon):
+        raise Broken(f"{result.source}: private is {row['private']}")
+    pairs = str(result.summary.get("pairs")) if result.delta else "all"
+    bound = bound_pairs(result.distances, pairs)
+    check_least_level(result, bound, level, Fraction(delta), result.source)
+    return f"a baseline, epsilon {level:.10g}"
+
+
+def _under(result: Result, prior: Any) -> Result:
+    return replace(result, problem={**result.problem, "prior": prior})
+
+
+def _proven(result: Result, dual: Arrays, claimed: float, what: str) -> str:
+    """A bound is no more than its dual proves, up to 1e-12 relative."""
+    proven, how = bound(result.asked, dual)
+    if not _sign(result) * (Fraction(claimed) - proven) <= AGREEMENT * abs(proven):
+        raise Broken(f"report.json: {what} is {claimed:.17g}, but {COMPARED} proves {float(proven):.17g}")
+    return f"{claimed:.12g}, {how}"

@@ -1,0 +1,1 @@
+"""Mechanisms that are not written down, proven again."""

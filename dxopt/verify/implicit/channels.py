@@ -1,0 +1,243 @@
+"""Channels that are not written down as one matrix: products, and the matrices and kernels they are made of.
+
+A product perturbs each coordinate on its own: K[x, z] = (1 - h) Π_i K_i[x_i, z_i], each entry of a factor that is
+not 0 raised to 2^-(960 // k) at least for k factors, and what a row lacks of 1 goes to one report. Assumed of
+whoever draws from it is that each of these k products is rounded once, and the rest as well.
+
+Statement. If all factors are private at ε', and the rows of factor i sum to between low_i and high_i, what rows
+lack lies between 1 - (1 - h) Π high_i and 1 - (1 - h) Π low_i, widened by k + 1 roundings and what raising adds.
+If the least of this is 0 or more, its largest at most e^{εd} times its least, and (ε - ε')·d room for 2 (k + 2)
+roundings, with d the least distance of two points, the product is private at ε. Proof: budgets add up as
+distances do, max(K_i, c) is as private as K_i, and the ratio of sums is at most the largest of the ratios.
+Distances in doubles are within (k + 4)·2^-53 of sums.
+
+A loss that is a sum over the coordinates costs Σ_i of what l_i costs in factor i under the sums of the prior
+along all other axes, times 1 - h, and what the rest pays; row sums of factors are within 2^-50 of 1.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.verify.bounds.product import marginals
+from dxopt.verify.exact import BITS, power
+from dxopt.verify.files import Arrays, number, numbers
+from dxopt.verify.implicit.kernels import UNIT, LineKernel
+from dxopt.verify.implicit.losses import Losses
+from dxopt.verify.implicit.spaces import Space
+from dxopt.verify.privacy import Channel, Levels, bound_pairs, violation
+from dxopt.verify.values import Enclosed, Worth
+from dxopt.verify.verdict import Broken, Unproved
+
+Array = NDArray[np.float64]
+Sums = tuple[Fraction, Fraction]
+_FLOOR_BITS = 960
+_ROW_SUM = Fraction(1, 1 << 50)
+_FAR = 200
+_FARTHEST = 1e300
+
+
+class Part(Protocol):
+    """A channel that can be proven again."""
+
+    @property
+    def space(self) -> Space:
+        """The secrets."""
+        ...
+
+    @property
+    def about(self) -> str:
+        """What is assumed of it."""
+        ...
+
+    def check_rows(self, name: str) -> Sums:
+        """Bounds on the row sums; Broken where rows are no distributions."""
+        ...
+
+    def check_private(self, epsilon: Fraction, name: str) -> None:
+        """Broken where it is not proven private at ε."""
+        ...
+
+    def cost(self, prior: Array, losses: Losses) -> Enclosed:
+        """Σ_x π_x Σ_z K[x, z] l(x, z)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Written:
+    """A matrix `(n, m)` on a space of few points."""
+
+    space: Space
+    matrix: Array
+
+    @property
+    def about(self) -> str:
+        """Its size."""
+        return f"{self.matrix.size:,} probabilities"
+
+    def check_rows(self, name: str) -> Sums:
+        """Probabilities that sum to 1 within 2^-50, exactly."""
+        wrong = np.argwhere(~(np.isfinite(self.matrix) & (self.matrix >= 0)))
+        if len(wrong):
+            x, z = wrong[0].tolist()
+            raise Broken(f"{name}: secret {x}, report {z}: {self.matrix[x, z]} is no probability")
+        channel = Channel.of(self.matrix)
+        sums = [Fraction(sum(row), channel.scale) for row in channel.rows]
+        for x, found in enumerate(sums):
+            if abs(found - 1) > _ROW_SUM:
+                raise Broken(f"{name}: the row of secret {x} sums to 1 {float(found - 1):+.3g}")
+        return min(sums), max(sums)
+
+    def check_private(self, epsilon: Fraction, name: str) -> None:
+        """Every pair in every report, exactly."""
+        distances = self.space.distances
+        levels = Levels.of(distances, bound_pairs(distances, "all"), epsilon)
+        place = violation(Channel.of(self.matrix), levels)
+        if place is not None:
+            x, other, z = place
+            raise Broken(
+                f"{name}: secrets {x} and {other} are told apart by report {z}: {self.matrix[x, z]:.17g} against "
+                f"{self.matrix[other, z]:.17g} at epsilon {float(epsilon):.17g}"
+            )
+
+    def cost(self, prior: Array, losses: Losses) -> Enclosed:
+        """Exactly."""
+        return Worth(self.matrix, prior).expected_loss(losses.dense)
+
+
+@dataclass(frozen=True, eq=False)
+class Product:
+    """Factors in the order of the axes, each with the level that the file claims of it; see the module."""
+
+    space: Space
+    factors: tuple[tuple[Part, Fraction, str], ...]
+    held: Fraction
+    slack: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Points along each axis."""
+        return tuple(len(part.space) for part, _, _ in self.factors)
+
+    @property
+    def about(self) -> str:
+        """What is assumed of the factors."""
+        return f"{len(self.factors)} factors: " + "; ".join(dict.fromkeys(part.about for part, _, _ in self.factors))
+
+    @property
+    def _raised(self) -> Fraction:
+        """The least that an entry of a factor is raised to."""
+        return Fraction(1, 1 << _FLOOR_BITS // len(self.factors))
+
+    def _distinct(self) -> list[tuple[Part, Fraction, str]]:
+        return list({id(factor[0]): factor for factor in self.factors}.values())
+
+    def _rests(self) -> Sums:
+        """Bounds on what a row lacks of 1."""
+        known = {id(part): part.check_rows(name) for part, _, name in self._distinct()}
+        count, low, high = len(self.factors), 1 - self.held, 1 - self.held
+        for part, _, _ in self.factors:
+            least, most = known[id(part)]
+            low, high = low * least, high * (most + len(part.space) * self._raised)
+        return 1 - high * (1 + (count + 2) * UNIT), 1 - low * (1 - (count + 2) * UNIT)
+
+    def check_rows(self, name: str) -> Sums:
+        """Those of the factors, and that no rest is below 0."""
+        least, _ = self._rests()
+        if not (0 < self.held < 1 and least >= 0):
+            raise Broken(f"{name}: rows may sum to 1 {float(-least):+.3g} where {float(self.held):.3g} is held back")
+        return 1 - 4 * UNIT, 1 + 4 * UNIT
+
+    def check_private(self, epsilon: Fraction, name: str) -> None:
+        """Factor by factor, at the level that is claimed and one that leaves room; then the rest."""
+        count, nearest = len(self.factors), self.space.nearest
+        if not nearest > 0:
+            raise Unproved("there are points at distance 0")
+        room = epsilon * (1 - (count + 4) * UNIT) * Fraction(min(nearest, _FARTHEST))
+        enough = (room - (2 * count + 5) * UNIT) / Fraction(min(nearest, _FARTHEST))
+        for part, level, which in self._distinct():
+            part.check_private(min(level, max(enough, Fraction(0))), which)
+        if math.isinf(nearest):
+            return
+        least, most = self._rests()
+        if most * (1 + 8 * UNIT) * (1 << BITS) > least * power(min(room, Fraction(_FAR)))[0]:
+            raise Broken(
+                f"{name}: secrets may be told apart by the rest of their rows at epsilon {float(epsilon):.17g}: "
+                f"{float(most):.17g} against {float(least):.17g}"
+            )
+
+    def cost(self, prior: Array, losses: Losses) -> Enclosed:
+        """Factor by factor; Unproved where the loss is no sum over the axes."""
+        inner, missed = losses.by_axes()
+        least, most = self._rests()
+        low = high = size = Fraction(0)
+        raised, largest = Fraction(0), Fraction(0)
+        known: dict[tuple[int, bytes], Enclosed] = {}
+        slack = np.unravel_index(self.slack, self.shape)
+        for (part, _, _), belief, loss, place in zip(
+            self.factors, marginals(prior, self.shape), inner, slack, strict=True
+        ):
+            key = id(part), belief.tobytes()
+            if key not in known or loss.matrix is not None:
+                known[key] = part.cost(belief, loss)
+            cost = known[key]
+            away = sum(
+                (Fraction(weight) * Fraction(float(loss.row(x)[place])) for x, weight in enumerate(belief.tolist())),
+                Fraction(0),
+            )
+            low += min(cost.low * (1 - most), cost.low * (1 - least)) + min(away * least, away * most)
+            high += max(cost.high * (1 - least), cost.high * (1 - most)) + max(away * least, away * most)
+            size += cost.size + most * abs(away)
+            raised += len(part.space) * self._raised
+            largest += Fraction(float(loss.largest.max()))
+        off = raised * (size + 2 * largest)
+        off += size * (len(self.factors) + 2) * _ROW_SUM
+        off += Fraction(float((prior * missed).sum())) * (1 + Fraction(1, 10**9))
+        return Enclosed(low - off, high + off, size)
+
+
+def read_channel(arrays: Arrays, reports: int) -> Part:
+    """The channel of mechanism.npz, or of a part of it, with m reports; Unproved where it is of another kind."""
+    if "which" in arrays:
+        return _read_product(arrays)
+    if "table" in arrays:
+        return LineKernel.read(arrays, _part(arrays, 0), reports)
+    if "matrix" in arrays:
+        space = Space.read(arrays)
+        return Written(space, numbers(arrays, "matrix", len(space), reports))
+    if "noise" in arrays:
+        raise Unproved(f"{arrays['name']}: the masses of its cells are not in the files")
+    raise Unproved(f"{arrays.get('name')}: weights are proven again on a line alone")
+
+
+def _read_product(arrays: Arrays) -> Product:
+    space = Space.read(arrays)
+    places = numbers(arrays, "which", len(space.axes))
+    if "held" not in arrays:
+        raise Unproved("the file does not say what is held back of each row, as those of earlier versions")
+    held, slack = number(arrays, "held"), number(arrays, "slack")
+    if not (0 <= slack < len(space) and slack == int(slack)):
+        raise Broken(f"mechanism.npz: the rest goes to report {slack:g}, of {len(space)}")
+    made: dict[int, tuple[Part, Fraction, str]] = {}
+    for axis, place in zip(space.axes, places.tolist(), strict=True):
+        inner = _part(arrays, int(place))
+        if place != int(place) or not inner:
+            raise Broken(f"mechanism.npz: there is no factor {place:g}")
+        if int(place) not in made:
+            part = read_channel(inner, len(axis))
+            made[int(place)] = part, Fraction(number(inner, "epsilon")), f"factor {int(place)}"
+        if not axis.same(made[int(place)][0].space):
+            raise Broken(f"mechanism.npz: the points of factor {int(place)} are not those of the axis")
+    factors = tuple(made[int(place)] for place in places.tolist())
+    return Product(space, factors, Fraction(held), int(slack))
+
+
+def _part(arrays: Arrays, place: int) -> Arrays:
+    start = f"{place}/"
+    return {key.removeprefix(start): array for key, array in arrays.items() if key.startswith(start)}

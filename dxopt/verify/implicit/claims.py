@@ -1,0 +1,209 @@
+"""The claims of a certificate about a channel that follows from less than a matrix; see `kernels` and `channels`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+
+import numpy as np
+
+from dxopt.verify.bounds.dual import Asked, bound, factor_duals, line_dual, line_dual_bound
+from dxopt.verify.bounds.line import rough_line_bound
+from dxopt.verify.bounds.product import apart, joined, marginals
+from dxopt.verify.claims import AGREEMENT
+from dxopt.verify.files import Arrays, number, numbers
+from dxopt.verify.folder import Result
+from dxopt.verify.geometry import check_placed
+from dxopt.verify.implicit.channels import Part, read_channel
+from dxopt.verify.implicit.kernels import MOST_CELLS, LineKernel
+from dxopt.verify.implicit.losses import NAMED, Losses
+from dxopt.verify.implicit.spaces import PAIRED_POINTS, Space
+from dxopt.verify.privacy import Levels, bound_pairs
+from dxopt.verify.values import Enclosed
+from dxopt.verify.verdict import Broken, Unproved
+
+_INTEGER_CELLS = 1_200_000
+
+
+def check_distances(result: Result) -> str:
+    """Those of the points, which lie where report.json says; norms obey the triangle inequality."""
+    space, told = _space(result), result.described.get("space")
+    if len(space) != result.size:
+        raise Broken(f"mechanism.npz: {len(space)} points, but there are {result.size} probabilities")
+    metric = told.get("metric") if isinstance(told, dict) else None
+    if space.metric and metric not in (space.metric, "wrapped"):
+        raise Broken(f"problem.yaml: the metric is {metric}, in mechanism.npz {space.metric}")
+    structure, shape = result.summary["structure"], result.shape
+    if structure["kind"] in ("lattice", "torus"):
+        spacing = number(result.mechanism, "space.spacing")
+        if (shape, structure["spacing"]) != (space.shape, spacing):
+            raise Broken(
+                f"report.json: a lattice of shape {list(shape)} and spacing {structure['spacing']}, in mechanism.npz "
+                f"{list(space.shape)} and {spacing:.17g}"
+            )
+    if space.points is not None:
+        check_placed(result, space.points)
+    if structure["kind"] == "product" and shape != tuple(map(len, space.axes)):
+        raise Broken(f"report.json: a product of shape {list(shape)}, in mechanism.npz {[*map(len, space.axes)]}")
+    if space.line is None and len(space.axes) < 2:
+        return f"{space.distances.size:,} of {space.metric or space.kind} points"
+    return f"{len(space):,} points on {'a line' if space.line is not None else f'{len(space.axes)} axes'}"
+
+
+def check_losses(result: Result) -> str:
+    """Finite numbers, and what their name says of points where the reports are the secrets."""
+    losses = _losses(result)
+    if losses.matrix is not None and losses.name in NAMED and result.summary.get("secrets_are_reports"):
+        named = Losses(losses.space, losses.name)
+        for x, row in enumerate(losses.matrix):
+            off = np.flatnonzero(~(np.abs(row - named.row(x)) <= 1e-12 * named.row(x)))
+            if len(off):
+                z = int(off[0])
+                raise Broken(
+                    f"loss: it is {row[z]:.17g} in secret {x} and report {z}, but {losses.name} is otherwise"
+                )
+    if losses.matrix is not None:
+        return f"{result.size:,} by {losses.reports:,} finite numbers, as they were given"
+    return f"{losses.name} of {result.size:,} by {losses.reports:,} points"
+
+
+def check_rows(result: Result) -> str:
+    """No row of what is assumed of the entries is more than 1, and what it lacks is given to one report."""
+    part = _channel(result)
+    part.check_rows("mechanism.npz")
+    return f"for {part.about}"
+
+
+def check_privacy(result: Result) -> str:
+    """Private at the certificate's ε, and at that of each part of mechanism.npz."""
+    if result.certificate.get("private") is not True or not result.private:
+        raise Broken(f"{result.source}: private is {result.certificate.get('private')}")
+    epsilon, delta, inner = result.claimed("epsilon"), result.claimed("delta"), result.mechanism
+    if not 0 <= epsilon <= result.epsilon:
+        raise Broken(f"{result.source}: epsilon is {epsilon:.17g}, but {result.epsilon:.17g} was asked for")
+    if delta or result.delta or any(number(inner, key) for key in inner if key.rsplit("/")[-1] == "delta"):
+        raise Broken(f"{result.source} or mechanism.npz: delta is not 0")
+    part = _channel(result)
+    part.check_rows("mechanism.npz")
+    part.check_private(min(Fraction(epsilon), Fraction(number(inner, "epsilon"))), "mechanism.npz")
+    for key in sorted(key for key in inner if key.endswith("0/epsilon") and f"{key[:-9]}table" in inner):
+        _base(inner, key.removesuffix("epsilon")).check_private(Fraction(number(inner, key)), key)
+    return f"for {part.about}; epsilon {epsilon:.10g}"
+
+
+def check_value(result: Result) -> str:
+    """The expected loss, to 1e-12 of the size of its terms."""
+    _require_expected(result)
+    claimed, exact = result.claimed("value"), expected_loss(result)
+    if not exact.agrees(claimed):
+        raise Broken(f"{result.source}: value is {float(exact.low):.17g}, not {claimed:.17g}")
+    return f"{claimed:.12g}, expected loss"
+
+
+def expected_loss(result: Result) -> Enclosed:
+    """Under the prior."""
+    return _channel(result).cost(result.prior, _losses(result))
+
+
+def check_bound(result: Result) -> str:
+    """The certificate claims no more than the dual proves, up to 1e-12 relative."""
+    _require_expected(result)
+    claimed, losses = result.claimed("bound"), _losses(result)
+    wanted = claimed - float(AGREEMENT) * abs(claimed)
+    if "which" in result.dual:
+        proven, how = _of_product(result, losses)
+    else:
+        proven, how = _of_axis(result.epsilon, result.prior, losses, result.dual, wanted)
+    if not np.isfinite(claimed) or Fraction(claimed) - proven > AGREEMENT * abs(proven):
+        raise Broken(f"{result.source}: bound is {claimed:.17g}, but dual.npz proves {float(proven):.17g}")
+    return f"{claimed:.12g}, {how}"
+
+
+CLAIMS: Mapping[str, Callable[[Result], str]] = {
+    "distances": check_distances,
+    "loss": check_losses,
+    "rows": check_rows,
+    "privacy": check_privacy,
+    "value": check_value,
+    "bound": check_bound,
+}
+"""By the names of the checks of a result."""
+
+
+def _space(result: Result) -> Space:
+    return Space.read(result.mechanism)
+
+
+def _losses(result: Result) -> Losses:
+    arrays, space = result.mechanism, _space(result)
+    if "loss" in result.problem:
+        return Losses(
+            space, str(result.summary.get("loss")), matrix=numbers(result.problem, "loss", result.size, None)
+        )
+    if len(space) != result.size:
+        raise Broken(f"mechanism.npz: {len(space)} points, but there are {result.size} probabilities")
+    secrets = "which" in arrays or bool(arrays.get("secrets", True))
+    if secrets is not result.summary.get("secrets_are_reports"):
+        raise Broken("report.json: secrets_are_reports is not that of mechanism.npz")
+    if not secrets and "report_points" not in arrays:
+        raise Unproved("where the reports lie is not in the files")
+    answers = None if secrets else numbers(arrays, "report_points", None, None)
+    return Losses(space, str(result.summary.get("loss")), answers)
+
+
+def _channel(result: Result) -> Part:
+    return read_channel(result.mechanism, _losses(result).reports)
+
+
+def _base(arrays: Arrays, start: str) -> LineKernel:
+    """A kernel before its remap."""
+    base = {key.removeprefix(start): array for key, array in arrays.items() if key.startswith(start)}
+    size = len(Space.read(base))
+    return LineKernel.read({**base, "table": np.arange(size)}, base, size)
+
+
+def _require_expected(result: Result) -> None:
+    if result.objective != "expected_loss":
+        raise Unproved(f"{result.objective} of a channel that is not written down")
+
+
+def _of_axis(epsilon: float, prior: np.ndarray, losses: Losses, dual: Arrays, wanted: float) -> tuple[Fraction, str]:
+    """A bound on an axis: along a line from its coordinates, elsewhere from all distances."""
+    space = losses.space
+    if "roots" in dual and space.line is not None:
+        steps = [Fraction(epsilon) * Fraction(step) for step in np.abs(np.diff(space.line)).tolist()]
+        prices, roots = line_dual(dual, len(space), losses.reports)
+        if len(space) * losses.reports > MOST_CELLS:
+            raise Unproved(f"{len(space) * losses.reports:,} losses are over the limit of {MOST_CELLS:,}")
+        if len(space) * losses.reports > _INTEGER_CELLS:
+            found = rough_line_bound(prior, losses.row, prices, roots, steps, wanted)
+            return found, "weak duality along the line, in doubles with every rounding counted"
+        return line_dual_bound(prior, losses.dense, prices, roots, steps)
+    if "multiplier" in dual and not dual["multiplier"].size:
+        least = [Fraction(weight) * Fraction(float(losses.row(x).min())) for x, weight in enumerate(prior.tolist())]
+        return sum(least, Fraction(0)), "no dual needed"
+    if max(len(space), losses.reports) > PAIRED_POINTS:
+        raise Unproved(f"a dual of {len(space):,} points off a line is over the limit of {PAIRED_POINTS:,}")
+    levels = Levels.of(space.distances, bound_pairs(space.distances, "all"), Fraction(epsilon))
+    return bound(Asked("expected_loss", losses.dense, prior, levels, Fraction(0)), dual)
+
+
+def _of_product(result: Result, losses: Losses) -> tuple[Fraction, str]:
+    """From the factors, see `products`."""
+    inner, missed = losses.by_axes()
+    shape = tuple(len(loss.space) for loss in inner)
+    parts = marginals(result.prior, shape)
+    off = apart(result.prior, parts, [loss.largest for loss in inner])
+    off += Fraction(float((result.prior * missed).sum())) * (1 + Fraction(1, 10**9))
+    known: dict[tuple[object, ...], Fraction] = {}
+    bounds, hows = [], []
+    for part, loss, dual in zip(parts, inner, factor_duals(result.dual, len(shape)), strict=True):
+        stored = sorted((name, array.dtype.str, array.tobytes()) for name, array in dual.items())
+        key = (part.tobytes(), *stored, loss.space.identity)
+        if key not in known or loss.matrix is not None:
+            known[key], how = _of_axis(result.epsilon, part, loss, dual, float("inf"))
+            hows.append(how)
+        bounds.append(known[key])
+    return joined(
+        bounds, parts
+    ) - off, f"{len(shape)} factors, less {float(off):.1e}; {'; '.join(dict.fromkeys(hows))}"

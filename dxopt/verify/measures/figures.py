@@ -1,0 +1,79 @@
+"""The measures in report.json: what it tells of the mechanism beside the certificate."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+from dxopt.verify.claims import AGREEMENT
+from dxopt.verify.exact import is_power_of_two
+from dxopt.verify.folder import Result, as_number
+from dxopt.verify.implicit import claims as implicit
+from dxopt.verify.measures.learned import check_learned
+from dxopt.verify.privacy import Levels, bound_pairs, excess
+from dxopt.verify.values import Enclosed
+from dxopt.verify.verdict import Broken
+
+_LEAST = Fraction(1, 10**11)
+
+
+def check_measure(result: Result, name: str, claimed: object) -> str:
+    """A measure of the channel, to 1e-12 of the size of its terms."""
+    number = as_number(claimed, f"report.json: {name}")
+    if not result.written and name == "expected_loss":
+        _agree(name, implicit.expected_loss(result), number)
+        return f"{number:.12g}"
+    result.require_written()
+    if name in _MEASURES:
+        _MEASURES[name](result, name, number)
+    else:
+        check_learned(result, name, number)
+    return f"{number:.12g}"
+
+
+def _expected(result: Result, name: str, claimed: float) -> None:
+    _agree(name, result.worth.expected_loss(result.losses), claimed)
+
+
+def _worst(result: Result, name: str, claimed: float) -> None:
+    _agree(name, result.worth.worst_loss(result.all_losses), claimed)
+
+
+def _utility(result: Result, name: str, claimed: float) -> None:
+    correct = result.worth.correct()
+    _agree(name, Enclosed(correct, correct, correct), claimed)
+
+
+def check_leakage(result: Result, name: str, claimed: float) -> None:
+    """The min-entropy leakage, to 1e-12 bits."""
+    ratio = result.worth.correct() / Fraction(float(result.prior.max()))
+    if not (math.isfinite(claimed) and is_power_of_two(ratio, claimed, AGREEMENT)):
+        raise Broken(f"report.json: {name} is {math.log2(ratio):.17g}, not {claimed:.17g}")
+
+
+def _adversary(result: Result, name: str, claimed: float) -> None:
+    _agree(name, result.worth.adversary_error(result.distances), claimed)
+
+
+def _delta(result: Result, name: str, claimed: float) -> None:
+    bound = bound_pairs(result.distances, str(result.summary.get("pairs")))
+    levels = Levels.of(result.distances, bound, Fraction(result.epsilon))
+    largest, place = excess(result.channel, levels, Fraction(claimed))
+    if place is not None or largest < Fraction(claimed) - _LEAST:
+        raise Broken(f"report.json: {name} is not {claimed:.17g}, but at least {float(largest):.17g}")
+
+
+_MEASURES: dict[str, Callable[[Result, str, float], None]] = {
+    "expected_loss": _expected,
+    "worst_loss": _worst,
+    "utility": _utility,
+    "min_entropy_leakage": check_leakage,
+    "adversary_error": _adversary,
+    "smallest_delta": _delta,
+}
+
+
+def _agree(name: str, exact: Enclosed, claimed: float) -> None:
+    if not exact.agrees(claimed):
+        raise Broken(f"report.json: {name} is {float(exact.low):.17g}, not {claimed:.17g}")

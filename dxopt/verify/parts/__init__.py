@@ -1,0 +1,1 @@
+"""Answers that rest on several results, proven again."""

@@ -1,0 +1,78 @@
+"""What files repeat of each other: Broken where they differ, with the place and both."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from dxopt.verify.claims import AGREEMENT, STATUSES
+from dxopt.verify.files import PARTS, read_yaml
+from dxopt.verify.folder import as_number
+from dxopt.verify.parts.reading import Part
+from dxopt.verify.verdict import Broken, Unproved
+
+
+def agree(name: str, key: str, said: object, known: object) -> None:
+    """Broken unless they are the same."""
+    if said != known or isinstance(said, bool) != isinstance(known, bool):
+        raise Broken(f"{name}: {key} is {_text(said)}, not {_text(known)}")
+
+
+def _text(content: object) -> str:
+    return f"{content:.17g}" if isinstance(content, float) else repr(content)
+
+
+def agree_number(name: str, key: str, said: float, known: Fraction, size: Fraction) -> None:
+    """Broken unless a number is the known one up to 1e-12 of a size."""
+    if not math.isfinite(said) or abs(Fraction(said) - known) > AGREEMENT * size:
+        raise Broken(f"{name}: {key} is {said:.17g}, not {float(known):.17g}")
+
+
+def agree_status(name: str, status: object) -> None:
+    """Broken unless it is one of a run."""
+    if status not in STATUSES:
+        raise Broken(f"{name}: status is {status!r}")
+
+
+def agree_told(
+    name: str, content: dict[str, Any], folder: Path, parts: Sequence[Part], varied: str, asked: object
+) -> None:
+    """Name and objective of a file, and all of problem.yaml, are those of the parts but for what is varied."""
+    described = read_yaml(folder, "problem.yaml")
+    agree(name, "problem", content.get("problem"), parts[0].summary.get("problem"))
+    agree(name, "objective", content.get("objective"), parts[0].summary.get("objective"))
+    agree("problem.yaml", varied, described.get(varied), asked)
+    agree_described(described, parts[0].described, varied)
+
+
+def agree_described(described: Mapping[str, Any], known: Mapping[str, Any], varied: str) -> None:
+    """Broken unless two descriptions are the same, but for one entry and the name of the file of arrays."""
+    for key in sorted({*described, *known} - {varied, "arrays"}):
+        agree("problem.yaml", key, described.get(key), known.get(key))
+
+
+def require_parts(name: str, parts: Sequence[Part], count: int) -> None:
+    """Unproved without any parts; Broken where there are not as many as places."""
+    if not parts:
+        raise Unproved("no part proves what it says, as in results of earlier versions")
+    if len(parts) != count:
+        raise Broken(f"{name}: it is about {count} places, but there are {len(parts)} {PARTS}")
+
+
+def finite(content: Mapping[str, Any], key: str, name: str) -> float:
+    """A finite number of a JSON file."""
+    found = as_number(content.get(key), f"{name}: {key}")
+    if not math.isfinite(found):
+        raise Broken(f"{name}: {key} is missing or infinite")
+    return found
+
+
+def finite_list(content: Mapping[str, Any], key: str, name: str) -> list[float]:
+    """Finite numbers of a JSON file."""
+    found = content.get(key)
+    if not isinstance(found, list):
+        raise Broken(f"{name}: {key} is no list")
+    return [finite({key: entry}, key, f"{name}, place {place}") for place, entry in enumerate(found)]

@@ -1,0 +1,162 @@
+"""level.json and sweep.json: what they say of levels, proven again from the results that they rest on."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from dxopt.verify.bounds.dual import bound
+from dxopt.verify.claims import AGREEMENT, attained
+from dxopt.verify.exact import at_most
+from dxopt.verify.files import LEVEL, PARTS, SWEEP, SWEEP_TABLE, plain_file, read_json, read_yaml
+from dxopt.verify.folder import Result, as_number
+from dxopt.verify.parts.agreeing import (
+    agree,
+    agree_described,
+    agree_number,
+    agree_status,
+    agree_told,
+    finite,
+    finite_list,
+    require_parts,
+)
+from dxopt.verify.parts.reading import Part
+from dxopt.verify.verdict import Broken, Unproved
+
+_FALLING = ("expected_loss", "worst_loss")
+_ROUNDING = Fraction(1, 10**9)
+_COLUMNS = ("epsilon", "method", "value", "bound", "gap", "remapped", "leakage", "private", "realised")
+
+
+def check_level(folder: Path, report: Result | None, parts: Sequence[Part]) -> str:
+    """At `epsilon` the loss is possible, as the report shows, and at `below` it is not, as the part's dual proves."""
+    content, described = read_json(folder, LEVEL), read_yaml(folder, "problem.yaml")
+    most, accuracy, below = (finite(content, key, LEVEL) for key in ("max_loss", "accuracy", "below"))
+    epsilon = as_number(content.get("epsilon"), f"{LEVEL}: epsilon")
+    agree(LEVEL, "problem", content.get("problem"), described.get("name"))
+    for some in (report, *parts):
+        if some is not None and some.summary.get("objective") not in _FALLING:
+            raise Broken(f"{LEVEL}: {some.summary.get('objective')} is no loss that falls as epsilon grows")
+    if report is None:
+        agree(LEVEL, "epsilon", content.get("epsilon"), None)
+        agree("problem.yaml", "epsilon", described.get("epsilon"), {"max_loss": most, "accuracy": accuracy})
+        if parts:
+            agree_described(described, parts[0].described, "epsilon")
+    else:
+        agree(LEVEL, "epsilon", epsilon, report.epsilon)
+    _check_ends(content, epsilon, below, accuracy)
+    if below and not parts:
+        raise Unproved(f"no part proves that {below:.17g} is too low, as in results of earlier versions")
+    if len(parts) > (below > 0):
+        raise Broken(f"{LEVEL}: below is {below:.17g}, but there are {len(parts)} {PARTS}")
+    if report is not None:
+        loss = attained(report).high
+        if loss > Fraction(most):
+            raise Broken(f"{LEVEL}: at epsilon {epsilon:.17g} the loss is {float(loss):.17g}, over {most:.17g}")
+    if parts:
+        agree(LEVEL, "below", below, parts[0].epsilon)
+        refuting = Result.read(folder / parts[0].name)
+        proven, _ = bound(refuting.asked, refuting.dual)
+        if proven <= Fraction(most):
+            raise Broken(f"{LEVEL}: at {below:.17g} no loss over {float(proven):.17g} is proven, but {most:.17g}")
+    possible = f"{most:.10g} is possible at {epsilon:.10g}" if report is not None else "no level was found"
+    return f"{possible}; impossible at {below:.10g}" if parts else possible
+
+
+def _check_ends(content: dict[str, Any], epsilon: float, below: float, accuracy: float) -> None:
+    """The order of the ends, how far they are apart, and whether that is as near as was asked for."""
+    if not 0 <= below < epsilon or not 0 < accuracy < 1:
+        raise Broken(f"{LEVEL}: below is {below:.17g}, epsilon {epsilon:.17g}, accuracy {accuracy:.17g}")
+    status = content.get("status")
+    agree_status(LEVEL, status)
+    if below == 0 or math.isinf(epsilon):
+        agree(LEVEL, "resolution", content.get("resolution"), None)
+        if status == "optimal":
+            raise Broken(f"{LEVEL}: status is optimal, but one end is missing")
+        return
+    ratio, claimed = Fraction(epsilon) / Fraction(below), finite(content, "resolution", LEVEL)
+    agree_number(LEVEL, "resolution", claimed, ratio - 1, max(ratio - 1, Fraction(1)))
+    reach = Fraction(accuracy) * (1 + Fraction(1, 10**6))
+    slack = (reach * _ROUNDING + AGREEMENT) * (1 if status == "optimal" else -1)
+    near = at_most(ratio.numerator, max(reach + slack, Fraction(0)), ratio.denominator)
+    if near != (status == "optimal"):
+        raise Broken(f"{LEVEL}: status is {status}, with ends {claimed:.3g} apart and an accuracy of {accuracy:.3g}")
+
+
+def check_sweep(folder: Path, parts: Sequence[Part]) -> str:
+    """The levels are those of the parts, the first of those asked for, and sweep.csv says what the parts say."""
+    content = read_json(folder, SWEEP)
+    agree(SWEEP, "format", content.get("format"), 1)
+    asked, levels = (finite_list(content, key, SWEEP) for key in ("asked", "epsilons"))
+    if not asked or min(asked) <= 0 or any(below >= above for below, above in pairwise(asked)):
+        raise Broken(f"{SWEEP}: asked is {asked}, which are no increasing levels")
+    agree(SWEEP, "epsilons", levels, asked[: len(levels)])
+    require_parts(SWEEP, parts, len(levels))
+    agree(SWEEP, "epsilons", levels, [part.epsilon for part in parts])
+    agree_told(SWEEP, content, folder, parts, "epsilon", asked)
+    whole = len(parts) == len(asked) and all(part.optimal and not _broken_off(part) for part in parts)
+    status = content.get("status")
+    agree_status(SWEEP, status)
+    if (status == "optimal" and not whole) or (status == "feasible" and len(parts) < len(asked)):
+        raise Broken(
+            f"{SWEEP}: status is {status}, with {len(parts)} of {len(asked)} levels, not all of them optimal"
+        )
+    rows = [row for part in parts for row in _rows(part)]
+    if (folder / SWEEP_TABLE).is_file():
+        _check_table(folder / SWEEP_TABLE, rows)
+    elif rows:
+        raise Broken(f"there is no {SWEEP_TABLE}")
+    return f"{len(parts)} of {len(asked)} levels, {len(rows)} rows of {SWEEP_TABLE}"
+
+
+def _comparison(part: Part) -> dict[str, Any]:
+    return part.summary.get("comparison") or {"rows": [], "interrupted": False}
+
+
+def _broken_off(part: Part) -> bool:
+    return bool(_comparison(part)["interrupted"])
+
+
+def _rows(part: Part) -> list[dict[str, Any]]:
+    """What sweep.csv is to say of a level."""
+    return [
+        {
+            "epsilon": part.epsilon,
+            "method": row["name"],
+            "value": row["value"],
+            "bound": part.bound,
+            "gap": _gap(as_number(row["value"], f"{part.name}: value"), part.bound),
+            "remapped": row["remapped"],
+            "leakage": row["leakage"],
+            "private": row["private"],
+            "realised": row["epsilon"],
+        }
+        for row in _comparison(part)["rows"]
+        if row["value"] is not None
+    ]
+
+
+def _gap(value: float, limit: float) -> Fraction:
+    return abs(Fraction(value) - Fraction(limit)) / max(abs(Fraction(value)), AGREEMENT)
+
+
+def _check_table(file: Path, rows: Sequence[dict[str, Any]]) -> None:
+    with plain_file(file.parent, file.name).open(encoding="utf-8", newline="") as stream:
+        head, *lines = csv.reader(stream)
+    if tuple(head) != _COLUMNS or len(lines) != len(rows):
+        raise Broken(f"{file.name}: it has {len(lines)} rows of {', '.join(head)}, but the parts {len(rows)}")
+    for place, (line, row) in enumerate(zip(lines, rows, strict=True), 2):
+        where = f"{file.name}, line {place}"
+        for key, cell in zip(_COLUMNS, line, strict=True):
+            known = row[key]
+            if isinstance(known, Fraction):
+                agree_number(where, key, float(cell), known, max(known, Fraction(1)))
+            elif isinstance(known, bool | str):
+                agree(where, key, cell, str(known))
+            else:
+                agree(where, key, float(cell) if cell else None, known)

@@ -1,0 +1,146 @@
+"""The levels from which priors are regular (ECP14 §5.3, Ex 3, and §7)."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import dxopt as dx
+from dxopt.analysis import regularity
+
+
+def sum_query(answers: int, reach: int) -> dx.MetricSpace:
+    """Answers 0..answers, neighbours when at most `reach` apart."""
+    places = np.arange(answers + 1)
+    return dx.MetricSpace.from_distances(np.ceil(np.abs(places[:, None] - places[None, :]) / reach))
+
+
+GOLDEN = {
+    "sum 0..100 by 2": (lambda: sum_query(100, 2), 0.2812),
+    "sum 0..150 by 3": (lambda: sum_query(150, 3), 0.553122),
+    "sum 0..200 by 4": (lambda: sum_query(200, 4), 0.779189),
+    "sum 0..750 by 5": (lambda: sum_query(750, 5), 0.968133),
+    "two counts 0..5": (lambda: dx.grid((6, 6), metric="chebyshev"), 1.134614),
+    "two counts 0..30": (lambda: dx.grid((31, 31), metric="chebyshev"), 1.13608),
+    "euclidean 4x4": (lambda: dx.grid((4, 4)), 0.686311),
+    "euclidean 8x8": (lambda: dx.grid((8, 8)), 0.665579),
+    "euclidean 16x16": (lambda: dx.grid((16, 16)), 0.665352),
+}
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_uniform_prior_is_proven_regular_from_the_known_level(name: str) -> None:
+    build, level = GOLDEN[name]
+    found = regularity.threshold(build())
+    assert found.value == pytest.approx(level, abs=2e-6)
+    assert found.proven
+    assert found.sampled == 0
+    assert found.low < found.high == found.value
+    assert found.high - found.low <= 1e-6 * found.high
+
+
+def test_both_ends_of_the_bracket_hold() -> None:
+    space = sum_query(40, 3)
+    found, prior = regularity.threshold(space), dx.Prior.uniform(space)
+    assert found.proven
+    assert regularity.verdict(prior, space, found.low).status == "not regular"
+    for level in (*np.linspace(found.high, 2 * found.high, 40), 5.0):
+        assert regularity.verdict(prior, space, float(level)).status == "regular"
+
+
+def test_independent_records_of_unequal_values() -> None:
+    """ECP14, Ex 3: regular from ln 2. μ has a zero of order 5 there, so that the last stretch is sampled."""
+    values = np.array(list(itertools.product(range(4), repeat=5)))
+    space = dx.MetricSpace.from_points(values, "hamming")
+    counts = np.stack([(values == v).sum(axis=1) for v in range(4)], axis=1)
+    prior = dx.Prior.from_weights(space, np.prod(np.array([0.3, 0.27, 0.23, 0.2]) ** counts, axis=1))
+    found = regularity.threshold(space, prior, evaluations=100)
+    assert found.value == pytest.approx(math.log(2), abs=1e-5)
+    assert not found.proven
+    assert found.sampled > 0
+    assert found.low <= found.value <= found.high
+    assert regularity.verdict(prior, space, 0.6).status == "not regular"
+    assert regularity.verdict(prior, space, 0.75).status == "regular"
+    assert "sampled" in str(found)
+
+
+def test_one_record_of_unequal_values() -> None:
+    space = dx.MetricSpace.from_points(range(4), "discrete")
+    found = regularity.threshold(space, dx.Prior.from_weights(space, [0.3, 0.27, 0.23, 0.2]), tolerance=1e-9)
+    assert found.proven
+    assert found.value == pytest.approx(math.log(2), abs=2e-9)
+
+
+def test_symmetry_makes_every_level_regular() -> None:
+    cube = dx.MetricSpace.from_points(list(itertools.product(range(3), repeat=4)), "hamming")
+    islands = dx.MetricSpace.from_distances(np.where(np.eye(3) == 1, 0.0, np.inf))
+    tilted = dx.Prior.from_weights(islands, [1, 2, 3])
+    for space in (dx.MetricSpace.from_graph(nx.cycle_graph(9)), cube):
+        found = regularity.threshold(space)
+        assert found.proven
+        assert found.low == found.value == found.high == 0
+    assert regularity.threshold(islands, tilted).value == 0
+
+
+def test_regular_as_far_down_as_examined() -> None:
+    found = regularity.threshold(dx.MetricSpace.from_distances(dx.line(5).distances), floor=0.05)
+    assert found.low == 0
+    assert found.value == found.high < 0.1
+    assert not found.proven
+    assert "not examined" in found.reason
+
+
+def test_structure_answers_for_the_uniform_prior() -> None:
+    for space in (dx.line(5), dx.line(1_000_000), dx.grid((900, 700), metric="manhattan"), dx.grid((1, 9))):
+        found = regularity.threshold(space)
+        assert found.proven
+        assert found.value == 0
+    star = dx.MetricSpace.from_graph(nx.star_graph(4))
+    found = regularity.threshold(star, tolerance=1e-9)
+    assert found.proven
+    assert found.value == pytest.approx(math.log(3), abs=1e-8)
+    both = regularity.threshold(dx.product(star, dx.line(3), dx.MetricSpace.from_graph(nx.star_graph(3))))
+    assert both.proven
+    assert both.value == pytest.approx(math.log(3), abs=1e-5)
+
+
+def test_large_lattices_are_sampled() -> None:
+    found = regularity.threshold(dx.grid((60, 60)))
+    assert not found.proven
+    assert found.value == pytest.approx(0.665352, abs=2e-6)
+    assert found.low < found.value < found.high
+    assert found.value - found.low < 1e-5
+    space = dx.grid((60, 60))
+    assert regularity.verdict(dx.Prior.uniform(space), space, found.low).status == "not regular"
+    assert regularity.verdict(dx.Prior.uniform(space), space, found.value + 1e-5).status == "regular"
+
+
+def test_priors_that_are_never_regular() -> None:
+    line = dx.line(3)
+    assert regularity.threshold(line, dx.Prior.from_weights(line, [0, 1, 1])).value == math.inf
+    twins = dx.MetricSpace.from_points([0.0, 0.0, 1.0])
+    assert regularity.threshold(twins, dx.Prior.from_weights(twins, [1, 2, 1])).value == math.inf
+    assert regularity.threshold(twins, dx.Prior.from_weights(twins, [1, 1, 2])).value < math.inf
+
+
+def test_points_at_distance_zero_change_nothing() -> None:
+    plain = dx.grid((4, 4))
+    index = np.concatenate([np.arange(16), [0, 5]])
+    doubled = dx.MetricSpace.from_distances(plain.distances[np.ix_(index, index)])
+    assert regularity.threshold(doubled).value == pytest.approx(regularity.threshold(plain).value, abs=1e-6)
+
+
+def test_scaling_the_distances_scales_the_level() -> None:
+    wide = dx.MetricSpace.from_distances(7.0 * dx.grid((4, 4)).distances)
+    assert 7 * regularity.threshold(wide).value == pytest.approx(0.686311, abs=2e-6)
+
+
+def test_bad_input() -> None:
+    with pytest.raises(dx.SpecError, match="tolerance"):
+        regularity.threshold(dx.line(3), tolerance=0.0)
+    with pytest.raises(dx.SpecError, match="prior"):
+        regularity.threshold(dx.line(3), dx.Prior.uniform(dx.line(4)))

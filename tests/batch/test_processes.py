@@ -1,0 +1,163 @@
+"""Batches in processes: the same results, and nothing that happens to one problem happens to another."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import dxopt as dx
+from dxopt import batch
+from dxopt.cli import app
+from tests.material.batches import FAMILY, LONG, SMALL, alive, arrays, below, gone, start, told, until_told, write
+
+
+def test_two_processes_give_what_one_gives(tmp_path: Path) -> None:
+    files = write(tmp_path, a=SMALL, b=FAMILY, c="space: 7\n", d=SMALL + "expect: {value: 9, source: nowhere}\n")
+    one = batch.run_apart(files, tmp_path / "one", workers=1)
+    seen: list[tuple[str, int, int]] = []
+    two = batch.run_apart(
+        files, tmp_path / "two", workers=2, settled=lambda line, count, of: seen.append((line.problem, count, of))
+    )
+    assert told(tmp_path / "one") == told(tmp_path / "two")
+    assert arrays(tmp_path / "one") == arrays(tmp_path / "two") != {}
+    assert one.errors == two.errors
+    statuses = ["optimal", "optimal", "optimal", "feasible", "feasible", "bad input", "optimal"]
+    assert [line.status for line in two.lines] == statuses
+    assert sorted(name for name, _, _ in seen) == sorted(line.problem for line in two.lines if line.folder)
+    assert [(count, of) for _, count, of in seen] == [(count, 7) for count in range(2, 8)]
+    assert two.exit_code == 2
+    assert dx.load(tmp_path / "two" / "a").certificate.private
+
+
+def test_each_process_uses_one_thread(tmp_path: Path) -> None:
+    from dxopt.batch.worker import Hand
+
+    hand = Hand()
+    try:
+        assert hand.line.poll(30)
+        environment = Path(f"/proc/{hand.process.pid}/environ").read_text(encoding="utf-8").split("\0")
+    finally:
+        hand.end()
+    assert {"OPENBLAS_NUM_THREADS=1", "OMP_NUM_THREADS=1", "NUMBA_NUM_THREADS=1"} <= set(environment)
+
+
+def test_too_much_memory_bad_data_and_a_kill_are_told_and_the_rest_goes_on(tmp_path: Path) -> None:
+    data = "space: {kind: points, file: none.csv, columns: [x]}\nepsilon: [1, 2]\n"
+    files = write(tmp_path, a=SMALL, b=LONG, c=data, d=LONG, e=SMALL, f=SMALL)
+    killed: list[int] = []
+
+    def tell(name: str, line: str) -> None:
+        if name == "d" and not killed:
+            killed.extend(below(os.getpid()))
+            for process in killed:
+                os.kill(process, signal.SIGKILL)
+
+    outcome = batch.run_apart(files, tmp_path / "out", memory_limit=700, tell=tell)
+    assert [(line.problem, line.status) for line in outcome.lines] == [
+        ("a", "optimal"),
+        ("b", "out of memory"),
+        ("c", "bad input"),
+        ("d", "killed"),
+        ("e", "optimal"),
+        ("f", "optimal"),
+    ]
+    over, bad, dead = outcome.errors
+    assert over == "b: out of memory: it took more than 700 MiB"
+    assert bad.startswith(f"{tmp_path / 'c.yaml'}:1:")
+    assert dead == "d: its process was killed by signal 9; out of memory perhaps"
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"a", "e", "f", "summary.json", "summary.md"}
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_a_stop_keeps_what_is_done_and_leaves_no_process(tmp_path: Path, sent: signal.Signals) -> None:
+    write(tmp_path, a=SMALL, b=LONG.replace("solver: clarabel\n", "").replace("20, 20", "28, 28"), c=SMALL)
+    running = start(tmp_path)
+    until_told(running, "b: ")
+    time.sleep(1)
+    processes = below(running.pid)
+    running.send_signal(sent)
+    _, stderr = running.communicate(timeout=60)
+    assert running.returncode == 1
+    assert [line["status"] for line in told(tmp_path / "out")["problems"]] == [
+        "optimal",
+        "interrupted",
+        "not started",
+    ]
+    assert "| interrupted |" in (tmp_path / "out" / "summary.md").read_text(encoding="utf-8")
+    assert dx.load(tmp_path / "out" / "b").certificate.private
+    assert "c: not started" in stderr
+    assert "Traceback" not in stderr
+    assert processes
+    assert gone(processes)
+
+
+def test_a_second_stop_is_at_once(tmp_path: Path) -> None:
+    write(tmp_path, a=SMALL, b=LONG)
+    running = start(tmp_path)
+    until_told(running, "b: ")
+    time.sleep(1)
+    processes = below(running.pid)
+    running.send_signal(signal.SIGINT)
+    time.sleep(0.1)
+    running.send_signal(signal.SIGINT)
+    _, stderr = running.communicate(timeout=5)
+    assert running.returncode in (1, 130)
+    assert [line["status"] for line in told(tmp_path / "out")["problems"]] == ["optimal", "not started"]
+    assert "Traceback" not in stderr
+    assert gone(processes)
+
+
+def test_a_killed_coordinator_takes_its_processes_along(tmp_path: Path) -> None:
+    write(tmp_path, a=LONG, b=LONG)
+    running = start(tmp_path, "-j", "2")
+    processes: list[int] = []
+    until = time.monotonic() + 30
+    while len(processes) < 4 and time.monotonic() < until:
+        time.sleep(0.1)
+        processes = below(running.pid)
+    assert len(processes) == 4
+    running.kill()
+    running.communicate()
+    assert gone(processes, 3)
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGKILL])
+def test_a_solver_ends_with_the_program_that_asked_it(sent: signal.Signals) -> None:
+    program = (
+        "import dxopt as dx; space = dx.grid((20, 20)); prior = dx.Prior.uniform(space)\n"
+        "dx.solve(dx.Problem(space, epsilon=0.1, prior=prior), method='optimal', solver='clarabel')"
+    )
+    running = subprocess.Popen([sys.executable, "-c", program])
+    until = time.monotonic() + 30
+    while not (solvers := below(running.pid)) and time.monotonic() < until:
+        time.sleep(0.05)
+    time.sleep(3)
+    assert solvers
+    assert all(map(alive, solvers))
+    running.send_signal(sent)
+    running.wait()
+    assert gone(solvers, 2)
+
+
+@pytest.mark.parametrize(("option", "value"), [("-j", "0"), ("--memory-limit", "-1")])
+def test_bad_options_of_a_batch_are_named(tmp_path: Path, option: str, value: str) -> None:
+    write(tmp_path, a=SMALL)
+    done = CliRunner().invoke(app, ["batch", str(tmp_path), "-o", str(tmp_path / "out"), option, value])
+    assert done.exit_code == 2
+    (line,) = done.stderr.splitlines()
+    assert re.match(r"(jobs|memory_limit): is ", line)
+
+
+def test_a_limit_below_what_a_process_takes_by_itself_is_named(tmp_path: Path) -> None:
+    with pytest.raises(
+        dx.SpecError, match="memory_limit: is 20 MiB, which a process without a problem takes already"
+    ):
+        batch.run_apart(write(tmp_path, a=SMALL), tmp_path / "out", memory_limit=20)

@@ -1,0 +1,149 @@
+"""Which figures of a comparison, and which measures of beliefs, records and error, are false: for `result_judge`.
+
+Imports nothing from the package that it judges.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tests.judges.exact import row_sum_errors
+from tests.judges.result import beyond, bound_of, privacy, read_arrays, read_json, wrong
+
+
+def comparison_deviations(folder: Path) -> Iterator[tuple[str, float]]:
+    """By how much each claim of a comparison is off, relative."""
+    asked, found, summary = (
+        read_arrays(folder, "problem"),
+        read_arrays(folder, "compared"),
+        read_json(folder, "report"),
+    )
+    told, proof, own = summary["comparison"], read_json(folder, "certificate"), read_arrays(folder, "mechanism")
+    epsilon, delta, objective = float(asked["epsilon"]), float(asked["delta"]), summary["objective"]
+    sign = -1 if objective == "adversary_error" else 1
+    names = found["priors"].tolist() if "priors" in found else []
+    others = {
+        name: asked | {"prior": prior} for name, prior in zip(names, found.get("probabilities", []), strict=True)
+    }
+    best, limit = told["rows"][0]["value"], told["bound"]
+    yield "comparison", wrong((told["epsilon"], told["delta"]) != (epsilon, delta))
+    yield "comparison", wrong(sign * (proof["bound"] - limit) > 0)
+    for place, row in enumerate(told["rows"]):
+        if row["value"] is None:
+            continue
+        value, check = row["value"], f"comparison: {row['name']}"
+        figures = {"gap": abs(value - limit) / abs(value), "excess": (value - best) / abs(best)}
+        if row["remapped"] is not None:
+            figures["remapped_excess"] = (row["remapped"] - best) / abs(best)
+        yield "comparison", max(abs(row[key] - exact) for key, exact in figures.items())
+        home = others.get(row["name"].removeprefix("optimal for "), asked)
+        if row["private"] and (sign == 1 or home is asked):
+            yield "comparison", max(0.0, sign * (limit - value) / abs(value))
+        matrix = found.get(f"{place}/matrix", own["matrix"])
+        yield from ((check, off) for off in _row(asked, matrix, row, objective))
+        for name, other in others.items():
+            yield check, abs(row["under"][name] / _value(other, matrix, objective) - 1)
+        if sign == -1:
+            spent = (home["prior"][:, None] * matrix * asked["loss"]).sum()
+            yield check, max(0.0, spent - float(asked["max_loss"]))
+    dual = {key.removeprefix("bound/"): array for key, array in found.items() if key.startswith("bound/")}
+    proven = bound_of(folder, asked, objective, "all", dual) if dual else proof["bound"]
+    yield "comparison: bound", _above(sign, limit, proven) if dual else wrong(limit != proven)
+    for place, (name, other) in enumerate(others.items()):
+        prior, start = other["prior"], f"bounds/{place}/"
+        yield "comparison: other priors", wrong(bool((prior < 0).any())) + beyond(abs(math.fsum(prior) - 1), 1e-9)
+        dual = {key.removeprefix(start): array for key, array in found.items() if key.startswith(start)}
+        proven = bound_of(folder, other, objective, "all", dual)
+        yield "comparison: other priors", _above(sign, told["bounds"][name], proven)
+    if told["verdict"]:
+        yield "comparison: verdict", _verdict(asked, own, told["verdict"])
+
+
+def _row(asked: dict[str, Any], matrix: np.ndarray, row: dict[str, Any], objective: str) -> Iterator[float]:
+    prior, distances, delta = asked["prior"], asked["distances"], float(asked["delta"])
+    epsilon, joint = float(asked["epsilon"]), prior[:, None] * matrix
+    yield wrong(bool((matrix < 0).any()) or max(map(abs, row_sum_errors(matrix))) > Fraction(1, 2**50))
+    level = {"epsilon": row["epsilon"], "delta": row["delta"] or 0.0}
+    if row["epsilon"] is None:
+        apart = np.isfinite(distances)
+        yield wrong(
+            row["private"] or not bool(((matrix[:, None] > 0) & (matrix[None] == 0) & apart[:, :, None]).any())
+        )
+    else:
+        yield privacy(matrix, distances, row["epsilon"] if row["baseline"] else epsilon, delta, level)
+    yield abs(row["value"] / _value(asked, matrix, objective) - 1)
+    yield abs(row["leakage"] - math.log2(joint.max(axis=0).sum() / prior.max()))
+    if row["remapped"] is not None:
+        yield abs(row["remapped"] / (asked["loss"].T @ joint).min(axis=0).sum() - 1)
+
+
+def _value(asked: dict[str, Any], matrix: np.ndarray, objective: str) -> float:
+    joint = asked["prior"][:, None] * matrix
+    if objective == "adversary_error":
+        return (asked["adversary_loss"].T @ joint).min(axis=0).sum()
+    return (
+        (joint * asked["loss"]).sum() if objective == "expected_loss" else (matrix * asked["loss"]).sum(axis=1).max()
+    )
+
+
+def _above(sign: int, claimed: float, proven: float) -> float:
+    return 1.0 if math.isnan(proven) else max(0.0, sign * (claimed - proven) / abs(proven))
+
+
+def _verdict(asked: dict[str, Any], own: dict[str, Any], text: str) -> float:
+    """Whether every entry of μ is at least so much, or one of them is what is said of it; of Φμ = π with any Φ."""
+    mu = np.linalg.solve(np.exp(-float(asked["epsilon"]) * asked["distances"]), asked["prior"])
+    if found := re.fullmatch(r"regular: every entry of μ is at least (\S+)", text):
+        return max(0.0, float(found[1]) - float(mu.min()))
+    found = re.fullmatch(r"not regular: μ is (\S+) at (.*), within (\S+)", text)
+    assert found
+    off = abs(mu[own["labels"].tolist().index(found[2])] - float(found[1]))
+    return wrong((mu >= 0).all()) + max(0.0, off - float(found[3]))
+
+
+def measure_deviations(folder: Path) -> Iterator[tuple[str, float]]:
+    """By how much measures of beliefs, of records and of the error at least are off, relative."""
+    asked, summary, proof = (
+        read_arrays(folder, "problem"),
+        read_json(folder, "report"),
+        read_json(folder, "certificate"),
+    )
+    matrix, distances, prior = read_arrays(folder, "mechanism")["matrix"], asked["distances"], asked["prior"]
+    level, values = proof["epsilon"], {}
+    for entry in summary["beliefs"]:
+        places = np.array(entry["places"])
+        if places.min() < 0 or places.max() >= len(prior):
+            yield f"measure: {entry['name']}", 1.0
+            return
+        if entry["hiding"]:
+            first, second = prior[:, None] * matrix, prior[:, None] * matrix[places]
+            reach = 2 * distances[np.arange(len(prior)), places].max()
+        else:
+            first = np.repeat(prior[places, None], matrix.shape[1], axis=1)
+            second, reach = first * matrix[places], distances[np.ix_(places, places)].max()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            moved = np.abs(np.log(first / first.sum(axis=0)) - np.log(second / second.sum(axis=0)))
+        values |= {entry["name"]: moved.max(), f"{entry['name']}, at most": level * reach}
+    joint, rest = prior[:, None] * matrix, 1 - float(asked["delta"])
+    epsilon = float(asked["epsilon"])
+    values |= {f"expected loss of {count} records": count * (joint * asked["loss"]).sum() for count in (7, 1000)}
+    values |= {"epsilon of one record": level * distances.max()}
+    apart = np.sort(distances, axis=1)[:, 1:]
+    alike, counts = np.exp(-epsilon * apart), np.arange(1, len(prior))
+    pair = rest * (apart * alike / (1 + alike)).max()
+    packed = rest * apart.min() * (counts * alike / (1 + counts * alike)).max()
+    for name, claimed in summary["evaluation"].items():
+        check = f"measure: {name}"
+        if name == "delta of one record":
+            yield check, wrong(claimed != proof["delta"])
+        elif name == "error_bound" and (distances == distances.T).all():
+            yield check, max(0.0, abs(claimed / max(pair, packed) - 1) - 2.5e-12)
+        elif name in values:
+            yield check, abs(claimed / values[name] - 1)

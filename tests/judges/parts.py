@@ -1,0 +1,167 @@
+"""Which claims of a level, a frontier or a sweep are false, parts and all: by formulas written for the purpose.
+
+Imports nothing from the package that it judges. Each part is judged as a result of its own.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tests.judges.figures import comparison_deviations
+from tests.judges.result import FALSE, TRUE, bound_of, judged, read_arrays, read_json
+
+QUESTIONS = ("level", "frontier", "sweep")
+
+
+def question_of(folder: Path) -> str:
+    """The file that says what follows from the parts, without its ending."""
+    return next(name for name in QUESTIONS if (folder / f"{name}.json").is_file())
+
+
+def judged_with_parts(folder: Path) -> tuple[set[str], set[str]]:
+    """The checks that a false claim belongs to, and those that are too near to call."""
+    question = question_of(folder)
+    false, doubtful = judged(folder) if (folder / "report.json").is_file() else (set(), set())
+    parts = sorted((folder / "parts").iterdir())
+    for part in parts:
+        others = [comparison_deviations] if (part / "compared.npz").is_file() else []
+        wrong, near = judged(part, *others)
+        false |= {f"parts/{part.name}"} if wrong else set()
+        doubtful |= {f"parts/{part.name}"} if near else set()
+    alike = [folder, *parts] if question == "level" else parts
+    varied = "max_loss" if "budgets" in read_json(folder, question) else "epsilon"
+    for part in alike[1:]:
+        if _problem(part, varied) != _problem(alike[0], varied):
+            false.add(f"parts/{part.name}")
+    judge = {"level": _level, "frontier": _frontier, "sweep": _sweep}[question]
+    offs = [math.inf if math.isnan(off) else off for off in judge(folder, parts)]
+    false |= {f"{question}.json"} if max(offs) > FALSE else set()
+    doubtful |= {f"{question}.json"} if TRUE < max(offs) <= FALSE else set()
+    return false, doubtful
+
+
+def _problem(folder: Path, varied: str) -> str:
+    """All that a problem is about but for what is varied, as text."""
+    arrays = read_arrays(folder, "problem")
+    summary = read_json(folder, "report")
+    told = {key: summary[key] for key in ("problem", "loss", "objective", "pairs", "prior", "structure")}
+    places = read_arrays(folder, "mechanism").get("points", np.zeros(0)).tolist()
+    return repr((sorted((key, array.tolist()) for key, array in arrays.items() if key != varied), told, places))
+
+
+def _wrong(is_so: Any) -> float:
+    return float(bool(is_so))
+
+
+def _described(folder: Path) -> dict[str, float]:
+    """The numbers of problem.yaml by name; the lists are left out."""
+    text = (folder / "problem.yaml").read_text(encoding="utf-8")
+    return {
+        key: float(number) for key, number in re.findall(r"\b([a-z_]+): (-?[0-9][0-9.e+-]*)$", text, re.MULTILINE)
+    }
+
+
+def _level(folder: Path, parts: list[Path]) -> Iterator[float]:
+    content, summary, asked = read_json(folder, "level"), read_json(folder, "report"), read_arrays(folder, "problem")
+    lower = read_arrays(parts[0], "problem")
+    yield _wrong(content["epsilon"] != float(asked["epsilon"]) or content["below"] != float(lower["epsilon"]))
+    kept = asked["prior"][:, None] if summary["objective"] == "expected_loss" else 1.0
+    lost = (kept * read_arrays(folder, "mechanism")["matrix"] * asked["loss"]).sum(axis=1)
+    loss = lost.sum() if summary["objective"] == "expected_loss" else lost.max()
+    yield max(0.0, loss - content["max_loss"])
+    yield max(0.0, content["max_loss"] - bound_of(parts[0], lower, summary["objective"], summary["pairs"]))
+    if not 0 < content["below"] < content["epsilon"] or not 0 < content["accuracy"] < 1:
+        yield 1.0
+        return
+    apart = (content["epsilon"] - content["below"]) / content["below"]
+    yield abs(content["resolution"] - apart)
+    share = math.log1p(apart) / (content["accuracy"] * (1 + 1e-6))
+    yield 1e-12 if abs(share - 1) < 1e-8 else _wrong((content["status"] == "optimal") != (share <= 1))
+
+
+def _frontier(folder: Path, parts: list[Path]) -> Iterator[float]:
+    content = read_json(folder, "frontier")
+    asked, proofs = (
+        [read_arrays(part, "problem") for part in parts],
+        [read_json(part, "certificate") for part in parts],
+    )
+    values, bounds = (np.array([proof[key] for proof in proofs]) for key in ("value", "bound"))
+    places = content["budgets" if "budgets" in content else "epsilons"]
+    yield _wrong(places != [float(one["max_loss" if "budgets" in content else "epsilon"]) for one in asked])
+    yield _wrong(np.any(np.diff(places) <= 0))
+    told = _described(folder)
+    yield _wrong((told["from"], told["to"], told["resolution"]) != (places[0], places[-1], content["wanted"]))
+    yield _wrong(told["points"] != len(asked[0]["prior"]) or told["delta"] != float(asked[0]["delta"]))
+    if "budgets" not in content:
+        values = np.array([values[: place + 1].min() for place in range(len(values))])
+        bounds = np.array([bounds[place:].max() for place in range(len(bounds))])
+        widths, whole = values[:-1] - bounds[1:], values[0] - bounds[-1]
+    else:
+        prices = [float(read_arrays(part, "dual").get("price", 0.0)) for part in parts]
+        yield _wrong(content["prices"] != prices or content["epsilon"] != float(asked[0]["epsilon"]))
+        yield _wrong(told["epsilon"] != content["epsilon"])
+        widths, whole = _above(np.array(places), values, bounds, np.array(prices)), bounds[-1] - values[0]
+        yield _wrong(content["breakpoints"] != _bends(places, values, widths, content["wanted"] * whole))
+    yield _wrong(content["values"] != values.tolist() or content["bounds"] != bounds.tolist())
+    resolution = max(0.0, widths.max() / whole)
+    yield abs(content["resolution"] - resolution)
+    yield _wrong(content["resolution"] <= content["wanted"] and content["status"] != "optimal")
+    left = widths > content["wanted"] * whole
+    gaps = np.abs(values - bounds)
+    yield _wrong(content["status"] == "optimal" and np.any(left & (widths > gaps[1:] + gaps[:-1])))
+
+
+def _above(places: np.ndarray, values: np.ndarray, bounds: np.ndarray, prices: np.ndarray) -> np.ndarray:
+    """By how much the least of two tangents is above a chord, at most: a linear program in (budget, height)."""
+    from scipy.optimize import linprog
+
+    found = []
+    for one in range(len(places) - 1):
+        two = one + 1
+        slope = (values[two] - values[one]) / (places[two] - places[one])
+        rows = [[slope - prices[one], 1.0], [slope - prices[two], 1.0]]
+        limits = [
+            bounds[one] - values[one],
+            bounds[two] - values[one] - prices[two] * (places[two] - places[one]),
+        ]
+        best = linprog([0.0, -1.0], rows, limits, bounds=[(0, places[two] - places[one]), (None, None)])
+        found.append(-best.fun)
+    return np.array(found)
+
+
+def _bends(places: list[float], values: np.ndarray, widths: np.ndarray, allowed: float) -> list[float]:
+    found = []
+    for at in range(1, len(places) - 1):
+        chord = np.interp(places[at], [places[at - 1], places[at + 1]], [values[at - 1], values[at + 1]])
+        if values[at] - chord > allowed and widths[at - 1] <= allowed and widths[at] <= allowed:
+            found.append(places[at])
+    return found
+
+
+def _sweep(folder: Path, parts: list[Path]) -> Iterator[float]:
+    content = read_json(folder, "sweep")
+    levels = [float(read_arrays(part, "problem")["epsilon"]) for part in parts]
+    yield _wrong(content["epsilons"] != levels or content["asked"][: len(levels)] != levels)
+    yield _wrong(content["format"] != 1 or np.any(np.diff(content["asked"]) <= 0))
+    text = (folder / "problem.yaml").read_text(encoding="utf-8").partition("epsilon:")[2].partition("delta")[0]
+    yield _wrong([float(level) for level in re.findall(r"^ *- (\S+)$", text, re.MULTILINE)] != content["asked"])
+    with (folder / "sweep.csv").open(encoding="utf-8", newline="") as stream:
+        lines = list(csv.DictReader(stream))
+    rows = [(part, row) for part in parts for row in read_json(part, "report")["comparison"]["rows"]]
+    yield _wrong(len(rows) != len(lines))
+    for (part, row), line in zip(rows, lines, strict=False):
+        proof = read_json(part, "certificate")
+        level, value = float(read_arrays(part, "problem")["epsilon"]), float(line["value"])
+        same = {"epsilon": level, "bound": proof["bound"], "value": row["value"], "leakage": row["leakage"]}
+        same |= {"remapped": row["remapped"], "realised": row["epsilon"]}
+        yield _wrong(any(json.loads(line[key] or "null") != known for key, known in same.items()))
+        yield _wrong((line["method"], line["private"]) != (row["name"], str(row["private"])))
+        yield abs(float(line["gap"]) - abs(value - proof["bound"]) / max(abs(value), 1e-12))

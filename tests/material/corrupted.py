@@ -1,0 +1,100 @@
+"""Results with one number changed."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dxopt.results.folder import write_digests
+from tests.judges.result import read_arrays, read_json
+
+NO_CLAIMS = {"prices", "labels", "report_labels", "report_points", "secrets", "pairs", "name", "format"}
+
+
+SEED = 20261121
+
+
+def slots_of(folder: Path) -> list[tuple[str, tuple[Any, ...]]]:
+    """The numbers that are claims or that claims are about: a file, and a path within it."""
+    found: list[tuple[str, tuple[Any, ...]]] = []
+    for file in sorted(folder.glob("*.npz")):
+        arrays = read_arrays(folder, file.stem)
+        found += [
+            (file.name, (key,))
+            for key, array in arrays.items()
+            if key.rsplit("/")[-1] not in NO_CLAIMS
+            and array.dtype.kind in "fiu"
+            and array.size
+            and key != "space.kind"
+        ]
+    found += [("certificate.json", (key,)) for key in ("epsilon", "value", "bound", "gap", "delta")]
+    told = read_json(folder, "report")
+    for entry in ("evaluation", "beliefs", "comparison"):
+        found += [("report.json", (entry, *path)) for path in _numbers(told[entry])]
+    found += [("report.json", ("tolerance",)), ("problem.yaml", ("epsilon",)), ("problem.yaml", ("delta",))]
+    if (shape := told["structure"]["shape"]) != []:
+        found += [("report.json", ("structure", "spacing"))]
+        found += [("report.json", ("structure", "shape", place)) for place in range(len(shape))]
+    return [*found, ("problem.yaml", ("points",))]
+
+
+def moved(value: float, rng: np.random.Generator) -> float:
+    """A number at least 1e-6 away, and 1e-6 of itself."""
+    step = max(1e-6, 1e-6 * abs(value)) * 10 ** rng.uniform(0.001, 4)
+    return value + step if rng.random() < 0.5 else value - step
+
+
+def corrupt(folder: Path, name: str, path: tuple[Any, ...], rng: np.random.Generator) -> str:
+    """Change one number of a file, and write the digests again."""
+    file = folder / name
+    if name.endswith(".npz"):
+        arrays, key = read_arrays(folder, name.removesuffix(".npz")), path[0]
+        array = arrays[key].copy()
+        finite = np.argwhere(np.isfinite(array))
+        place = tuple(finite[rng.integers(len(finite))])
+        whole = array.dtype.kind in "iu"
+        old, one = array[place].item(), 1 if rng.random() < 0.5 else -1
+        array[place] = (old + one) % 256 if array.dtype == np.uint8 else old + one if whole else moved(old, rng)
+        arrays[key] = array
+        np.savez_compressed(file, **arrays)
+        path = (*path, *map(int, place))
+    elif name.endswith(".json"):
+        content = read_json(folder, name.removesuffix(".json"))
+        *outer, last = path
+        part: Any = content
+        for key in outer:
+            part = part[key]
+        part[last] = _changed(part[last], rng)
+        file.write_text(json.dumps(content), encoding="utf-8")
+    else:
+        text = file.read_text(encoding="utf-8")
+        old = re.search(rf"\b{path[0]}: (\S+)", text)
+        assert old
+        new = str(int(old[1]) + 1) if path[0] == "points" else repr(moved(float(old[1]), rng))
+        file.write_text(text[: old.start(1)] + new + text[old.end(1) :], encoding="utf-8")
+    write_digests(folder)
+    return f"{name}: {path}"
+
+
+def _numbers(content: Any) -> Iterator[tuple[Any, ...]]:
+    """The paths of all numbers in JSON, and of the verdict."""
+    if isinstance(content, dict | list):
+        for key, inner in content.items() if isinstance(content, dict) else enumerate(content):
+            yield from ((key, *path) for path in ([()] if key == "verdict" and inner else _numbers(inner)))
+    elif isinstance(content, float | int) and not isinstance(content, bool):
+        yield ()
+
+
+def _changed(content: Any, rng: np.random.Generator) -> Any:
+    """A number changed, or the one in a text."""
+    if isinstance(content, str):
+        found = re.search(r"at least (\S+)$|μ is (\S+) at", content)
+        assert found
+        start, end = found.span(found.lastindex or 0)
+        return content[:start] + repr(moved(float(content[start:end]), rng)) + content[end:]
+    return content + 1 if isinstance(content, int) else moved(content, rng)

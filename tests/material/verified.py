@@ -1,0 +1,68 @@
+"""Results of many kinds to be verified."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import dxopt as dx
+from dxopt.verify import Outcome, Verdict
+
+KINDS: dict[str, Callable[[], dx.Report]] = {
+    "program": lambda: dx.solve(points()),
+    "columns": lambda: dx.solve(points(), method="optimal", solver="columns"),
+    "one way, infinite": lambda: dx.solve(one_way()),
+    "rectangular": lambda: dx.solve(rectangular()),
+    "merged points": lambda: dx.solve(merged()),
+    "delta": lambda: dx.solve(points().but(delta=0.05)),
+    "delta, adjacent": lambda: dx.solve(points().but(delta=0.05, pairs="adjacent")),
+    "worst loss": lambda: dx.solve(points().but(objective="worst_loss")),
+    "worst loss, delta": lambda: dx.solve(points().but(objective="worst_loss", delta=0.05)),
+    "adversary": lambda: dx.solve(adversary(None)),
+    "adversary, private": lambda: dx.solve(adversary(0.8)),
+    "spanner": lambda: dx.solve(points(), spanner=1.2),
+    "exponential": lambda: dx.solve(points(), method="exponential"),
+    "line": lambda: dx.solve(line("distance")),
+    "line, binary": lambda: dx.solve(line("binary")),
+    "squared": lambda: dx.solve(points().but(loss="squared")),
+    "torus": lambda: dx.solve(
+        dx.Problem(dx.torus((3, 4)), epsilon=1.0, prior=dx.Prior.uniform(dx.torus((3, 4))), loss="binary")
+    ),
+}
+
+
+def failing(verdict: Verdict) -> dict[str, str]:
+    return {check.name: check.detail for check in verdict.checks if check.status is Outcome.FAILS}
+
+
+def points() -> dx.Problem:
+    space = dx.grid((3, 3))
+    return dx.Problem(space, epsilon=0.8, prior=dx.Prior.from_weights(space, range(1, 10)), name="points")
+
+
+def one_way() -> dx.Problem:
+    distances = [[0, 1, 0.5, 1.5], [2, 0, 2, 1], [math.inf, math.inf, 0, 1], [math.inf, math.inf, 1.5, 0]]
+    space = dx.MetricSpace.from_distances(distances, labels=["a", "b", "c", "ç"])
+    prior = dx.Prior.from_weights(space, [1, 2, 3, 4])
+    return dx.Problem(space, epsilon=0.7, prior=prior, loss="binary", name="one way")
+
+
+def rectangular() -> dx.Problem:
+    space = dx.MetricSpace.from_distances([[0, 1, 0], [2, 0, 2], [math.inf, math.inf, 0]], labels=["a", "b", "ç"])
+    prior = dx.Prior.from_weights(space, [1, 2, 1e-300])
+    return dx.Problem(space, epsilon=0.7, prior=prior, loss=[[1, 2.0], [2, -1], [0, 1]], name="rectangular")
+
+
+def merged() -> dx.Problem:
+    space = dx.MetricSpace.from_distances([[0, 0, 1, 3], [0, 0, 1, 3], [1, 1, 0, 2], [3, 3, 2, 0]])
+    return dx.Problem(space, epsilon=1.0, prior=dx.Prior.from_weights(space, [1, 2, 3, 0]), name="merged")
+
+
+def line(loss: str) -> dx.Problem:
+    space = dx.MetricSpace.from_points([[0.0], [0.5], [2.0], [2.25], [7.0]], "euclidean")
+    prior = dx.Prior.from_weights(space, [1, 2, 3, 1, 2])
+    return dx.Problem(space, epsilon=0.9, prior=prior, loss=loss, name="line")
+
+
+def adversary(epsilon: float | None) -> dx.Problem:
+    return points().but(objective=dx.AdversaryError(0.7 if epsilon is None else 0.89, "binary"), epsilon=epsilon)

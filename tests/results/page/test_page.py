@@ -1,0 +1,166 @@
+"""Pages that say what the report says, escape what they are given, and need nothing but themselves."""
+
+from __future__ import annotations
+
+import base64
+import re
+from dataclasses import replace
+
+import numpy as np
+
+import dxopt as dx
+from dxopt.results.page import Entry, page, page_of_batch
+from dxopt.results.page.channels import CELLS, expected_losses, packed
+from dxopt.runtime.stopping import Status
+from tests.material.pages import EVIL, Parsed, grid
+
+
+def test_a_page_is_well_formed_and_fetches_nothing() -> None:
+    for text in (page(grid()), page_of_batch([grid(0.5), grid(1.0)])):
+        parsed = Parsed(text)
+        assert not parsed.open
+        assert not re.search(r"https?:|//[a-z]|url\(|@import|fetch\(|XMLHttp", text)
+        named = [a.get("src") or a.get("href") for _, a in parsed.elements if "src" in a or "href" in a]
+        assert named and all(link and (link == "data:," or link.startswith("#")) for link in named)
+        policies = [a["content"] for a in parsed.all("meta") if a.get("http-equiv") == "Content-Security-Policy"]
+        assert len(policies) == 1 and str(policies[0]).startswith("default-src 'none'")
+
+
+def test_every_name_is_escaped() -> None:
+    report = replace(grid(), route=EVIL, refused={EVIL: EVIL}, problem=grid().problem.but(name=EVIL))
+    parsed = Parsed(page_of_batch([report, Entry(EVIL, failure=EVIL, reason=EVIL)], title=EVIL))
+    assert not parsed.open
+    assert len(parsed.all("script")) == 2
+    assert parsed.texts["title"] == [EVIL]
+    assert any(str(canvas["aria-label"]).startswith(f"Map of {EVIL}: arrow") for canvas in parsed.all("canvas"))
+    assert parsed.channels["result-1"]["secrets"][0] == EVIL
+
+
+def test_numbers_are_those_of_the_report() -> None:
+    report = grid()
+    proof, parsed = report.certificate, Parsed(page(grid()))
+    for said in (
+        f"The expected loss is {proof.value:.10g}",
+        f"smaller expected loss than {proof.bound:.10g}",
+        f"differ by {proof.gap:.2e}",
+        f"ε = {proof.epsilon:.10g} per unit",
+        "at most eεd times",
+        report.route,
+        "NumPy's exp and log",
+        "SciPy's Fourier",
+    ):
+        assert said in parsed.words
+    keys = [float(str(cell["data-key"])) for cell in parsed.all("td") if "data-key" in cell]
+    assert report.comparison is not None
+    for row in report.comparison.rows:
+        for number in (row.value, row.excess, row.remapped, row.leakage, *row.under.values()):
+            assert number is not None and number in keys
+    assert report.evaluation["worst_loss"] in keys
+
+
+def test_the_words_fit_what_was_not_proven() -> None:
+    feasible = replace(grid(), status=Status.FEASIBLE)
+    words = Parsed(page(feasible)).words
+    assert "Proven private, but not optimal (feasible)" in words and "a better one may exist" in words
+    space = dx.MetricSpace.from_points([0.0, 1.0, 2.0])
+    free = dx.Problem(space, epsilon=None, prior=dx.Prior.uniform(space), objective=dx.AdversaryError(max_loss=0.5))
+    words = Parsed(page(dx.solve(free))).words
+    assert "None was asked for" in words and "larger adversary's error than" in words and "at most 0.5" in words
+
+
+def test_a_relaxed_level_says_what_delta_is() -> None:
+    report = dx.solve(grid().problem.but(delta=0.05))
+    words = Parsed(page(report)).words
+    assert f"δ = {report.certificate.delta:.6g}; a δ of 0.05 was allowed" in words
+
+
+def test_the_channel_prior_and_losses_are_those_of_the_report() -> None:
+    report = grid()
+    content = Parsed(page(report)).channels["result-1"]
+    matrix = np.frombuffer(base64.b64decode(content["channel"]), "<f4").reshape(6, 6)
+    np.testing.assert_allclose(matrix, report.mechanism.matrix, rtol=1e-7, atol=1e-37)
+    assert content["prior"] == report.problem.prior.probabilities.tolist()
+    assert content["reports"] is None
+    np.testing.assert_allclose(content["losses"], (report.mechanism.matrix * report.problem.losses).sum(axis=1))
+
+
+def test_what_is_positive_stays_so_in_32_bits() -> None:
+    matrix = np.frombuffer(base64.b64decode(packed(np.array([[1e-300, 0.0], [5e-324, 1.0]]))), "<f4")
+    assert (matrix > 0).tolist() == [True, False, True, True]
+
+
+def test_infinite_losses_of_reports_that_never_come_cost_nothing() -> None:
+    space = dx.MetricSpace.from_points([0.0, 1.0])
+    report = dx.solve(
+        dx.Problem(space, epsilon=1.0, prior=dx.Prior.from_weights(space, [1, 0]), loss=[[0, 1], [np.inf, 0]])
+    )
+    never = replace(report, mechanism=dx.Mechanism.from_matrix(space, [[1, 0], [0, 1]]))
+    assert expected_losses(never) == [0.0, 0.0]
+    assert Parsed(page(replace(report, mechanism=dx.Mechanism.from_matrix(space, [[1, 0], [1, 0]])))).channels[
+        "result-1"
+    ]["losses"] == [0.0, None]
+
+
+def test_maps_are_true_to_scale() -> None:
+    plane = Parsed(page(grid())).channels["result-1"]["plane"]
+    assert plane["unit"] == "" and plane["size"] == 2.0
+    assert plane["secrets"] == [[i / 2, j / 2] for i in range(3) for j in range(2)]
+    towns = dx.MetricSpace.from_points([[45.0, 179.9], [45.0, -179.9], [45.2, -179.9]], "haversine")
+    found = Parsed(page(dx.solve(dx.Problem(towns, epsilon=0.1, prior=dx.Prior.uniform(towns)))))
+    plane = found.channels["result-1"]["plane"]
+    places = plane["size"] * np.array(plane["secrets"])
+    apart = np.hypot(*(places[:, None] - places[None]).transpose(2, 0, 1))
+    assert plane["unit"] == "km"
+    np.testing.assert_allclose(apart, towns.distances, rtol=3e-3, atol=1e-3)
+    assert places[1, 0] > places[0, 0] and places[2, 1] > places[1, 1]
+
+
+def test_a_line_has_a_heat_map_and_no_map() -> None:
+    space = dx.MetricSpace.from_points([0.0, 1.0, 2.0])
+    parsed = Parsed(page(dx.solve(dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space)))))
+    assert [a["class"] for a in parsed.all("figure")] == ["heat"]
+    assert parsed.channels["result-1"]["plane"] is None
+
+
+def test_controls_have_names() -> None:
+    parsed = Parsed(page_of_batch([grid(0.5), grid(1.0)]))
+    for canvas in parsed.all("canvas"):
+        assert canvas["aria-label"] and canvas["tabindex"] == "0"
+        assert canvas["aria-describedby"] in {attributes.get("id") for _, attributes in parsed.elements}
+    assert all(text.strip() for text in parsed.texts["button"])
+    heads = [attributes for attributes in parsed.all("th") if attributes.get("scope") == "col"]
+    assert heads and all(head["aria-sort"] == "none" for head in heads)
+    assert all(
+        a.get("role") == "img" and a.get("aria-label") for a in parsed.all("svg") if a.get("class") != "swatch"
+    )
+
+
+def test_large_channels_are_left_out_of_a_page_and_it_says_so() -> None:
+    space = dx.MetricSpace.from_points(np.arange(801.0))
+    report = dx.solve(dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space)))
+    assert len(report.mechanism.space) ** 2 > CELLS
+    text = page_of_batch([report, grid()])
+    assert "matrix" not in vars(report.mechanism) and len(text) < 100_000
+    parsed = Parsed(text)
+    assert list(parsed.channels) == ["result-2"]
+    assert "801 secrets and 801 reports is too large" in parsed.words
+
+
+def test_channels_of_a_batch_share_the_room_of_one() -> None:
+    space = dx.MetricSpace.from_points(np.arange(601.0))
+    report = dx.solve(dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space)))
+    text = page_of_batch([report, report, grid()])
+    assert list(Parsed(text).channels) == ["result-1", "result-3"] and len(text.encode()) < 5_000_000
+
+
+def test_what_is_infinite_is_left_out_of_charts_and_is_no_key() -> None:
+    shown = {"objective": "expected_loss", "status": "feasible", "resolution": None, "epsilons": [1.0, 2.0, 3.0]}
+    entry = Entry("a", frontier={**shown, "values": [3.0, 2.0, 1.0], "bounds": [2.0, None, 0.5]})
+    parsed = Parsed(page(entry))
+    (told,) = (str(drawn["aria-label"]) for drawn in parsed.all("svg") if "aria-label" in drawn)
+    assert "possible goes from 3 at 1 to 1 at 3; bound: proven goes from 2 at 1 to 0.5 at 3" in told
+    assert not parsed.all("polygon")
+    assert "polygon" in page(Entry("a", frontier={**shown, "values": [3.0, 2.0, 1.0], "bounds": [2.0, 1.0, 0.5]}))
+    unbounded = replace(grid().certificate, bound=-np.inf, gap=np.inf)
+    texts = page_of_batch([replace(grid(), certificate=unbounded), grid(2.0)])
+    assert 'data-key="inf"' not in texts and 'data-key="-inf"' not in texts and "nan" not in texts.split("<script")[0]

@@ -1,0 +1,155 @@
+"""Pages of batches, frontiers and levels, figures, and the command."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import dxopt as dx
+from dxopt.cli import app
+from dxopt.results.page import page, page_of_batch, read, save_page
+from dxopt.results.page.curves import stairs
+from tests.material.pages import Parsed, grid
+
+
+@pytest.fixture
+def batch(tmp_path: Path) -> Path:
+    for level in (0.5, 1.0, 2.0):
+        grid(level, f"grid {level}").save(tmp_path / "batch" / f"grid-{level}")
+    return tmp_path / "batch"
+
+
+def test_a_batch_links_each_result_and_draws_the_family(batch: Path) -> None:
+    parsed = Parsed(page_of_batch(read(batch)))
+    names = {attributes.get("id") for attributes in parsed.all("details")}
+    links = [str(attributes["href"]) for attributes in parsed.all("a")]
+    assert links == ["#result-1", "#result-2", "#result-3"] and {link[1:] for link in links} <= names
+    told = [text for text in parsed.texts["title"] if text.startswith("optimal: ")]
+    assert told == [f"optimal: {grid(e, f'grid {e}').certificate.value:.7g} at {e:.6g}" for e in (0.5, 1.0, 2.0)]
+    assert any(text.startswith("exponential: ") for text in parsed.texts["title"])
+
+
+def test_problems_of_other_priors_are_no_family() -> None:
+    other = dx.solve(grid().problem.but(prior=dx.Prior.uniform(grid().problem.space), epsilon=2.0))
+    assert "Against ε" not in page_of_batch([grid(), other])
+    assert "Against ε" in page_of_batch([grid(), grid(2.0)])
+
+
+def test_a_result_that_does_not_hold_says_so_and_the_others_are_there(batch: Path) -> None:
+    file = batch / "grid-1.0" / "certificate.json"
+    content = json.loads(file.read_text(encoding="utf-8"))
+    file.write_text(json.dumps({**content, "value": content["value"] - 0.01}), encoding="utf-8")
+    entries = read(batch)
+    assert [entry.status for entry in entries] == ["optimal", "not proven", "optimal"]
+    words = Parsed(page_of_batch(entries)).words
+    assert "Not proven: value is" in words
+    with pytest.raises(dx.CertificateError):
+        read(batch / "grid-1.0")
+
+
+def test_problems_that_failed_are_listed(batch: Path) -> None:
+    lines = [{"problem": "bad", "folder": "", "status": "failed"}, {"problem": "grid", "folder": "g", "status": "x"}]
+    summary = {"problems": lines, "errors": ["bad: out of memory"]}
+    (batch / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
+    entry = read(batch)[-1]
+    assert (entry.name, entry.status, entry.reason) == ("bad", "failed", "bad: out of memory")
+
+
+def test_frontiers_and_levels_are_shown(tmp_path: Path) -> None:
+    problem = grid().problem
+    dx.frontier(problem, 0.5, 2.0, resolution=0.3).save(tmp_path / "a-frontier")
+    level = dx.smallest_epsilon(problem, 0.8, accuracy=1e-3)
+    level.save(tmp_path / "b-level")
+    frontier, found = read(tmp_path)
+    parsed = Parsed(page_of_batch([frontier, found]))
+    assert f"At ε = {level.epsilon:.10g} a loss of at most 0.8 is possible" in parsed.words
+    assert len([a for a in parsed.all("figure") if a["class"] == "chart"]) == 1
+    assert "0.5 to 2" in parsed.words and "lies within the shaded band: proven" in parsed.words
+    keys = [cell.get("data-key") for cell in parsed.all("td")]
+    assert all(repr(value) in keys for value in frontier.frontier["values"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"objective": "least harm"}, r"\(objective: "),
+        ({"status": None}, r"\(status: "),
+        ({"values": [1.0]}, "as long as each other"),
+        ({"epsilons": ["low", "high"]}, r"\(epsilons.0: "),
+    ],
+)
+def test_a_damaged_frontier_says_where(changes: dict[str, Any], told: str, tmp_path: Path) -> None:
+    shown = {"problem": "a", "objective": "worst_loss", "status": "optimal", "resolution": 0.1}
+    lists = {"epsilons": [1.0, 2.0], "values": [3.0, 2.0], "bounds": [2.0, 1.0]}
+    file = tmp_path / "out" / "frontier.json"
+    file.parent.mkdir()
+    file.write_text(json.dumps(shown | lists), encoding="utf-8")
+    assert "Worst loss against" in page_of_batch(read(file.parent))
+    file.write_text(json.dumps(shown | lists | changes), encoding="utf-8")
+    with pytest.raises(dx.SpecError, match=rf"{file} is damaged .*{told}"):
+        read(file.parent)
+
+
+def test_stairs_hold_the_value_before_or_the_bound_after() -> None:
+    assert stairs([1, 2, 3], [9, 8, 7], ahead=False) == ([1, 2, 2, 3], [9, 9, 8, 8])
+    assert stairs([1, 2, 3], [9, 8, 7], ahead=True) == ([1, 2, 2, 3], [8, 8, 7, 7])
+
+
+def test_the_command_writes_the_page_and_figures(batch: Path, tmp_path: Path) -> None:
+    ran = CliRunner().invoke(app, ["report", str(batch)])
+    assert ran.exit_code == 0 and ran.output.strip() == str(batch / "report.html")
+    assert (batch / "report.html").read_text(encoding="utf-8") == page_of_batch(read(batch), title="batch")
+    page_file = tmp_path / "new" / "one.html"
+    ran = CliRunner().invoke(app, ["report", str(batch / "grid-1.0"), "-o", str(page_file), "--figures"])
+    assert ran.exit_code == 0
+    assert page_file.read_text(encoding="utf-8") == page(read(batch / "grid-1.0")[0])
+    assert sorted(path.name for path in (tmp_path / "new" / "figures").iterdir()) == [
+        "grid-1.0-channel.png",
+        "grid-1.0-channel.svg",
+        "grid-1.0-comparison.png",
+        "grid-1.0-comparison.svg",
+        "grid-1.0-map.png",
+        "grid-1.0-map.svg",
+    ]
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["figures", "one.html"]
+
+
+def test_the_family_is_a_figure_for_papers(batch: Path) -> None:
+    written = save_page(batch, batch / "report.html", figures=True)
+    assert {"against-epsilon-1.svg", "against-epsilon-1.png"} <= {path.name for path in written}
+
+
+def test_sweeps_and_comparisons_are_figures_for_papers(tmp_path: Path) -> None:
+    problem = dx.Problem(dx.line(3), epsilon=1.0, prior=dx.Prior.uniform(dx.line(3)), name="line")
+    dx.sweep(problem, [0.5, 1.0], ["exponential"]).save(tmp_path / "all" / "sweep")
+    compared = replace(dx.solve(problem), comparison=dx.compare(problem, ["exponential"]))
+    compared.save(tmp_path / "all" / "line")
+    written = save_page(tmp_path / "all", tmp_path / "page.html", figures=True)
+    names = {path.name for path in written}
+    assert {
+        f"{name}.{ending}" for name in ("1-line-comparison", "2-line-sweep") for ending in ("svg", "png")
+    } <= names
+
+
+def test_a_page_does_not_outlive_its_result(tmp_path: Path) -> None:
+    grid().save(tmp_path / "grid")
+    (tmp_path / "grid" / "notes.txt").write_text("mine", encoding="utf-8")
+    assert CliRunner().invoke(app, ["report", str(tmp_path / "grid")]).exit_code == 0
+    assert (tmp_path / "grid" / "report.html").is_file()
+    grid(2.0).save(tmp_path / "grid")
+    assert not (tmp_path / "grid" / "report.html").exists()
+    assert (tmp_path / "grid" / "notes.txt").is_file()
+
+
+def test_what_cannot_be_shown_or_written_is_one_line(batch: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    for arguments in (["nowhere"], ["empty"], ["batch", "-o", "batch/grid-1.0"]):
+        given = [part if part.startswith("-") else str(tmp_path / part) for part in arguments]
+        ran = CliRunner().invoke(app, ["report", *given])
+        assert ran.exit_code == 2 and len(ran.output.splitlines()) == 1
+    assert not [path for path in batch.iterdir() if path.name.startswith(".")]

@@ -1,0 +1,249 @@
+"""Reports: saved, loaded and proven again; tampered with; shown."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+from rich.console import Console
+
+import dxopt as dx
+from dxopt.batch.lines import rows
+from dxopt.proofs.duals import Dual
+from tests.material.checks import assert_proven, change_array
+
+FILES = {"problem.yaml", "problem.npz", "mechanism.npz", "dual.npz", "certificate.json", "report.json"}
+
+
+def asymmetric() -> dx.Problem:
+    space = dx.MetricSpace.from_distances([[0, 1, 0], [2, 0, 2], [0.5, 1, 0]], labels=["a", "b", "ç"])
+    prior = dx.Prior.from_weights(space, [0, 1, 1e-300])
+    return dx.Problem(space, epsilon=0.7, prior=prior, loss=[[1, 2.0], [2, -1], [0, 1]], name="asymmetric")
+
+
+def points() -> dx.Problem:
+    space = dx.grid((3, 3))
+    return dx.Problem(space, epsilon=0.8, prior=dx.Prior.from_weights(space, range(1, 10)), name="points")
+
+
+def graph() -> dx.Problem:
+    space = dx.MetricSpace.from_graph(nx.cycle_graph(5))
+    return dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space), loss="binary", name="graph")
+
+
+def words() -> dx.Problem:
+    space = dx.MetricSpace.from_points([["x", "u"], ["x", "v"], ["y", "v"]], "hamming")
+    return dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space), name="words")
+
+
+MAKERS = [asymmetric, points, graph, words]
+
+
+@pytest.fixture
+def report() -> dx.Report:
+    return dx.solve(points())
+
+
+@pytest.fixture
+def folder(report: dx.Report, tmp_path: Path) -> Path:
+    return report.save(tmp_path / "out")
+
+
+ROUTES = [(maker, "auto") for maker in MAKERS] + [
+    (maker, "exponential") for maker in MAKERS if maker is not asymmetric
+]
+
+
+@pytest.mark.parametrize(("maker", "method"), ROUTES)
+def test_round_trip(maker, method: str, tmp_path: Path) -> None:
+    report = dx.solve(maker(), method=method)
+    saved = report.save(tmp_path / "a" / "b")
+    assert {path.name for path in saved.iterdir()} >= FILES
+    loaded = dx.load(saved)
+    assert_proven(loaded)
+    assert loaded.certificate == report.certificate
+    assert np.array_equal(loaded.mechanism.matrix, report.mechanism.matrix)
+    assert np.array_equal(loaded.problem.space.distances, report.problem.space.distances)
+    assert np.array_equal(loaded.problem.prior.probabilities, report.problem.prior.probabilities)
+    assert np.array_equal(loaded.problem.losses, report.problem.losses)
+    assert loaded.problem.space.labels == report.problem.space.labels
+    assert loaded.problem.reports.labels == report.problem.reports.labels
+    for name in ("status", "claim", "route", "refused", "reductions", "tolerance", "seconds", "evaluation"):
+        assert getattr(loaded, name) == getattr(report, name)
+    assert str(loaded) == str(report)
+    again = dx.load(loaded.save(tmp_path / "c"))
+    assert again.certificate == report.certificate
+
+
+def change_json(path: Path, **changes: object) -> None:
+    content = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**content, **changes}), encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["value", "bound", "epsilon", "gap"])
+@pytest.mark.parametrize("factor", [1 + 1e-9, 0.9, float("nan")])
+def test_tampered_certificate(folder: Path, report: dx.Report, name: str, factor: float) -> None:
+    number = getattr(report.certificate, name)
+    change_json(folder / "certificate.json", **{name: number * factor if name != "gap" else number + 1e-3 * factor})
+    with pytest.raises(dx.CertificateError, match=name):
+        dx.load(folder)
+
+
+def test_tampered_verdict(folder: Path) -> None:
+    change_json(folder / "certificate.json", private=False)
+    with pytest.raises(dx.DxoptError):
+        dx.load(folder)
+
+
+def test_tampered_matrix(folder: Path, report: dx.Report) -> None:
+    matrix = report.mechanism.matrix.copy()
+    largest = int(matrix[0].argmax())
+    matrix[0, largest] -= 1e-9
+    matrix[0, 8 if largest < 8 else 0] += 1e-9
+    change_array(folder / "mechanism.npz", "matrix", lambda _: matrix)
+    with pytest.raises(dx.CertificateError):
+        dx.load(folder)
+
+
+@pytest.mark.parametrize("matrix", [np.eye(9), np.full((9, 9), 0.2), -np.eye(9), np.ones((9, 8)) / 8])
+def test_another_matrix(folder: Path, matrix: np.ndarray) -> None:
+    change_array(folder / "mechanism.npz", "matrix", lambda _: matrix)
+    with pytest.raises(dx.DxoptError):
+        dx.load(folder)
+
+
+def test_tampered_dual(folder: Path, report: dx.Report) -> None:
+    assert isinstance(report.dual, Dual)
+    multiplier = report.dual.multiplier.copy()
+    multiplier[multiplier.argmax()] *= 1.01
+    change_array(folder / "dual.npz", "multiplier", lambda _: multiplier)
+    with pytest.raises(dx.CertificateError, match="bound"):
+        dx.load(folder)
+
+
+@pytest.mark.parametrize("factor", [0.99, 1.01, 2.0])
+def test_tampered_level(folder: Path, report: dx.Report, factor: float) -> None:
+    change_array(folder / "problem.npz", "epsilon", lambda _: np.array(factor * report.problem.epsilon))
+    with pytest.raises(dx.CertificateError):
+        dx.load(folder)
+
+
+def test_tampered_distances_prior_and_loss(folder: Path, report: dx.Report) -> None:
+    problem = report.problem
+    for name, array in (
+        ("distances", problem.space.distances * 0.99),
+        ("prior", problem.prior.probabilities[::-1].copy()),
+        ("loss", problem.losses * 0.99),
+    ):
+        with np.load(folder / "problem.npz") as stored:
+            original = stored[name]
+        change_array(folder / "problem.npz", name, lambda _, to=array: to)
+        with pytest.raises(dx.CertificateError):
+            dx.load(folder)
+        change_array(folder / "problem.npz", name, lambda _, to=original: to)
+    assert_proven(dx.load(folder))
+
+
+def test_status_must_fit_the_gap(tmp_path: Path) -> None:
+    report = dx.solve(points(), method="exponential")
+    folder = report.save(tmp_path / "out")
+    change_json(folder / "report.json", status="optimal")
+    with pytest.raises(dx.DxoptError):
+        dx.load(folder)
+
+
+@pytest.mark.parametrize("name", sorted(FILES - {"problem.yaml"}))
+def test_missing_and_damaged_files(folder: Path, name: str) -> None:
+    content = (folder / name).read_bytes()
+    (folder / name).write_bytes(content[: len(content) // 2])
+    with pytest.raises(dx.SpecError, match="folder"):
+        dx.load(folder)
+    (folder / name).unlink()
+    with pytest.raises(dx.SpecError, match="folder"):
+        dx.load(folder)
+
+
+def test_other_format(folder: Path, tmp_path: Path) -> None:
+    change_json(folder / "report.json", format=99)
+    with pytest.raises(dx.SpecError, match="99"):
+        dx.load(folder)
+    with pytest.raises(dx.SpecError, match="no result"):
+        dx.load(tmp_path / "nowhere")
+
+
+def test_saving_over_something_else_is_refused(report: dx.Report, tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "thesis.tex").write_text("years of work", encoding="utf-8")
+    with pytest.raises(dx.SpecError, match="no result folder"):
+        report.save(precious)
+    with pytest.raises(dx.SpecError, match="no result folder"):
+        report.save(precious / "thesis.tex")
+    assert (precious / "thesis.tex").read_text(encoding="utf-8") == "years of work"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["precious"]
+
+
+def test_saving_again_replaces_the_result_and_nothing_else(report: dx.Report, folder: Path) -> None:
+    (folder / "notes.txt").write_text("mine", encoding="utf-8")
+    other = dx.solve(graph())
+    other.save(folder)
+    assert dx.load(folder).certificate == other.certificate
+    assert (folder / "notes.txt").read_text(encoding="utf-8") == "mine"
+    assert sorted(path.name for path in folder.parent.iterdir()) == [folder.name]
+
+
+def test_saving_into_an_empty_folder(report: dx.Report, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert_proven(dx.load(report.save(tmp_path / "empty")))
+
+
+def test_shown_as_text_html_and_in_colour(report: dx.Report) -> None:
+    proof = report.certificate
+    console = Console(width=200, record=True, force_terminal=False)
+    with console.capture() as capture:
+        console.print(report)
+    for text in (str(report), report._repr_html_(), capture.get()):
+        for figure in (
+            f"{proof.value:.8g}",
+            f"{proof.bound:.8g}",
+            f"{proof.gap:.2e}",
+            "optimal",
+            "private",
+            "points",
+        ):
+            assert figure in text
+    assert f"{proof.value:.6g}" in repr(report)
+
+
+def test_what_is_wanted_and_what_was_proven_of_it_are_told() -> None:
+    told = dict(rows(dx.solve(points().but(objective="worst_loss", delta=0.05))))
+    assert told["problem"] == "points: 9 secrets, 9 reports, distance loss; least worst loss"
+    assert told["value"].endswith(" (worst loss)")
+    assert told["private"].startswith("proven, epsilon 0.8, delta 0.0")
+    assert told["private"].endswith(" of 0.05")
+    assert "expected loss" not in told
+    told = dict(rows(dx.solve(points().but(objective=dx.AdversaryError(0.7, "binary"), epsilon=None))))
+    assert told["problem"].endswith("; largest adversary's error")
+    assert told["value"].endswith(" (adversary's error)")
+    assert told["private"] == "not asked for"
+    spent, most = told["expected loss"].split(" of at most ")
+    assert (float(spent), most) == (pytest.approx(0.7, abs=1e-7), "0.7")
+    told = dict(rows(dx.solve(points())))
+    assert told["private"].endswith(" of 0.8")
+    assert told["value"].endswith(" (expected loss)")
+
+
+def test_names_are_not_markup() -> None:
+    space = dx.line(2)
+    for name in ("a [/] b", "[bold]x", "<b>y</b> & z"):
+        problem = dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space), name=name)
+        report = dx.solve(problem)
+        console = Console(width=200, force_terminal=False)
+        with console.capture() as capture:
+            console.print(report)
+        assert name in capture.get()
+        assert name in str(report)
+        assert "<b>" not in report._repr_html_()

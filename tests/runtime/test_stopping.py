@@ -1,0 +1,194 @@
+"""Ctrl-C, deadlines and solvers that die: a certified answer in bounded time, and the next solve works."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+import dxopt as dx
+from dxopt.runtime.stopping import Stop
+from dxopt.solving.solvers import worker
+from tests.material.checks import assert_proven
+
+HANG = 15.0  # seconds; only to catch a solve that does not stop
+
+
+@pytest.fixture(scope="module")
+def big() -> dx.Problem:
+    """Takes every solver far longer than the tests wait."""
+    space = dx.grid((14, 14))
+    prior = dx.Prior.from_weights(space, 1.0 + (11 * np.arange(196)) % 7)
+    return dx.Problem(space, epsilon=0.5, prior=prior)
+
+
+@pytest.fixture(scope="module")
+def fallback_value(big: dx.Problem) -> float:
+    return dx.solve(big, method="exponential").certificate.value
+
+
+@pytest.fixture
+def small() -> dx.Problem:
+    space = dx.line(4)
+    return dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space))
+
+
+@contextmanager
+def after(seconds: float, action: Callable[[], None]) -> Iterator[None]:
+    timer = threading.Timer(seconds, action)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+
+
+def interrupt() -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def helper() -> int:
+    assert worker._worker is not None
+    return worker._worker.process.pid
+
+
+@pytest.mark.parametrize("solver", ["clarabel", "highs"])
+def test_interrupt(big: dx.Problem, fallback_value: float, solver: str) -> None:
+    start = time.monotonic()
+    with after(1.0, interrupt):
+        report = dx.solve(big, method="optimal", solver=solver, time_limit=HANG)
+    assert time.monotonic() - start < HANG
+    assert report.status == "interrupted"
+    assert not report.delivered
+    assert_proven(report)
+    assert report.certificate.value <= fallback_value + 1e-12
+    assert report.certificate.bound >= -1e-9
+
+
+@pytest.mark.parametrize("solver", ["clarabel", "highs"])
+def test_time_limit(big: dx.Problem, fallback_value: float, solver: str) -> None:
+    start = time.monotonic()
+    report = dx.solve(big, method="optimal", solver=solver, time_limit=1.0)
+    assert time.monotonic() - start < HANG
+    assert report.status == "time limit"
+    assert_proven(report)
+    assert report.certificate.value <= fallback_value + 1e-12
+    assert report.certificate.bound >= -1e-9
+
+
+@pytest.fixture
+def heard() -> Iterator[None]:
+    """SIGINT raises KeyboardInterrupt, also where the tests were started in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heard")
+def test_interrupt_handler_is_put_back(big: dx.Problem, small: dx.Problem) -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with after(0.3, interrupt):
+        dx.solve(big, method="optimal", solver="clarabel", time_limit=HANG)
+    assert signal.getsignal(signal.SIGINT) is before
+    with pytest.raises(KeyboardInterrupt):
+        interrupt()
+        time.sleep(0.1)
+    assert dx.solve(small).status == "optimal"
+
+
+def test_second_interrupt_raises() -> None:
+    with pytest.raises(KeyboardInterrupt), Stop() as stop:
+        interrupt()
+        time.sleep(0.05)
+        assert stop.interrupted
+        assert stop.requested
+        interrupt()
+        time.sleep(0.05)
+
+
+def test_interrupt_before_any_solver_runs(small: dx.Problem) -> None:
+    report = dx.solve(small, method="optimal", progress=lambda line: None if "program" not in line else interrupt())
+    assert_proven(report)
+    assert report.status in ("interrupted", "optimal")
+
+
+@pytest.mark.parametrize("solver", ["clarabel", "highs"])
+def test_solver_killed_while_it_works(big: dx.Problem, small: dx.Problem, solver: str) -> None:
+    dx.solve(small, method="optimal", solver=solver)
+    with after(0.7, lambda: os.kill(helper(), signal.SIGKILL)):
+        report = dx.solve(big, method="optimal", solver=solver)
+    assert_proven(report)
+    assert report.status == "feasible"
+    assert "died" in report.refused[solver]
+    again = dx.solve(small, method="optimal", solver=solver)
+    assert again.status == "optimal"
+
+
+def test_solver_killed_while_it_waits(small: dx.Problem) -> None:
+    dx.solve(small, method="optimal", solver="clarabel")
+    os.kill(helper(), signal.SIGKILL)
+    time.sleep(0.2)
+    assert dx.solve(small, method="optimal", solver="clarabel").status == "optimal"
+
+
+def test_helper_that_does_not_start(small: dx.Problem, monkeypatch: pytest.MonkeyPatch) -> None:
+    worker.end()
+    monkeypatch.setattr("sys.executable", "/bin/false")
+    try:
+        report = dx.solve(small, method="optimal", solver="clarabel")
+    except dx.DxoptError:
+        pass  # loud, on purpose, and in words
+    else:
+        assert_proven(report)
+        assert "clarabel" in report.refused
+    monkeypatch.undo()
+    assert dx.solve(small, method="optimal", solver="clarabel").status == "optimal"
+
+
+def test_solves_in_threads_take_turns(small: dx.Problem) -> None:
+    found: list[dx.Report] = []
+    threads = [threading.Thread(target=lambda: found.append(dx.solve(small, method="optimal"))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(HANG)
+    assert [report.status for report in found] == ["optimal"] * 4
+
+
+def test_deadline_is_seen() -> None:
+    assert Stop(1e-9).expired
+    assert not Stop(1e9).requested
+    assert Stop().remaining() is None
+
+
+def value_on_a_line(size: int) -> float:
+    space = dx.line(size)
+    problem = dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space))
+    return dx.solve(problem, method="optimal", solver="clarabel", time_limit=HANG).certificate.value
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="there is no fork here")
+def test_forked_processes_have_helpers_of_their_own() -> None:
+    sizes = list(range(10, 18))
+    expected = [value_on_a_line(size) for size in sizes]
+    with multiprocessing.get_context("fork").Pool(3) as pool:
+        found = pool.map_async(value_on_a_line, 3 * sizes, 1).get(4 * HANG)
+    assert found == pytest.approx(3 * expected, abs=1e-7)
+
+
+def test_a_spanner_that_is_stopped_at_once_is_no_worse_than_a_closed_form() -> None:
+    space = dx.grid((12, 12))
+    problem = dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space))
+    report = dx.solve(problem, method="optimal", spanner=1.5, time_limit=0.05)
+    assert str(report.status) == "time limit"
+    assert report.certificate.private
+    assert report.certificate.bound >= 0
+    assert report.certificate.value <= dx.solve(problem, method="exponential").certificate.value
