@@ -1,54 +1,169 @@
-"""What the README shows works as shown."""
+"""What the documents show works as shown, and what they name is there.
+
+A block ```python runs on its own, a block ```yaml is a whole problem file, and a block ```yaml fragment is one once a
+space and a level are added.
+"""
 
 from __future__ import annotations
 
 import ast
 import re
-from functools import reduce
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
+from ruamel.yaml import YAML
 
-import dxopt as dx
 from dxopt.spec import load
-from tests.material.files import ROOT
+from tests.material.documents import DOCS, ROOT, resolve
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+README = ROOT / "README.md"
+PAGES = [README, *sorted(DOCS.glob("**/*.md"))]
+EVERY = sorted({*PAGES, *ROOT.glob("*.md"), *ROOT.glob("problems/**/*.md"), *ROOT.glob("benchmarks/**/*.md")})
+LARGEST_README = 6144
+DATA = (*sorted((ROOT / "problems").glob("*.csv")), ROOT / "problems" / "town.graphml")
+MADE_UP = {
+    "distances.csv": "0,1,2\n1,0,1\n2,1,0\n",
+    "losses.csv": "0,1,2\n1,0,1\n2,1,0\n",
+    "edges.csv": "from,to,length\na,b,1\nb,c,2\n",
+    "stations.csv": "name,lat,lon\na,45.5,-73.6\nb,45.6,-73.6\n",
+    "seen.csv": "x\n0\n1\n1\n",
+    "visits.csv": "lat,lon,people\n45.5,-73.6,3\n45.6,-73.6,2\n",
+}
+"""Files that examples name: the first is about three points."""
+COMPLETION: dict[str, Any] = {"space": {"kind": "line", "size": 3}, "epsilon": 1.0}
+SEVERAL = ("epsilon", "prior", "method")
 
 
-def blocks(language: str) -> list[str]:
-    """The fenced blocks of one language."""
-    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
 
 
+def blocks(page: Path, language: str) -> list[str]:
+    """The fenced blocks of one language, without what they are indented by."""
+    text = page.read_text(encoding="utf-8")
+    found = re.findall(rf"^( *)```{language}\n(.*?)^ *```$", text, flags=re.DOTALL | re.MULTILINE)
+    return [re.sub(rf"^{indent}", "", block, flags=re.MULTILINE) for indent, block in found]
+
+
+def having(language: str) -> list[Any]:
+    """The pages with such blocks."""
+    return [pytest.param(page, id=name_of(page)) for page in PAGES if blocks(page, language)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with the data that examples name."""
+    for file in DATA:
+        (tmp_path / file.name).symlink_to(file)
+    for name, text in MADE_UP.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+PRINTED = {
+    "README.md": ("private", "optimal"),
+    "docs/start.md": ("private", "optimal"),
+    "docs/guides/large-spaces.md": ("0.68631", "regular"),
+}
+WRITTEN = {
+    "README.md": ("results/my-grid/certificate.json",),
+    "docs/start.md": ("results/first/certificate.json",),
+    "docs/guides/comparing.md": ("town.svg", "town.png", "town-first.svg", "results/frontier/frontier.json"),
+    "docs/guides/large-spaces.md": ("city.npz",),
+    "docs/guides/locations.md": ("city.png",),
+    "docs/guides/sampling.md": ("town.npz",),
+}
+
+
+@pytest.mark.parametrize("page", having("python"))
 def test_the_python_examples_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    for example in blocks("python"):
-        exec(compile(example, "README.md", "exec"), {})
+    monkeypatch.chdir(folder)
+    for example in blocks(page, "python"):
+        exec(compile(example, name_of(page), "exec"), {})
     printed = capsys.readouterr().out
-    assert "private" in printed
-    assert "optimal" in printed
-    assert "0.68631" in printed
-    assert "regular" in printed
-    assert (tmp_path / "results" / "my-grid" / "certificate.json").is_file()
+    for expected in PRINTED.get(name_of(page), ()):
+        assert expected in printed
+    for file in WRITTEN.get(name_of(page), ()):
+        assert (folder / file).is_file(), file
 
 
-def test_the_problem_file_loads(tmp_path: Path) -> None:
-    (example,) = blocks("yaml")
-    path = tmp_path / "example.yaml"
+def test_what_is_printed_and_written_is_on_a_page_with_examples() -> None:
+    pages = {name_of(page) for page in PAGES if blocks(page, "python")}
+    assert {*PRINTED, *WRITTEN} <= pages
+
+
+@pytest.mark.parametrize("page", having("yaml"))
+def test_the_problem_files_load(page: Path, folder: Path) -> None:
+    for example in blocks(page, "yaml"):
+        path = folder / "example.yaml"
+        path.write_text(example, encoding="utf-8")
+        content = YAML(typ="safe").load(example)
+        tasks = load(path)
+        assert tasks
+        if not any(isinstance(content.get(key), list | dict) for key in SEVERAL):
+            assert len(tasks) == 1
+
+
+@pytest.mark.parametrize("page", having("yaml fragment"))
+def test_the_parts_of_problem_files_load(page: Path, folder: Path) -> None:
+    for example in blocks(page, "yaml fragment"):
+        content = {**COMPLETION, **YAML(typ="safe").load(example)}
+        if "privacy" in content:
+            del content["epsilon"]
+        path = folder / "example.yaml"
+        with path.open("w", encoding="utf-8") as stream:
+            YAML().dump(content, stream)
+        assert load(path), example
+
+
+def test_the_problem_file_of_the_readme_has_sixty_places(folder: Path) -> None:
+    (example,) = blocks(README, "yaml")
+    path = folder / "example.yaml"
     path.write_text(example, encoding="utf-8")
-    (tmp_path / "montreal-carshare.csv").symlink_to(ROOT / "problems" / "montreal-carshare.csv")
     (task,) = load(path)
     assert len(task.problem.space) == 60
 
 
-def test_the_files_it_links_to_are_there() -> None:
-    for target in re.findall(r"\]\(([^)#:]+)\)", README):
-        assert (ROOT / target).exists(), target
+def test_the_readme_is_short_and_says_how_to_test() -> None:
+    assert len(README.read_bytes()) <= LARGEST_README
+    assert "`make test`" in README.read_text(encoding="utf-8")
+
+
+def prose(page: Path) -> str:
+    """A page without its fenced blocks and code."""
+    text = re.sub(r"^ *```.*?^ *```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    return re.sub(r"`[^`\n]*`", lambda code: re.sub(r"[\[\]()]", " ", code[0]), text)
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of the headings of a page, as they are made of their words."""
+    text = re.sub(r"^ *```.*?^ *```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    headings = re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", [pytest.param(page, id=name_of(page)) for page in EVERY])
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose(page)):
+        if re.match(r"\w+:", target):
+            continue
+        file, _, anchor = target.partition("#")
+        found = (page.parent / file).resolve() if file else page
+        assert found.exists(), target
+        assert ROOT in (found, *found.parents), target
+        if anchor:
+            assert anchor in anchors(found), target
+
+
+def test_every_page_is_in_the_table_of_contents() -> None:
+    linked = {
+        (DOCS / target.partition("#")[0]).resolve()
+        for target in re.findall(r"\]\(([^)\s]+)\)", prose(DOCS / "index.md"))
+    }
+    assert {page for page in PAGES if page not in (README, DOCS / "index.md")} <= linked
 
 
 NUMBERED = {
@@ -85,15 +200,14 @@ NUMBERED = {
 
 def rows(key: str) -> list[list[str]]:
     """The cells of the table of one document: statement, what it says, function, problem file, test."""
-    section = README.split("\n## What of the papers is where\n")[1].split("\n## ")[0]
-    lines = section.split(f"\n### {key}\n")[1].split("\n### ")[0].splitlines()
+    lines = (DOCS / "theory" / "papers" / f"{key.lower()}.md").read_text(encoding="utf-8").splitlines()
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")][2:]
 
 
 def checks_of(cell: str) -> list[tuple[str, str]]:
-    """Files and functions; a file that is not repeated is the one before."""
+    """Files below `tests/` and functions; a file that is not repeated is the one before."""
     found, file = [], ""
-    for named, function in re.findall(r"`(\w*(?:\.py)?)::(\w+)`", cell):
+    for named, function in re.findall(r"`([\w/]*(?:\.py)?)::(\w+)`", cell):
         file = named or file
         found.append((file, function))
     return found
@@ -102,14 +216,6 @@ def checks_of(cell: str) -> list[tuple[str, str]]:
 def functions_in(file: str) -> set[str]:
     tree = ast.parse((ROOT / "tests" / file).read_text(encoding="utf-8"))
     return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
-
-
-def resolve(name: str) -> Any:
-    """What a dotted name stands for; AttributeError or ImportError where it is nothing."""
-    if name.startswith("dx."):
-        return reduce(getattr, name.split(".")[1:], dx)
-    module, _, last = name.rpartition(".")
-    return getattr(import_module(module), last)
 
 
 @pytest.mark.parametrize("key", NUMBERED)
@@ -137,6 +243,7 @@ def test_every_row_of_the_papers_names_what_exists(key: str) -> None:
 @pytest.mark.parametrize("key", NUMBERED)
 def test_no_statement_of_the_papers_is_left_out(key: str) -> None:
     statements = [row[0] for row in rows(key)]
+    assert statements
     assert len(set(statements)) == len(statements)
     for kind, numbers in NUMBERED[key].items():
         found = {int(one[1]) for statement in statements if (one := re.match(rf"{kind} (\d+)", statement))}
