@@ -87,7 +87,8 @@ def _worst_bound(problem: Problem, dual: WorstDual | None) -> tuple[float, str]:
 
 def _adversary_bound(problem: Problem, guessed: Array, dual: AdversaryDual | None) -> tuple[float, str]:
     """The error under given guesses, and the price of what the budget leaves; by default of the best blind guess."""
-    reports, prior = problem.shape[1], problem.prior.probabilities
+    reports = problem.shape[1]
+    prior = problem.prior.probabilities
     if dual is None:
         blind = np.zeros((1, guessed.shape[1]))
         blind[0, int((prior @ guessed).argmin())] = 1.0
@@ -97,7 +98,8 @@ def _adversary_bound(problem: Problem, guessed: Array, dual: AdversaryDual | Non
         raise CertificateError("the guesses are not about the reports, or some are missing")
     guesses = guesses / guesses.sum(axis=1, keepdims=True)
     price = max(dual.price, 0.0) if math.isfinite(dual.price) else 0.0
-    paid, missed = price * problem.costs, prior[:, None] * (guessed @ guesses.T)
+    paid = price * problem.costs
+    missed = prior[:, None] * (guessed @ guesses.T)
     size = np.abs(paid) + prior[:, None] * (np.abs(guessed) @ guesses.T)
     terms = 2.0 * guessed.shape[1] + 8
     bound = price * problem.objective.max_loss - _costs_bound(problem, paid - missed, prior, dual.inner, size, terms)
@@ -110,23 +112,43 @@ def _costs_bound(
 ) -> float:
     """A proven lower bound on Σ_z c_z·v_z over private channels; the secrets' weights are in the costs `(n, m)`.
 
-    A sum of t numbers in any order is off by less than t·2^-53 of the sum of their sizes, to first order; twice that,
-    with `terms` more for the roundings around it and in the costs, of these sizes, is taken off.
+    Parameters
+    ----------
+    problem : Problem
+    costs : (n, m) array
+    weights : (n,) array
+    dual : Dual or None
+        Multipliers λ of any quality; none count as 0.
+    size : (n, m) array, optional
+        Sizes of what the costs were computed from; |costs| by default.
+    terms : float
+        Roundings in the costs, beyond those of the sums made here.
     """
-    residual, size, counts = costs, np.abs(costs) if size is None else size, np.full(costs.shape, terms)
+    # A sum of t numbers in any order is off by less than t·2^-53 of the sum of their sizes, to first order; twice
+    # that is taken off each entry. So `size` adds up sizes and `counts` the terms of each entry of the residual.
+    residual = costs
+    size = np.abs(costs) if size is None else size
+    counts = np.full(costs.shape, terms)
     penalty = 0.0
     if dual is not None:
+        # 1. residual c - A'λ: each λ on v_b - e^{-εd(a, b)} v_a ≥ 0 takes λ from (b, z) and gives λ e^{-εd} to
+        #    (a, z); e^{-εd} is rounded down, as a smaller one gives less
         dual = _valid(problem, dual)
         distances = problem.separations[dual.first, dual.second]
         back = dual.multiplier * factor_below(problem.level, distances)
         back = np.where(back < SMALLEST, 0.0, back * (1 - 2 * UNIT))
-        there, origin = (dual.second, dual.report), (dual.first, dual.report)
-        taken, given = totals(there, dual.multiplier, costs.shape), totals(origin, back, costs.shape)
-        residual, size = costs - taken + given, size + taken + given
-        for places in (there, origin):
-            counts += totals(places, np.ones(len(dual.multiplier)), costs.shape)
+        there = (dual.second, dual.report)
+        origin = (dual.first, dual.report)
+        taken = totals(there, dual.multiplier, costs.shape)
+        given = totals(origin, back, costs.shape)
+        residual = costs - taken + given
+        size = size + taken + given
+        for entries in (there, origin):
+            counts += totals(entries, np.ones(len(dual.multiplier)), costs.shape)
+        # 2. with δ the constraints of a pair may be broken by δ e^{-εd} in all
         if problem.delta:
             penalty = _penalty(problem, dual)
+    # 3. each row of the channel sums to 1, so it pays at least its least residual; the cost of underflow is taken off
     low = (residual - 2 * counts * UNIT * size).min(axis=1)
     total = math.fsum([*low, -penalty])
     underflow = costs.shape[1] * np.count_nonzero((weights > 0) & (weights < _TINY)) * SMALLEST
@@ -147,18 +169,20 @@ def _penalty(problem: Problem, dual: Dual) -> float:
     """δ Σ_pairs max_z λ e^{-εd}, rounded up."""
     n, m = problem.shape
     pair = dual.first * n + dual.second
-    cells, place = np.unique(pair * m + dual.report, return_inverse=True)
-    summed = np.bincount(place, dual.multiplier)
+    # multipliers of one pair in one report add up; of all reports the largest counts
+    cells, cell = np.unique(pair * m + dual.report, return_inverse=True)
+    summed = np.bincount(cell, dual.multiplier)
     pairs, which = np.unique(cells // m, return_inverse=True)
     largest = np.zeros(len(pairs))
     np.maximum.at(largest, which, summed)
     budgets = problem.level * problem.separations[pairs // n, pairs % n]
-    repeated = int(np.bincount(place).max(initial=1))
+    repeated = int(np.bincount(cell).max(initial=1))
     margin = (repeated + 64) * UNIT * (1 + float(budgets.max(initial=0.0)))
     return problem.delta * math.fsum(largest * np.exp(-budgets)) * (1 + margin)
 
 
 def _require_fit(problem: Problem, dual: LineDual) -> None:
+    """Raise CertificateError unless the problem is on a line of as many points as the dual has prices."""
     size, reports = problem.shape
     fits = (
         dual.prices.shape == (size,)
@@ -170,6 +194,10 @@ def _require_fit(problem: Problem, dual: LineDual) -> None:
 
 
 def _sum_of_bounds(parts: Split, duals: Sequence[AnyDual | None]) -> tuple[float, str]:
+    """The bounds of the factors of a product added up, and how each was proven.
+
+    Each is taken at a level raised by the relative error of the distances, at which no less is possible.
+    """
     if len(duals) != len(parts.factors):
         raise CertificateError(f"{len(duals)} duals do not fit {len(parts.factors)} factors")
     known: dict[tuple[int, int], tuple[float, str]] = {}
@@ -189,9 +217,11 @@ def _sum_of_bounds(parts: Split, duals: Sequence[AnyDual | None]) -> tuple[float
 
 
 def _rowwise(problem: Problem) -> float:
-    """Σ_x min_z π_x l(x, z)."""
-    prior, step = problem.prior.probabilities, max(1, _BLOCK_CELLS // problem.shape[1])
-    likely, low = np.flatnonzero(prior), [0.0]
+    """Σ_x min_z π_x l(x, z), rounded down: what is proven without a dual."""
+    prior = problem.prior.probabilities
+    step = max(1, _BLOCK_CELLS // problem.shape[1])
+    likely = np.flatnonzero(prior)
+    low = [0.0]
     for secrets in np.split(likely, range(step, len(likely), step)):
         low += (prior[secrets] * problem.loss.rows(secrets).min(axis=1)).tolist()
     return math.fsum(low) - 4 * UNIT * math.fsum(map(abs, low)) - np.count_nonzero(low) * SMALLEST

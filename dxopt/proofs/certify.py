@@ -2,7 +2,7 @@
 
 The privacy proof is about the doubles of the returned matrix and the real products of the doubles ε and d; the
 bound is a weak-duality bound that holds for any multipliers of 0 or more, computed with every rounding
-counted against it (`duality`). The one assumption is stated in `rounding`.
+counted against it (`proofs.bounds`). The one assumption is stated in `numerics.rounding`.
 """
 
 from __future__ import annotations
@@ -121,7 +121,8 @@ def _repaired(problem: Problem, candidate: Candidate, raw: NDArray[np.float64]) 
     if math.isfinite(problem.objective.max_loss):
         channel = brought_within_budget(problem, channel, candidate.within_budget)
     moved = float(np.abs(channel - np.where(np.isfinite(raw), raw, 0.0)).max())
-    privacy, pairs = proven_privacy(problem, channel), _pairs(problem)
+    privacy = proven_privacy(problem, channel)
+    pairs = _pairs(problem)
     value = objective_value(problem, channel)
     bound, how_bound = proven_bound(problem, candidate.dual)
     proven = f"repair moved entries by at most {moved:.1e}; {privacy.how.format(pairs=pairs)}"
@@ -193,9 +194,11 @@ def prove_private(problem: Problem, channel: NDArray[np.float64]) -> float:
     """
     require_channel(channel)
     distances = problem.space.distances
+    # 1. the largest ratio of two rows in any report against e^{-εd}, both rounded up
     factors = factor_above(problem.epsilon, distances)
     worst = _worst_ratios(channel)
     broken = np.multiply(worst, factors, out=np.zeros(factors.shape), where=factors > 0) > 1 + _ROUNDING
+    # 2. pairs whose budget is (nearly) 0 must have equal rows, which ratios cannot tell
     broken |= _unlike(channel, factors == 1)
     np.fill_diagonal(broken, False)
     if broken.any():
@@ -269,7 +272,8 @@ def read_matrix(arrays: Arrays) -> Mechanism:
     CertificateError
         If it is not as private as it claims.
     """
-    space, matrix = unpack(arrays), arrays["matrix"]
+    space = unpack(arrays)
+    matrix = arrays["matrix"]
     reports = unpack_reports(arrays, space)
     privacy = None
     if "epsilon" in arrays:

@@ -100,17 +100,23 @@ def pack_dual(dual: AnyDual | None, size: int) -> Arrays:
         return {field.name: getattr(dual, field.name) for field in fields(dual)}
     kept = distinct(dual.factors)
     packed: Arrays = {"which": which(dual.factors, kept)}
-    for place, factor in enumerate(kept):
-        packed |= nested(place, pack_dual(factor, 0))
+    for position, factor in enumerate(kept):
+        packed |= nested(position, pack_dual(factor, 0))
     return packed
 
 
 def unpack_dual(arrays: Mapping[str, Any]) -> AnyDual:
-    """The dual of `pack_dual`; KeyError or TypeError where the arrays are not of one."""
+    """The dual that `pack_dual` packed.
+
+    Raises
+    ------
+    KeyError, TypeError
+        If the arrays are none of a dual.
+    """
     if "which" in arrays:
-        places = arrays["which"].tolist()
-        kept = [unpack_dual(part(arrays, place)) for place in range(max(places) + 1)]
-        return ProductDual(tuple(kept[place] for place in places))
+        positions = arrays["which"].tolist()
+        kept = [unpack_dual(part(arrays, position)) for position in range(max(positions) + 1)]
+        return ProductDual(tuple(kept[position] for position in positions))
     if "weights" in arrays:
         return WorstDual(arrays["weights"], Dual(**part(arrays, 0)))
     if "guesses" in arrays:

@@ -15,14 +15,13 @@ from dxopt.spaces.lattices import line_steps
 Array = NDArray[np.float64]
 
 _NOISE = 32 * UNIT
-
 _NOTHING = 64 * SMALLEST
 
 
 def line_bound(problem: Problem, dual: LineDual) -> float:
     """A proven lower bound on the expected loss of every private channel on a line, from prices of any quality.
 
-    Weak duality (see `duality`) with the constraints between neighbours alone. In the column of report z
+    Weak duality (see `proofs.bounds`) with the constraints between neighbours alone. In the column of report z
     the reduced costs r = π·l(·, z) - y are eliminated one by one from both ends towards the root of z: what has
     gathered at x moves on along the step of length d as λ = ρ on v_x ≥ e^{-εd} v_next where ρ > 0, and as
     λ = |ρ|e^{εd} on v_next ≥ e^{-εd} v_x where ρ < 0, which is the best that multipliers can do. Instead of ρ a
@@ -31,15 +30,20 @@ def line_bound(problem: Problem, dual: LineDual) -> float:
     least of 0, what stays there, and what gathers at roots there: what arrives grows with what is moved, so that
     lower bounds stay lower bounds.
     """
-    at_root, left = np.zeros(len(dual.roots)), np.zeros(len(problem.space))
+    # For every report z (all arrays of length m): what has gathered at the current point, and at the root of z.
+    # For every secret x: the least residual left behind there in any report, at most 0.
+    at_root = np.zeros(len(dual.roots))
+    left = np.zeros(len(problem.space))
     shrink = factor_below(problem.epsilon, line_steps(problem.space))
     with np.errstate(divide="ignore"):
         grow = np.where(shrink > 0, (1 + 4 * UNIT) / shrink, np.inf)
+    # One pass from each end. A report takes part in a pass as long as its root is still ahead.
     for backwards in (False, True):
         gathered = np.zeros(len(dual.roots))
         for rows, costs in problem.cost_blocks(backwards=backwards):
-            for place in range(len(rows))[:: -1 if backwards else 1]:
-                x = int(rows[place])
+            for row in range(len(rows))[:: -1 if backwards else 1]:
+                x = int(rows[row])
+                # 1. what arrives at a root in the second pass is added to what the first one left there
                 here = dual.roots == x
                 if backwards:
                     at_root[here] = _below(at_root[here], gathered[here], np.abs(at_root[here]))
@@ -48,20 +52,23 @@ def line_bound(problem: Problem, dual: LineDual) -> float:
                 else:
                     active = dual.roots >= x
                     step = x
+                # 2. a lower bound on the reduced cost at x with what has gathered on the way
                 price = dual.prices[x]
-                size = np.abs(costs[place]) + abs(price)
-                low = _below(costs[place] - price, gathered, size)
+                size = np.abs(costs[row]) + abs(price)
+                low = _below(costs[row] - price, gathered, size)
                 if not backwards:
                     at_root[here] = low[here]
                     active = active & ~here
                 if not active.any():
                     continue
+                # 3. negative amounts no larger than their rounding stay at x; the rest moves on to the next point
                 least = _NOISE * (size + np.abs(gathered)) + _NOTHING if grow[step] < np.inf else np.inf
                 noise = (low < 0) & (low > -least)
                 left[x] = min(left[x], float(np.min(low, where=active & noise, initial=0.0)))
                 moved = np.where(active & ~noise, low, 0.0)
                 with np.errstate(over="ignore"):
                     gathered = moved * np.where(moved < 0, grow[step] if grow[step] < np.inf else 0.0, shrink[step])
+    # Each secret pays at least its price and the least that is left at it.
     np.minimum.at(left, dual.roots, at_root)
     if not np.isfinite(left).all():
         return -math.inf

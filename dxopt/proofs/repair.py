@@ -1,8 +1,9 @@
 """From any matrix to a private channel near it.
 
-Columns are raised to their Lipschitz closure, which puts each in the cone; scaled so that rows sum to nearly 1,
-which keeps it there; and what is missing in each row goes to one report, which is safe because the scale is chosen
-so that the missing amounts lie in the cone as well, with room for rounding.
+A column of a channel is private where it lies in the cone {v ≥ 0 : v_b ≥ e^{-εd(a, b)} v_a for all a, b}. So a matrix
+is repaired in three steps: raise each column to its closure v_b ← max_a e^{-εd(a, b)} v_a, the least member of the
+cone above it; scale the columns so that rows sum to a little less than 1, which keeps them in the cone; give what
+each row is short of 1 to one report. The scale leaves room for that shortfall to lie in the cone as well.
 """
 
 from __future__ import annotations
@@ -46,16 +47,20 @@ def repair(problem: Problem, raw: NDArray[np.float64]) -> NDArray[np.float64]:
         If no amount of room makes the result private (never seen; better loud than wrong).
     """
     if problem.delta:
-        return _relaxed(problem, raw)
+        return _repaired_with_delta(problem, raw)
+    # 1. points at distance (nearly) 0 must have equal rows: work on their classes, with the largest factor e^{-εd}
+    #    of any two members, rounded up; budgets above 300 count as 300, so that no entry becomes subnormal
     factors = factor_above(problem.level, problem.separations)
     partition = Partition.joining(problem.budgets <= ALIKE)
     factors = -partition.least(-factors)
     factors = np.where(factors > 0, np.maximum(factors, FAINTEST), 0.0)
     np.fill_diagonal(factors, 1.0)
     counts = np.bincount(partition.index)[:, None]
+    # 2. probabilities only, averaged over each class, each column raised to its closure
     rows = np.where(np.isfinite(raw) & (raw > NOTHING), np.minimum(raw, 1.0), 0.0)
     rows = close(partition.totals(rows) / counts, factors)
     costs = partition.totals(problem.costs)
+    # 3. make rows sum to 1, separately for groups of points that share no constraint
     for group in _groups(factors):
         rows[group] = _normalised(rows[group], factors[group][:, group], costs[group])
     return partition.expand(rows)
@@ -74,17 +79,18 @@ def brought_within_budget(
 
     As little as can be of `within`, a private channel well within the budget, is mixed in.
 
-
     Raises
     ------
     CertificateError
         If there is none to mix in, or it is not within the budget either.
     """
-    budget, loss = problem.objective.max_loss, expected_above(problem, channel)
+    budget = problem.objective.max_loss
+    loss = expected_above(problem, channel)
     if loss <= budget:
         return channel
     least = math.inf if within is None else expected_above(problem, within)
     if within is not None and least <= budget:
+        # the loss of a mixture is the mixture of the losses; a little more each time makes up for the repair's cost
         for attempt in range(_ATTEMPTS):
             part = (loss - budget) / (loss - least) * (1 + 4.0**attempt * 2.0**-40)
             mixed = repair(problem, (1 - part) * channel + part * within) if part < 1 else within
@@ -93,24 +99,29 @@ def brought_within_budget(
     raise CertificateError(f"the expected loss {loss} is not brought within its budget {budget}")
 
 
-def _relaxed(problem: Problem, raw: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What an entry of a bound pair lacks of its closure is kept where its total is within δ; the rest is closed.
+def _repaired_with_delta(problem: Problem, raw: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The repair where δ > 0: entries may stay below their closure as long as the total shortfall is within δ.
 
-    The columns are scaled so that what rows miss afterwards lies in the cone, which takes nothing of δ. What rounding
-    still leaves over δ goes with a constant report mixed in, since the excess of a mixture is no more than its share.
+    The columns are scaled so that the shortfall of the rows lies in the cone, which uses up nothing of δ. Where
+    rounding still leaves a pair above δ, a constant report is mixed in: the excess of a mixture is at most its share.
     """
-    bound, delta = bound_pairs(problem.separations, problem.pairs), problem.delta
+    bound = bound_pairs(problem.separations, problem.pairs)
+    delta = problem.delta
     rows = np.where(np.isfinite(raw) & (raw > NOTHING), np.minimum(raw, 1.0), 0.0)
+    # 1. keep what is good as it is
     off = max(abs(math.fsum([-1.0, *row])) for row in rows)
     if off <= UNIT and least_delta(rows, problem.separations, problem.epsilon, bound) <= delta:
         return rows
+    # 2. raise entries until the excess of each bound pair is within δ
     short = rows.sum(axis=1) < 0.5
     rows[short] = constant_channel(problem.costs)[short]
     factors = np.where(bound, np.maximum(factor_above(problem.level, problem.separations), FAINTEST), 0.0)
     rows = relaxed_closure(rows, factors, delta)
+    # 3. make rows sum to 1 by one report
     rows *= _scale(rows, np.where(1 - factors > delta, factors, 0.0), ROOM)
     missing = np.array([math.fsum([1.0, *(-row)]) for row in rows])
     rows[:, int((missing @ problem.costs).argmin())] += np.maximum(missing, 0.0)
+    # 4. mix in a constant report until the excess is proven to be within δ
     constant = constant_channel(problem.costs)
     for attempt in range(_ATTEMPTS):
         excess = least_delta(rows, problem.separations, problem.epsilon, bound)
@@ -131,14 +142,23 @@ def _groups(factors: NDArray[np.float64]) -> list[NDArray[np.int64]] | list[slic
 def _normalised(
     rows: NDArray[np.float64], factors: NDArray[np.float64], costs: NDArray[np.float64]
 ) -> NDArray[np.float64]:
+    """Columns in the cone, scaled so that rows sum to 1, the last bit of each row given to one report.
+
+    Raises
+    ------
+    CertificateError
+        If no room up to 2^-30 is enough.
+    """
     if rows.sum(axis=1).min() < 0.5:
         rows = close(np.maximum(rows, constant_channel(costs)), factors)
     rows = close(_balanced(rows), factors)
+    # the scale is chosen in real numbers with some room; whether doubles keep to it is tested, each time with more
     room = ROOM
     while room < MOST_ROOM:
         scaled = close(rows * _scale(rows, factors, room), factors)
         missing = np.array([math.fsum([1.0, *(-row)]) for row in scaled])
         if missing.min() >= 0:
+            # the report for which the shortfall costs least; its column must still be its own closure
             slack = [int((missing @ costs).argmin())]
             scaled[:, slack] += missing[:, None]
             if np.array_equal(close(scaled[:, slack], factors), scaled[:, slack]):
@@ -161,6 +181,7 @@ def _balanced(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     """
     from scipy.linalg import cho_factor, cho_solve
 
+    # minimise |w - 1|² with rows·w = 1: w = 1 + rows'·(rows rows' + ridge)⁻¹ (1 - rows·1), refined for the ridge
     gram = rows @ rows.T
     np.fill_diagonal(gram, gram.diagonal() + _RIDGE * gram.trace())
     triangle = cho_factor(gram, overwrite_a=True)
@@ -174,6 +195,7 @@ def _balanced(rows: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _scale(rows: NDArray[np.float64], factors: NDArray[np.float64], room: float) -> float:
     """The largest t with 1 - t r_b ≥ factors[a, b] (1 - t r_a) + room for all a ≠ b, and t r ≤ 1 - room."""
+    # t (r_b - f r_a) ≤ (1 - f) - room for each pair with factor f, which binds only where the left side is positive
     totals = rows.sum(axis=1)
     scale = float((1 - room) / totals.max())
     for a, factor in enumerate(factors):

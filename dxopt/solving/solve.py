@@ -161,7 +161,8 @@ def _better(first: Report, second: Report, options: Options) -> Report:
     sign = first.problem.objective.sign
     low, high = sorted((first, second), key=lambda report: sign * report.certificate.value)
     sharp = max((first, second), key=lambda report: sign * report.certificate.bound)
-    value, bound = low.certificate.value, sharp.certificate.bound
+    value = low.certificate.value
+    bound = sharp.certificate.bound
     how = {**low.certificate.how, "bound": sharp.certificate.how["bound"]}
     proof = replace(low.certificate, bound=bound, gap=gap(value, bound), how=how)
     return replace(

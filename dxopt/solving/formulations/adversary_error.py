@@ -40,9 +40,12 @@ class AdversaryErrorProgram:
         return None if isinstance(problem.objective, AdversaryError) else "is about the adversary's error"
 
     def compile(self, problem: Problem) -> Compiled:
+        # An adversary minimises his error; what a guess wins against the worst guess is 0 or more, so that the program
+        # minimises Σ_z t_z with t_z no less than what any guess wins in report z. The error is `most` less that.
         won, most = _won(problem)
         partition, budgets = classes(problem)
-        won, unit = partition.totals(won), _unit(problem)
+        won = partition.totals(won)
+        unit = _unit(problem)
         scale = float(won.sum(axis=0).max()) or 1.0
         paid = partition.totals(problem.costs) / unit
         rows = GuessRows(won / scale, paid, problem.objective.max_loss / unit)
@@ -50,16 +53,19 @@ class AdversaryErrorProgram:
         return Compiled(program, problem, partition, most, scale, np.zeros(partition.size))
 
     def recover(self, compiled: Compiled, solution: ChannelSolution) -> Candidate:
-        if solution.channel is None:
-            raise SolveError(solution.message)
-        channel = compiled.partition.expand(solution.channel)
+        channel = compiled.channel_of(solution)
         if solution.coupled is None:
             return Candidate(channel, None, self.claim)
-        problem, guessed = compiled.problem, _guesses(compiled.problem)
-        m, count = problem.shape[1], guessed.shape[1]
+        problem = compiled.problem
+        guessed = _guesses(compiled.problem)
+        m = problem.shape[1]
+        count = guessed.shape[1]
+        # 1. the multipliers of a report's rows, scaled to sum to 1, are how the adversary mixes his guesses after it
         guesses = np.maximum(solution.coupled[: m * count].reshape(m, count), 0.0)
         guesses[guesses.sum(axis=1) <= 0] = 1.0
         guesses /= guesses.sum(axis=1, keepdims=True)
+        # 2. the multiplier of the budget is the price of a unit of loss; prices and guesses make an expected loss, whose
+        #    bound the row prices prove
         price = max(float(solution.coupled[m * count]), 0.0) * compiled.scale / _unit(problem)
         costs = price * problem.costs - problem.prior.probabilities[:, None] * (guessed @ guesses.T)
         worst = problem.prior.probabilities * guessed.max(axis=1)
@@ -75,8 +81,9 @@ def _guesses(problem: Problem) -> np.ndarray:
 
 
 def _won(problem: Problem) -> tuple[np.ndarray, float]:
-    """What each guess wins of the worst one in each secret, times the prior, and the error of the worst guesses."""
-    guessed, prior = _guesses(problem), problem.prior.probabilities
+    """How much less than the worst one each guess errs in each secret, times the prior; the error of the worst."""
+    guessed = _guesses(problem)
+    prior = problem.prior.probabilities
     worst = guessed.max(axis=1)
     return prior[:, None] * (worst[:, None] - guessed), float(prior @ worst)
 

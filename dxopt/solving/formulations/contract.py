@@ -8,10 +8,11 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dxopt.errors import SolveError
 from dxopt.model.problem import Problem
 from dxopt.numerics.partition import Partition
 from dxopt.proofs.candidate import AppliedReduction, Candidate, Claim
-from dxopt.solving.programs.program import ChannelProgram
+from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,10 +39,23 @@ class Compiled:
     scale: float
     shift: NDArray[np.float64]
 
+    def channel_of(self, solution: ChannelSolution) -> NDArray[np.float64]:
+        """The channel `(n, m)` of the problem from one of its program.
+
+        Raises
+        ------
+        SolveError
+            If the solver found none.
+        """
+        if solution.channel is None:
+            raise SolveError(solution.message)
+        return self.partition.expand(solution.channel)
+
     @property
     def merged(self) -> AppliedReduction:
         """What the classes save."""
-        points, classes = len(self.partition.index), self.partition.size
+        points = len(self.partition.index)
+        classes = self.partition.size
         return AppliedReduction("merged points", True, points, classes, "points at distance 0")
 
 

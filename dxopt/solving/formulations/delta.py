@@ -1,4 +1,4 @@
-"""(ε, δ): privacy that a pair of secrets may break by δ in all reports together."""
+"""(ε, δ)-privacy: any other formulation with slacks, which sum to at most δ for each pair of secrets."""
 
 from __future__ import annotations
 
@@ -45,14 +45,16 @@ class WithDelta:
 
     def compile(self, problem: Problem) -> Compiled:
         compiled = self.base.compile(problem)
-        program, slack = compiled.program, self._slack(problem)
+        program = compiled.program
+        slack = self._slack(problem)
         apart = np.full(program.budgets.shape, np.inf)
         np.fill_diagonal(apart, 0.0)
         coupling = slack if program.coupling is None else program.coupling.written().joined(slack)
         return replace(compiled, program=ChannelProgram(program.costs, apart, coupling=coupling))
 
     def recover(self, compiled: Compiled, solution: ChannelSolution) -> Candidate:
-        coupled, (_n, m) = solution.coupled, compiled.problem.shape
+        coupled = solution.coupled
+        (_n, m) = compiled.problem.shape
         if coupled is None or solution.dual is None:
             return self.base.recover(compiled, replace(solution, dual=None, coupled=None))
         count = len(self.pairs) * m
@@ -66,14 +68,17 @@ class WithDelta:
 
     def _slack(self, problem: Problem) -> Coupling:
         """Rows e^{d/2} v_b - e^{-d/2} (v_a - s) ≥ 0 for each pair and report, then δ - Σ_z s_z ≥ 0 for each pair."""
-        (n, m), count = problem.shape, len(self.pairs)
+        (n, m) = problem.shape
+        count = len(self.pairs)
         first, second = np.repeat(self.pairs, m, axis=0).T
-        report, place = np.tile(np.arange(m), count), np.arange(count * m)
+        report = np.tile(np.arange(m), count)
+        row = np.arange(count * m)
         budget = problem.budgets[first, second]
-        up, down = np.exp(budget / 2), np.exp(-budget / 2)
+        up = np.exp(budget / 2)
+        down = np.exp(-budget / 2)
         entries = np.concatenate([report * n + second, report * n + first])
         shape = (count * m + count, n * m)
-        columns = sp.csc_array((np.concatenate([up, -down]), (np.concatenate([place, place]), entries)), shape)
+        columns = sp.csc_array((np.concatenate([up, -down]), (np.concatenate([row, row]), entries)), shape)
         sums = sp.kron(sp.eye_array(count), -np.ones((1, m)))
         extras = sp.csc_array(sp.vstack([sp.diags_array(down), sums]))
         floors = np.concatenate([np.zeros(count * m), np.full(count, -problem.delta)])

@@ -7,7 +7,6 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import SolveError
 from dxopt.model.problem import Problem
 from dxopt.proofs.candidate import Candidate, Claim
 from dxopt.solving.formulations.contract import Compiled
@@ -46,9 +45,7 @@ class ExpectedLossProgram:
         return Compiled(ChannelProgram(costs / scale, budgets), problem, partition, float(shift.sum()), scale, shift)
 
     def recover(self, compiled: Compiled, solution: ChannelSolution) -> Candidate:
-        if solution.channel is None:
-            raise SolveError(solution.message)
-        channel = compiled.partition.expand(solution.channel)
+        channel = compiled.channel_of(solution)
         dual = unscaled(solution.dual, compiled, compiled.shift, compiled.problem.costs)
         return Candidate(channel, dual, self.claim)
 
@@ -57,5 +54,6 @@ def _scale(costs: NDArray[np.float64], budgets: NDArray[np.float64]) -> float:
     """About the optimum: the loss of the normalised kernel e^{-d} with the best remap, or a constant report."""
     kernel = np.exp(-budgets)
     kernel /= kernel.sum(axis=1, keepdims=True)
-    constant, remapped = costs.sum(axis=0).min(), (costs.T @ kernel).min(axis=0).sum()
+    constant = costs.sum(axis=0).min()
+    remapped = (costs.T @ kernel).min(axis=0).sum()
     return float(min(constant, remapped)) or float(costs.max()) or 1.0

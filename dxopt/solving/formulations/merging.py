@@ -1,4 +1,4 @@
-"""Points that must be reported alike are one row of a program: how, and how a dual is carried back to the points."""
+"""Points at distance 0 are one row of a program; a dual of the program is carried back to the points."""
 
 from __future__ import annotations
 
@@ -37,27 +37,36 @@ def unscaled(dual: Dual | None, compiled: Compiled, shift: Array, costs: Array) 
     """
     if dual is None:
         return None
+    # 1. undo the scale and the shift of the costs
     prices = shift + compiled.scale * dual.prices
     multiplier = compiled.scale * dual.multiplier
-    partition, budgets = compiled.partition, compiled.problem.budgets
+    partition = compiled.partition
+    budgets = compiled.problem.budgets
     if partition.trivial:
-        first, second = partition.representatives[dual.first], partition.representatives[dual.second]
+        first = partition.representatives[dual.first]
+        second = partition.representatives[dual.second]
         return Dual(prices[partition.index], dual.report, first, second, multiplier)
+    # 2. a pair of classes is represented by its two closest members; prices go to the points in `_within_classes`
     first, second = (points[dual.first, dual.second] for points in partition.closest(budgets))
     lifted = Dual(np.zeros(len(partition.index)), dual.report, first, second, multiplier)
     return _within_classes(lifted, prices, costs, budgets, partition)
 
 
-def _within_classes(dual: Dual, prices: Array, costs: Array, budgets: Array, partition: Partition) -> Dual:
-    """Move each class's residual to one point along distances of (nearly) 0, so that the classes' bound is kept.
+def _within_classes(dual: Dual, class_prices: Array, costs: Array, budgets: Array, partition: Partition) -> Dual:
+    """The dual of the points, with multipliers within the classes, that proves the bound of the classes.
 
-    A point's residual is levelled to the same number in every report, which the least (or largest) of them over
-    the reports makes possible with multipliers of one sign.
+    Every point's residual is brought to the same number in all reports, its price; what exceeds it is moved to one
+    point of the class along distances of (nearly) 0. The least (or largest) residual over the reports makes that
+    possible with multipliers of one sign.
     """
+    # the residual c - A'λ of every point in every report
     back = dual.multiplier * np.exp(-budgets[dual.first, dual.second])
     residual = costs - totals((dual.second, dual.report), dual.multiplier, costs.shape)
     residual += totals((dual.first, dual.report), back, costs.shape)
-    levels = np.zeros(len(partition.index))
+    # `prices[x]` becomes a lower bound on the residual of x in every report. A class is a tree of points at distance
+    # 0; from the leaves on, what exceeds a point's price moves to its parent by multipliers of its own, report by
+    # report: downwards where d(parent, child) is 0, so that the least residual stays; else upwards, the largest.
+    prices = np.zeros(len(partition.index))
     reports = np.arange(residual.shape[1])
     extra: list[tuple[NDArray[np.int64], int, int, Array]] = []
     for which in np.flatnonzero(np.bincount(partition.index) > 1):
@@ -65,15 +74,15 @@ def _within_classes(dual: Dual, prices: Array, costs: Array, budgets: Array, par
         for child, parent in reversed(_tree(budgets, members)):
             downward = budgets[parent, child] <= ALIKE
             first, second = (parent, child) if downward else (child, parent)
-            levels[child] = residual[child].min() if downward else residual[child].max()
-            moved = np.abs(residual[child] - levels[child])
-            residual[parent] += residual[child] - levels[child]
+            prices[child] = residual[child].min() if downward else residual[child].max()
+            moved = np.abs(residual[child] - prices[child])
+            residual[parent] += residual[child] - prices[child]
             extra.append((reports, first, second, moved))
-        levels[members[0]] = prices[which] - levels[members[1:]].sum()
+        prices[members[0]] = class_prices[which] - prices[members[1:]].sum()
     singles = np.bincount(partition.index)[partition.index] == 1
-    levels[singles] = prices[partition.index][singles]
+    prices[singles] = class_prices[partition.index][singles]
     return Dual(
-        levels,
+        prices,
         np.concatenate([dual.report, *(report for report, _, _, _ in extra)]),
         np.concatenate([dual.first, *(np.full(len(reports), a) for _, a, _, _ in extra)]),
         np.concatenate([dual.second, *(np.full(len(reports), b) for _, _, b, _ in extra)]),

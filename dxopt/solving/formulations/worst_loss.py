@@ -6,7 +6,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from dxopt.errors import SolveError
 from dxopt.model.problem import Problem
 from dxopt.proofs.candidate import Candidate, Claim
 from dxopt.proofs.duals import WorstDual
@@ -42,14 +41,13 @@ class WorstLossProgram:
         least = float(problem.losses.min())
         losses = problem.losses - least
         scale = _scale(losses, problem)
-        rows, nothing = WorstRows(losses / scale, partition.index), np.zeros((partition.size, problem.shape[1]))
+        rows = WorstRows(losses / scale, partition.index)
+        nothing = np.zeros((partition.size, problem.shape[1]))
         program = ChannelProgram(nothing, budgets, coupling=rows, offset=least / scale)
         return Compiled(program, problem, partition, least, scale, np.zeros(partition.size))
 
     def recover(self, compiled: Compiled, solution: ChannelSolution) -> Candidate:
-        if solution.channel is None:
-            raise SolveError(solution.message)
-        channel = compiled.partition.expand(solution.channel)
+        channel = compiled.channel_of(solution)
         if solution.coupled is None:
             return Candidate(channel, None, self.claim)
         weights = np.maximum(solution.coupled[: compiled.problem.shape[0]], 0.0)

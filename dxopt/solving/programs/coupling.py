@@ -1,4 +1,4 @@
-"""What columns of a channel have to do with each other beside their sums."""
+"""Rows that couple the columns of a channel beyond their sums."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ class WorstRows:
         """The n rows."""
         n, m = self.losses.shape
         size = int(self.index.max()) + 1
-        places = (np.arange(m) * size + self.index[:, None]).ravel()
-        columns = sp.csc_array((-self.losses.ravel(), (np.repeat(np.arange(n), m), places)), (n, m * size))
+        entries = (np.arange(m) * size + self.index[:, None]).ravel()
+        columns = sp.csc_array((-self.losses.ravel(), (np.repeat(np.arange(n), m), entries)), (n, m * size))
         return Coupling(np.ones(1), columns, sp.csc_array(np.ones((n, 1))), np.zeros(n))
 
 
@@ -105,7 +105,8 @@ class GuessRows:
 
     def written(self) -> Coupling:
         """m·g rows, report by report, and the budget."""
-        m, guesses = self.paid.shape[1], self.missed.shape[1]
+        m = self.paid.shape[1]
+        guesses = self.missed.shape[1]
         won = -sp.kron(sp.eye_array(m), sp.csc_array(self.missed.T))
         columns = sp.csc_array(sp.vstack([won, sp.csc_array(-self.paid.T.ravel()[None, :])]))
         extras = sp.vstack([sp.kron(sp.eye_array(m), np.ones((guesses, 1))), sp.csc_array((1, m))])

@@ -1,4 +1,4 @@
-"""Where formulations and solvers meet: programs, and what a solver says about one."""
+"""Where formulations and solvers meet: channel programs, linear programs, and what a solver finds for one."""
 
 from __future__ import annotations
 
@@ -102,12 +102,12 @@ class LinearProgram:
         """
         size, reports = program.costs.shape
         budget = program.budgets[rows.first, rows.second]
-        place = np.arange(len(rows))
+        row = np.arange(len(rows))
         inequalities = sp.csc_array(
             (
                 np.concatenate([np.exp(budget / 2), -np.exp(-budget / 2)]),
                 (
-                    np.concatenate([place, place]),
+                    np.concatenate([row, row]),
                     np.concatenate([rows.report * size + rows.second, rows.report * size + rows.first]),
                 ),
             ),
@@ -188,8 +188,9 @@ class ChannelSolution:
 
     @classmethod
     def read(cls, program: ChannelProgram, found: Solution) -> ChannelSolution:
-        """What a solution of a program's linear program says of the channel, the rows' prices and the coupling."""
-        prices, multipliers = found.equality_dual, found.inequality_dual
+        """The channel, row prices and multipliers of the coupling in a solution of a program's linear program."""
+        prices = found.equality_dual
+        multipliers = found.inequality_dual
         rows = 0 if program.coupling is None else program.coupling.rows
         return cls(
             found.status,

@@ -81,5 +81,7 @@ class Steps:
             steps.append((report, stop, second, multiplier))
             on = stop != first
             multiplier = (multiplier * np.exp(-self.budgets[stop, second]))[on]
-            report, first, second = report[on], first[on], stop[on]
+            report = report[on]
+            first = first[on]
+            second = stop[on]
         return replace(dual, **dict(zip(_STEP, map(np.concatenate, zip(*steps, strict=True)), strict=True)))

@@ -30,7 +30,8 @@ class GeodesicPairs:
         kept = np.where(implied(whole.budgets), np.inf, whole.budgets)
         np.fill_diagonal(kept, 0.0)
         smaller = whole.with_budgets(kept)
-        before, after = len(whole.pairs[0]), len(smaller.pairs[0])
+        before = len(whole.pairs[0])
+        after = len(smaller.pairs[0])
         if before == after:
             return "no point lies between two others"
         record = AppliedReduction(self.name, self.exact, before, after, "implied by points in between")

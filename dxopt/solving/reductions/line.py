@@ -30,7 +30,7 @@ from dxopt.spaces.kernels.systems import system
 from dxopt.spaces.lattices import coordinates_of_line, line, line_steps
 
 Array = NDArray[np.float64]
-Places = NDArray[np.int64]
+Indices = NDArray[np.int64]
 NAME = "line: truncated geometric mechanism with optimal remap"
 NOTE = (
     "n weights and a remap are optimal where the loss grows with the distance (Ghosh, Roughgarden and Sundararajan "
@@ -46,13 +46,13 @@ class LineOptimum:
     Attributes
     ----------
     table : (n,) array
-        The remap, from places to reports.
+        The remap: the report given instead of each point.
     safest : int
-        The place whose report costs least if it is always given.
+        The point whose report costs least if it is always given.
     dual : LineDual
     """
 
-    table: Places
+    table: Indices
     safest: int
     dual: LineDual
 
@@ -151,56 +151,64 @@ def best_remap(problem: Problem, should_stop: Callable[[], bool], tell: Callable
         raise UnsupportedError("space", "is no line", "use method: optimal")
     factors = np.exp(-np.minimum(problem.epsilon * line_steps(problem.space), ROOM))
     starts: list[Array] = []
-    ahead, places = np.zeros(problem.shape[1]), np.zeros(problem.shape[1], np.int64)
-    least, totals = np.full(problem.shape[1], np.inf), np.zeros(problem.shape[1])
+    # 1. forward: Σ_{x' ≤ x} e^{-εd(x', x)} π_x' l(x', z) for all reports z, of which only the sum before each block
+    #    is kept; and for each report the secret where it costs least, and its cost if it is always given
+    ahead = np.zeros(problem.shape[1])
+    cheapest = np.zeros(problem.shape[1], np.int64)
+    least = np.full(problem.shape[1], np.inf)
+    totals = np.zeros(problem.shape[1])
     tell("line: costs from one side")
     for rows, costs in problem.cost_blocks():
         if should_stop():
             return None
         starts.append(ahead)
         ahead = _summed(costs, factors, rows, ahead)[-1].copy()
-        _cheapest(costs, rows, least, places)
+        _note_cheapest(costs, rows, least, cheapest)
         totals += costs.sum(axis=0)
+    # 2. backward: the same sums again, with those from the other side; the least over z is b_x, at its best remap
     behind = np.zeros(problem.shape[1])
-    best, table = np.zeros(len(problem.space)), np.zeros(len(problem.space), np.int64)
+    best = np.zeros(len(problem.space))
+    table = np.zeros(len(problem.space), np.int64)
     tell("line: best remap")
     for (rows, costs), start in zip(problem.cost_blocks(backwards=True), reversed(starts), strict=True):
         if should_stop():
             return None
         sums = _summed(costs, factors, rows, start)
-        for place in range(len(rows) - 1, -1, -1):
-            x = int(rows[place])
-            sums[place] += behind
-            behind = (costs[place] + behind) * (factors[x - 1] if x else 0.0)
+        for row in range(len(rows) - 1, -1, -1):
+            x = int(rows[row])
+            sums[row] += behind
+            behind = (costs[row] + behind) * (factors[x - 1] if x else 0.0)
         table[rows] = sums.argmin(axis=1)
         best[rows] = sums[np.arange(len(rows)), table[rows]]
+    # 3. row prices y = Φ⁻¹b
     prices = Path(along, problem.epsilon, 0.0).approximate(best)
-    return LineOptimum(
-        table, int(totals[table].argmin()), LineDual(prices, _roots(table, best, problem.epsilon * along, places))
-    )
+    roots = _roots(table, best, problem.epsilon * along, cheapest)
+    return LineOptimum(table, int(totals[table].argmin()), LineDual(prices, roots))
 
 
-def _summed(costs: Array, factors: Array, rows: Places, start: Array) -> Array:
+def _summed(costs: Array, factors: Array, rows: Indices, start: Array) -> Array:
     """Σ_{x' ≤ x} e^{-εd(x', x)} costs[x'], `(k, m)`, from the sum at the point before the first row."""
-    sums, carry = np.empty_like(costs), start
-    for place, x in enumerate(rows.tolist()):
-        carry = costs[place] + carry * (factors[x - 1] if x else 0.0)
-        sums[place] = carry
+    sums = np.empty_like(costs)
+    carry = start
+    for row, x in enumerate(rows.tolist()):
+        carry = costs[row] + carry * (factors[x - 1] if x else 0.0)
+        sums[row] = carry
     return sums
 
 
-def _cheapest(costs: Array, rows: Places, least: Array, places: Places) -> None:
+def _note_cheapest(costs: Array, rows: Indices, least: Array, cheapest: Indices) -> None:
     """Note for each report the secret for which it costs least, against the mean of the secret's costs."""
     mean = costs.mean(axis=1, keepdims=True)
     relative = np.where(mean > 0, costs / np.where(mean > 0, mean, 1.0), np.inf)
     which = relative.argmin(axis=0)
     found = relative[which, np.arange(len(which))]
     better = found < least
-    least[better], places[better] = found[better], rows[which[better]]
+    least[better] = found[better]
+    cheapest[better] = rows[which[better]]
 
 
-def _roots(table: Places, best: Array, along: Array, cheapest: Places) -> Places:
-    """Of the places that a report stands for a central one; for one never used, the secret where it costs least.
+def _roots(table: Indices, best: Array, along: Array, cheapest: Indices) -> Indices:
+    """For each report a central one of the points that it is given for; for one never used, where it costs least.
 
     Rounding at x is about b_x and may grow by e^{εd(x, r)} on the way to the root r. The largest product is least
     where the largest ln b_x + ε(x - r) and ln b_x - ε(x - r) are equal. `along` are coordinates times ε.
@@ -210,7 +218,8 @@ def _roots(table: Places, best: Array, along: Array, cheapest: Places) -> Places
     used, first = np.unique(table[order], return_index=True)
     with np.errstate(divide="ignore", invalid="ignore"):
         worth = np.where(best > 0, np.log(best), -1e300)
-    for report, places in zip(used.tolist(), np.split(order, first[1:]), strict=True):
-        ahead, behind = (worth[places] + along[places]).max(), (worth[places] - along[places]).max()
-        roots[report] = places[np.abs(along[places] - 0.5 * (ahead - behind)).argmin()]
+    for report, points in zip(used.tolist(), np.split(order, first[1:]), strict=True):
+        ahead = (worth[points] + along[points]).max()
+        behind = (worth[points] - along[points]).max()
+        roots[report] = points[np.abs(along[points] - 0.5 * (ahead - behind)).argmin()]
     return roots

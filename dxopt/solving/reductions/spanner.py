@@ -82,15 +82,19 @@ def greedy_spanner(budgets: NDArray[np.float64], dilation: float) -> Subgraph:
     dilation : float
         The stretch allowed, 1 or more.
     """
+    # `paths` are the lengths of shortest paths along the edges kept so far
     size = len(budgets)
     paths = np.where(np.eye(size, dtype=bool), 0.0, np.inf)
     edges = np.zeros((size, size), dtype=bool)
     first, second = np.triu_indices(size, 1)
-    there, back = budgets[first, second], budgets[second, first]
+    there = budgets[first, second]
+    back = budgets[second, first]
     finite = np.isfinite(there) | np.isfinite(back)
     longest = np.where(np.isfinite(there) & np.isfinite(back), np.maximum(there, back), np.minimum(there, back))
+    # pairs by growing budget: one whose path is longer than allowed, in either direction, becomes an edge in both
     for pair in np.argsort(longest, kind="stable")[: int(finite.sum())]:
-        a, b = int(first[pair]), int(second[pair])
+        a = int(first[pair])
+        b = int(second[pair])
         needed = [(p, q) for p, q in ((a, b), (b, a)) if paths[p, q] > dilation * budgets[p, q]]
         for p, q in needed and [(a, b), (b, a)]:
             if np.isfinite(budgets[p, q]):

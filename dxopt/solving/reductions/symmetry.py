@@ -35,8 +35,8 @@ class Symmetry:
     Attributes
     ----------
     should_stop : callable
-        A search that is stopped, or takes too long, ends with the automorphisms known by then; everything is exact for
-        the group that they generate.
+        A search that is stopped, or takes too long, ends with the automorphisms known by then; everything is exact
+        for the group that they generate.
     """
 
     should_stop: Callable[[], bool] = lambda: False
@@ -109,7 +109,8 @@ class Orbits:
 
     def lift(self, solution: ChannelSolution) -> ChannelSolution:
         """The solution of the whole program from one of the reduced program."""
-        channel, dual = solution.channel, solution.dual
+        channel = solution.channel
+        dual = solution.dual
         if channel is not None:
             channel = self.channel(channel.T / self.sizes[:, None])
         return replace(solution, channel=channel, dual=None if dual is None else self.dual(dual))
@@ -132,7 +133,8 @@ class Orbits:
 
     def record(self) -> AppliedReduction:
         """What the report says of it; the variables are the entries of the channel to be found."""
-        n, m = len(self.rows.index), len(self.reports.index)
+        n = len(self.rows.index)
+        m = len(self.reports.index)
         note = (
             f"{self.generators} generator{'s' if self.generators > 1 else ''}; rows {n} → {self.rows.size}, "
             f"reports {m} → {self.reports.size}; averaging over automorphisms keeps loss and privacy"
@@ -168,7 +170,8 @@ def _carry(reports: Partition, generators: list[Automorphism], rows: int) -> NDA
     carry = np.empty((len(reports.index), rows), dtype=np.int32)
     seen = np.zeros(len(reports.index), dtype=bool)
     reached = reports.representatives
-    carry[reached], seen[reached] = np.arange(rows), True
+    carry[reached] = np.arange(rows)
+    seen[reached] = True
     while len(reached):
         found = [np.zeros(0, dtype=np.int64)]
         for one in generators:
@@ -199,7 +202,8 @@ def _join(pairs: NDArray[np.int32], rows: NDArray[np.int64], reports: NDArray[np
     moved = np.flatnonzero(reports != everywhere)
     for x in range(n):
         for z in everywhere if rows[x] != x else moved:
-            a, b = _head(leader, x * m + z), _head(leader, rows[x] * m + reports[z])
+            a = _head(leader, x * m + z)
+            b = _head(leader, rows[x] * m + reports[z])
             if a < b:
                 leader[b] = a
             elif b < a:

@@ -5,8 +5,8 @@ mechanism and the best bound are kept. The report says why each other route was 
 
 Methods
     A mechanism by name (`tight`, or one of `dx.classic`) is made and proven as it is.
-    `optimal` asks for the best private channel. `auto` does too, but first takes the tight-constraints mechanism where
-    that is proven optimal: binary loss, regular prior, secrets as reports, no spanner.
+    `optimal` asks for the best private channel. `auto` does too, but first takes the tight-constraints mechanism
+    where that is proven optimal: binary loss, regular prior, secrets as reports, no spanner.
 
 Expected loss, without δ
     1. Product: independent coordinates and a loss that is a sum over them; each factor is a problem of its own.
@@ -22,9 +22,9 @@ Solvers for the linear program
     column generation leaves a gap. With a spanner: general solvers alone.
 
 Other objectives, and δ
-    First, where the expected loss has a budget: the constant report if the budget allows it, else the channel of least
-    loss. Then the linear program: with column generation from 400 variables on for the worst loss, from 5,000 on for an
-    adversary's error; never with δ or without ε, whose columns lie in no cone. Then, without a budget, the best
+    First, where the expected loss has a budget: the constant report if the budget allows it, else the channel of
+    least loss. Then the linear program: with column generation from 400 variables on for the worst loss, from 5,000
+    on for an adversary's error; never with δ or without ε, whose columns lie in no cone. Then, without a budget, the best
     mechanism in closed form.
 """
 

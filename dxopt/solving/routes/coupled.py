@@ -34,7 +34,8 @@ FORMULATIONS: dict[str, type[Formulation]] = {
 }
 _NEAREST = 6
 _WORSE = 1e-6
-_FINER, _FINEST = 100.0, 1e-12
+_FINER = 100.0
+_FINEST = 1e-12
 """What a solver leaves over δ costs as much of the channel as it is of δ."""
 
 

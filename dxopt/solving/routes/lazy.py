@@ -1,4 +1,4 @@
-"""Solve a channel program by linear programs with the pairs that matter: start sparse, add what is violated. Exact."""
+"""Solve a channel program by linear programs with few pairs: start sparse, add what is violated. Exact."""
 
 from __future__ import annotations
 
@@ -45,8 +45,10 @@ def solve_lazily(
     rows = _core(relevant)
     everything = len(program.pairs[0]) * program.costs.shape[1]
     best = ChannelSolution(Status.FAILED, None, None)
-    iterations, rounds = 0, 0
+    iterations = 0
+    rounds = 0
     while rounds < max_rounds:
+        # 1. solve with the pairs there are: a relaxation, so that its dual bounds the optimum
         rounds += 1
         found = solve(LinearProgram.of(relevant, rows))
         iterations += found.iterations
@@ -58,6 +60,7 @@ def solve_lazily(
         best = replace(solved, dual=_dual(relevant, rows, found), iterations=iterations)
         if stopped or solved.channel is None:
             break
+        # 2. add the pairs that the channel violates most, until repairing it costs next to nothing
         missing, cost = _violated(relevant, solved.channel)
         allowed = 0.1 * tolerance * abs(float((program.costs * solved.channel).sum()))
         if not len(missing) or cost <= (allowed if program.coupling is None else 0.01 * tolerance):
@@ -68,6 +71,7 @@ def solve_lazily(
 
 
 def _core(program: ChannelProgram) -> Rows:
+    """The pairs to begin with: a spanner, and in each report the pairs with the reported point itself."""
     size, reports = program.costs.shape
     first, second = program.pairs
     if len(first) <= SPARSE_DEGREE * size:
@@ -76,16 +80,20 @@ def _core(program: ChannelProgram) -> Rows:
     rows = Rows.everywhere(spanner)
     if reports == size:
         others = np.isinf(spanner.budgets[first, second])
-        first, second = first[others], second[others]
+        first = first[others]
+        second = second[others]
         rows = rows.joined(Rows(first, first, second)).joined(Rows(second, first, second))
     return rows
 
 
 def _dual(program: ChannelProgram, rows: Rows, found: Solution) -> Dual | None:
+    """The multipliers of a linear program's rows, with the symmetric scale of the rows undone."""
     if found.equality_dual is None or found.inequality_dual is None:
         return None
     used = found.inequality_dual[: len(rows)] > 0
-    report, first, second = rows.report[used], rows.first[used], rows.second[used]
+    report = rows.report[used]
+    first = rows.first[used]
+    second = rows.second[used]
     unscaled = found.inequality_dual[: len(rows)][used] * np.exp(program.budgets[first, second] / 2)
     return Dual(found.equality_dual, report, first, second, unscaled)
 
@@ -106,7 +114,8 @@ def _sources(
     factors: NDArray[np.float64], channel: NDArray[np.float64], report: NDArray[np.int64], second: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """The points that pull most at some entries, in blocks of memory."""
-    into, columns = np.ascontiguousarray(factors.T), np.ascontiguousarray(channel.T)
+    into = np.ascontiguousarray(factors.T)
+    columns = np.ascontiguousarray(channel.T)
     step = max(1, BLOCK_CELLS // len(factors))
     blocks = (slice(start, start + step) for start in range(0, len(second), step))
     found = [(into[second[block]] * columns[report[block]]).argmax(axis=1) for block in blocks]

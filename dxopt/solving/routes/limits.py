@@ -1,4 +1,4 @@
-"""Sizes that decide between routes. Tests and routes read them here by name, so that one change is seen everywhere."""
+"""Sizes that decide between routes. Routes read them here by name, so that one change is seen everywhere."""
 
 from __future__ import annotations
 

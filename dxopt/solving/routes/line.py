@@ -15,7 +15,7 @@ from dxopt.solving.routes.limits import is_line
 def by_line(problem: Problem, options: Options) -> Iterator[Attempt | Refusal]:
     """The optimum of a line, implicit above 100,000 variables; nothing where the space is none.
 
-    Where its bound leaves a gap, a matrix is dropped; an implicit mechanism is kept, as other routes may be too large.
+    Where its bound leaves a gap, a matrix is dropped; an implicit mechanism is kept, as others may be too large.
     """
     if not is_line(problem):
         return

@@ -102,7 +102,8 @@ def solve_linear(
 
     The accuracy is 10^-4 of the tolerance by default, and no finer than 10^-10.
     """
-    rounds, sign = 0, compiled.problem.objective.sign
+    rounds = 0
+    sign = compiled.problem.objective.sign
     aim = max(FINEST, 1e-4 * options.tolerance) if accuracy is None else accuracy
 
     def tell(iterations: int, value: float) -> None:
