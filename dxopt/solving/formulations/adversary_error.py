@@ -40,8 +40,8 @@ class AdversaryErrorProgram:
         return None if isinstance(problem.objective, AdversaryError) else "is about the adversary's error"
 
     def compile(self, problem: Problem) -> Compiled:
-        # An adversary minimises his error; what a guess wins against the worst guess is 0 or more, so that the program
-        # minimises Σ_z t_z with t_z no less than what any guess wins in report z. The error is `most` less that.
+        # An adversary minimises his error; what a guess wins against the worst guess is 0 or more, so that the
+        # program minimises Σ_z t_z, t_z no less than what any guess wins in report z; the error is `most` less that.
         won, most = _won(problem)
         partition, budgets = classes(problem)
         won = partition.totals(won)
@@ -64,8 +64,8 @@ class AdversaryErrorProgram:
         guesses = np.maximum(solution.coupled[: m * count].reshape(m, count), 0.0)
         guesses[guesses.sum(axis=1) <= 0] = 1.0
         guesses /= guesses.sum(axis=1, keepdims=True)
-        # 2. the multiplier of the budget is the price of a unit of loss; prices and guesses make an expected loss, whose
-        #    bound the row prices prove
+        # 2. the multiplier of the budget is the price of a unit of loss; price and guesses make an expected loss,
+        #    whose bound the row prices prove
         price = max(float(solution.coupled[m * count]), 0.0) * compiled.scale / _unit(problem)
         costs = price * problem.costs - problem.prior.probabilities[:, None] * (guessed @ guesses.T)
         worst = problem.prior.probabilities * guessed.max(axis=1)

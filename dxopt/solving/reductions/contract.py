@@ -10,7 +10,7 @@ from dxopt.proofs.candidate import AppliedReduction
 from dxopt.runtime.registry import Registry
 
 Whole = TypeVar("Whole")
-Smaller = TypeVar("Smaller", covariant=True)
+Smaller = TypeVar("Smaller")
 
 
 @dataclass(frozen=True, eq=False)

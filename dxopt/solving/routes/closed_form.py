@@ -8,7 +8,7 @@ from dxopt.errors import NoTightMechanism, UnsupportedError
 from dxopt.mechanisms.classic.contract import CLASSICS, title
 from dxopt.mechanisms.classic.exponential import Exponential
 from dxopt.mechanisms.tight import Tight, tight_candidate
-from dxopt.model.mechanism import post_processed
+from dxopt.model.mechanism import Mechanism, post_processed
 from dxopt.model.problem import Problem
 from dxopt.proofs.candidate import Candidate, Claim
 from dxopt.proofs.repair import constant_channel
@@ -66,9 +66,9 @@ def best_closed_form(problem: Problem, claim: Claim) -> Attempt:
         channels["exponential mechanism with optimal remap"] = Exponential().channel(problem)
     if Tight().refuses(problem) is None:
         with suppress(NoTightMechanism):
-            channels["tight-constraints mechanism with optimal remap"] = tight_candidate(
-                problem, diagnose=False
-            ).channel  # pyright: ignore[reportArgumentType]
+            tight = tight_candidate(problem, diagnose=False).channel
+            if not isinstance(tight, Mechanism):
+                channels["tight-constraints mechanism with optimal remap"] = tight
     remapped = {
         name: post_processed(channel, (problem.costs.T @ channel).argmin(axis=0), problem.shape[1])
         for name, channel in channels.items()
