@@ -31,7 +31,7 @@ from dxopt.results.folder import (
 )
 from dxopt.runtime.stopping import Status
 from dxopt.spaces.archive import pack_positions
-from dxopt.spaces.positions import known
+from dxopt.spaces.geo.located import known
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -10,9 +10,10 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
+from dxopt.spaces.geo.located import placed
 from dxopt.spaces.lattices import Wrapped, grid, torus
 from dxopt.spaces.metrics import METRICS, Metric
-from dxopt.spaces.positions import Positions, placed
+from dxopt.spaces.positions import Positions
 from dxopt.spaces.products import product
 from dxopt.spaces.space import MetricSpace
 
@@ -21,23 +22,24 @@ Arrays = dict[str, NDArray[Any]]
 
 def pack(space: MetricSpace, prefix: str = "space") -> Arrays:
     """The arrays that `unpack` makes the space of; lattices take no memory, other structured spaces O(n)."""
-    structure, metric, packed = space.structure, space.metric, {}
+    structure = space.structure
+    metric = space.metric
     if structure.kind in ("lattice", "torus") and metric is not None:
         flat = metric.flat if isinstance(metric, Wrapped) else metric
-        packed = {"shape": structure.shape, "spacing": structure.spacing, "metric": flat.name}
-        how = structure.kind
+        own = {"kind": structure.kind, "shape": structure.shape, "spacing": structure.spacing, "metric": flat.name}
     elif structure.kind == "product" and metric is None:
-        how, packed = "product", {"factors": len(structure.factors)}
-        for place, factor in enumerate(structure.factors):
-            packed |= pack(factor, f"{prefix}.{place}")
+        own = {"kind": "product", "factors": len(structure.factors)}
+        for index, factor in enumerate(structure.factors):
+            own |= pack(factor, f"{prefix}.{index}")
     elif structure.kind == "tree":
-        how, packed = "tree", {"edges": structure.edges, "lengths": structure.lengths, "labels": list(space.labels)}
+        own = {"kind": "tree", "edges": structure.edges, "lengths": structure.lengths, "labels": list(space.labels)}
     elif space.points is not None and space.points.dtype.kind in "fU" and _registered(metric):
-        how, packed = "points", {"points": space.points, "metric": metric.name, "labels": list(space.labels)}
-        packed["parameters"] = json.dumps(asdict(metric))
+        own = {"kind": "points", "points": space.points, "metric": metric.name, "labels": list(space.labels)}
+        own["parameters"] = json.dumps(asdict(metric))
     else:
-        how, packed = "distances", {"distances": space.distances, "labels": list(space.labels)}
-    own = {"kind": how, **packed, **pack_positions(space.positions, f"{prefix}.positions")}
+        own = {"kind": "distances", "distances": space.distances, "labels": list(space.labels)}
+    own |= pack_positions(space.positions, f"{prefix}.positions")
+    # the arrays of factors and positions have the prefix already
     return {key if "." in key else f"{prefix}.{key}": np.asarray(value) for key, value in own.items()}
 
 
@@ -53,13 +55,15 @@ def unpack_positions(arrays: Mapping[str, NDArray[Any]], prefix: str = "position
     """The positions of `pack_positions`; KeyError where one is missing."""
     if f"{prefix}.degrees" not in arrays:
         return None
-    outlines, streets = arrays.get(f"{prefix}.outlines"), arrays.get(f"{prefix}.streets")
+    outlines = arrays.get(f"{prefix}.outlines")
+    streets = arrays.get(f"{prefix}.streets")
     return Positions(arrays[f"{prefix}.degrees"], outlines, streets, str(arrays[f"{prefix}.unit"]))
 
 
 def unpack(arrays: Mapping[str, NDArray[Any]], prefix: str = "space") -> MetricSpace:
     """The space of `pack`; KeyError or SpecError where the arrays are not of one."""
-    space, found = _unpacked(arrays, prefix), unpack_positions(arrays, f"{prefix}.positions")
+    space = _unpacked(arrays, prefix)
+    found = unpack_positions(arrays, f"{prefix}.positions")
     return space if found is None else placed(space, found)
 
 
@@ -72,7 +76,7 @@ def _unpacked(arrays: Mapping[str, NDArray[Any]], prefix: str) -> MetricSpace:
             build = grid if kind == "lattice" else torus
             return build([int(s) for s in of("shape")], spacing=float(of("spacing")), metric=str(of("metric")))
         case "product":
-            return product(*(unpack(arrays, f"{prefix}.{place}") for place in range(int(of("factors")))))
+            return product(*(unpack(arrays, f"{prefix}.{index}") for index in range(int(of("factors")))))
         case "tree":
             return _tree(of("edges"), of("lengths"), of("labels"))
         case "points":
@@ -83,13 +87,15 @@ def _unpacked(arrays: Mapping[str, NDArray[Any]], prefix: str) -> MetricSpace:
 
 
 def _registered(metric: Metric | None) -> TypeGuard[Any]:
+    """Whether a metric can be made again from its name and parameters."""
     return metric is not None and metric.name in METRICS and type(metric) is METRICS.get(metric.name)
 
 
 def _tree(edges: NDArray[np.int64], lengths: NDArray[np.float64], labels: NDArray[np.str_]) -> MetricSpace:
     import networkx as nx
 
-    names, graph = labels.tolist(), nx.Graph()
+    names = labels.tolist()
+    graph = nx.Graph()
     graph.add_nodes_from(range(len(names)))
     graph.add_weighted_edges_from(
         (*ends, length) for ends, length in zip(edges.tolist(), lengths.tolist(), strict=True)

@@ -29,12 +29,14 @@ class TightChains:
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import shortest_path
 
-        first, second = np.nonzero(allowed & np.isfinite(distances) & (distances > 0))
+        apart = np.isfinite(distances) & (distances > 0)
+        first, second = np.nonzero(allowed & apart)
         ends = first.astype(np.int32), second.astype(np.int32)
         steps = csr_array((distances[first, second], ends), shape=distances.shape)
+        # a chain is tight if its steps add up to the distance of its ends, so the shortest one is if any is
         lengths, before = shortest_path(steps, return_predecessors=True)
-        apart = np.isfinite(distances) & (distances > 0)
-        return cls(np.argwhere(apart & (lengths > distances * (1 + EQUAL))), before)
+        missing = np.argwhere(apart & (lengths > distances * (1 + EQUAL)))
+        return cls(missing, before)
 
     @property
     def everywhere(self) -> bool:
@@ -43,6 +45,7 @@ class TightChains:
 
     def chain(self, first: int, last: int) -> list[int]:
         """The points of a shortest chain of steps; empty where there is none."""
+        # from the end back to the start; -9999 is before a point that cannot be reached
         chain = [last]
         while chain[-1] != first:
             before = int(self._before[first, chain[-1]])

@@ -1,7 +1,7 @@
 """The hiding functions and neighbourhoods of CABP13 §2, §5.1 and §6: what an adversary is compared with.
 
-A hiding function is an array `(n,)`: the position of what stands for each secret. A neighbourhood is an array of the
-positions of its members. They are made one by one, as there are |V|^|V| substitutions of values.
+A hiding function is an array `(n,)`: the index of the secret that replaces each secret. A neighbourhood is an array
+of the indices of its members. They are made one by one, as there are |V|^|V| substitutions of values.
 """
 
 from __future__ import annotations
@@ -15,32 +15,32 @@ from numpy.typing import NDArray
 from dxopt.errors import SpecError
 from dxopt.spaces.universes import Universe
 
-Places = NDArray[np.int64]
+Indices = NDArray[np.int64]
 Change = Callable[[Hashable], Hashable]
 
 
-def fixed_values(universe: Universe) -> Iterator[Places]:
+def fixed_values(universe: Universe) -> Iterator[Indices]:
     """Φ_h: one record's value is replaced by a fixed one (CABP13 §2)."""
     for record in range(_records(universe)):
         for value in universe.values:
             yield _hidden(universe, {record: lambda old, value=value: value})
 
 
-def substitutions(universe: Universe) -> Iterator[Places]:
+def substitutions(universe: Universe) -> Iterator[Indices]:
     """Φ_1: one record's value is substituted in any way (CABP13 §5.1)."""
     for record in range(_records(universe)):
         for change in _changes(universe):
             yield _hidden(universe, {record: change})
 
 
-def substitutions_everywhere(universe: Universe) -> Iterator[Places]:
+def substitutions_everywhere(universe: Universe) -> Iterator[Indices]:
     """Φ_∞: every record's value is substituted, each in a way of its own (CABP13 §6.1)."""
     changes = list(_changes(universe))
     for chosen in itertools.product(changes, repeat=_records(universe)):
         yield _hidden(universe, dict(enumerate(chosen)))
 
 
-def swaps(size: int) -> Iterator[Places]:
+def swaps(size: int) -> Iterator[Indices]:
     """The functions among Φ_2, all functions, that swap two secrets and leave the others (CABP13 §6.2)."""
     for first, second in itertools.combinations(range(size), 2):
         hiding = np.arange(size)
@@ -48,23 +48,23 @@ def swaps(size: int) -> Iterator[Places]:
         yield hiding
 
 
-def one_record(universe: Universe) -> Iterator[Places]:
+def one_record(universe: Universe) -> Iterator[Indices]:
     """𝒩_h: all records but one are known (CABP13 §2)."""
     yield from _boxes(universe, [universe.values])
 
 
-def one_record_within(universe: Universe) -> Iterator[Places]:
+def one_record_within(universe: Universe) -> Iterator[Indices]:
     """𝒩_1: all records but one are known, and of that one some values that it may have (CABP13 §5.1)."""
     yield from _boxes(universe, list(_subsets(universe)))
 
 
-def boxes(universe: Universe) -> Iterator[Places]:
+def boxes(universe: Universe) -> Iterator[Indices]:
     """𝒩_∞: of each record some values that it may have are known (CABP13 §6.1)."""
     for sides in itertools.product(list(_subsets(universe)), repeat=_records(universe)):
         yield _members(universe, itertools.product(*sides))
 
 
-def pairs(size: int) -> Iterator[Places]:
+def pairs(size: int) -> Iterator[Indices]:
     """The sets among 𝒩_2, all sets, that have two members (CABP13 §6.2)."""
     for members in itertools.combinations(range(size), 2):
         yield np.array(members)
@@ -81,14 +81,14 @@ def _changes(universe: Universe) -> Iterator[Change]:
         yield dict(zip(universe.values, images, strict=True)).__getitem__
 
 
-def _hidden(universe: Universe, changes: dict[int, Change]) -> Places:
-    """Where the change leads out of the universe, a secret stands for itself."""
+def _hidden(universe: Universe, changes: dict[int, Change]) -> Indices:
+    """The hiding function that changes some records; a secret is kept where its change is outside the universe."""
     found = []
-    for place, secret in enumerate(universe.secrets):
+    for index, secret in enumerate(universe.secrets):
         changed = list(secret)  # pyright: ignore[reportArgumentType]
         for record, change in changes.items():
             changed[record] = change(changed[record])
-        found.append(universe.places.get(tuple(changed), place))
+        found.append(universe.places.get(tuple(changed), index))
     return np.array(found)
 
 
@@ -97,8 +97,10 @@ def _subsets(universe: Universe) -> Iterator[tuple[Hashable, ...]]:
         yield from itertools.combinations(universe.values, size)
 
 
-def _boxes(universe: Universe, sides: list[tuple[Hashable, ...]]) -> Iterator[Places]:
+def _boxes(universe: Universe, sides: list[tuple[Hashable, ...]]) -> Iterator[Indices]:
+    """The databases that agree outside one record, whose values are in one of the `sides`; none of them empty."""
     for record in range(_records(universe)):
+        # all that can be known of the other records, in the order of the universe
         rests = dict.fromkeys((secret[:record], secret[record + 1 :]) for secret in universe.secrets)  # pyright: ignore
         for (before, after), side in itertools.product(rests, sides):
             members = _members(universe, ((*before, value, *after) for value in side))
@@ -106,5 +108,5 @@ def _boxes(universe: Universe, sides: list[tuple[Hashable, ...]]) -> Iterator[Pl
                 yield members
 
 
-def _members(universe: Universe, secrets: Iterator[tuple]) -> Places:
+def _members(universe: Universe, secrets: Iterator[tuple]) -> Indices:
     return np.array([universe.places[secret] for secret in secrets if secret in universe.places], dtype=np.int64)

@@ -1,8 +1,8 @@
-"""Spaces from networkx graphs: the distance is the length of a shortest path."""
+"""Shortest paths in networkx graphs, as distances."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
-from dxopt.spaces.space import MetricSpace, Structure
+from dxopt.spaces.matrices import least_by_rows, require_few
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -18,18 +18,107 @@ if TYPE_CHECKING:
 
 MATRIX_AT_ONCE = 4_000
 
+Array = NDArray[np.float64]
 
-def graph_space(graph: nx.Graph | nx.DiGraph, weight: str | None = None) -> MetricSpace:
-    """The path metric of a graph (CABP13 §2); distances are computed when asked for.
 
-    Parameters
+@dataclass(frozen=True, eq=False)
+class Paths:
+    """Lengths of shortest paths, computed when they are read; a source of distances, as `matrices.Matrix` is.
+
+    `matrix` of an undirected graph is exactly symmetric. Above 4,000 points `block` and `row` run from their
+    rows alone and keep nothing, and d(x, x') agrees with d(x', x) up to rounding only.
+
+    Attributes
     ----------
-    graph : networkx graph
-        Directed graphs give asymmetric distances; points that no path joins are infinitely far apart.
-        Of parallel edges the shortest counts. An undirected graph without cycles and without lengths of 0 is
-        a tree, in one or several components.
-    weight : str, optional
-        Edge attribute that holds the length; every edge counts 1 without it.
+    steps : (n, n) sparse array
+        Length of the edge from i to j, both ways for undirected graphs; a stored 0 is an edge.
+    directed : bool
+    """
+
+    steps: csr_array
+    directed: bool
+    origin: ClassVar[str] = "shortest paths"
+
+    @classmethod
+    def along(cls, edges: NDArray[np.int64], lengths: Array, size: int, *, directed: bool) -> Paths:
+        """The paths between `size` points along edges `(m, 2)` of some lengths `(m,)`."""
+        from scipy.sparse import csr_array
+
+        start, end = edges.T.astype(np.int32)
+        if not directed:
+            start, end = np.concatenate([start, end]), np.concatenate([end, start])
+            lengths = np.tile(lengths, 2)
+        return cls(csr_array((lengths, (start, end)), shape=(size, size)), directed)
+
+    @property
+    def size(self) -> int:
+        """The number of points."""
+        return self.steps.shape[0]  # pyright: ignore[reportOptionalSubscript]
+
+    @cached_property
+    def matrix(self) -> Array:
+        """All distances, `(n, n)`, read-only.
+
+        Raises
+        ------
+        UnsupportedError
+            If there are more than 20,000 points.
+        """
+        require_few(self.size)
+        distances = self._from(np.arange(self.size))
+        if not self.directed:
+            # both directions of a path are summed in other orders, so that they may differ by rounding
+            np.minimum(distances, distances.T, out=distances)
+        distances.flags.writeable = False
+        return distances
+
+    @cached_property
+    def symmetric(self) -> bool:
+        """Whether d(x, x') = d(x', x) for all pairs, exactly; known at once of undirected graphs."""
+        return not self.directed or bool(np.array_equal(self.matrix, self.matrix.T))
+
+    @cached_property
+    def nearest(self) -> float:
+        """The least distance that is neither 0 nor infinite: the shortest edge, unless some have length 0."""
+        lengths = self.steps.data
+        if len(lengths) and not lengths.all():
+            return least_by_rows(self.block, self.size)
+        return float(np.min(lengths, initial=np.inf))
+
+    def block(self, rows: NDArray, columns: NDArray) -> Array:
+        """Distances `(p, q)` from the points `rows` to the points `columns` (indices)."""
+        if self.size <= MATRIX_AT_ONCE:
+            return self.matrix[np.ix_(rows, columns)]
+        distances = np.empty((len(rows), len(columns)))
+        for row, x in enumerate(rows):
+            distances[row] = self._from(x)[columns]
+        return distances
+
+    def row(self, index: int) -> Array:
+        """Distances `(n,)` from one point to every point."""
+        return self.matrix[index].copy() if self.size <= MATRIX_AT_ONCE else self._from(index)
+
+    def is_forest(self) -> bool:
+        """Whether the graph is undirected, without cycles and without lengths of 0: a tree, or several."""
+        from scipy.sparse.csgraph import connected_components
+
+        if self.directed or not (self.steps.data > 0).all():
+            return False
+        # a graph of n points and c components has n - c edges if it has no cycle, and more if it has one
+        edges = len(self.steps.data) // 2
+        components = connected_components(self.steps, directed=False, return_labels=False)
+        return edges + components == self.size
+
+    def _from(self, starts: ArrayLike) -> Array:
+        from scipy.sparse.csgraph import dijkstra
+
+        return dijkstra(self.steps, indices=starts, directed=True)
+
+
+def nodes_and_edges(
+    graph: nx.Graph | nx.DiGraph, weight: str | None
+) -> tuple[tuple[str, ...], NDArray[np.int64], Array]:
+    """Names of the nodes of a graph, ends `(m, 2)` and lengths `(m,)` of its edges; no loops, no parallel edges.
 
     Raises
     ------
@@ -40,71 +129,13 @@ def graph_space(graph: nx.Graph | nx.DiGraph, weight: str | None = None) -> Metr
     if not nodes:
         raise SpecError("graph", "has no nodes", "give at least one")
     edges, lengths = _shortest_edges(graph, {node: i for i, node in enumerate(nodes)}, weight)
-    directed = graph.is_directed()
-    steps = _matrix(edges, lengths, len(nodes), directed=directed)
-    structure = Structure("graph")
-    if not directed and (lengths > 0).all() and _is_forest(steps, len(nodes), len(edges)):
-        edges.flags.writeable = lengths.flags.writeable = False
-        structure = Structure("tree", edges=edges, lengths=lengths)
-    return GraphSpace(tuple(map(str, nodes)), structure=structure, steps=steps, directed=directed)
+    edges.flags.writeable = False
+    lengths.flags.writeable = False
+    return tuple(map(str, nodes)), edges, lengths
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class GraphSpace(MetricSpace):
-    """Shortest paths in a graph.
-
-    `distances` of an undirected graph is exactly symmetric. Above 4,000 points `block` and `row` run from the rows
-    asked for and keep nothing, and d(x, x') agrees with d(x', x) up to rounding only.
-
-    Attributes
-    ----------
-    steps : (n, n) sparse array
-        Length of the edge from i to j, both ways for undirected graphs; a stored 0 is an edge.
-    directed : bool
-    """
-
-    steps: csr_array = field(kw_only=True)
-    directed: bool = field(kw_only=True)
-    _source: ClassVar[str] = "shortest paths"
-
-    @cached_property
-    def symmetric(self) -> bool:
-        return not self.directed or bool(np.array_equal(self.distances, self.distances.T))
-
-    @cached_property
-    def nearest(self) -> float:
-        lengths = self.steps.data
-        if len(lengths) and not lengths.all():
-            return super().nearest
-        return float(np.min(lengths, initial=np.inf))
-
-    def block(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
-        rows, columns = np.asarray(rows), np.asarray(columns)
-        if len(self) <= MATRIX_AT_ONCE:
-            return self.distances[np.ix_(rows, columns)]
-        distances = np.empty((len(rows), len(columns)))
-        for place, x in enumerate(rows):
-            distances[place] = self._paths(x)[columns]
-        return distances
-
-    def row(self, x: Any) -> NDArray[np.float64]:
-        place = self.index(x)
-        return self.distances[place].copy() if len(self) <= MATRIX_AT_ONCE else self._paths(place)
-
-    def _matrix(self) -> NDArray[np.float64]:
-        distances = self._paths(np.arange(len(self)))
-        return distances if self.directed else np.minimum(distances, distances.T, out=distances)
-
-    def _paths(self, starts: ArrayLike) -> NDArray[np.float64]:
-        from scipy.sparse.csgraph import dijkstra
-
-        return dijkstra(self.steps, indices=starts, directed=True)
-
-
-def _shortest_edges(
-    graph: nx.Graph, position: dict[Any, int], weight: str | None
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Ends `(m, 2)` and lengths `(m,)` of the edges, without loops, the shortest of parallel ones."""
+def _shortest_edges(graph: nx.Graph, position: dict[Any, int], weight: str | None) -> tuple[NDArray[np.int64], Array]:
+    """Ends and lengths of the edges, without loops, the shortest of parallel ones."""
     shortest: dict[tuple[int, int], float] = {}
     for start, end, attributes in graph.edges(data=True):
         if start != end:
@@ -130,19 +161,3 @@ def _length(start: Any, end: Any, attributes: dict[str, Any], weight: str | None
             "every edge needs a length of 0 or more",
         )
     return length
-
-
-def _matrix(edges: NDArray[np.int64], lengths: NDArray[np.float64], size: int, *, directed: bool) -> csr_array:
-    from scipy.sparse import csr_array
-
-    start, end = edges.T.astype(np.int32)
-    if not directed:
-        start, end, lengths = np.concatenate([start, end]), np.concatenate([end, start]), np.tile(lengths, 2)
-    return csr_array((lengths, (start, end)), shape=(size, size))
-
-
-def _is_forest(steps: csr_array, size: int, edges: int) -> bool:
-    from scipy.sparse.csgraph import connected_components
-
-    components = connected_components(steps, directed=False, return_labels=False)
-    return edges + components == size

@@ -1,4 +1,4 @@
-"""Names of points that are written when asked for, so that a million points need no million strings."""
+"""Names of points, written only when they are read, so that a million points need no million strings."""
 
 from __future__ import annotations
 
@@ -18,28 +18,29 @@ class LazyLabels(Sequence[str]):
     """A sequence of strings that compares like a tuple of them; slices are tuples."""
 
     @abstractmethod
-    def _label(self, place: int) -> str:
-        """The label at a place from 0 to n - 1."""
+    def _label(self, index: int) -> str:
+        """The label at an index from 0 to n - 1."""
 
     @abstractmethod
-    def _place(self, label: str) -> int:
-        """The first place of a label; raises ValueError where there is none."""
+    def _index(self, label: str) -> int:
+        """The first index of a label; raises ValueError where there is none."""
 
     @overload
     def __getitem__(self, index: int) -> str: ...
     @overload
     def __getitem__(self, index: slice) -> tuple[str, ...]: ...
     def __getitem__(self, index: int | slice) -> str | tuple[str, ...]:
-        places = range(len(self))[index]
-        return tuple(map(self._label, places)) if isinstance(places, range) else self._label(places)
+        # a range turns slices and negative indices into indices from 0 to n - 1
+        wanted = range(len(self))[index]
+        return tuple(map(self._label, wanted)) if isinstance(wanted, range) else self._label(wanted)
 
     def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
-        """The first place of a label, found without writing the others where the kind of labels allows."""
+        """The first index of a label, found without writing the others where the kind of labels allows."""
         if start or stop is not None:
             return super().index(value, start, len(self) if stop is None else stop)
         if not isinstance(value, str):
             raise ValueError(value)
-        return self._place(value)
+        return self._index(value)
 
     def __contains__(self, value: object) -> bool:
         try:
@@ -69,14 +70,14 @@ class Numbers(LazyLabels):
     def __len__(self) -> int:
         return self.size
 
-    def _label(self, place: int) -> str:
-        return str(place)
+    def _label(self, index: int) -> str:
+        return str(index)
 
-    def _place(self, label: str) -> int:
-        place = int(label)
-        if not 0 <= place < self.size or str(place) != label:
+    def _index(self, label: str) -> int:
+        index = int(label)
+        if not 0 <= index < self.size or str(index) != label:
             raise ValueError(label)
-        return place
+        return index
 
 
 class Tuples(LazyLabels):
@@ -89,27 +90,29 @@ class Tuples(LazyLabels):
     def __len__(self) -> int:
         return self.size
 
-    def _label(self, place: int) -> str:
+    def _label(self, index: int) -> str:
+        # the digits of the index in the mixed radix of the sizes of the parts, the last digit first
         names = []
         for part in reversed(self.parts):
-            place, inner = divmod(place, len(part))
+            index, inner = divmod(index, len(part))
             names.append(part[inner])
         return f"({_SEPARATOR.join(reversed(names))})"
 
-    def _place(self, label: str) -> int:
+    def _index(self, label: str) -> int:
         if not (label.startswith("(") and label.endswith(")")):
             raise ValueError(label)
-        place = 0
+        index = 0
         for part, inner in zip(self.parts, _parsed(label[1:-1], self.parts), strict=True):
-            place = place * len(part) + inner
-        return place
+            index = index * len(part) + inner
+        return index
 
 
 def _parsed(text: str, parts: tuple[Sequence[str], ...]) -> list[int]:
-    """The place of each name in its part; names may contain the separator themselves."""
+    """The index of each name in its part; names may contain the separator themselves."""
     first, *rest = parts
     if not rest:
         return [first.index(text)]
+    # try each separator as the end of the first name, the shortest name first
     cut = text.find(_SEPARATOR)
     while cut >= 0:
         try:
@@ -128,17 +131,18 @@ class Coordinates(LazyLabels):
     def __len__(self) -> int:
         return len(self.points)
 
-    def _label(self, place: int) -> str:
-        point = self.points[place].tolist()
+    def _label(self, index: int) -> str:
+        point = self.points[index].tolist()
         parts = [f"{value:.10g}" if isinstance(value, float) else str(value) for value in point]
         return parts[0] if len(parts) == 1 else f"({_SEPARATOR.join(parts)})"
 
-    def _place(self, label: str) -> int:
+    def _index(self, label: str) -> int:
         try:
-            return self._places[label]
+            return self._indices[label]
         except KeyError:
             raise ValueError(label) from None
 
     @cached_property
-    def _places(self) -> dict[str, int]:
-        return {self._label(place): place for place in reversed(range(len(self)))}
+    def _indices(self) -> dict[str, int]:
+        # backwards, so that of equal labels the first index stays
+        return {self._label(index): index for index in reversed(range(len(self)))}

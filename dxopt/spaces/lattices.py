@@ -18,7 +18,6 @@ Array = NDArray[np.float64]
 
 _STEPS_AT_ONCE = 64
 
-
 LATTICE_METRICS = ("euclidean", "manhattan", "chebyshev")
 
 
@@ -37,6 +36,7 @@ class Wrapped:
 
     def block(self, rows: NDArray, columns: NDArray) -> NDArray[np.float64]:
         around = np.asarray(self.circumference)
+        # a lattice metric is a norm of the differences: the shorter ways round replace them
         apart = np.abs(rows[:, None, :] - columns[None, :, :]) % around
         offsets = np.minimum(apart, around - apart).reshape(-1, rows.shape[1])
         origin = np.zeros((1, rows.shape[1]))
@@ -51,7 +51,7 @@ def line(size: int, *, step: float = 1.0) -> MetricSpace:
 def grid(shape: Sequence[int], *, spacing: float = 1.0, metric: str = "euclidean") -> MetricSpace:
     """A rectangular grid; `shape` gives the number of points along each axis, the last axis runs fastest.
 
-    Takes 8·k bytes a point in k dimensions; labels and distances are computed when asked for.
+    Takes 8·k bytes a point in k dimensions; labels and distances are computed when they are read.
 
     Raises
     ------
@@ -79,7 +79,8 @@ def _lattice(
 
 
 def _built(structure: Structure, metric: Metric) -> MetricSpace:
-    shape, axes = structure.shape, len(structure.shape)
+    shape = structure.shape
+    axes = len(shape)
     points = np.empty((*shape, axes))
     for axis, ticks in enumerate(structure.ticks):
         points[..., axis] = ticks.reshape(-1, *[1] * (axes - axis - 1))
@@ -111,14 +112,18 @@ def coordinates_of_line(space: MetricSpace) -> Array | None:
 
     A grid with one axis of more than one point is a line.
     """
-    kind, long = space.structure.kind, [axis for axis, size in enumerate(space.structure.shape) if size > 1]
-    if space.points is None or not (kind == "path" or (kind == "lattice" and len(long) < 2)):
+    kind = space.structure.kind
+    long = [axis for axis, size in enumerate(space.structure.shape) if size > 1]
+    is_line = kind == "path" or (kind == "lattice" and len(long) < 2)
+    if space.points is None or not is_line:
         return None
     return space.points[:, long[0] if long else 0]
 
 
 def line_steps(space: MetricSpace) -> Array:
     """The distances `(n - 1,)` between neighbours, as the space gives them."""
-    starts = range(0, len(space) - 1, _STEPS_AT_ONCE)
-    blocks = (np.arange(start, min(start + _STEPS_AT_ONCE, len(space) - 1)) for start in starts)
+    steps = len(space) - 1
+    # each block of distances is a few steps wide, and the steps are its diagonal
+    starts = range(0, steps, _STEPS_AT_ONCE)
+    blocks = (np.arange(start, min(start + _STEPS_AT_ONCE, steps)) for start in starts)
     return np.concatenate([np.zeros(0), *(space.block(at, at + 1).diagonal() for at in blocks)])

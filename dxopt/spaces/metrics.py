@@ -29,7 +29,7 @@ class Metric(Protocol):
         ...
 
     def prepare(self, points: NDArray) -> Metric:
-        """The metric with whatever it takes from the whole set of points; raises SpecError on bad points."""
+        """The metric with all that it needs of the whole set of points; raises SpecError on bad points."""
         ...
 
     def block(self, rows: NDArray, columns: NDArray) -> NDArray[np.float64]:
@@ -77,6 +77,7 @@ class Euclidean(_OnNumbers):
 
     def block(self, rows: NDArray, columns: NDArray) -> NDArray[np.float64]:
         difference = _differences(rows, columns)
+        # one coordinate needs no root; several are divided by the largest, so that squares cannot overflow or vanish
         if difference.shape[2] == 1:
             return difference[:, :, 0]
         scale = difference.max(axis=2)
@@ -146,7 +147,7 @@ class _OnValues:
 @METRICS.register("hamming")
 @dataclass(frozen=True)
 class Hamming(_OnValues):
-    """`d_h` on tuples: the number of places in which two points differ."""
+    """`d_h` on tuples: the number of coordinates in which two points differ."""
 
     name: ClassVar[str] = "hamming"
 
@@ -199,6 +200,7 @@ class Haversine(_OnNumbers):
         # contiguous, as other layouts may take another path through cos, an ulp away
         lat_r, lon_r = np.ascontiguousarray(np.radians(rows).T)[:, :, None]
         lat_c, lon_c = np.ascontiguousarray(np.radians(columns).T)[:, None, :]
+        # haversine formula: sin²(θ/2) of the central angle θ, at most 1 but for rounding
         half = np.sin(np.abs(lat_r - lat_c) / 2) ** 2
         half = half + (np.cos(lat_r) * np.cos(lat_c)) * np.sin(np.abs(lon_r - lon_c) / 2) ** 2
         return 2 * EARTH_RADIUS_KM * self.units[self.unit] * np.arcsin(np.sqrt(np.minimum(half, 1.0)))
@@ -255,7 +257,8 @@ class WithNull:
     def block(self, rows: NDArray, columns: NDArray) -> NDArray[np.float64]:
         if self.diameter is None:
             raise SpecError("diameter", "is not known yet", "prepare the metric with the points first")
-        null_r, null_c = _is_null(rows), _is_null(columns)
+        null_r = _is_null(rows)
+        null_c = _is_null(columns)
         distance = self.values.block(np.nan_to_num(rows), np.nan_to_num(columns))
         distance[null_r[:, None] != null_c[None, :]] = self.diameter
         distance[null_r[:, None] & null_c[None, :]] = 0.0

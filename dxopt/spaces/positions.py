@@ -1,29 +1,25 @@
-"""Where the points of a space are on the Earth: what maps and GeoJSON draw, and what check-ins are nearest to."""
+"""Positions on the Earth, and the arithmetic of degrees."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TypeVar
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxopt.errors import SpecError, UnsupportedError
+from dxopt.errors import SpecError
 from dxopt.spaces.metrics import EARTH_RADIUS_KM, Haversine
-from dxopt.spaces.space import MetricSpace
-
-AnySpace = TypeVar("AnySpace", bound=MetricSpace)
 
 
 @dataclass(frozen=True, eq=False)
 class Positions:
-    """Places on the Earth, in degrees (latitude, longitude).
+    """Locations on the Earth, in degrees (latitude, longitude).
 
     Attributes
     ----------
     degrees : (n, 2) array
     outlines : (n, k, 2) array or None
-        Corners of the area that each point stands for; shorter outlines repeat their last corner.
+        Corners of the area that each point represents; shorter outlines repeat their last corner.
     streets : (m, 2, 2) array or None
         Both ends of straight pieces of road; longitudes may exceed 180°, as those of outlines, rather than jump.
     unit : {"km", "m", "mi"}
@@ -41,44 +37,16 @@ class Positions:
                 array.flags.writeable = False
 
 
-def positions(space: MetricSpace) -> Positions:
-    """Where the points of a space are.
-
-    Raises
-    ------
-    UnsupportedError
-        If they are no places on the Earth.
-    """
-    found = known(space)
-    if found is None:
-        raise UnsupportedError(
-            "space", "has no positions on the Earth", "use haversine distances, or a space that dx.geo makes"
-        )
-    return found
-
-
-def known(space: MetricSpace) -> Positions | None:
-    """Where the points of a space are, if they are on the Earth."""
-    if space.positions is None and isinstance(space.metric, Haversine) and space.points is not None:
-        return Positions(space.points, unit=space.metric.unit)
-    return space.positions
-
-
-def placed(space: AnySpace, found: Positions) -> AnySpace:
-    """The same space with positions."""
-    return replace(space, positions=found)
-
-
-def coordinates(places: ArrayLike, columns: int = 2) -> NDArray[np.float64]:
+def coordinates(rows: ArrayLike, columns: int = 2) -> NDArray[np.float64]:
     """Rows of finite numbers `(m, columns)`.
 
     Raises
     ------
     SpecError
-        If the places are none.
+        If they are not.
     """
     try:
-        located = np.array(places, dtype=float, order="C")
+        located = np.array(rows, dtype=float, order="C")
     except (TypeError, ValueError):
         raise SpecError("points", "are not all numbers", "give one row of coordinates per place") from None
     if located.ndim != 2 or located.shape[1] != columns:
@@ -89,9 +57,9 @@ def coordinates(places: ArrayLike, columns: int = 2) -> NDArray[np.float64]:
     return located
 
 
-def in_degrees(places: ArrayLike) -> NDArray[np.float64]:
-    """Places on the Earth `(m, 2)`; raises SpecError where they are none."""
-    located = coordinates(places)
+def in_degrees(degrees: ArrayLike) -> NDArray[np.float64]:
+    """Locations on the Earth, `(m, 2)`; raises SpecError where one is none."""
+    located = coordinates(degrees)
     Haversine().prepare(located)
     return located
 
@@ -103,15 +71,15 @@ def unrolled(longitudes: NDArray[np.float64], start: ArrayLike) -> NDArray[np.fl
 
 
 def together(degrees: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Places `(n, 2)` with longitudes that do not jump at ±180°, if all lie within 180° of the first."""
+    """Locations `(n, 2)` with longitudes that do not jump at ±180°, if all lie within 180° of the first."""
     return np.column_stack([degrees[:, 0], unrolled(degrees[:, 1], float(degrees[0, 1]))])
 
 
 def on_sphere(degrees: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Unit vectors `(n, 3)` of places `(n, 2)`."""
+    """Unit vectors `(n, 3)` of locations `(n, 2)`."""
     latitude, longitude = np.radians(degrees).T
-    level = np.cos(latitude)
-    return np.column_stack([level * np.cos(longitude), level * np.sin(longitude), np.sin(latitude)])
+    to_axis = np.cos(latitude)
+    return np.column_stack([to_axis * np.cos(longitude), to_axis * np.sin(longitude), np.sin(latitude)])
 
 
 def chord(distance: float, unit: str) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -53,30 +53,37 @@ class ProductSpace(MetricSpace):
     `points` are the coordinates of all factors side by side, where all of them have numbers for coordinates.
     """
 
-    _source: ClassVar[str] = "sum over factors"
+    @property
+    def _origin(self) -> str:
+        return "sum over factors"
 
     @cached_property
     def symmetric(self) -> bool:
         return all(factor.symmetric for factor in self.structure.factors)
 
     def block(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
-        starts, ends = self._places(rows), self._places(columns)
+        starts = self._in_factors(rows)
+        ends = self._in_factors(columns)
         distances = np.zeros((np.size(rows), np.size(columns)))
         for factor, start, end in zip(self.structure.factors, starts, ends, strict=True):
-            (used, row), (reached, column) = _distinct(start), _distinct(end)
+            # many points of the product share a point of the factor: its distances are read once, then repeated
+            used, row = _distinct(start)
+            reached, column = _distinct(end)
             distances += factor.block(used, reached)[np.ix_(row, column)]
         return distances
 
     def row(self, x: Any) -> NDArray[np.float64]:
+        # the last factor is the fastest, so that each outer sum lists the points of one factor more in order
         distances = np.zeros(1)
-        for factor, place in zip(self.structure.factors, self._places(self.index(x)), strict=True):
-            distances = np.add.outer(distances, factor.row(int(place))).reshape(-1)
+        for factor, index in zip(self.structure.factors, self._in_factors(self.index(x)), strict=True):
+            distances = np.add.outer(distances, factor.row(int(index))).reshape(-1)
         return distances
 
     def distances_to(self, targets: NDArray, rows: NDArray | None = None) -> NDArray[np.float64]:
         self._located()
-        starts = self._places(np.arange(len(self)) if rows is None else rows)
+        starts = self._in_factors(np.arange(len(self)) if rows is None else rows)
         distances = np.zeros((len(starts[0]), len(targets)))
+        # the columns of `targets` are those of the factors, side by side
         column = 0
         for factor, start in zip(self.structure.factors, starts, strict=True):
             width = factor._located().shape[1]
@@ -85,17 +92,19 @@ class ProductSpace(MetricSpace):
             column += width
         return distances
 
-    def _places(self, points: ArrayLike) -> tuple[NDArray[np.intp], ...]:
+    def _in_factors(self, points: ArrayLike) -> tuple[NDArray[np.intp], ...]:
         """The index of each point in each factor."""
         return np.unravel_index(np.asarray(points), self.structure.shape)
 
 
-def _distinct(places: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    distinct, which = np.unique(places, return_inverse=True)
+def _distinct(indices: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The distinct indices, and which of them each index is."""
+    distinct, which = np.unique(indices, return_inverse=True)
     return distinct, which.reshape(-1)
 
 
 def _coordinates(factors: list[MetricSpace]) -> NDArray[np.float64] | None:
+    """The coordinates of all factors side by side, `(n, k)`; None where one has no numbers for coordinates."""
     parts = [factor.points for factor in factors if factor.points is not None and factor.points.dtype == float]
     if len(parts) < len(factors):
         return None

@@ -1,4 +1,4 @@
-"""Places on the globe, drawn in a plane."""
+"""Locations on the globe, drawn in a plane."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _WIDEST = 180.0
 
 
 def local_plane(degrees: ArrayLike, unit: str = "km") -> NDArray[np.float64]:
-    """Coordinates in the equirectangular plane around the middle of some places.
+    """Coordinates in the equirectangular plane around the middle of some locations.
 
     x = R cos(lat₀) (lon - lon₀) points east and y = R (lat - lat₀) north, with R = 6371.0088 km, both angles in
     radians, and (lat₀, lon₀) the middle of the ranges of latitudes and longitudes. Distances are those of the globe
-    up to a relative error of the order of the squared extent over R². Longitudes count from the first place, modulo
-    360, so that a set may lie on both sides of the antimeridian.
+    up to a relative error of the order of the squared extent over R². Longitudes count from the first location,
+    modulo 360, so that a set may lie on both sides of the antimeridian.
 
     Parameters
     ----------
@@ -35,17 +35,18 @@ def local_plane(degrees: ArrayLike, unit: str = "km") -> NDArray[np.float64]:
     Raises
     ------
     SpecError
-        If these are no places, one is a pole, or they span 180 degrees of longitude or more, as around a pole.
+        If these are no locations, one is a pole, or they span 180 degrees of longitude or more, as around a pole.
     """
-    places = in_degrees(degrees)
-    if not len(places):
+    located = in_degrees(degrees)
+    if not len(located):
         raise SpecError("points", "are none", "give at least one place")
-    radius = EARTH_RADIUS_KM * Haversine.units[Haversine(unit).prepare(places).unit]
-    latitude, longitude = together(places).T
+    radius = EARTH_RADIUS_KM * Haversine.units[Haversine(unit).prepare(located).unit]
+    latitude, longitude = together(located).T
     if np.abs(latitude).max() >= 90 or np.ptp(longitude) >= _WIDEST:
         wrong = f"have a pole among them or span {_WIDEST:g} degrees of longitude"
         raise SpecError("points", wrong, "a plane needs places of one region")
-    north, east = np.radians(latitude - _middle(latitude)), np.radians(longitude - _middle(longitude))
+    north = np.radians(latitude - _middle(latitude))
+    east = np.radians(longitude - _middle(longitude))
     return radius * np.column_stack([np.cos(np.radians(_middle(latitude))) * east, north])
 
 

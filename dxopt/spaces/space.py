@@ -1,30 +1,27 @@
-"""What is protected: a finite set of secrets and the distances that say which must look alike."""
+"""What is protected: a finite set of secrets, and the distances that define which of them must look alike."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxopt.errors import SpecError, UnsupportedError
+from dxopt.errors import SpecError
+from dxopt.spaces.graphs import Paths, nodes_and_edges
 from dxopt.spaces.labels import Coordinates
+from dxopt.spaces.matrices import Matrix, between, checked_matrix, least, least_by_rows, metric_matrix, require_few
 from dxopt.spaces.metrics import Metric, metric_named
+from dxopt.spaces.positions import Positions
+from dxopt.spaces.recognition import is_path, product_columns
 
 if TYPE_CHECKING:
     import networkx as nx
 
-    from dxopt.spaces.positions import Positions
-
 Kind = Literal["general", "path", "lattice", "torus", "graph", "tree", "product"]
-
-
-TRIANGLE_SLACK = 1e-12
-MATRIX_POINTS = 20_000
-_BLOCK_CELLS = 4_000_000
 
 
 def _none(*shape: int, dtype: type = float) -> NDArray:
@@ -51,7 +48,7 @@ class Structure:
     factors : tuple of MetricSpace
         Of a product.
     edges : (m, 2) int64 array
-        Positions of the two ends of each edge of a tree.
+        Indices of the two ends of each edge of a tree.
     lengths : (m,) array
         Lengths of those edges, positive.
     """
@@ -86,23 +83,33 @@ class MetricSpace:
         None where distances were given, come from a graph, or are sums over factors.
     structure : Structure
     positions : Positions or None
-        Where the points are on the Earth, where `points` does not say so; see `spaces.geo`.
+        Where the points are on the Earth, where `points` are not in degrees; see `spaces.geo`.
     """
 
     labels: Sequence[str]
     points: NDArray | None = None
     metric: Metric | None = None
     structure: Structure = field(default_factory=Structure)
-    given: NDArray[np.float64] | None = field(default=None, repr=False)
+    given: NDArray[np.float64] | Paths | None = field(default=None, repr=False)
     positions: Positions | None = field(default=None, repr=False, kw_only=True)
-    _source: ClassVar[str] = "given distances"
 
     def __len__(self) -> int:
         return len(self.labels)
 
     def __repr__(self) -> str:
-        how = self.metric.name if self.metric else self._source
-        return f"<MetricSpace of {len(self)} points, {how}, {self.structure.kind}>"
+        return f"<MetricSpace of {len(self)} points, {self._origin}, {self.structure.kind}>"
+
+    @property
+    def _origin(self) -> str:
+        """What the distances are, in a few words."""
+        if self.metric is not None:
+            return self.metric.name
+        return Matrix.origin if self._source is None else self._source.origin
+
+    @cached_property
+    def _source(self) -> Matrix | Paths | None:
+        """What distances are read from that no metric computes."""
+        return Matrix(self.given) if isinstance(self.given, np.ndarray) else self.given
 
     @cached_property
     def distances(self) -> NDArray[np.float64]:
@@ -113,55 +120,44 @@ class MetricSpace:
         UnsupportedError
             If there are more than 20,000 points and the matrix was not given; use `row` and `block`.
         """
-        if self.given is None and len(self) > MATRIX_POINTS:
-            raise UnsupportedError(
-                "space",
-                f"has {len(self):,} points, too many for a matrix of distances ({MATRIX_POINTS:,} at most)",
-                "use fewer, or dx.tight_constraints, which needs no matrix",
-            )
-        distances = self._matrix()
+        if self._source is not None:
+            distances = self._source.matrix
+        else:
+            require_few(len(self))
+            everything = np.arange(len(self))
+            distances = self.block(everything, everything)
         distances.flags.writeable = False
         return distances
 
-    def _matrix(self) -> NDArray[np.float64]:
-        everything = np.arange(len(self))
-        return self.block(everything, everything) if self.given is None else self.given
-
     def block(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
         """Distances `(p, q)` from the points `rows` to the points `columns` (indices)."""
-        rows, columns = np.asarray(rows), np.asarray(columns)
-        if self.given is not None:
-            return self.given[np.ix_(rows, columns)]
+        rows = np.asarray(rows)
+        columns = np.asarray(columns)
+        if self._source is not None:
+            return self._source.block(rows, columns)
         return self.distances_to(self._located()[columns], rows)
 
     def row(self, x: Any) -> NDArray[np.float64]:
         """Distances `(n,)` from the point x (index or label) to every point, in memory for a few arrays of n."""
-        place = np.array([self.index(x)])
-        if self.given is not None:
-            return self.given[place[0]].copy()
-        return self.distances_to(self._located(), place)[0]
+        index = self.index(x)
+        if self._source is not None:
+            return self._source.row(index)
+        return self.distances_to(self._located(), np.array([index]))[0]
 
     def distances_to(self, targets: NDArray, rows: NDArray | None = None) -> NDArray[np.float64]:
         """Distances `(p, q)` from the points `rows` (all by default) to any points `(q, k)` of the same kind."""
         if self.metric is None:
             raise SpecError("reports", "the space has no metric between points", "give the loss as a matrix")
         sources = self._located() if rows is None else self._located()[rows]
-        cells = max(1, _BLOCK_CELLS // sources.shape[1])
-        wide = max(1, min(len(targets), cells))
-        high = max(1, cells // wide)
-        distances = np.empty((len(sources), len(targets)))
-        for i in range(0, len(sources), high):
-            for j in range(0, len(targets), wide):
-                distances[i : i + high, j : j + wide] = self.metric.block(
-                    sources[i : i + high], targets[j : j + wide]
-                )
-        return distances
+        return between(sources, targets, self.metric)
 
     @cached_property
     def symmetric(self) -> bool:
         """Whether d(x, x') = d(x', x) for all pairs, exactly; known at once unless the distances were given."""
-        # metrics from elsewhere need not say
-        if self.given is None and getattr(self.metric, "symmetric", False):
+        if self._source is not None:
+            return self._source.symmetric
+        # metrics from elsewhere need not have the attribute
+        if getattr(self.metric, "symmetric", False):
             return True
         return bool(np.array_equal(self.distances, self.distances.T))
 
@@ -174,20 +170,18 @@ class MetricSpace:
         structure = self.structure
         match structure.kind:
             case "path":
-                return _least(np.abs(np.diff(self._located()[:, 0])))
+                return least(np.abs(np.diff(self._located()[:, 0])))
             case "lattice":
-                return min(_least(np.diff(ticks)) for ticks in structure.ticks)
+                return min(least(np.diff(ticks)) for ticks in structure.ticks)
             case "torus":
                 seams = (len(ticks) * structure.spacing - ticks[-1] for ticks in structure.ticks if len(ticks) > 1)
-                return min([*(_least(np.diff(ticks)) for ticks in structure.ticks), *seams])
+                return min([*(least(np.diff(ticks)) for ticks in structure.ticks), *seams])
             case "product":
                 return min(factor.nearest for factor in structure.factors)
-        high = max(1, _BLOCK_CELLS // len(self))
-        everything = np.arange(len(self))
-        return min(_least(self.block(everything[i : i + high], everything)) for i in range(0, len(self), high))
+        return least_by_rows(self.block, len(self)) if self._source is None else self._source.nearest
 
     def index(self, label: Any) -> int:
-        """Position of a point given by its label, or by its index."""
+        """The index of a point given by its label, or by its index."""
         if isinstance(label, int | np.integer) and 0 <= label < len(self):
             return int(label)
         try:
@@ -221,8 +215,6 @@ class MetricSpace:
         SpecError
             If the points do not suit the metric.
         """
-        from dxopt.spaces.recognition import recognised
-
         located = np.array(points, order="C")
         if located.ndim == 1:
             located = located[:, None]
@@ -233,7 +225,7 @@ class MetricSpace:
         located.flags.writeable = False
         prepared = metric_named(metric).prepare(located)
         names = Coordinates(located) if labels is None else _checked_labels(labels, len(located))
-        return cls(names, located, prepared, recognised(located, prepared))
+        return cls(names, located, prepared, _recognised(located, prepared))
 
     @classmethod
     def from_distances(
@@ -254,29 +246,45 @@ class MetricSpace:
             If entries are negative or NaN, the diagonal is not 0, or the triangle inequality fails
             (by more than 1e-12 relative); the message names the three points.
         """
-        matrix = _checked_matrix(distances)
+        matrix = checked_matrix(distances)
         names = _checked_labels(labels if labels is not None else range(len(matrix)), len(matrix))
-        broken = _triangle_violation(matrix)
-        if broken is not None:
-            if not close:
-                a, b, c = (names[i] for i in broken)
-                i, j, k = broken
-                raise SpecError(
-                    "distances",
-                    f"d({a}, {c}) = {matrix[i, k]:.6g} exceeds d({a}, {b}) + d({b}, {c}) = "
-                    f"{matrix[i, j] + matrix[j, k]:.6g}",
-                    "mend the triangle inequality, or set close to true",
-                )
-            matrix = path_closure(matrix)
+        matrix = metric_matrix(matrix, names, close=close)
         matrix.flags.writeable = False
         return cls(names, given=matrix)
 
     @classmethod
     def from_graph(cls, graph: nx.Graph | nx.DiGraph, weight: str | None = None) -> MetricSpace:
-        """Shortest-path distances of a networkx graph, directed or not; see `spaces.graphs`."""
-        from dxopt.spaces.graphs import graph_space
+        """Shortest-path distances of a networkx graph, directed or not (CABP13 §2), computed when they are read.
 
-        return graph_space(graph, weight)
+        Parameters
+        ----------
+        graph : networkx graph
+            Directed graphs give asymmetric distances; points that no path joins are infinitely far apart.
+            Of parallel edges the shortest counts. An undirected graph without cycles and without lengths of 0 is
+            a tree, in one or several components.
+        weight : str, optional
+            Edge attribute that holds the length; every edge counts 1 without it.
+
+        Raises
+        ------
+        SpecError
+            If the graph is empty, or a length is missing, negative or not finite; the message names the edge.
+        """
+        names, edges, lengths = nodes_and_edges(graph, weight)
+        paths = Paths.along(edges, lengths, len(names), directed=graph.is_directed())
+        structure = Structure("tree", edges=edges, lengths=lengths) if paths.is_forest() else Structure("graph")
+        return cls(names, structure=structure, given=paths)
+
+
+def _recognised(points: NDArray, metric: Metric) -> Structure:
+    """The structure of points `(n, k)` under a metric prepared for them: a path, a product, or none."""
+    if is_path(points, metric):
+        return Structure("path", (len(points),))
+    columns = product_columns(points, metric)
+    if columns is None:
+        return Structure()
+    factors = tuple(MetricSpace.from_points(column, metric) for column in columns)
+    return Structure("product", tuple(map(len, factors)), factors=factors)
 
 
 def _checked_labels(labels: Sequence[Any] | range, size: int) -> tuple[str, ...]:
@@ -284,43 +292,3 @@ def _checked_labels(labels: Sequence[Any] | range, size: int) -> tuple[str, ...]
     if len(names) != size:
         raise SpecError("labels", f"{len(names)} labels for {size} points", "give one label per point")
     return names
-
-
-def _least(distances: NDArray[np.float64]) -> float:
-    return float(np.min(distances, where=distances > 0, initial=np.inf))
-
-
-def _checked_matrix(distances: ArrayLike) -> NDArray[np.float64]:
-    try:
-        matrix = np.array(distances, dtype=float)
-    except (TypeError, ValueError):
-        raise SpecError("distances", "are not a matrix of numbers", "give an n × n array") from None
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
-        raise SpecError("distances", f"have shape {matrix.shape}", "give a square matrix")
-    for bad, wrong in ((np.isnan(matrix), "is not a number"), (matrix < 0, "is negative")):
-        if bad.any():
-            row, column = np.argwhere(bad)[0]
-            raise SpecError("distances", f"entry [{row}, {column}] {wrong}", "distances are 0 or more, or inf")
-    if np.diagonal(matrix).any():
-        row = int(np.flatnonzero(np.diagonal(matrix))[0])
-        raise SpecError("distances", f"entry [{row}, {row}] is {matrix[row, row]:g}", "the diagonal must be 0")
-    return matrix
-
-
-def _triangle_violation(matrix: NDArray[np.float64]) -> tuple[int, int, int] | None:
-    """Indices (a, b, c) with d(a, c) > d(a, b) + d(b, c) beyond rounding, or None."""
-    for via in range(len(matrix)):
-        detour = matrix[:, via, None] + matrix[None, via, :]
-        bad = matrix > detour * (1 + TRIANGLE_SLACK)
-        if bad.any():
-            start, end = np.argwhere(bad)[0]
-            return int(start), via, int(end)
-    return None
-
-
-def path_closure(lengths: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Lengths `(n, n)` of shortest paths, where a step from i to j is `lengths[i, j]` long."""
-    closed = lengths.copy()
-    for via in range(len(closed)):
-        np.minimum(closed, closed[:, via, None] + closed[None, via, :], out=closed)
-    return closed

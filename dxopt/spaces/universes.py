@@ -1,6 +1,6 @@
 """Sets of secrets that are no points: databases, graphs, streams and words.
 
-What must look alike among them is said by a relation (`neighbourhoods`), or on databases by a metric between records.
+What must look alike among them is given by a relation (`neighbours`), or on databases by a metric between records.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
+from dxopt.spaces.matrices import MATRIX_POINTS
 from dxopt.spaces.products import product
-from dxopt.spaces.space import MATRIX_POINTS, MetricSpace
+from dxopt.spaces.space import MetricSpace
 
 Kind = Literal["databases", "graphs", "streams", "words"]
 Distance = Callable[[Any, Any], float]
@@ -35,7 +36,7 @@ class Universe:
         Databases and words are tuples of values, streams tuples over times of tuples over users, graphs frozen sets
         of edges (a, b) with a < b.
     values : tuple
-        What a record, an event or a letter may be, `None` included where a record may be absent; the nodes of graphs.
+        What a record, an event or a letter may be, with `None` where a record may be absent; the nodes of graphs.
     """
 
     kind: Kind
@@ -86,7 +87,8 @@ class Universe:
     @classmethod
     def streams(cls, values: Iterable[Hashable], times: int, *, users: int = 1) -> Universe:
         """All streams of one event for each user at each time (Des20 §2.2.3)."""
-        listed, users = _distinct(values, "values"), _positive(users, "users")
+        listed = _distinct(values, "values")
+        users = _positive(users, "users")
         starts = range(0, _positive(times, "times") * users, users)
         entries = _tuples(listed, times * users)
         return cls("streams", tuple(tuple(one[i : i + users] for i in starts) for one in entries), listed)
@@ -94,7 +96,8 @@ class Universe:
     @classmethod
     def words(cls, alphabet: Iterable[Hashable], longest: int, *, shortest: int | None = None) -> Universe:
         """All words of some lengths; of one length where no shortest is given (Des20 §2.2.3)."""
-        letters, longest = _distinct(alphabet, "alphabet"), _positive(longest, "longest")
+        letters = _distinct(alphabet, "alphabet")
+        longest = _positive(longest, "longest")
         shortest = longest if shortest is None else shortest
         if not 0 <= shortest <= longest:
             raise SpecError("shortest", f"is {shortest}", f"give a length from 0 to {longest}")
@@ -112,8 +115,8 @@ class Universe:
 
     @cached_property
     def places(self) -> dict[Hashable, int]:
-        """The position of each secret."""
-        return {secret: place for place, secret in enumerate(self.secrets)}
+        """The index of each secret."""
+        return {secret: index for index, secret in enumerate(self.secrets)}
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -159,7 +162,8 @@ class Universe:
         one = MetricSpace.from_distances(steps, labels=list(map(_written, self.values)))
         if metric != "chebyshev" and len(self) == len(self.values) ** records:
             return product(*[one] * records)
-        number = {value: place for place, value in enumerate(self.values)}
+        # otherwise record by record: each record adds its distances, or raises them to its own
+        number = {value: index for index, value in enumerate(self.values)}
         codes = np.array([[number[value] for value in secret] for secret in self.secrets])  # pyright: ignore
         distances = np.zeros((len(self), len(self)))
         join = np.maximum if metric == "chebyshev" else np.add
@@ -178,6 +182,7 @@ class Universe:
             inner = np.array([[float((distance or _apart)(v, w)) for w in present] for v in present])
         except (TypeError, ValueError):
             raise SpecError("values", "are no numbers", "give a distance between them, or use hamming") from None
+        # an absent record is the diameter of the values away from each of them
         steps *= inner.max(initial=0.0)
         steps[: len(present), : len(present)] = inner
         widest = steps.max()

@@ -190,8 +190,8 @@ def test_streams() -> None:
         (((1, 1), (0, 0), (0, 0)), (2, 2, 2)),
         (((1, 0), (1, 0), (1, 0)), (3, 2, 1)),
     ):
-        place = universe.places[stream]
-        assert (event[start, place], window[start, place], user[start, place]) == expected
+        end = universe.places[stream]
+        assert (event[start, end], window[start, end], user[start, end]) == expected
 
 
 def test_words() -> None:

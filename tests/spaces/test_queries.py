@@ -24,7 +24,7 @@ SMALL = universe(2, 2)
 
 
 def answers(query: dx.queries.Query) -> dict:
-    return {secret: query.answers[place] for secret, place in zip(query.universe.secrets, query.index, strict=True)}
+    return {secret: query.answers[answer] for secret, answer in zip(query.universe.secrets, query.index, strict=True)}
 
 
 def test_answers() -> None:
@@ -281,7 +281,7 @@ def test_the_nearest_secrets_are_found_block_by_block(monkeypatch: pytest.Monkey
             for (x, y), (other, z) in itertools.product(enumerate(query.index), repeat=2):
                 expected[y, z] = min(expected[y, z], space.distances[x, other])
             for cells in (1, 100, 4_000_000):
-                monkeypatch.setattr("dxopt.spaces.queries.query._BLOCK_CELLS", cells)
+                monkeypatch.setattr("dxopt.spaces.queries.query.BLOCK_CELLS", cells)
                 assert np.array_equal(query.nearest(one.space("manhattan")), expected)
 
 

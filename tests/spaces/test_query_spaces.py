@@ -171,8 +171,8 @@ def test_problems_of_the_paper(task: Task, found: re.Match[str]) -> None:
     theorem, name, _ = found.groups()
     values, secrets = [0, 1, 2], databases([0, 1, 2], 3)
     between = np.array([[distance(METRICS[theorem], values, x, other) for other in secrets] for x in secrets])
-    answers, places = answers_of(QUERIES[name], secrets)
-    apart = induced(between, places)
+    answers, indices = answers_of(QUERIES[name], secrets)
+    apart = induced(between, indices)
     assert task.problem.space.distances == pytest.approx(apart, rel=1e-15)
     assert [float(label) for label in task.problem.space.labels] == [float(answer) for answer in answers]
     prior = np.full(len(answers), 1 / len(answers))
@@ -184,7 +184,7 @@ def test_problems_of_the_paper(task: Task, found: re.Match[str]) -> None:
     best = optimum(apart, task.problem.epsilon, prior, losses)
     assert task.expect is not None
     assert task.expect.value == pytest.approx(best, abs=1e-9)
-    grid = [Fraction(place, 6) for place in range(13)] if name == "average" else answers
+    grid = [Fraction(sixths, 6) for sixths in range(13)] if name == "average" else answers
     noisy = truncated_geometric([float(value) for value in grid], task.problem.epsilon / SENSITIVITY[theorem])
     noise = remapped(noisy[[grid.index(answer) for answer in answers]], prior, losses)
     if "equal to the truncated geometric" in task.expect.source:

@@ -11,7 +11,8 @@ from dxopt.errors import SpecError, UnsupportedError
 from dxopt.model.loss import Reports
 from dxopt.model.problem import checked_delta, checked_level
 from dxopt.numerics.rounding import UNIT, factor_below
-from dxopt.spaces.space import TRIANGLE_SLACK, MetricSpace
+from dxopt.spaces.matrices import TRIANGLE_SLACK
+from dxopt.spaces.space import MetricSpace
 
 BUDGETS = ("metric", "uniform")
 

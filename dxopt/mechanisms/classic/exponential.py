@@ -18,7 +18,8 @@ from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
 from dxopt.spaces.lattices import grid, line
-from dxopt.spaces.space import MetricSpace, path_closure
+from dxopt.spaces.matrices import path_closure
+from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
 Score = ArrayLike | Callable[[Any, Any], float]

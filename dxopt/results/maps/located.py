@@ -12,7 +12,8 @@ from dxopt.errors import SpecError, UnsupportedError
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
 from dxopt.results.report import Report
-from dxopt.spaces.positions import Positions, positions
+from dxopt.spaces.geo.located import positions
+from dxopt.spaces.positions import Positions
 
 
 @dataclass(frozen=True, eq=False)

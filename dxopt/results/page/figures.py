@@ -17,7 +17,7 @@ from dxopt.results.page.entries import Entry
 from dxopt.results.page.families import curves, families
 from dxopt.results.page.plane import Plane
 from dxopt.results.report import Report
-from dxopt.spaces.positions import known
+from dxopt.spaces.geo.located import known
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from dxopt.errors import UnsupportedError
 from dxopt.results.maps.located import Located
 from dxopt.results.report import Report
+from dxopt.spaces.geo.located import known
 from dxopt.spaces.metrics import EARTH_RADIUS_KM
-from dxopt.spaces.positions import known, unrolled
+from dxopt.spaces.positions import unrolled
 
 Array = NDArray[np.float64]
 _KM_PER_DEGREE = math.radians(EARTH_RADIUS_KM)

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
+from dxopt.spaces.geo.located import placed, positions
 from dxopt.spaces.geo.points import points
 from dxopt.spaces.labels import Numbers, Tuples
 from dxopt.spaces.metrics import EARTH_RADIUS_KM, Haversine
-from dxopt.spaces.positions import Positions, placed, positions
+from dxopt.spaces.positions import Positions
 from dxopt.spaces.space import MetricSpace
 
 Shape = tuple[int, int]
@@ -22,7 +23,7 @@ MOST_CELLS = 1_000_000
 
 @dataclass(frozen=True)
 class Box:
-    """The places between two latitudes and two longitudes, in degrees; it crosses ±180° where west > east.
+    """The locations between two latitudes and two longitudes, in degrees; it crosses ±180° where west > east.
 
     Raises
     ------
@@ -59,7 +60,9 @@ class Box:
     @property
     def area(self) -> float:
         """Square kilometres."""
-        south, north = math.radians(self.south), math.radians(self.north)
+        south = math.radians(self.south)
+        north = math.radians(self.north)
+        # the part of the sphere between two parallels is as high as the cylinder around it (Archimedes)
         return EARTH_RADIUS_KM**2 * math.radians(self.width) * (math.sin(north) - math.sin(south))
 
     def shape(self, spacing: float, unit: str = "km") -> Shape:
@@ -78,7 +81,8 @@ class Box:
     def outlines(self, shape: Shape) -> NDArray[np.float64]:
         """The corners of those cells, `(rows · columns, 4, 2)`, counterclockwise; longitudes may exceed 180°."""
         (south, height), (west, width) = self._sides
-        up, across = np.linspace(south, south + height, shape[0] + 1), np.linspace(west, west + width, shape[1] + 1)
+        up = np.linspace(south, south + height, shape[0] + 1)
+        across = np.linspace(west, west + width, shape[1] + 1)
         corners = [
             _pairs(up[:-1], across[:-1]),
             _pairs(up[:-1], across[1:]),

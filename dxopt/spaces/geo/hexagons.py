@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError, UnsupportedError
 from dxopt.spaces.geo.boxes import MOST_CELLS, Box
+from dxopt.spaces.geo.located import placed
 from dxopt.spaces.metrics import Haversine
-from dxopt.spaces.positions import Positions, in_degrees, placed, together
+from dxopt.spaces.positions import Positions, in_degrees, together
 from dxopt.spaces.space import MetricSpace
 
 FINEST = 15
@@ -40,14 +41,14 @@ def h3_cells(
     polygon : (k, 2) array, optional
         The cells with their centre within these corners (latitude, longitude).
     points : (k, 2) array, optional
-        The cells in which these places lie.
+        The cells in which these locations lie.
     cells : ids, optional
     unit : {"km", "m", "mi"}
 
     Raises
     ------
     SpecError
-        If there is no such area, place or cell, or no cell in it, or more than a million.
+        If there is no such area, location or cell, or no cell in it, or more than a million.
     UnsupportedError
         If h3 is not installed.
     """
@@ -117,8 +118,13 @@ def _boxed(box: Sequence[float] | Box) -> tuple[Box, NDArray[np.float64]]:
     if not isinstance(box, Box) and len(box) != 4:
         raise SpecError("box", f"has {len(box)} sides", "give south, west, north and east")
     area = box if isinstance(box, Box) else Box(*box)
-    south, west, north, east = area.south, area.west, area.north, area.east
-    return area, np.array([[south, west], [south, east], [north, east], [north, west]], dtype=float)
+    corners = [
+        [area.south, area.west],
+        [area.south, area.east],
+        [area.north, area.east],
+        [area.north, area.west],
+    ]
+    return area, np.array(corners, dtype=float)
 
 
 def _polygon(polygon: ArrayLike) -> tuple[Box, NDArray[np.float64]]:
@@ -126,16 +132,18 @@ def _polygon(polygon: ArrayLike) -> tuple[Box, NDArray[np.float64]]:
     corners = in_degrees(polygon)
     if len(corners) < 3:
         raise SpecError("polygon", f"has {len(corners)} corners", "give 3 or more")
-    (south, west), (north, east) = together(corners).min(axis=0), together(corners).max(axis=0)
+    located = together(corners)
+    south, west = located.min(axis=0)
+    north, east = located.max(axis=0)
     west, east = ((side + 180.0) % 360.0 - 180.0 for side in (west, east))
     return Box(float(south), float(west), float(north), float(east)), corners
 
 
-def _around(h3: Any, resolution: int, places: ArrayLike) -> list[str]:
-    located = in_degrees(places)
+def _around(h3: Any, resolution: int, points: ArrayLike) -> list[str]:
+    located = in_degrees(points)
     if not len(located):
         raise SpecError("points", "are none", "give at least one place")
-    return list({h3.latlng_to_cell(*place, resolution) for place in located.tolist()})
+    return list({h3.latlng_to_cell(*point, resolution) for point in located.tolist()})
 
 
 def _outlines(h3: Any, cells: Sequence[str]) -> NDArray[np.float64]:

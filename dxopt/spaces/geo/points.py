@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
+from dxopt.spaces.geo.located import placed
 from dxopt.spaces.metrics import Haversine
-from dxopt.spaces.positions import Positions, in_degrees, placed, together
+from dxopt.spaces.positions import Positions, in_degrees, together
 from dxopt.spaces.projection import local_plane
 from dxopt.spaces.space import MetricSpace
 
@@ -20,9 +21,9 @@ MOST_DISTORTION = 0.1
 
 
 def level(level: float, radius: float) -> float:
-    """ε for a privacy loss of at most `level`, such as ln 4, between places one `radius` apart: level / radius.
+    """ε for a privacy loss of at most `level`, such as ln 4, between locations one `radius` apart: level / radius.
 
-    This is how geo-indistinguishability is asked for (Cha13; Andrés, Bordenabe, Chatzikokolakis, Palamidessi 2013,
+    This is how geo-indistinguishability is stated (Cha13; Andrés, Bordenabe, Chatzikokolakis, Palamidessi 2013,
     Definition 3.1).
 
     Parameters
@@ -48,7 +49,7 @@ def level(level: float, radius: float) -> float:
 def points(
     degrees: ArrayLike, *, labels: Sequence[Any] | None = None, project: bool = False, unit: str = "km"
 ) -> MetricSpace:
-    """Places with great-circle distances, or with straight ones on a local map.
+    """Locations with great-circle distances, or with straight ones on a local map.
 
     Parameters
     ----------
@@ -57,7 +58,7 @@ def points(
     labels : sequence, optional
     project : bool
         Euclidean distances in the equirectangular plane around the middle. They are off by a relative error of up to
-        tan|φ| · h for latitudes up to φ and places up to h radians north or south of the middle: 0.4 % in a city
+        tan|φ| · h for latitudes up to φ and locations up to h radians north or south of the middle: 0.4 % in a city
         40 km high at latitude 50°. The points are then coordinates, east and north.
     unit : {"km", "m", "mi"}
         Of the distances.
@@ -65,7 +66,7 @@ def points(
     Raises
     ------
     SpecError
-        If the places are not in degrees, or lie too far apart for a plane.
+        If the locations are not in degrees, or lie too far apart for a plane.
     """
     located = in_degrees(degrees)
     globe = MetricSpace.from_points(located, Haversine(unit), labels=labels)
@@ -77,8 +78,10 @@ def points(
 
 
 def _require_local(degrees: NDArray[np.float64]) -> None:
-    """Refuse places for which no local plane is faithful."""
+    """Refuse locations for which no local plane is faithful."""
     height, width = np.radians(np.ptp(degrees, axis=0))
+    # the plane measures east-west lengths in the middle, but they go with cos φ, which changes by tan φ a radian;
+    # over a large width great circles leave the parallels, which changes lengths by the order of its square
     slope = math.tan(math.radians(min(float(np.abs(degrees[:, 0]).max()), 89.9)))
     distortion = slope * height / 2 + (width / 4) ** 2
     if distortion > MOST_DISTORTION:

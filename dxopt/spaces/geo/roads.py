@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
+from dxopt.spaces.geo.located import placed
 from dxopt.spaces.metrics import Haversine
-from dxopt.spaces.positions import Positions, placed, together
+from dxopt.spaces.positions import Positions, together
 from dxopt.spaces.space import MetricSpace
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def roads(
     directed: bool = True,
     largest: bool = False,
 ) -> MetricSpace:
-    """The places of a road network, with the length of the shortest way between them.
+    """The nodes of a road network, with the length of the shortest way between them.
 
     Parameters
     ----------
@@ -45,14 +46,14 @@ def roads(
     directed : bool
         Whether one-way streets count, and distances may be asymmetric; otherwise each street goes both ways.
     largest : bool
-        Keep the largest part in which every place can be reached from every other. Networks that are cut out of a
+        Keep the largest part in which every node can be reached from every other. Networks that are cut out of a
         map have ends from which one cannot come back.
 
     Raises
     ------
     SpecError
         If the file is no GraphML, a node has no position, an edge no length of 0 or more, or there is no way from
-        some place to another, which would be infinitely far away and not protected from it.
+        some node to another, which would be infinitely far away and not protected from it.
     """
     network = _read(Path(graph)) if isinstance(graph, str | Path) else graph
     if unit is None and weight == LENGTH:
@@ -61,6 +62,7 @@ def roads(
         Haversine(unit).prepare(np.zeros((1, 2)))
     degrees = _positions(network)
     weighted = _weighted(network, weight, unit, directed=directed)
+    # nodes without a way there and back are infinitely far away, so that nothing would hide them
     lost = _unreachable(weighted)
     if lost and not largest:
         raise _no_way(weighted, lost)
@@ -115,7 +117,8 @@ def _unreachable(weighted: nx.Graph) -> dict[Any, None]:
 def _no_way(weighted: nx.Graph, lost: dict[Any, None]) -> SpecError:
     import networkx as nx
 
-    inside, outside = next(node for node in weighted if node not in lost), next(iter(lost))
+    inside = next(node for node in weighted if node not in lost)
+    outside = next(iter(lost))
     there = nx.has_path(weighted, inside, outside)
     start, end = (outside, inside) if there else (inside, outside)
     one_way = isinstance(weighted, nx.DiGraph) and nx.is_weakly_connected(weighted)
@@ -127,21 +130,22 @@ def _no_way(weighted: nx.Graph, lost: dict[Any, None]) -> SpecError:
 def _positions(network: nx.Graph) -> NDArray[np.float64]:
     found = []
     for node, attributes in network.nodes(data=True):
-        place = _place(attributes)
-        if place is None:
+        position = _position(attributes)
+        if position is None:
             raise SpecError(
                 "graph", f"node {node} has no position in degrees", "give every node a longitude x and a latitude y"
             )
-        found.append(place)
+        found.append(position)
     if not found:
         raise SpecError("graph", "has no nodes", "give at least one")
     return np.array(found)
 
 
-def _place(attributes: Mapping[str, Any]) -> tuple[float, float] | None:
+def _position(attributes: Mapping[str, Any]) -> tuple[float, float] | None:
     """(latitude, longitude) of a node, by `lat` and `lon` before `y` and `x`."""
     for north, east in (("lat", "lon"), ("y", "x")):
-        latitude, longitude = _number(attributes.get(north)), _number(attributes.get(east))
+        latitude = _number(attributes.get(north))
+        longitude = _number(attributes.get(east))
         if latitude is not None and longitude is not None and abs(latitude) <= 90 and abs(longitude) <= 180:
             return latitude, longitude
     return None
@@ -162,13 +166,14 @@ def _streets(network: nx.Graph, degrees: NDArray[np.float64]) -> NDArray[np.floa
     for start, end, attributes in network.edges(data=True):
         ends = np.array([position[start], position[end]])
         course = together(_course(attributes, ends))
+        # both directions of a street are one piece
         for piece in zip(course[:-1].tolist(), course[1:].tolist(), strict=True):
             pieces[tuple(sorted(map(tuple, piece)))] = piece
     return np.array(list(pieces.values()), dtype=float).reshape(-1, 2, 2)
 
 
 def _course(attributes: Mapping[str, Any], ends: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The places that an edge passes, from its `geometry` `LINESTRING (x y, x y, …)`; else its two ends."""
+    """The positions that an edge passes, from its `geometry` `LINESTRING (x y, x y, …)`; else its two ends."""
     text = str(attributes.get("geometry", ""))
     numbers = [float(number) for number in _NUMBER.findall(text)] if text.startswith("LINESTRING (") else []
     if len(numbers) < 4 or len(numbers) % 2:

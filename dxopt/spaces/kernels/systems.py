@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from dxopt.errors import UnsupportedError
 from dxopt.numerics.rounding import UNIT
 from dxopt.spaces.kernels import ROOM, Circulant, Dense, Forest, Kronecker, Path, System, Toeplitz, least_eigenvalue
-from dxopt.spaces.space import TRIANGLE_SLACK, MetricSpace
+from dxopt.spaces.matrices import TRIANGLE_SLACK
+from dxopt.spaces.space import MetricSpace
 
 DENSE_POINTS = 20_000
 _ROUGH = ("traces", "with_null")

@@ -30,7 +30,7 @@ class FreeLunch:
 @RELATIONS.register("generic")
 @dataclass(frozen=True)
 class Generic:
-    """Whatever a function says of two secrets, both ways (Des20 Def 25).
+    """Two secrets are neighbours where a function holds of them, both ways (Des20 Def 25).
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Generic:
 @RELATIONS.register("generic_one_way")
 @dataclass(frozen=True)
 class GenericOneWay(Generic):
-    """Whatever a function says of two secrets, from the first to the second (Des20 Def 25 made asymmetric)."""
+    """Two secrets are neighbours where a function holds, from the first to the second (Des20 Def 25, one way)."""
 
     one_way: ClassVar[bool] = True
 

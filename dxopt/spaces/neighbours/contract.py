@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Protocol
 
 from dxopt.errors import SpecError
 from dxopt.runtime.registry import Registry
-from dxopt.spaces.graphs import graph_space
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.universes import Kind, Universe
 
@@ -62,13 +61,14 @@ def neighbours(universe: Universe, relation: str | Relation, **parameters: Any) 
         raise SpecError("neighbours", f"are about {chosen.kind}, not {universe.kind}", "choose another relation")
     graph = nx.DiGraph() if chosen.one_way else nx.Graph()
     graph.add_nodes_from(range(len(universe)))
-    places = universe.places
-    for place, secret in enumerate(universe.secrets):
-        reached = (places.get(other, place) for other in chosen.steps(universe, secret))
-        graph.add_edges_from((place, other) for other in reached if other != place)
+    # a step out of the universe is taken for a step to the secret itself, which is no edge
+    indices = universe.places
+    for index, secret in enumerate(universe.secrets):
+        reached = (indices.get(other, index) for other in chosen.steps(universe, secret))
+        graph.add_edges_from((index, other) for other in reached if other != index)
     if len(universe) > 1 and not graph.size():
         raise SpecError("neighbours", "are none among these secrets", "choose another relation, or other secrets")
-    return replace(graph_space(graph), labels=universe.labels)
+    return replace(MetricSpace.from_graph(graph), labels=universe.labels)
 
 
 def _named(name: str, parameters: dict[str, Any]) -> Relation:

@@ -29,8 +29,8 @@ class Group:
     one_way: ClassVar[bool] = False
 
     def steps(self, universe: Universe, secret: tuple) -> Iterator[Hashable]:
-        for places in itertools.combinations(range(len(secret)), min(self.size, len(secret))):
-            yield from _rewritten(universe, secret, places)
+        for records in itertools.combinations(range(len(secret)), min(self.size, len(secret))):
+            yield from _rewritten(universe, secret, records)
 
     @staticmethod
     def examples() -> list[tuple[Universe, Relation]]:
@@ -45,7 +45,7 @@ class Dependent:
     Parameters
     ----------
     related : sequence of collections
-        For each record the positions of those that depend on it.
+        For each record the indices of those that depend on it.
     size : int
         1 is `both`.
     """
@@ -57,14 +57,15 @@ class Dependent:
 
     def steps(self, universe: Universe, secret: tuple) -> Iterator[Hashable]:
         known = range(len(secret))
-        if len(self.related) != len(secret) or any(place not in known for places in self.related for place in places):
+        listed = itertools.chain.from_iterable(self.related)
+        if len(self.related) != len(secret) or any(record not in known for record in listed):
             raise SpecError(
                 "related", f"is not about {len(secret)} records", "give the positions for each, from 0 on"
             )
-        for place, dependent in enumerate(self.related):
-            others = [other for other in dependent if other != place]
+        for record, dependent in enumerate(self.related):
+            others = [other for other in dependent if other != record]
             for more in itertools.combinations(others, min(self.size - 1, len(others))):
-                yield from _rewritten(universe, secret, (place, *more))
+                yield from _rewritten(universe, secret, (record, *more))
 
     @staticmethod
     def examples() -> list[tuple[Universe, Relation]]:
@@ -94,10 +95,10 @@ class Individual:
         return [(Universe.databases(range(3), 2), Individual((0, 1)))]
 
 
-def _rewritten(universe: Universe, secret: tuple, places: tuple[int, ...]) -> Iterator[Hashable]:
+def _rewritten(universe: Universe, secret: tuple, records: tuple[int, ...]) -> Iterator[Hashable]:
     """A database with any values in some records."""
-    for values in itertools.product(universe.values, repeat=len(places)):
+    for values in itertools.product(universe.values, repeat=len(records)):
         changed = list(secret)
-        for place, value in zip(places, values, strict=True):
-            changed[place] = value
+        for record, value in zip(records, values, strict=True):
+            changed[record] = value
         yield tuple(changed)

@@ -23,15 +23,15 @@ class _OneRecord(ABC):
         """Whether one step leads from a value to another."""
 
     def steps(self, universe: Universe, secret: tuple) -> Iterator[Hashable]:
-        for place, old in enumerate(secret):
+        for record, old in enumerate(secret):
             for new in universe.values:
                 if new != old and self.changes(old, new):
-                    yield replaced(secret, place, new)
+                    yield replaced(secret, record, new)
 
 
-def replaced(secret: tuple, place: int, value: Any) -> tuple:
-    """A tuple with another value in one place."""
-    return (*secret[:place], value, *secret[place + 1 :])
+def replaced(secret: tuple, index: int, value: Any) -> tuple:
+    """A tuple with another value at one index."""
+    return (*secret[:index], value, *secret[index + 1 :])
 
 
 def _two_records(absent: bool = False) -> Universe:
@@ -139,7 +139,7 @@ class Blowfish(_OneRecord):
     Parameters
     ----------
     policy : collection of pairs
-        Values that must not be told apart, either way.
+        Values that must not be distinguished, either way.
     """
 
     policy: Collection[tuple[Hashable, Hashable]]

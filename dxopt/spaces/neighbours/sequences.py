@@ -87,8 +87,8 @@ class Substitution:
     one_way: ClassVar[bool] = False
 
     def steps(self, universe: Universe, secret: tuple) -> Iterator[Hashable]:
-        for place in range(len(secret)):
-            yield from (replaced(secret, place, letter) for letter in universe.values)
+        for index in range(len(secret)):
+            yield from (replaced(secret, index, letter) for letter in universe.values)
 
     @staticmethod
     def examples() -> list[tuple[Universe, Relation]]:
@@ -108,9 +108,9 @@ class Edit:
 
     def steps(self, universe: Universe, secret: tuple) -> Iterator[Hashable]:
         yield from Substitution().steps(universe, secret)
-        yield from (secret[:place] + secret[place + 1 :] for place in range(len(secret)))
-        for place in range(len(secret) + 1):
-            yield from ((*secret[:place], letter, *secret[place:]) for letter in universe.values)
+        yield from (secret[:index] + secret[index + 1 :] for index in range(len(secret)))
+        for index in range(len(secret) + 1):
+            yield from ((*secret[:index], letter, *secret[index:]) for letter in universe.values)
 
     @staticmethod
     def examples() -> list[tuple[Universe, Relation]]:

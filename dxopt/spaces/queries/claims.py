@@ -41,7 +41,7 @@ class Claim:
     sensitivity : Sensitivity
         Found by brute force; `apart` are two answers that no tight chain of expansive steps joins.
     optimality : Optimality
-        What Thms 8 to 10 say of the truncated geometric mechanism, given that sensitivity.
+        What Thms 8 to 10 prove of the truncated geometric mechanism, given that sensitivity.
     statement : str
         What CABP13 claims of the sensitivity; empty where it claims nothing.
     holds : bool or None
@@ -95,12 +95,12 @@ class Claims:
 
 
 def claims(universe: Universe) -> Claims:
-    """Sum, average, minimum, median and maximum under every metric between databases, beside what CABP13 claims.
+    """Sum, average, minimum, median and maximum under every metric between databases, next to the claims of CABP13.
 
     The claims are about V = q[0..k] with absent records, the empty database excluded (CABP13 §5.1): all five are in
     the family C and d_V(V)-sensitive for d_h (Props 4, 5), uniformly d_V(V)-sensitive for the normalised Manhattan
     distance (Thm 11), uniformly 1-sensitive for d_1 (Thm 12) and, but for the sum, for d_∞ (Thm 13). The average
-    turns out not to be uniformly sensitive. On other universes the table says whether they would hold there.
+    turns out not to be uniformly sensitive. On other universes the table shows whether they would hold there.
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ def family_c(query: Query) -> FamilyC:
     def first(found: NDArray[np.bool_]) -> tuple[Hashable, Hashable] | None:
         if not found.any():
             return None
-        x, other = (universe.secrets[places[found.argmax()]] for places in pairs)
+        x, other = (universe.secrets[ends[found.argmax()]] for ends in pairs)
         return x, other
 
     widest = changes.max(initial=0.0)
@@ -72,7 +72,7 @@ class Optimality:
 
 
 def optimality(query: Query, secrets: MetricSpace) -> Optimality:
-    """What CABP13 Thms 8 to 10 say of the truncated geometric mechanism for a query with numbers for answers.
+    """What CABP13 Thms 8 to 10 prove of the truncated geometric mechanism for a query with numbers for answers.
 
     The mechanism is TG_ε on the answers, and what it is optimal for is Δε·d_X, with Δ the sensitivity.
     """
@@ -81,9 +81,11 @@ def optimality(query: Query, secrets: MetricSpace) -> Optimality:
 
 def judged(query: Query, secrets: MetricSpace, found: Sensitivity) -> Optimality:
     """The same, given the sensitivity with respect to d_R."""
+    # Theorem 10: uniformly sensitive, onto evenly spaced answers
     steps = np.diff(np.array(query.answers, dtype=float))
     if found.uniform and len(steps) and np.allclose(steps, steps[0], rtol=EQUAL, atol=0):
         return Optimality("optimal", f"uniformly {found.delta:.6g}-sensitive onto evenly spaced answers (Thm 10)")
+    # Theorem 9: for databases under Hamming distance, answers that are joined otherwise than to a path
     hamming = query.universe.kind == "databases" and np.array_equal(
         secrets.distances, query.universe.space("hamming").distances
     )

@@ -1,4 +1,4 @@
-"""Questions about secrets, and their answers (CABP13 §4, §5)."""
+"""Queries: questions about secrets, and their answers (CABP13 §4, §5)."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
 from dxopt.numerics.partition import Partition
+from dxopt.spaces.matrices import BLOCK_CELLS
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.universes import Universe
-
-_BLOCK_CELLS = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +31,7 @@ class Query:
     answers : tuple
         The different ones, Y, in order.
     index : (n,) array
-        The position of each secret's answer among them.
+        The index of each secret's answer among them.
     """
 
     name: str
@@ -50,8 +49,8 @@ class Query:
         answers = list(dict.fromkeys(every))
         with suppress(TypeError):
             answers.sort()  # pyright: ignore[reportCallIssue]
-        place = {answer: i for i, answer in enumerate(answers)}
-        index = np.array([place[answer] for answer in every])
+        number = {answer: i for i, answer in enumerate(answers)}
+        index = np.array([number[answer] for answer in every])
         index.flags.writeable = False
         return cls(name, universe, tuple(answers), index)
 
@@ -64,15 +63,18 @@ class Query:
             If the space is not about as many secrets as the query.
         """
         require(secrets, len(self.index), "secrets")
+        # columns are sorted by answer, so that each answer is one run of them, and each minimum one of `reduceat`
         groups = Partition(self.index)
         order = np.argsort(self.index, kind="stable")
         starts = np.searchsorted(self.index[order], np.arange(groups.size))
-        step = max(1, _BLOCK_CELLS // len(order))
+        step = max(1, BLOCK_CELLS // len(order))
         found = np.empty((groups.size, groups.size))
         for answer in range(groups.size):
             members = groups.members(answer)
             blocks = [secrets.block(members[i : i + step], order) for i in range(0, len(members), step)]
-            found[answer] = np.minimum.reduceat(np.min([block.min(axis=0) for block in blocks], axis=0), starts)
+            # to each secret from the nearest secret that has this answer
+            to_secrets = np.min([block.min(axis=0) for block in blocks], axis=0)
+            found[answer] = np.minimum.reduceat(to_secrets, starts)
         return found
 
     def induced(self, secrets: MetricSpace) -> MetricSpace:
@@ -151,7 +153,7 @@ def identity(universe: Universe) -> Query:
 
 
 def require(space: MetricSpace, wanted: int, name: str) -> None:
-    """That a space has as many points as the query has secrets, or answers."""
+    """Raise SpecError unless a space has as many points as the query has secrets, or answers."""
     if len(space) != wanted:
         raise SpecError(name, f"are {len(space):,}, those of the query {wanted:,}", "take the space of the query")
 

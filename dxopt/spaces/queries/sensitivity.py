@@ -50,7 +50,7 @@ class Sensitivity:
     def chain(self, first: Any, last: Any) -> Sequence[Any]:
         """The answers on a shortest chain of Δ-expansive steps between two; empty where there is none."""
         ends = self._answers.index(first), self._answers.index(last)
-        return [self._answers[place] for place in self._chains.chain(*ends)]
+        return [self._answers[index] for index in self._chains.chain(*ends)]
 
 
 def sensitivity(query: Query, secrets: MetricSpace, answers: MetricSpace) -> Sensitivity:
@@ -72,15 +72,17 @@ def sensitivity(query: Query, secrets: MetricSpace, answers: MetricSpace) -> Sen
     require(answers, len(query.answers), "answers")
     nearest = query.nearest(secrets)
     apart = answers.distances
+    # Δ is the largest slope: answers apart over the least distance between secrets that have them
     with np.errstate(divide="ignore", invalid="ignore"):
         slopes = np.where(apart > 0, apart / nearest, 0.0)
     slopes[np.isnan(slopes)] = 0.0  # both are infinite, so any Δ suits
     first, second = divmod(int(slopes.argmax()), len(slopes))
     delta = float(slopes[first, second])
+    # a step is Δ-expansive if its slope is Δ; chains of such steps make the query uniformly sensitive
     with np.errstate(invalid="ignore"):
         expansive = np.abs(apart - delta * nearest) <= EQUAL * apart
     chains = TightChains.of(apart, expansive)
-    broken = None if chains.everywhere else tuple(query.answers[place] for place in chains.missing[0])
+    broken = None if chains.everywhere else tuple(query.answers[index] for index in chains.missing[0])
     widest = _closest(query, secrets, first, second)
     return Sensitivity(delta, widest, broken, nearest, query.answers, chains)  # pyright: ignore[reportArgumentType]
 

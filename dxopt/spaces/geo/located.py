@@ -1,0 +1,41 @@
+"""Where the points of a space are on the Earth: what maps and GeoJSON draw, and what check-ins are nearest to."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TypeVar
+
+from dxopt.errors import UnsupportedError
+from dxopt.spaces.metrics import Haversine
+from dxopt.spaces.positions import Positions
+from dxopt.spaces.space import MetricSpace
+
+AnySpace = TypeVar("AnySpace", bound=MetricSpace)
+
+
+def positions(space: MetricSpace) -> Positions:
+    """The positions of the points of a space.
+
+    Raises
+    ------
+    UnsupportedError
+        If they are not on the Earth.
+    """
+    found = known(space)
+    if found is None:
+        raise UnsupportedError(
+            "space", "has no positions on the Earth", "use haversine distances, or a space that dx.geo makes"
+        )
+    return found
+
+
+def known(space: MetricSpace) -> Positions | None:
+    """The positions of the points of a space, or None where they are not on the Earth."""
+    if space.positions is None and isinstance(space.metric, Haversine) and space.points is not None:
+        return Positions(space.points, unit=space.metric.unit)
+    return space.positions
+
+
+def placed(space: AnySpace, found: Positions) -> AnySpace:
+    """The same space with positions."""
+    return replace(space, positions=found)
