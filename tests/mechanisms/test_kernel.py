@@ -176,7 +176,7 @@ def test_draws_for_many_secrets_at_once(name: str) -> None:
 def test_what_rows_lack_is_drawn_too() -> None:
     found = mechanism("line")
     held_back = KernelMechanism(
-        found.space, found.reports, found.weights * 0.6, found.level, found.slack, found.name, found.privacy
+        found.space, found.reports, found.weights * 0.6, found.epsilon, found.slack, found.name, found.privacy
     )
     drawn = held_back.sample(2, 20_000, np.random.default_rng(4))
     assert held_back.row(2)[held_back.slack] > 0.4
