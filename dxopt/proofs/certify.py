@@ -155,10 +155,21 @@ def proven_privacy(problem: Problem, channel: NDArray[np.float64]) -> Privacy:
     require_channel(channel)
     bound = bound_pairs(problem.separations, problem.pairs)
     delta = least_delta(channel, problem.separations, problem.epsilon, bound)
+    if delta > problem.delta and _private_without_delta(problem, channel):
+        how = "all {pairs} ordered pairs checked in every report with rounding counted: private without delta"
+        return Privacy(problem.epsilon, how, 0.0, problem.pairs)
     if delta > problem.delta:
         raise CertificateError(f"some secrets are told apart by delta {delta:.17g}, above {problem.delta:.17g}")
     how = "the worst set of reports of all {pairs} ordered pairs measured, rounding counted"
     return Privacy(problem.epsilon, how, delta, problem.pairs)
+
+
+def _private_without_delta(problem: Problem, channel: NDArray[np.float64]) -> bool:
+    try:
+        prove_private(problem, channel)
+    except CertificateError:
+        return False
+    return True
 
 
 def objective_value(problem: Problem, channel: NDArray[np.float64]) -> float:

@@ -67,9 +67,11 @@ def repair(problem: Problem, raw: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def expected_above(problem: Problem, channel: NDArray[np.float64]) -> float:
-    """The expected loss of a channel, rounded up."""
+    """The expected loss of a channel, rounded up: an entry that costs something may be lost to underflow."""
     paid = (problem.costs * channel).ravel()
-    return math.fsum([*paid, 4 * UNIT * math.fsum(np.abs(paid)), SMALLEST * np.count_nonzero(paid)])
+    likely = problem.prior.probabilities[:, None] > 0
+    counted = np.count_nonzero(likely & (problem.losses != 0) & (channel > 0))
+    return math.fsum([*paid, 4 * UNIT * math.fsum(np.abs(paid)), SMALLEST * counted])
 
 
 def brought_within_budget(
@@ -111,6 +113,10 @@ def _repaired_with_delta(problem: Problem, raw: NDArray[np.float64]) -> NDArray[
     # 1. keep what is good as it is
     off = max(abs(math.fsum([-1.0, *row])) for row in rows)
     if off <= UNIT and least_delta(rows, problem.separations, problem.epsilon, bound) <= delta:
+        return rows
+    # a channel that is private without δ is kept as well: what rounding adds to its measured excess may be above δ
+    whole = np.maximum(factor_above(problem.level, problem.separations), 0.0)
+    if off <= 2 * ROOM and np.array_equal(close(rows, whole), rows):
         return rows
     # 2. raise entries until the excess of each bound pair is within δ
     short = rows.sum(axis=1) < 0.5

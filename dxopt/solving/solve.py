@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dxopt.errors import SolveError, SpecError
+from dxopt.errors import CertificateError, SolveError, SpecError
 from dxopt.model.problem import Problem
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import Certificate, Proven, certify, gap
@@ -90,15 +90,23 @@ def solve(
         options = Options(solver, spanner, tolerance, stop, tell, earlier, part)
         best: Report | None = None
         refused: dict[str, str] = {}
+        unproven: CertificateError | None = None
         for step in attempts(problem, method, options):
             if isinstance(step, Refusal):
                 refused[step.name] = step.reason
                 continue
-            report = _report(problem, step, {**refused, **step.needless}, options)
+            try:
+                report = _report(problem, step, {**refused, **step.needless}, options)
+            except CertificateError as error:
+                refused[step.route] = str(error)
+                unproven = error
+                continue
             report = replace(report, seconds=time.perf_counter() - began)
             best = report if best is None else _better(best, report, options)
             if best.status is Status.OPTIMAL:
                 break
+    if best is None and unproven is not None:
+        raise unproven
     if best is None:
         raise SolveError(f"method {method} gave nothing to certify")
     return best

@@ -24,8 +24,8 @@ Solvers for the linear program
 Other objectives, and δ
     First, where the expected loss has a budget: the constant report if the budget allows it, else the channel of
     least loss. Then the linear program: with column generation from 400 variables on for the worst loss, from 5,000
-    on for an adversary's error; never with δ or without ε, whose columns lie in no cone. Then, without a budget, the
-    best mechanism in closed form.
+    on for an adversary's error; never with δ or without ε, whose columns lie in no cone. Then, with δ, the
+    optimum for δ = 0; and without a budget, the best mechanism in closed form.
 """
 
 from __future__ import annotations

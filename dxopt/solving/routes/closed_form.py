@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import suppress
 
 from dxopt.errors import NoTightMechanism, UnsupportedError
@@ -11,7 +12,7 @@ from dxopt.mechanisms.tight import Tight, tight_candidate
 from dxopt.model.mechanism import Mechanism, post_processed
 from dxopt.model.problem import Problem
 from dxopt.proofs.candidate import Candidate, Claim
-from dxopt.proofs.repair import constant_channel
+from dxopt.proofs.repair import constant_channel, expected_above, repair
 from dxopt.solving.attempts import Attempt, Options, Refusal
 from dxopt.solving.routes.limits import is_written
 
@@ -47,7 +48,7 @@ def classic(problem: Problem, name: str) -> Attempt:
     Raises
     ------
     UnsupportedError
-        If it does not exist for the problem.
+        If it does not exist for the problem, or its expected loss is above the budget of the objective.
     """
     mechanism = CLASSICS.get(name)()
     reason = mechanism.refuses(problem) if problem.private else "needs an epsilon"
@@ -56,7 +57,16 @@ def classic(problem: Problem, name: str) -> Attempt:
     implicit = None
     if problem.why_coupled is None and not is_written(problem):
         implicit = mechanism.implicit(problem)
-    return Attempt(Candidate(mechanism.channel(problem) if implicit is None else implicit), title(mechanism))
+    if implicit is not None:
+        return Attempt(Candidate(implicit), title(mechanism))
+    channel = mechanism.channel(problem)
+    budget = problem.objective.max_loss
+    if math.isfinite(budget):
+        loss = expected_above(problem, repair(problem, channel))
+        if loss > budget:
+            wrong = f"{name} has an expected loss of {loss:.7g}, above the budget of {budget:.10g}"
+            raise UnsupportedError("method", wrong, "raise max_loss, or use method: optimal")
+    return Attempt(Candidate(channel), title(mechanism))
 
 
 def best_closed_form(problem: Problem, claim: Claim) -> Attempt:

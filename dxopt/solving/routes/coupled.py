@@ -54,6 +54,8 @@ def by_coupled_program(problem: Problem, names: tuple[str, ...], options: Option
             candidate = replace(formulation.recover(compiled, solved.solution), within_budget=within_budget)
             kind = "column generation" if name == COLUMNS else "linear program"
             yield Attempt(candidate, f"{kind}, {name}", worth_telling(solved.reductions))
+        if problem.delta and name == names[0] and not options.stop.requested:
+            yield _without_delta(problem, options)
         if name == names[0] and within_budget is None:
             yield best_closed_form(problem, "exact")
         if options.stop.requested:
@@ -99,6 +101,12 @@ def _without_solver(problem: Problem, within_budget: NDArray[np.float64]) -> Att
     if expected_above(problem, constant) <= problem.objective.max_loss:
         return Attempt(Candidate(constant, claim="exact"), "constant report, which the budget allows")
     return Attempt(Candidate(within_budget, claim="exact"), "least expected loss")
+
+
+def _without_delta(problem: Problem, options: Options) -> Attempt:
+    """The optimum for δ = 0, private for any δ: nearly the best where solvers cannot tell δ from 0."""
+    answer = options.solve(problem.but(delta=0.0), "without delta: ")
+    return Attempt(Candidate(answer.proven.mechanism.matrix, claim="exact"), f"without delta: {answer.route}")
 
 
 def _solved(problem: Problem, solver: str, options: Options) -> tuple[Formulation, Compiled, Solved]:

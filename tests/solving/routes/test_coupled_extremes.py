@@ -1,0 +1,52 @@
+"""Other objectives and δ at their limits: δ below what solvers can tell from 0, budgets that a mechanism exceeds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dxopt as dx
+from dxopt.proofs.repair import expected_above
+from dxopt.verify import Outcome, verify
+
+
+@pytest.mark.parametrize("pairs", ["all", "adjacent"])
+@pytest.mark.parametrize("delta", [5e-324, 1e-30, 2.0**-64, 1e-16, 1e-13])
+@pytest.mark.parametrize(
+    ("epsilon", "weights"), [(1.46, [7, 3]), (4.38, [2, 4, 5]), (0.13, [8, 3, 5, 6, 3])], ids=["2", "3", "5"]
+)
+def test_a_tiny_delta_costs_nothing(
+    epsilon: float, weights: list[int], delta: float, pairs: str, tmp_path: Path
+) -> None:
+    space = dx.line(len(weights))
+    problem = dx.Problem(
+        space, epsilon=epsilon, prior=dx.Prior.from_weights(space, weights), delta=delta, pairs=pairs
+    )
+    report = dx.solve(problem)
+    assert report.status == "optimal"
+    assert report.certificate.private
+    assert report.certificate.delta <= delta
+    without = dx.solve(problem.but(delta=0.0)).certificate
+    assert report.certificate.value == pytest.approx(without.value, rel=1e-6)
+    assert verify(report.save(tmp_path / "out")).outcome is Outcome.HOLDS
+
+
+def test_a_mechanism_above_the_budget_is_refused_with_its_loss() -> None:
+    space = dx.line(4)
+    objective = dx.AdversaryError(0.5, "distance")
+    problem = dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space), loss="distance", objective=objective)
+    with pytest.raises(
+        dx.UnsupportedError, match=r"method: geometric has an expected loss of 0\.52.*above the budget"
+    ):
+        dx.solve(problem, method="geometric")
+
+
+def test_a_loss_that_underflows_is_not_within_a_budget_of_nothing() -> None:
+    space = dx.MetricSpace.from_points([[0.0], [1.0]])
+    prior = dx.Prior.from_weights(space, [1.0, 5e-324])
+    objective = dx.AdversaryError(0.0, "binary")
+    problem = dx.Problem(space, epsilon=None, prior=prior, loss="binary", objective=objective)
+    assert expected_above(problem, np.array([[1.0, 0.0], [1e-16, 1.0]])) > 0
+    assert np.array_equal(dx.solve(problem).mechanism.matrix, np.eye(2))
