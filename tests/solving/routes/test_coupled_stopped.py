@@ -79,5 +79,5 @@ def test_solvers_that_find_nothing(changes: dict[str, Any], monkeypatch: pytest.
     monkeypatch.setattr(coupled, "_solved", lambda *given: (None, None, nothing))
     report = dx.solve(problem.but(delta=0.0).but(**changes))
     assert report.status == "feasible"
-    assert "mechanism" in report.route
+    assert "mechanism" in report.route or report.route.startswith("without delta: ")
     assert_private(report)
