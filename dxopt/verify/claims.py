@@ -1,8 +1,9 @@
-"""The claims of a certificate about a channel that is written down: each proven again, or Broken says where not."""
+"""The claims of a certificate about a channel that is written down: each proven again, or Broken names where not."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -11,15 +12,13 @@ from dxopt.verify.bounds.dual import bound
 from dxopt.verify.exact import total
 from dxopt.verify.files import number
 from dxopt.verify.folder import Result
-from dxopt.verify.privacy import Levels, Place, excess, is_least, violation
-from dxopt.verify.values import Enclosed
+from dxopt.verify.privacy import LEAST_DELTA, Levels, Triple, excess, is_least, violation
+from dxopt.verify.values import AGREEMENT, Enclosed
 from dxopt.verify.verdict import Broken
 
-AGREEMENT = Fraction(1, 10**12)
 STATUSES = ("optimal", "feasible", "interrupted", "time limit")
 _ROW_SUM = Fraction(1, 1 << 50)
 _PRIOR_SUM = Fraction(1, 10**9)
-_LEAST_DELTA = Fraction(1, 10**11)
 
 
 def check_prior(result: Result) -> str:
@@ -35,8 +34,9 @@ def check_prior(result: Result) -> str:
 
 
 def check_losses(result: Result) -> str:
-    """Finite where they count; all what their name says where the reports are the secrets."""
-    losses, name = result.losses, result.summary.get("loss")
+    """Finite where they count; all as their name defines them where the reports are the secrets."""
+    losses = result.losses
+    name = result.summary.get("loss")
     shape = f"{losses.shape[0]:,} by {losses.shape[1]:,}"
     if not result.summary.get("secrets_are_reports") or name not in ("distance", "squared", "binary"):
         return f"{shape} finite numbers, as they were given"
@@ -59,7 +59,8 @@ def check_losses(result: Result) -> str:
 
 def check_rows(result: Result) -> str:
     """Entries are probabilities and rows sum to 1 within 2^-50, exactly."""
-    channel, worst = result.channel, Fraction(0)
+    channel = result.channel
+    worst = Fraction(0)
     for x, row in enumerate(channel.rows):
         off = Fraction(sum(row) - channel.scale, channel.scale)
         if abs(off) > _ROW_SUM:
@@ -70,9 +71,11 @@ def check_rows(result: Result) -> str:
 
 def check_privacy(result: Result) -> str:
     """Every pair in every report at the certificate's ε, or δ in total; no smaller ε or δ would do."""
+    # What the certificate claims fits what was asked for.
     if result.certificate.get("private") is not result.private:
         raise Broken(f"{result.source}: private is {result.certificate.get('private')}")
-    epsilon, delta = result.claimed("epsilon"), result.claimed("delta")
+    epsilon = result.claimed("epsilon")
+    delta = result.claimed("delta")
     if not result.private:
         if math.isfinite(epsilon) or delta:
             raise Broken(f"{result.source}: a level is claimed, but no privacy was asked for")
@@ -81,14 +84,15 @@ def check_privacy(result: Result) -> str:
         if not 0 <= claimed <= asked:
             raise Broken(f"{result.source}: {name} is {claimed:.17g}, but {asked:.17g} was asked for")
     _check_own_level(result, epsilon, delta)
+    # Without δ the least ε is claimed; with it, ε is the one that was asked for, and the least δ is claimed.
     if not result.delta:
-        return _pure(result, epsilon)
+        return _check_pure(result, epsilon)
     if epsilon != result.epsilon:
         raise Broken(f"{result.source}: epsilon is {epsilon:.17g}, but {result.epsilon:.17g} was asked for")
-    largest, place = excess(result.channel, result.asked_levels, Fraction(delta))
-    if place is not None:
-        raise Broken(f"{apart(result, place)} by more than delta {delta:.17g}")
-    if largest < Fraction(delta) - _LEAST_DELTA:
+    largest, violated = excess(result.channel, result.asked_levels, Fraction(delta))
+    if violated is not None:
+        raise Broken(f"{distinguished(result, violated)} by more than delta {delta:.17g}")
+    if largest < Fraction(delta) - LEAST_DELTA:
         raise Broken(f"{result.source}: delta {delta:.17g} is not the least, {float(largest):.17g}")
     pairs = int(result.bound.sum())
     return f"{pairs:,} pairs, epsilon {epsilon:.10g}, delta {delta:.10g}"
@@ -101,19 +105,20 @@ def _check_own_level(result: Result, epsilon: float, delta: float) -> None:
             raise Broken(f"mechanism.npz: {name} is {number(result.mechanism, name):.17g}, less than {least:.17g}")
 
 
-def _pure(result: Result, epsilon: float) -> str:
+def _check_pure(result: Result, epsilon: float) -> str:
+    """Private at ε without δ, and at no smaller one."""
     levels = Levels.of(result.distances, result.bound, Fraction(epsilon))
-    place = violation(result.channel, levels)
-    if place is not None:
-        raise Broken(f"{apart(result, place)} at epsilon {epsilon:.17g}")
+    violated = violation(result.channel, levels)
+    if violated is not None:
+        raise Broken(f"{distinguished(result, violated)} at epsilon {epsilon:.17g}")
     if not is_least(result.channel, levels):
         raise Broken(f"{result.source}: epsilon {epsilon:.17g} is not the least")
     return f"{int(result.bound.sum()):,} pairs in {result.matrix.shape[1]:,} reports, epsilon {epsilon:.10g}"
 
 
-def apart(result: Result, place: Place) -> str:
+def distinguished(result: Result, violated: Triple) -> str:
     """Which secrets a report tells apart, as text."""
-    x, other, z = place
+    x, other, z = violated
     return (
         f"secrets {result.secret(x)} and {result.secret(other)} are told apart by report {result.report(z)}: "
         f"{result.matrix[x, z]:.17g} against {result.matrix[other, z]:.17g}"
@@ -131,7 +136,13 @@ def check_value(result: Result) -> str:
 
 def check_attained(result: Result) -> float:
     """The value, to 1e-12 of the size of its terms."""
-    claimed, exact = result.claimed("value"), attained(result)
+    return require_value(result, attained)
+
+
+def require_value(result: Result, exactly: Callable[[Result], Enclosed]) -> float:
+    """The claimed value; Broken unless it is the exact one, to 1e-12 of the size of its terms."""
+    claimed = result.claimed("value")
+    exact = exactly(result)
     if not exact.agrees(claimed):
         raise Broken(f"{result.source}: value is {float(exact.low):.17g}, not {claimed:.17g}")
     return claimed
@@ -145,7 +156,7 @@ def check_budget(result: Result) -> None:
 
 
 def attained(result: Result) -> Enclosed:
-    """What the objective is about."""
+    """The exact value of the objective."""
     if result.objective == "expected_loss":
         return result.worth.expected_loss(result.losses)
     if result.objective == "worst_loss":
@@ -159,8 +170,7 @@ def check_bound(result: Result) -> str:
     """The certificate claims no more than the dual proves, up to 1e-12 relative."""
     claimed = result.claimed("bound")
     proven, how = bound(result.asked, result.dual)
-    sign = -1 if result.objective == "adversary_error" else 1
-    if not math.isfinite(claimed) or sign * (Fraction(claimed) - proven) > AGREEMENT * abs(proven):
+    if not math.isfinite(claimed) or result.sign * (Fraction(claimed) - proven) > AGREEMENT * abs(proven):
         raise Broken(f"certificate.json: bound is {claimed:.17g}, but dual.npz proves {float(proven):.17g}")
     return f"{claimed:.12g}, {how}"
 
@@ -170,13 +180,13 @@ def check_gap(result: Result) -> str:
     value, limit, gap = (result.claimed(name) for name in ("value", "bound", "gap"))
     if not all(map(math.isfinite, (value, limit, gap))):
         raise Broken("certificate.json: value, bound or gap is infinite")
-    found = abs(Fraction(value) - Fraction(limit)) / max(abs(Fraction(value)), AGREEMENT)
+    found = relative_gap(value, limit)
     if abs(found - Fraction(gap)) > AGREEMENT * max(found, 1):
         raise Broken(f"certificate.json: gap is {float(found):.17g}, not {gap:.17g}")
-    sign = -1 if result.objective == "adversary_error" else 1
-    if sign * (Fraction(limit) - Fraction(value)) > AGREEMENT * abs(Fraction(value)):
+    if result.sign * (Fraction(limit) - Fraction(value)) > AGREEMENT * abs(Fraction(value)):
         raise Broken(f"certificate.json: the value {value:.17g} is better than the bound {limit:.17g}")
-    tolerance, status = result.summary.get("tolerance"), result.summary.get("status")
+    tolerance = result.summary.get("tolerance")
+    status = result.summary.get("status")
     if status not in STATUSES:
         raise Broken(f"report.json: status is {status!r}")
     if not isinstance(tolerance, float | int) or (status == "optimal") != (gap <= tolerance):
@@ -186,19 +196,26 @@ def check_gap(result: Result) -> str:
     return f"{gap:.3g}, {status}"
 
 
+def relative_gap(value: float, limit: float) -> Fraction:
+    """|value - bound| / max(|value|, 1e-12)."""
+    return abs(Fraction(value) - Fraction(limit)) / max(abs(Fraction(value)), AGREEMENT)
+
+
 def check_description(result: Result) -> str:
     """problem.yaml and report.json agree with the arrays where they repeat them."""
-    told, summary = result.described, result.summary
+    described = result.described
+    summary = result.summary
     epsilon = result.epsilon if result.private else None
     same = [("name", summary.get("problem")), ("delta", result.delta), ("prior", summary.get("prior"))]
     same += [("loss", summary.get("loss")), ("epsilon", epsilon), ("objective", summary.get("objective"))]
     for key, known in same:
-        if key not in told or told[key] != known:
-            raise Broken(f"problem.yaml: {key} is {told.get(key)!r}, not {known!r}")
-    if told["prior"] == "uniform" and np.ptp(result.prior) > 1e-12 * result.prior.max():
+        if key not in described or described[key] != known:
+            raise Broken(f"problem.yaml: {key} is {described.get(key)!r}, not {known!r}")
+    if described["prior"] == "uniform" and np.ptp(result.prior) > 1e-12 * result.prior.max():
         raise Broken(f"prior: it is not uniform, but {result.prior.min():.17g} to {result.prior.max():.17g}")
     _check_reports(result)
-    space, structure = told.get("space"), summary.get("structure")
+    space = described.get("space")
+    structure = summary.get("structure")
     if not isinstance(space, dict) or not isinstance(structure, dict):
         raise Broken("problem.yaml or report.json does not describe the space")
     if space.get("points") != result.size:
@@ -214,10 +231,11 @@ def check_description(result: Result) -> str:
 
 
 def _check_reports(result: Result) -> None:
-    """Where the reports are said to be the secrets, they have their labels and points, as mechanism.npz says."""
+    """Where the reports are claimed to be the secrets, they have their labels and points in mechanism.npz."""
     if int(result.mechanism.get("format", np.int64(1))) != 1:
         raise Broken(f"mechanism.npz: the format is {result.mechanism['format']}, not 1")
-    arrays, alike = result.mechanism, result.summary.get("secrets_are_reports")
+    arrays = result.mechanism
+    alike = result.summary.get("secrets_are_reports")
     if not isinstance(alike, bool) or ("secrets" in arrays and bool(arrays["secrets"]) is not alike):
         raise Broken(f"report.json: secrets_are_reports is {alike!r}, which mechanism.npz does not say")
     repeated = {"report_labels": "labels", "reports": "space.labels"}

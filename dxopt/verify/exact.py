@@ -17,18 +17,21 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 BITS = 128
+"""Binary digits after the point in enclosures of e^t, unless more are asked for."""
 HUGE = 2200
 """e^2200 exceeds the ratio of any two positive doubles."""
 _MANTISSA = 53
+_BEYOND = 3000
+"""2^3000 is less than e^2200."""
 _MULTIPLES = 10 * HUGE
 
 
 @dataclass(frozen=True)
 class Exact:
-    """Numbers as integers over one power of two, row by row: entry [x, z] is rows[x][z] / 2^places."""
+    """Numbers as integers over one power of two, row by row: entry [x, z] is rows[x][z] / 2^bits."""
 
     rows: Sequence[Sequence[int]]
-    places: int
+    bits: int
 
     @classmethod
     def of(cls, array: Array) -> Exact:
@@ -36,26 +39,31 @@ class Exact:
         table = np.atleast_2d(np.asarray(array, dtype=np.float64))
         if not np.isfinite(table).all():
             raise ValueError("there are infinite numbers")
+        # Each double is f·2^e with ½ ≤ |f| < 1, where f has 53 binary digits: f·2^53 is an integer, times 2^(e - 53).
         fractions, exponents = np.frexp(table)
-        shifts = exponents.astype(np.int64) - _MANTISSA
-        lowest = min(0, int(shifts[table != 0].min(initial=0)))
         whole = np.ldexp(fractions, _MANTISSA).astype(np.int64)
+        shifts = exponents.astype(np.int64) - _MANTISSA
+        # The least of these exponents is the common one; all others are shifted up to it, in Python's integers.
+        lowest = min(0, int(shifts[table != 0].min(initial=0)))
         moved = np.where(table != 0, shifts - lowest, 0)
         rows = [list(map(int.__lshift__, *pair)) for pair in zip(whole.tolist(), moved.tolist(), strict=True)]
         return cls(rows, -lowest)
 
-    def scaled(self, places: int) -> list[list[int]]:
-        """The floors of the entries times 2^places."""
-        up = places - self.places
-        if up >= 0:
-            return [[entry << up for entry in row] for row in self.rows]
-        return [[entry >> -up for entry in row] for row in self.rows]
+    def scaled(self, bits: int) -> list[list[int]]:
+        """The floors of the entries times 2^bits."""
+        up = bits - self.bits
+        return [[shifted(entry, up) for entry in row] for row in self.rows]
+
+
+def shifted(amount: int, up: int) -> int:
+    """The floor of an integer times 2^up."""
+    return amount << up if up >= 0 else amount >> -up
 
 
 def total(array: Array) -> Fraction:
     """The sum of an array of finite doubles `(k,)`."""
     exact = Exact.of(array)
-    return Fraction(sum(exact.rows[0]), 1 << exact.places)
+    return Fraction(sum(exact.rows[0]), 1 << exact.bits)
 
 
 def dot(left: Sequence[int], right: Sequence[int]) -> int:
@@ -64,46 +72,51 @@ def dot(left: Sequence[int], right: Sequence[int]) -> int:
 
 
 @lru_cache(maxsize=200_000)
-def power(exponent: Fraction, bits: int = BITS) -> tuple[int, int]:
+def exp_bounds(exponent: Fraction, bits: int = BITS) -> tuple[int, int]:
     """Integers (low, high) with low ≤ 2^bits e^exponent ≤ high, for an exponent from 0 on.
 
-    The exponent is divided by 2^h to be at most 2^-8; the terms of the series, in integers over 2^bits, are rounded
-    down in one sum and up in the other, what is left of it is at most twice the first term left out, and both sums
-    are squared h times. The relative width is about 2^(h + 8 - bits).
+    The relative width is about 2^(h + 8 - bits), where h is the number of squarings.
     """
     if exponent < 0:
         raise ValueError("the exponent must be 0 or more")
+    # The exponent t is divided by 2^h, with h so large that s = t / 2^h < 2^-8; below ≤ 2^bits s ≤ above.
     halvings = (exponent.numerator // exponent.denominator).bit_length() + 8
     one = 1 << bits
     below = (exponent.numerator << bits) // (exponent.denominator << halvings)
     above = below + 1
-    low = high = low_term = high_term = one
+    # The terms s^k / k! of the series, each from the one before: rounded down in one sum, up in the other.
+    low, high = one, one
+    low_term, high_term = one, one
     order = 0
     while high_term > 1:
         order += 1
         low_term = (low_term * below >> bits) // order
         high_term = -(-(high_term * above) // (order << bits))
-        low, high = low + low_term, high + high_term
+        low += low_term
+        high += high_term
+    # All terms left out are positive, so that low needs nothing. Each is below 2^-8 of the one before, so that they
+    # sum to less than the last one that was added; twice that is added to high.
     high += 2 * high_term
+    # e^t is e^s squared h times: products of lower bounds rounded down, of upper bounds rounded up.
     for _ in range(halvings):
-        low, high = low * low >> bits, -(-high * high >> bits)
+        low = low * low >> bits
+        high = -(-high * high >> bits)
     return low, high
 
 
 def at_most(left: int, exponent: Fraction, right: int) -> bool:
-    """Whether left ≤ e^exponent · right, for integers of 0 or more and an exponent from 0 on.
-
-    It is decided as e to a rational other than 0 is irrational: some enclosure is narrow enough.
-    """
+    """Whether left ≤ e^exponent · right, for integers of 0 or more and an exponent from 0 on."""
     if left <= right:
         return True
     if right == 0 or exponent == 0:
         return False
-    if exponent >= HUGE and left.bit_length() - right.bit_length() < 3000:
+    if exponent >= HUGE and left.bit_length() - right.bit_length() < _BEYOND:
         return True
+    # e to a rational other than 0 is irrational, so that both sides differ: some enclosure is narrow enough to
+    # decide.
     bits = BITS
     while True:
-        low, high = power(exponent, bits)
+        low, high = exp_bounds(exponent, bits)
         if left << bits <= low * right:
             return True
         if left << bits >= high * right:
@@ -111,11 +124,11 @@ def at_most(left: int, exponent: Fraction, right: int) -> bool:
         bits *= 2
 
 
-def shrunk(amount: int, exponent: Fraction) -> tuple[int, int]:
+def decayed(amount: int, exponent: Fraction) -> tuple[int, int]:
     """Integers at most and at least amount·e^-exponent, for an amount and an exponent from 0 on."""
     if exponent > HUGE:
-        return 0, (amount >> 3000) + 1
-    low, high = power(exponent)
+        return 0, (amount >> _BEYOND) + 1
+    low, high = exp_bounds(exponent)
     return (amount << BITS) // high, -(-(amount << BITS) // low)
 
 
@@ -130,11 +143,11 @@ def is_power_of_two(number: Fraction, exponent: float, slack: Fraction) -> bool:
     if abs(exponent) > _MULTIPLES:
         return False
     below, above = (Fraction(exponent) + side * slack for side in (-1, 1))
-    return _two_to(below)[0] <= number <= _two_to(above)[1]
+    return _power_of_two(below)[0] <= number <= _power_of_two(above)[1]
 
 
 def is_exponential(number: Fraction, exponent: float, slack: Fraction) -> bool:
-    """The same for e."""
+    """Whether e^(exponent - slack) ≤ number ≤ e^(exponent + slack), for what doubles may be multiples of."""
     if abs(exponent) > _MULTIPLES:
         return False
     below, above = (Fraction(exponent) + side * slack for side in (-1, 1))
@@ -142,16 +155,18 @@ def is_exponential(number: Fraction, exponent: float, slack: Fraction) -> bool:
 
 
 def _exponential(exponent: Fraction) -> tuple[Fraction, Fraction]:
+    """Rationals below and above e^exponent, for an exponent of either sign."""
     if exponent < 0:
         low, high = _exponential(-exponent)
         return 1 / high, 1 / low
-    low, high = power(exponent)
+    low, high = exp_bounds(exponent)
     return Fraction(low, 1 << BITS), Fraction(high, 1 << BITS)
 
 
-def _two_to(exponent: Fraction) -> tuple[Fraction, Fraction]:
+def _power_of_two(exponent: Fraction) -> tuple[Fraction, Fraction]:
+    """Rationals below and above 2^exponent, for an exponent of either sign."""
     if exponent < 0:
-        low, high = _two_to(-exponent)
+        low, high = _power_of_two(-exponent)
         return 1 / high, 1 / low
     less, more = logarithm_of_two()
     return _exponential(exponent * less)[0], _exponential(exponent * more)[1]

@@ -1,7 +1,7 @@
 """The files of a result folder, read without trusting them: JSON, YAML and arrays of numbers.
 
-A file that is no plain one, is larger than any that is written, or tells of more than it holds is damaged, and so is
-JSON that says something twice.
+A file that is no plain one, is larger than any that is written, or claims to have more than it has is damaged, and so
+is JSON with an entry twice.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 def plain_file(folder: Path, name: str, largest: int = _LARGEST) -> Path:
-    """Where a file is; ValueError where it is no plain one, or larger."""
+    """The path of a file; ValueError where it is no plain one, or larger."""
     path = folder / name
     if not path.is_file():
         raise ValueError("it is no plain file")
@@ -51,6 +51,7 @@ def plain_file(folder: Path, name: str, largest: int = _LARGEST) -> Path:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON; ValueError where it has an entry twice."""
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("an entry is there twice")
@@ -98,7 +99,7 @@ def read_arrays(folder: Path, name: str) -> Arrays:
 
 
 def _check_sizes(path: Path) -> None:
-    """ValueError where arrays are said to be larger than what is stored of them, or too large in all."""
+    """ValueError where arrays claim to be larger than what is stored of them, or are too large in all."""
     with zipfile.ZipFile(path) as stored:
         members = stored.infolist()
         if len({member.filename for member in members}) < len(members):
@@ -154,6 +155,7 @@ def check_digests(folder: Path) -> str:
     """Compare the files with digests.json; Broken names those that are not as they were written."""
     if not (folder / DIGESTS).is_file():
         raise Unproved(f"there is no {DIGESTS}, as in results of earlier versions")
+    # 1. The file itself, and all that it names.
     content = read_json(folder, DIGESTS)
     claimed = content.get("sha256")
     if content.get("format") != 1 or not isinstance(claimed, dict):
@@ -161,11 +163,13 @@ def check_digests(folder: Path) -> str:
     missing = [name for name in claimed if not _inside(name) or not (folder / name).is_file()]
     if missing:
         raise Broken(f"missing: {', '.join(missing)}")
+    # 2. Nothing that a claim may rest on is without a digest.
     there = [name for name in _CLAIMS if (folder / name).is_file()]
     there += sorted(f"{PARTS}/{path.name}/{DIGESTS}" for path in folder.glob(f"{PARTS}/*"))
     added = [name for name in there if name not in claimed]
     if added:
         raise Broken(f"without a digest: {', '.join(added)}")
+    # 3. The digests, and that the file has them and nothing else, byte by byte.
     found = {name: _digest(plain_file(folder, name)) for name in sorted(claimed)}
     changed = [name for name, digest in found.items() if claimed[name] != digest]
     if changed:

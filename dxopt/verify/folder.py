@@ -1,4 +1,4 @@
-"""What a result folder says, as numbers of the right shapes."""
+"""The contents of a result folder, as numbers of the right shapes."""
 
 from __future__ import annotations
 
@@ -50,9 +50,10 @@ class Result:
         summary = read_json(folder, "report.json")
         if summary.get("format") != 1:
             raise Broken(f"report.json: the format is {summary.get('format')!r}, not 1")
-        told = (read_json(folder, "certificate.json"), read_yaml(folder, "problem.yaml"))
+        certificate = read_json(folder, "certificate.json")
+        described = read_yaml(folder, "problem.yaml")
         problem, mechanism, dual = (read_arrays(folder, f"{name}.npz") for name in ("problem", "mechanism", "dual"))
-        return cls(folder, summary, *told, problem, mechanism, dual)
+        return cls(folder, summary, certificate, described, problem, mechanism, dual)
 
     @property
     def written(self) -> bool:
@@ -134,8 +135,13 @@ class Result:
 
     @property
     def objective(self) -> str:
-        """Its name."""
+        """Its name, by report.json."""
         return str(self.summary.get("objective"))
+
+    @property
+    def sign(self) -> int:
+        """1 where bounds are below values, as less is better; -1 for the error of an adversary, where more is."""
+        return -1 if self.objective == "adversary_error" else 1
 
     @cached_property
     def bound(self) -> NDArray[np.bool_]:
@@ -154,7 +160,7 @@ class Result:
 
     @cached_property
     def worth(self) -> Worth:
-        """What K is worth."""
+        """The values of K under the prior."""
         if not np.isfinite(self.prior).all():
             raise Broken("prior: it is not finite")
         return Worth(self.matrix, self.prior)
@@ -188,7 +194,7 @@ class Result:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Points along each axis, as report.json says."""
+        """Points along each axis, by report.json."""
         structure = self.summary.get("structure")
         return tuple(structure.get("shape", ())) if isinstance(structure, dict) else ()
 
@@ -200,15 +206,16 @@ class Result:
         """The label of a report."""
         return self._label(z, "report_labels", "reports")
 
-    def _label(self, place: int, *keys: str) -> str:
+    def _label(self, index: int, *keys: str) -> str:
+        """The label at an index of the first of some arrays that there is; the index itself without one."""
         labels = next((self.mechanism[key] for key in keys if key in self.mechanism), None)
-        return str(labels[place]) if labels is not None and place < labels.size else str(place)
+        return str(labels[index]) if labels is not None and index < labels.size else str(index)
 
 
-def as_number(content: object, place: str) -> float:
+def as_number(content: object, claim: str) -> float:
     """A number of a JSON file, where null is infinite; Broken where it is none."""
     if content is None:
         return math.inf
     if isinstance(content, bool) or not isinstance(content, int | float) or math.isnan(content):
-        raise Broken(f"{place} is {content!r}, no number")
+        raise Broken(f"{claim} is {content!r}, no number")
     return float(content)

@@ -1,4 +1,4 @@
-"""Whether distances and points agree with what is told of them."""
+"""Whether distances obey the triangle inequality, and are those of the points; whether these are a lattice."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ _AGREEMENT = 1e-9
 
 
 def _euclidean(apart: Array) -> Array:
+    """The norm of the last axis, by ratios, as squares of large or small numbers are out of range."""
     scale = apart.max(axis=-1)
     ratio = apart / np.where(scale > 0, scale, 1.0)[..., None]
     return scale * np.sqrt((ratio**2).sum(axis=-1))
@@ -32,8 +33,8 @@ METRICS: dict[str, Callable[[Array], Array]] = {
 def check_distances(result: Result) -> str:
     """0 on the diagonal, the triangle inequality up to 1e-12, relative and of the largest finite one.
 
-    Where problem.yaml says that they are those of the points under a norm, they are, up to 1e-9 relative; and points
-    of a lattice lie where report.json says.
+    Where problem.yaml claims that they are those of the points under a norm, they are, up to 1e-9 relative; and
+    points of a lattice lie where report.json has them.
     """
     distances = result.distances
     wrong = np.flatnonzero(distances.diagonal())
@@ -53,6 +54,7 @@ def check_distances(result: Result) -> str:
 
 
 def _check_points(result: Result) -> list[str]:
+    """What holds of the points and their distances, in words; nothing where there are none."""
     space = result.described.get("space")
     points = _points(result)
     if points is None:
@@ -92,11 +94,13 @@ def ticks(size: int, shape: Sequence[int], spacing: float) -> Array:
 
 
 def check_placed(result: Result, points: Array) -> None:
-    """Points of a lattice, torus or path of equal steps lie where report.json says; a spacing of 1 may be unequal."""
+    """Points of a lattice, torus or path lie where report.json has them; steps of a path of spacing 1 may differ."""
     structure = result.summary.get("structure")
     if not isinstance(structure, dict):
         raise Broken("report.json: structure is no object")
-    shape, spacing, kind = structure.get("shape"), structure.get("spacing"), structure.get("kind")
+    shape = structure.get("shape")
+    spacing = structure.get("spacing")
+    kind = structure.get("kind")
     if kind not in ("lattice", "torus", "path") or (kind == "path" and spacing == 1):
         return
     if not isinstance(shape, list) or not isinstance(spacing, float | int):

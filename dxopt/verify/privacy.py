@@ -15,15 +15,19 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.verify.exact import BITS, HUGE, Exact, at_most, power
+from dxopt.verify.exact import BITS, HUGE, Exact, at_most, exp_bounds
 
 Array = NDArray[np.float64]
 Rows = Sequence[Sequence[int]]
-Place = tuple[int, int, int]
+Triple = tuple[int, int, int]
+"""Two secrets and a report."""
+LEAST_DELTA = Fraction(1, 10**11)
+"""A δ counts as the least if no δ smaller by more than this would do."""
 _MARGIN = Fraction(1, 1 << 49)
 _SAFE = 700
 _NORMAL = 2.0**-1022
 _AGREEMENT = Fraction(1, 10**12)
+_MOST_BITS = 4096
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,7 @@ class Channel:
     def of(cls, matrix: Array) -> Channel:
         """The doubles of a matrix `(n, m)`."""
         exact = Exact.of(matrix)
-        return cls(exact.rows, 1 << exact.places, matrix)
+        return cls(exact.rows, 1 << exact.bits, matrix)
 
     @classmethod
     def integers(cls, counts: Rows, scale: int) -> Channel:
@@ -54,10 +58,11 @@ class Levels:
     ----------
     bound : (n, n) array of bool
     which : (n, n) array
-        The place of each distance among the distinct ones.
+        The index of each distance among the distinct ones.
     distances : list of Fraction
+        The k distinct ones.
     exponents : list of Fraction
-        ε·d.
+        ε·d of each.
     below : (k,) array
         Doubles below e^{εd} (1 - 2^-49).
     """
@@ -70,6 +75,7 @@ class Levels:
 
     @classmethod
     def of(cls, distances: Array, bound: NDArray[np.bool_], epsilon: Fraction) -> Levels:
+        """The budgets at ε of distances `(n, n)`."""
         distinct, which = np.unique(np.where(bound, distances, 0.0), return_inverse=True)
         exact = [Fraction(distance) for distance in distinct.tolist()]
         exponents = [epsilon * distance for distance in exact]
@@ -85,7 +91,8 @@ class Levels:
 
 
 def _below(exponent: Fraction) -> float:
-    low, _ = power(min(exponent, Fraction(_SAFE)))
+    """A double below e^t (1 - 2^-49): one further down than the nearest, as conversion may have rounded it up."""
+    low, _ = exp_bounds(min(exponent, Fraction(_SAFE)))
     return float(np.nextafter(float(Fraction(low, 1 << BITS) * (1 - _MARGIN)), 0.0))
 
 
@@ -98,22 +105,27 @@ def bound_pairs(distances: Array, pairs: str) -> NDArray[np.bool_]:
     bound = np.isfinite(distances)
     np.fill_diagonal(bound, False)
     if pairs == "adjacent":
-        most, shorter = distances * (1 + 1e-12), distances * (1 - 1e-9)
+        most = distances * (1 + 1e-12)
+        shorter = distances * (1 - 1e-9)
         for via in range(len(distances)):
             there, back = distances[:, via, None], distances[None, via, :]
             bound &= ~((there + back <= most) & (there < shorter) & (back < shorter))
     return bound
 
 
-def violation(channel: Channel, levels: Levels) -> Place | None:
+def violation(channel: Channel, levels: Levels) -> Triple | None:
     """The first (x, x', z) with K[x, z] > e^{εd(x, x')} K[x', z], or None, which proves that there is none."""
     for x, others in levels.pairs():
-        mine, theirs = channel.near[x], channel.near[others]
-        least = theirs * levels.below[levels.which[x, others], None]
+        # All reports and all x' at once: a triple is settled if K[x, z] is at most a double that is proven to be
+        # below e^{εd} K[x', z]. The margin of 2^-49 covers the roundings of both entries and of the product, which
+        # are relative ones as long as neither side is subnormal.
+        mine = channel.near[x]
+        least = channel.near[others] * levels.below[levels.which[x, others], None]
         settled = (mine == 0) | ((mine >= _NORMAL) & (mine <= least) & (least >= _NORMAL))
+        # What is left, few triples near equality or with tiny entries, is decided in integers.
         row = channel.rows[x]
-        for place, z in np.argwhere(~settled).tolist():
-            other = int(others[place])
+        for index, z in np.argwhere(~settled).tolist():
+            other = int(others[index])
             exponent = levels.exponents[levels.which[x, other]]
             if row[z] and not at_most(row[z], exponent, channel.rows[other][z]):
                 return x, other, z
@@ -121,17 +133,24 @@ def violation(channel: Channel, levels: Levels) -> Place | None:
 
 
 def is_least(channel: Channel, levels: Levels) -> bool:
-    """Whether some triple breaks privacy at budgets of t - (1 + t)·1e-12, t = εd, or all these are below 0."""
+    """Whether some triple breaks privacy at budgets of t - (1 + t)·1e-12, t = εd, or all these are below 0.
+
+    One triple is enough: the one with the largest ln(K[x, z] / K[x', z]) / d is found in doubles, and decided
+    exactly.
+    """
+    # Double logarithms only choose the triple: a wrong choice could make a least level seem not to be one, never
+    # the other way round.
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.log(channel.near)
         best, worst = (0, 0, 0), -np.inf
         for x, others in levels.pairs():
             ratios = np.where(channel.near[x] > 0, logs[x] - logs[others], -np.inf)
-            apart = np.array([float(levels.distances[kind]) for kind in levels.which[x, others]])
-            asked = np.where(apart > 0, (ratios.max(axis=1) + 1e-13) / apart, -np.inf)
-            place = int(asked.argmax())
-            if asked[place] > worst:
-                worst, best = asked[place], (x, int(others[place]), int(ratios[place].argmax()))
+            distances = np.array([float(levels.distances[kind]) for kind in levels.which[x, others]])
+            needed = np.where(distances > 0, (ratios.max(axis=1) + 1e-13) / distances, -np.inf)
+            index = int(needed.argmax())
+            if needed[index] > worst:
+                worst = needed[index]
+                best = x, int(others[index]), int(ratios[index].argmax())
     if not np.isfinite(worst):
         return not any(levels.exponents)
     x, other, z = best
@@ -140,32 +159,35 @@ def is_least(channel: Channel, levels: Levels) -> bool:
     return reduced < 0 or not at_most(channel.rows[x][z], reduced, channel.rows[other][z])
 
 
-def excess(channel: Channel, levels: Levels, allowed: Fraction) -> tuple[Fraction, Place | None]:
+def excess(channel: Channel, levels: Levels, allowed: Fraction) -> tuple[Fraction, Triple | None]:
     """A lower bound on the largest Σ_z max(0, K[x, z] - e^{εd} K[x', z]), and the first pair with more than allowed.
 
-    The lower bound is within 1e-12 of the largest; the place holds the report that exceeds most. Pairs whose sum
-    is not seen to be below by a double, with all its roundings counted, are summed in integers.
+    The lower bound is within 1e-12 of the largest; the triple has the report that exceeds most.
     """
+    # Entries are at most 1 or so, so that sums of m of them in doubles are off by much less than this.
     margin = (channel.near.shape[1] + 64) * 2.0**-48
-    largest, seen = Fraction(0), float(allowed)
+    largest = Fraction(0)
+    seen = float(allowed)
     for x, others in levels.pairs():
         over = channel.near[x] - levels.below[levels.which[x, others], None] * channel.near[others]
         sums = np.maximum(over, 0.0).sum(axis=1)
         largest = max(largest, Fraction(float(sums.max())) - Fraction(margin))
-        for place in np.flatnonzero(sums + margin > seen).tolist():
-            other = int(others[place])
+        # Pairs whose sum is not below what is allowed even with all its roundings are summed in integers.
+        for index in np.flatnonzero(sums + margin > seen).tolist():
+            other = int(others[index])
             exponent = levels.exponents[levels.which[x, other]]
             if not _within(channel.rows[x], channel.rows[other], exponent, allowed * channel.scale):
-                return largest, (x, other, int(over[place].argmax()))
+                return largest, (x, other, int(over[index].argmax()))
     return largest, None
 
 
 def _within(mine: Sequence[int], theirs: Sequence[int], exponent: Fraction, allowed: Fraction) -> bool:
     """Whether Σ max(0, a - e^t b) ≤ allowed, where enclosures of 4096 bits decide it; False where they do not."""
     bits = BITS
-    while bits <= 4096:
-        low, high = power(min(exponent, Fraction(HUGE)), bits) if exponent else (1 << bits, 1 << bits)
+    while bits <= _MOST_BITS:
+        low, high = exp_bounds(min(exponent, Fraction(HUGE)), bits) if exponent else (1 << bits, 1 << bits)
         pairs = [(a << bits, b) for a, b in zip(mine, theirs, strict=True) if a > b]
+        # The lower bound on e^t gives the largest sum, the upper bound the smallest.
         if sum(max(0, a - low * b) for a, b in pairs) <= allowed * (1 << bits):
             return True
         if sum(max(0, a - high * b) for a, b in pairs) > allowed * (1 << bits):

@@ -13,7 +13,7 @@ from dxopt.verify.files import DAMAGED, FRONTIER, LEVEL, PARTS, PROOF, QUESTIONS
 from dxopt.verify.folder import Result
 from dxopt.verify.geometry import check_distances
 from dxopt.verify.implicit import claims as implicit
-from dxopt.verify.measures.figures import check_measure
+from dxopt.verify.measures.evaluation import check_measure
 from dxopt.verify.parts.frontiers import check_frontier, varied_by
 from dxopt.verify.parts.reading import Tell, read_parts, require_all
 from dxopt.verify.parts.sweeps import check_level, check_sweep
@@ -41,8 +41,8 @@ def verify(folder: str | Path, *, tell: Tell = lambda line: None) -> Verdict:
     rationals that they are; e^{εd} is enclosed by rationals.
 
     What a problem is given by counts as given: its prior, distances without points, losses without a name, the
-    guesses of an adversary, levels asked for and tolerances. No claims are names, labels, notes, what "how" and
-    "route" say, seconds, sizes before and after reductions, which rows of a comparison are baselines, whether it was
+    guesses of an adversary, levels asked for and tolerances. No claims are names, labels, notes, the texts of "how"
+    and "route", seconds, sizes before and after reductions, which rows of a comparison are baselines, whether it was
     interrupted, the spacing of what is no lattice, and whatever in a dual is not needed for its bound.
 
     Parameters
@@ -55,7 +55,7 @@ def verify(folder: str | Path, *, tell: Tell = lambda line: None) -> Verdict:
     Returns
     -------
     Verdict
-        A check of the digests, then one for each claim: it holds, it fails (with the place), or it is not re-proved,
+        A check of the digests, then one for each claim: it holds, it fails (with where), or it is not re-proved,
         as for noise on a grid, the masses of which are not in the files. What a level, a frontier or a
         sweep rests on has one check for each part, and one for what follows from the parts.
 
@@ -82,9 +82,9 @@ def verify_all(folder: str | Path, *, tell: Tell = lambda line: None) -> Verdict
     if not found:
         raise SpecError("folder", f"{path} holds no result", "name a result folder, or a folder of them")
     verdicts = []
-    for place, inner in enumerate(found, 1):
+    for count, inner in enumerate(found, 1):
         name = inner.relative_to(path)
-        tell(f"{name}, {place} of {len(found)}")
+        tell(f"{name}, {count} of {len(found)}")
         verdicts.append(verify(inner, tell=lambda line, name=name: tell(f"{name}: {line}")))
     return Verdicts(str(path), tuple(verdicts))
 
@@ -101,6 +101,7 @@ def _results(folder: Path) -> Iterator[Path]:
 
 
 def _checks(folder: Path, tell: Tell) -> Iterator[Check]:
+    """The digests, the claims of a report if there is one, and of what rests on parts if there is such."""
     yield _check("digests", lambda: check_digests(folder))
     result = None
     if any((folder / name).is_file() for name in PROOF):
@@ -120,6 +121,7 @@ def _checks(folder: Path, tell: Tell) -> Iterator[Check]:
 
 
 def _report(result: Result) -> Iterator[Check]:
+    """The claims of a report: those of the certificate, measures and the comparison."""
     others = {} if result.written else implicit.CLAIMS
     for name, claim in _CLAIMS:
         yield _check(name, partial(others.get(name, claim), result))
@@ -127,6 +129,7 @@ def _report(result: Result) -> Iterator[Check]:
 
 
 def _part_checks(folder: Path) -> Iterator[Check]:
+    """The checks of a part, which is a report and rests on nothing else."""
     if any((folder / name).is_file() for name in QUESTIONS):
         yield Check("files", Outcome.FAILS, "it is no report")
     else:
@@ -134,7 +137,7 @@ def _part_checks(folder: Path) -> Iterator[Check]:
 
 
 def _rested(folder: Path, question: str, result: Result | None, tell: Tell) -> Iterator[Check]:
-    """What a level, a frontier or a sweep says, and each of its parts."""
+    """The claims of a level, a frontier or a sweep, after each of its parts."""
     try:
         varied = varied_by(folder) if question == FRONTIER else "epsilon"
         checks, parts = read_parts(folder, _part_checks, varied, result if question == LEVEL else None, tell)
@@ -157,7 +160,9 @@ def _rested(folder: Path, question: str, result: Result | None, tell: Tell) -> I
 
 
 def _figures(result: Result) -> Iterator[Check]:
-    evaluation, comparison = result.summary.get("evaluation"), result.summary.get("comparison")
+    """The measures and the comparison in report.json."""
+    evaluation = result.summary.get("evaluation")
+    comparison = result.summary.get("comparison")
     if not isinstance(evaluation, dict):
         yield Check("measures", Outcome.FAILS, "report.json: evaluation is no object")
     else:
@@ -176,6 +181,7 @@ def _figures(result: Result) -> Iterator[Check]:
 
 
 def _check(name: str, claim: Callable[[], str]) -> Check:
+    """The check of a claim: what it returns holds, and what it raises decides how it does not."""
     try:
         return Check(name, Outcome.HOLDS, claim())
     except Broken as error:

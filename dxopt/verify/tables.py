@@ -15,7 +15,6 @@ from dxopt.verify.values import Enclosed
 from dxopt.verify.verdict import Broken, Unproved
 
 Counts = list[list[int]]
-_AGREEMENT = Fraction(1, 10**12)
 
 
 def check_table(result: Result) -> str:
@@ -36,12 +35,14 @@ def check_table(result: Result) -> str:
         if number(arrays, name) != result.claimed(name):
             raise Broken(f"its {name} is {number(arrays, name)}, the certificate's {result.claimed(name)}")
     _check_private(result, arrays, counts, bits)
-    cost = _moved(result, counts, bits, arrays)
+    cost = _check_distance(result, counts, bits, arrays)
     return f"rows sum to 2^{bits}, private at the certificate's levels, costs {cost:.1e}"
 
 
 def _counts(result: Result, arrays: Arrays) -> tuple[int, Counts]:
-    stored, bits = arrays["counts"], int(number(arrays, "bits"))
+    """The bits and the counts of the table; Broken unless each row sums to 2^bits."""
+    stored = arrays["counts"]
+    bits = int(number(arrays, "bits"))
     if bits not in (64, 128, 192, 256) or stored.dtype != np.uint8:
         raise Broken(f"its counts are of {stored.dtype}, out of 2^{bits}")
     if stored.shape[:-1] != result.matrix.shape:
@@ -74,6 +75,7 @@ def _check_names(result: Result, arrays: Arrays) -> None:
 
 
 def _check_space(result: Result, arrays: Arrays) -> None:
+    """The distances that its description of the space gives are those of the result, up to 1e-9 relative."""
     try:
         distances = Space.read(arrays).distances
     except Unproved:
@@ -84,35 +86,40 @@ def _check_space(result: Result, arrays: Arrays) -> None:
 
 
 def _check_private(result: Result, arrays: Arrays, counts: Counts, bits: int) -> None:
-    delta, channel = Fraction(number(arrays, "delta")), Channel.integers(counts, 1 << bits)
+    """The counts are private at the level of the table, in integers."""
+    delta = Fraction(number(arrays, "delta"))
+    channel = Channel.integers(counts, 1 << bits)
     bound = bound_pairs(result.distances, str(arrays["pairs"]) if delta else "all")
     if delta and not np.array_equal(bound, result.bound):
         raise Broken(f"its pairs are {arrays['pairs']}")
     levels = Levels.of(result.distances, bound, Fraction(number(arrays, "epsilon")))
-    place = excess(channel, levels, delta)[1] if delta else violation(channel, levels)
-    if place is not None:
-        x, other, z = place
+    violated = excess(channel, levels, delta)[1] if delta else violation(channel, levels)
+    if violated is not None:
+        x, other, z = violated
         raise Broken(
             f"secrets {result.secret(x)} and {result.secret(other)} are told apart by report {result.report(z)}: "
             f"{counts[x][z]} against {counts[other][z]} out of 2^{bits}"
         )
 
 
-def _moved(result: Result, counts: Counts, bits: int, arrays: Arrays) -> float:
-    """Check the cost Σ π (N / T - K) l and the variation max ½ Σ |N / T - K|, which are claimed."""
+def _check_distance(result: Result, counts: Counts, bits: int, arrays: Arrays) -> float:
+    """Check the cost Σ π (N / T - K) l and the variation max ½ Σ |N / T - K|, which are claimed; the cost."""
     losses = result.all_losses
     paid = Exact.of(np.where(np.isfinite(losses), losses, 0.0))
-    entries, cost, size, variation = Exact.of(result.matrix), Fraction(0), Fraction(0), Fraction(0)
-    scale = 1 << entries.places + bits
+    entries = Exact.of(result.matrix)
+    cost = size = variation = Fraction(0)
+    # With T = 2^bits and K over 2^entries.bits, N / T - K is an integer over the product of both, and its product
+    # with a loss one over that times 2^paid.bits.
+    scale = 1 << entries.bits + bits
     for x, weight in enumerate(result.prior.tolist()):
         pairs = zip(counts[x], entries.rows[x], strict=True)
-        moved = [(count << entries.places) - (entry << bits) for count, entry in pairs]
-        cost += Fraction(weight) * Fraction(dot(moved, paid.rows[x]), scale << paid.places)
+        moved = [(count << entries.bits) - (entry << bits) for count, entry in pairs]
+        cost += Fraction(weight) * Fraction(dot(moved, paid.rows[x]), scale << paid.bits)
         size += Fraction(weight) * Fraction(dot(list(map(abs, moved)), list(map(abs, paid.rows[x]))))
         variation = max(variation, Fraction(sum(map(abs, moved)), 2 * scale))
-    terms = size / (scale << paid.places)
+    terms = size / (scale << paid.bits)
     for name, exact, room in (("cost", cost, terms), ("variation", variation, variation)):
         claimed = number(arrays, name)
-        if not Enclosed(exact, exact, room).agrees(claimed, _AGREEMENT):
+        if not Enclosed(exact, exact, room).agrees(claimed):
             raise Broken(f"its {name} is {float(exact):.17g}, not {claimed:.17g}")
     return float(cost)

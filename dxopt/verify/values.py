@@ -13,6 +13,10 @@ from dxopt.verify.exact import Exact, dot
 from dxopt.verify.verdict import Broken, Unproved
 
 Array = NDArray[np.float64]
+AGREEMENT = Fraction(1, 10**12)
+"""Numbers that agree differ by no more than this, times the size of what they are made of."""
+_UNIT = 2.0**-53
+_SMALLEST = 2.0**-1022
 _WIDEST = Fraction(1, 10**10)
 _NOTHING = Fraction(1, 10**200)
 
@@ -25,8 +29,8 @@ class Enclosed:
     high: Fraction
     size: Fraction
 
-    def agrees(self, claimed: float, slack: Fraction = Fraction(1, 10**12)) -> bool:
-        """Whether a number is this one up to `slack` times the size of its terms; Unproved if badly known."""
+    def agrees(self, claimed: float, slack: Fraction = AGREEMENT) -> bool:
+        """Whether a number is this one up to `slack` times the size of its terms; Unproved if the bounds are wide."""
         if self.high - self.low > _WIDEST * self.size + _NOTHING:
             raise Unproved(f"it is enclosed by {float(self.low):.17g} and {float(self.high):.17g} alone")
         room = slack * self.size
@@ -55,8 +59,9 @@ class Worth:
         if not np.isfinite(used).all():
             x, z = np.argwhere(~np.isfinite(used))[0]
             raise Broken(f"the loss of secret {x} and report {z} is {losses[x, z]}")
-        paid, entries = Exact.of(used), self._entries
-        scale = 1 << paid.places + entries.places
+        paid = Exact.of(used)
+        entries = self._entries
+        scale = 1 << paid.bits + entries.bits
         return [
             (Fraction(dot(row, costs), scale), Fraction(dot(row, list(map(abs, costs))), scale))
             for row, costs in zip(entries.rows, paid.rows, strict=True)
@@ -64,9 +69,11 @@ class Worth:
 
     def expected_loss(self, losses: Array) -> Enclosed:
         """Σ_x π_x Σ_z K[x, z] l(x, z)."""
-        found, size = Fraction(0), Fraction(0)
+        found = Fraction(0)
+        size = Fraction(0)
         for weight, (loss, terms) in zip(self.prior.tolist(), self.rows(losses), strict=True):
-            found, size = found + Fraction(weight) * loss, size + Fraction(weight) * terms
+            found += Fraction(weight) * loss
+            size += Fraction(weight) * terms
         return Enclosed(found, found, size)
 
     def worst_loss(self, losses: Array) -> Enclosed:
@@ -77,29 +84,34 @@ class Worth:
 
     def correct(self) -> Fraction:
         """Σ_z max_x π_x K[x, z]."""
-        beliefs, entries = self._beliefs.rows[0], self._entries
-        best = sum(max(map(int.__mul__, beliefs, column)) for column in zip(*entries.rows, strict=True))
-        return Fraction(best, 1 << self._beliefs.places + entries.places)
+        beliefs = self._beliefs
+        entries = self._entries
+        columns = zip(*entries.rows, strict=True)
+        best = sum(max(map(int.__mul__, beliefs.rows[0], column)) for column in columns)
+        return Fraction(best, 1 << beliefs.bits + entries.bits)
 
     def adversary_error(self, guessed: Array) -> Enclosed:
         """Σ_z min_g Σ_x π_x K[x, z] d(x, g), enclosed by doubles with every rounding counted.
 
         A guess that is infinitely far from some possible secret is none.
-
-        A sum of n products of three doubles in any order is off by less than (n + 3)·2^-53 of the sum of their sizes
-        to first order, of which twice is counted, and by (n + 3)·2^-1022 where they are subnormal.
         """
+        # A guess is allowed after a report if all secrets that may have made this report are at finite distance.
         used = np.isfinite(guessed)
         possible = (self.prior[:, None] > 0) & (self.matrix > 0)
         allowed = ~((~used).T.astype(np.float64) @ possible.astype(np.float64) > 0)
         if not allowed.any(axis=0).all():
             lost = int(allowed.any(axis=0).argmin())
             raise Unproved(f"it is infinite: no guess after report {lost} is at finite distance")
+        # The error of each guess after each report `(g, m)`, and the sum of the sizes of its terms.
         guessed = np.where(used, guessed, 0.0)
         joint = self.prior[:, None] * self.matrix
-        sums, sizes = guessed.T @ joint, np.abs(guessed).T @ joint
+        sums = guessed.T @ joint
+        sizes = np.abs(guessed).T @ joint
+        # A sum of n products of three doubles, in any order, is off by less than (n + 3)·2^-53 of the sum of their
+        # sizes to first order, of which twice is counted, and by (n + 3)·2^-1022 where they are subnormal.
         terms = len(self.prior) + 3
-        off = 2 * terms * 2.0**-53 * sizes + terms * 2.0**-1022 * (1 + np.abs(guessed).max(initial=0.0))
+        off = 2 * terms * _UNIT * sizes + terms * _SMALLEST * (1 + np.abs(guessed).max(initial=0.0))
+        # The least of lower bounds is a lower bound on the least, and so for upper ones; they are summed exactly.
         sums = np.where(allowed, sums, np.inf)
         low, high = ((sums + side * off).min(axis=0) for side in (-1, 1))
         chosen = np.take_along_axis(sizes, sums.argmin(axis=0)[None, :], axis=0)[0]

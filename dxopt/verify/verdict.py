@@ -27,10 +27,10 @@ class Check:
     Attributes
     ----------
     name : str
-        What it is about; "digests" is about the files, all others are about what they say.
+        What it is about; "digests" is about the files, all others are about their contents.
     status : Outcome
     detail : str
-        What was proven, the place where it fails, or why it could not be decided.
+        What was proven, where it fails, or why it could not be decided.
     """
 
     name: str

@@ -42,17 +42,17 @@ QUERIES: dict[str, Function] = {
 
 
 def answers_of(function: Function, secrets: Sequence[Database]) -> tuple[list[Fraction], list[int]]:
-    """The different answers in order, and the place of that to each database."""
+    """The different answers in order, and the index of that to each database."""
     every = [function([value for value in one if value is not None]) for one in secrets]
     answers = sorted(set(every))
     return answers, [answers.index(answer) for answer in every]
 
 
-def induced(between: Matrix, places: Sequence[int]) -> Matrix:
+def induced(between: Matrix, which: Sequence[int]) -> Matrix:
     """Shortest paths between answers, where one step is as long as the least distance between their databases."""
-    size = max(places) + 1
+    size = max(which) + 1
     lengths = np.full((size, size), np.inf)
-    for (x, y), (other, z) in itertools.product(enumerate(places), repeat=2):
+    for (x, y), (other, z) in itertools.product(enumerate(which), repeat=2):
         lengths[y, z] = min(lengths[y, z], between[x, other])
     for via, start, end in itertools.product(range(size), repeat=3):
         lengths[start, end] = min(lengths[start, end], lengths[start, via] + lengths[via, end])

@@ -42,7 +42,9 @@ def exp_enclosure(exponent: Fraction, bits: int = 128) -> tuple[Fraction, Fracti
     low_s = (reduced.numerator << bits) // reduced.denominator
     high_s = low_s + 1
     low, high = one, one
-    low_term, high_term, order = one, one, 0
+    low_term = one
+    high_term = one
+    order = 0
     while high_term > 1:
         order += 1
         low_term = (low_term * low_s >> bits) // order
@@ -99,11 +101,11 @@ def _double_above(bound: Fraction) -> float:
 def _factors(exponents: list[Fraction]) -> tuple[Matrix, Matrix]:
     """Doubles provably below e^t (1 - 2^-51), with t capped at 700, and above e^t (1 + 2^-51), or inf."""
     below, above = np.empty(len(exponents)), np.empty(len(exponents))
-    for place, exponent in enumerate(exponents):
+    for index, exponent in enumerate(exponents):
         low, _ = _enclosure(min(exponent, Fraction(SAFE_EXPONENT)), 128)
-        below[place] = _double_below(low * (1 - MARGIN))
+        below[index] = _double_below(low * (1 - MARGIN))
         high = _enclosure(exponent, 128)[1] if exponent <= SAFE_EXPONENT else None
-        above[place] = np.inf if high is None else _double_above(high * (1 + MARGIN))
+        above[index] = np.inf if high is None else _double_above(high * (1 + MARGIN))
     return below, above
 
 
@@ -120,18 +122,19 @@ def violations(matrix: Matrix, distances: Matrix, epsilon: float) -> list[Triple
     if not ((matrix >= 0) & (matrix <= 2)).all():
         raise ValueError("the entries must lie between 0 and 2")
     bound = np.isfinite(distances)
-    distinct, place = np.unique(np.where(bound, distances, 0.0), return_inverse=True)
-    place = place.reshape(distances.shape)
+    distinct, which = np.unique(np.where(bound, distances, 0.0), return_inverse=True)
+    which = which.reshape(distances.shape)
     exponents = [Fraction(epsilon) * Fraction(float(distance)) for distance in distinct]
     below, above = _factors(exponents)
     found: list[Triple] = []
     for x in range(len(matrix)):
         others = np.flatnonzero(bound[x] & (np.arange(len(matrix)) != x))
-        mine, theirs = matrix[x][None, :], matrix[others]
-        safe, broken = _settled(mine, theirs, below[place[x, others], None], above[place[x, others], None])
+        mine = matrix[x][None, :]
+        theirs = matrix[others]
+        safe, broken = _settled(mine, theirs, below[which[x, others], None], above[which[x, others], None])
         found += [(x, int(others[i]), int(z)) for i, z in np.argwhere(broken)]
         for i, z in np.argwhere(~safe & ~broken):
-            exponent = exponents[place[x, others[i]]]
+            exponent = exponents[which[x, others[i]]]
             if not at_most(float(matrix[x, z]), exponent, float(theirs[i, z])):
                 found.append((x, int(others[i]), int(z)))
     return sorted(found)
@@ -139,7 +142,8 @@ def violations(matrix: Matrix, distances: Matrix, epsilon: float) -> list[Triple
 
 def _settled(mine: Matrix, theirs: Matrix, below: Matrix, above: Matrix) -> tuple[NDArray, NDArray]:
     with np.errstate(invalid="ignore", over="ignore"):
-        least, most = theirs * below, theirs * above
+        least = theirs * below
+        most = theirs * above
     safe = (mine == 0) | ((mine <= least) & (least >= SMALLEST_NORMAL))
     broken = (mine > 0) & ((theirs == 0) | ((mine >= most) & (most >= SMALLEST_NORMAL)))
     return safe, broken

@@ -1,4 +1,4 @@
-"""Which figures of a comparison, and which measures of beliefs, records and error, are false: for `result_judge`.
+"""Which figures of a comparison, and which measures of beliefs, records and error, are false: for `judges.result`.
 
 Imports nothing from the package that it judges.
 """
@@ -20,25 +20,29 @@ from tests.judges.result import beyond, bound_of, privacy, read_arrays, read_jso
 
 def comparison_deviations(folder: Path) -> Iterator[tuple[str, float]]:
     """By how much each claim of a comparison is off, relative."""
-    asked, found, summary = (
-        read_arrays(folder, "problem"),
-        read_arrays(folder, "compared"),
-        read_json(folder, "report"),
-    )
-    told, proof, own = summary["comparison"], read_json(folder, "certificate"), read_arrays(folder, "mechanism")
-    epsilon, delta, objective = float(asked["epsilon"]), float(asked["delta"]), summary["objective"]
+    asked = read_arrays(folder, "problem")
+    found = read_arrays(folder, "compared")
+    summary = read_json(folder, "report")
+    comparison = summary["comparison"]
+    proof = read_json(folder, "certificate")
+    own = read_arrays(folder, "mechanism")
+    epsilon = float(asked["epsilon"])
+    delta = float(asked["delta"])
+    objective = summary["objective"]
     sign = -1 if objective == "adversary_error" else 1
     names = found["priors"].tolist() if "priors" in found else []
     others = {
         name: asked | {"prior": prior} for name, prior in zip(names, found.get("probabilities", []), strict=True)
     }
-    best, limit = told["rows"][0]["value"], told["bound"]
-    yield "comparison", wrong((told["epsilon"], told["delta"]) != (epsilon, delta))
+    best = comparison["rows"][0]["value"]
+    limit = comparison["bound"]
+    yield "comparison", wrong((comparison["epsilon"], comparison["delta"]) != (epsilon, delta))
     yield "comparison", wrong(sign * (proof["bound"] - limit) > 0)
-    for place, row in enumerate(told["rows"]):
+    for index, row in enumerate(comparison["rows"]):
         if row["value"] is None:
             continue
-        value, check = row["value"], f"comparison: {row['name']}"
+        value = row["value"]
+        check = f"comparison: {row['name']}"
         figures = {"gap": abs(value - limit) / abs(value), "excess": (value - best) / abs(best)}
         if row["remapped"] is not None:
             figures["remapped_excess"] = (row["remapped"] - best) / abs(best)
@@ -46,7 +50,7 @@ def comparison_deviations(folder: Path) -> Iterator[tuple[str, float]]:
         home = others.get(row["name"].removeprefix("optimal for "), asked)
         if row["private"] and (sign == 1 or home is asked):
             yield "comparison", max(0.0, sign * (limit - value) / abs(value))
-        matrix = found.get(f"{place}/matrix", own["matrix"])
+        matrix = found.get(f"{index}/matrix", own["matrix"])
         yield from ((check, off) for off in _row(asked, matrix, row, objective))
         for name, other in others.items():
             yield check, abs(row["under"][name] / _value(other, matrix, objective) - 1)
@@ -56,19 +60,23 @@ def comparison_deviations(folder: Path) -> Iterator[tuple[str, float]]:
     dual = {key.removeprefix("bound/"): array for key, array in found.items() if key.startswith("bound/")}
     proven = bound_of(folder, asked, objective, "all", dual) if dual else proof["bound"]
     yield "comparison: bound", _above(sign, limit, proven) if dual else wrong(limit != proven)
-    for place, (name, other) in enumerate(others.items()):
-        prior, start = other["prior"], f"bounds/{place}/"
+    for index, (name, other) in enumerate(others.items()):
+        prior = other["prior"]
+        start = f"bounds/{index}/"
         yield "comparison: other priors", wrong(bool((prior < 0).any())) + beyond(abs(math.fsum(prior) - 1), 1e-9)
         dual = {key.removeprefix(start): array for key, array in found.items() if key.startswith(start)}
         proven = bound_of(folder, other, objective, "all", dual)
-        yield "comparison: other priors", _above(sign, told["bounds"][name], proven)
-    if told["verdict"]:
-        yield "comparison: verdict", _verdict(asked, own, told["verdict"])
+        yield "comparison: other priors", _above(sign, comparison["bounds"][name], proven)
+    if comparison["verdict"]:
+        yield "comparison: verdict", _verdict(asked, own, comparison["verdict"])
 
 
 def _row(asked: dict[str, Any], matrix: np.ndarray, row: dict[str, Any], objective: str) -> Iterator[float]:
-    prior, distances, delta = asked["prior"], asked["distances"], float(asked["delta"])
-    epsilon, joint = float(asked["epsilon"]), prior[:, None] * matrix
+    prior = asked["prior"]
+    distances = asked["distances"]
+    delta = float(asked["delta"])
+    epsilon = float(asked["epsilon"])
+    joint = prior[:, None] * matrix
     yield wrong(bool((matrix < 0).any()) or max(map(abs, row_sum_errors(matrix))) > Fraction(1, 2**50))
     level = {"epsilon": row["epsilon"], "delta": row["delta"] or 0.0}
     if row["epsilon"] is None:
@@ -98,7 +106,7 @@ def _above(sign: int, claimed: float, proven: float) -> float:
 
 
 def _verdict(asked: dict[str, Any], own: dict[str, Any], text: str) -> float:
-    """Whether every entry of μ is at least so much, or one of them is what is said of it; of Φμ = π with any Φ."""
+    """Whether every entry of μ is at least so much, or one of them is what is claimed of it; of Φμ = π with any Φ."""
     mu = np.linalg.solve(np.exp(-float(asked["epsilon"]) * asked["distances"]), asked["prior"])
     if found := re.fullmatch(r"regular: every entry of μ is at least (\S+)", text):
         return max(0.0, float(found[1]) - float(mu.min()))
@@ -110,33 +118,38 @@ def _verdict(asked: dict[str, Any], own: dict[str, Any], text: str) -> float:
 
 def measure_deviations(folder: Path) -> Iterator[tuple[str, float]]:
     """By how much measures of beliefs, of records and of the error at least are off, relative."""
-    asked, summary, proof = (
-        read_arrays(folder, "problem"),
-        read_json(folder, "report"),
-        read_json(folder, "certificate"),
-    )
-    matrix, distances, prior = read_arrays(folder, "mechanism")["matrix"], asked["distances"], asked["prior"]
-    level, values = proof["epsilon"], {}
+    asked = read_arrays(folder, "problem")
+    summary = read_json(folder, "report")
+    proof = read_json(folder, "certificate")
+    matrix = read_arrays(folder, "mechanism")["matrix"]
+    distances = asked["distances"]
+    prior = asked["prior"]
+    level = proof["epsilon"]
+    values = {}
     for entry in summary["beliefs"]:
-        places = np.array(entry["places"])
-        if places.min() < 0 or places.max() >= len(prior):
+        secrets = np.array(entry["places"])
+        if secrets.min() < 0 or secrets.max() >= len(prior):
             yield f"measure: {entry['name']}", 1.0
             return
         if entry["hiding"]:
-            first, second = prior[:, None] * matrix, prior[:, None] * matrix[places]
-            reach = 2 * distances[np.arange(len(prior)), places].max()
+            first = prior[:, None] * matrix
+            second = prior[:, None] * matrix[secrets]
+            reach = 2 * distances[np.arange(len(prior)), secrets].max()
         else:
-            first = np.repeat(prior[places, None], matrix.shape[1], axis=1)
-            second, reach = first * matrix[places], distances[np.ix_(places, places)].max()
+            first = np.repeat(prior[secrets, None], matrix.shape[1], axis=1)
+            second = first * matrix[secrets]
+            reach = distances[np.ix_(secrets, secrets)].max()
         with np.errstate(divide="ignore", invalid="ignore"):
             moved = np.abs(np.log(first / first.sum(axis=0)) - np.log(second / second.sum(axis=0)))
         values |= {entry["name"]: moved.max(), f"{entry['name']}, at most": level * reach}
-    joint, rest = prior[:, None] * matrix, 1 - float(asked["delta"])
+    joint = prior[:, None] * matrix
+    rest = 1 - float(asked["delta"])
     epsilon = float(asked["epsilon"])
     values |= {f"expected loss of {count} records": count * (joint * asked["loss"]).sum() for count in (7, 1000)}
     values |= {"epsilon of one record": level * distances.max()}
     apart = np.sort(distances, axis=1)[:, 1:]
-    alike, counts = np.exp(-epsilon * apart), np.arange(1, len(prior))
+    alike = np.exp(-epsilon * apart)
+    counts = np.arange(1, len(prior))
     pair = rest * (apart * alike / (1 + alike)).max()
     packed = rest * apart.min() * (counts * alike / (1 + counts * alike)).max()
     for name, claimed in summary["evaluation"].items():

@@ -19,8 +19,8 @@ from tests.judges.result import read_arrays, read_json
 Matrix = list[list[Fraction]]
 
 
-def part(arrays: dict[str, Any], place: int) -> dict[str, Any]:
-    return {key.removeprefix(f"{place}/"): array for key, array in arrays.items() if key.startswith(f"{place}/")}
+def part(arrays: dict[str, Any], index: int) -> dict[str, Any]:
+    return {key.removeprefix(f"{index}/"): array for key, array in arrays.items() if key.startswith(f"{index}/")}
 
 
 @lru_cache(maxsize=100_000)
@@ -29,8 +29,9 @@ def power(exponent: Fraction) -> Fraction:
 
 
 def kernel(arrays: dict[str, Any], points: list[Fraction]) -> tuple[Matrix, list[Fraction]]:
-    """e^{-ε'd} w, and what rows lack."""
-    level, weights = Fraction(float(arrays["level"])), list(map(Fraction, arrays["weights"].tolist()))
+    """e^{-ε'd} w, and what rows are short of 1."""
+    level = Fraction(float(arrays["level"]))
+    weights = list(map(Fraction, arrays["weights"].tolist()))
     rows = [[w / power(level * abs(x - z)) for z, w in zip(points, weights, strict=True)] for x in points]
     return rows, [1 - sum(row, Fraction(0)) for row in rows]
 
@@ -41,25 +42,28 @@ def coordinates(arrays: dict[str, Any]) -> list[Fraction]:
 
 def remapped(arrays: dict[str, Any], reports: int) -> tuple[Matrix, list[Fraction]]:
     rows, rests = kernel(part(arrays, 0), coordinates(arrays))
-    slack, table = int(part(arrays, 0)["slack"]), arrays["table"].tolist()
+    slack = int(part(arrays, 0)["slack"])
+    table = arrays["table"].tolist()
     channel = [[Fraction(0)] * reports for _ in rows]
     for made, row, rest in zip(channel, rows, rests, strict=True):
-        for place, entry in enumerate(row):
-            made[table[place]] += entry + (rest if place == slack else 0)
+        for index, entry in enumerate(row):
+            made[table[index]] += entry + (rest if index == slack else 0)
     return channel, rests
 
 
 def channel(arrays: dict[str, Any], reports: int) -> tuple[Matrix, list[Fraction]]:
-    """All probabilities, and what rows lack before the rest is given to one report."""
+    """All probabilities, and what rows are short of 1 before the rest is given to one report."""
     if "table" in arrays:
         return remapped(arrays, reports)
     if "matrix" in arrays:
         matrix = [list(map(Fraction, row)) for row in arrays["matrix"].tolist()]
         return matrix, [Fraction(0)] * len(matrix)
-    factors = [part(arrays, place) for place in arrays["which"].tolist()]
+    factors = [part(arrays, index) for index in arrays["which"].tolist()]
     made = [channel(factor, len(factor["table"] if "table" in factor else factor["matrix"])) for factor in factors]
-    parts, inner = [rows for rows, _ in made], [rest for _, rests in made for rest in rests]
-    held, slack = Fraction(float(arrays["held"])), int(arrays["slack"])
+    parts = [rows for rows, _ in made]
+    inner = [rest for _, rests in made for rest in rests]
+    held = Fraction(float(arrays["held"]))
+    slack = int(arrays["slack"])
     rows = [[entry * (1 - held) for entry in row] for row in reduce(crossed, parts)]
     rests = [1 - sum(row, Fraction(0)) for row in rows]
     for row, rest in zip(rows, rests, strict=True):
@@ -75,8 +79,8 @@ def space_of(arrays: dict[str, Any]) -> np.ndarray:
     """Distances."""
     if str(arrays["space.kind"]) == "product":
         inner = [
-            {key.replace(f"space.{place}.", "space."): array for key, array in arrays.items()
-             if key.startswith(f"space.{place}.")} for place in range(int(arrays["space.factors"]))
+            {key.replace(f"space.{index}.", "space."): array for key, array in arrays.items()
+             if key.startswith(f"space.{index}.")} for index in range(int(arrays["space.factors"]))
         ]  # fmt: skip
         return reduce(
             lambda a, b: (a[:, None, :, None] + b[None, :, None, :]).reshape(len(a) * len(b), -1),
@@ -84,7 +88,8 @@ def space_of(arrays: dict[str, Any]) -> np.ndarray:
         )
     if str(arrays["space.kind"]) == "distances":
         return arrays["space.distances"]
-    metric, around = str(arrays["space.metric"]), np.inf
+    metric = str(arrays["space.metric"])
+    around = np.inf
     if "space.points" in arrays:
         points = arrays["space.points"]
     else:
@@ -99,7 +104,8 @@ def space_of(arrays: dict[str, Any]) -> np.ndarray:
 
 
 def losses_of(folder: Path, arrays: dict[str, Any]) -> np.ndarray:
-    asked, summary = read_arrays(folder, "problem"), read_json(folder, "report")
+    asked = read_arrays(folder, "problem")
+    summary = read_json(folder, "report")
     if "loss" in asked:
         return asked["loss"]
     distances = space_of(arrays)
@@ -115,7 +121,8 @@ def judged(folder: Path) -> set[str]:
         read_json(folder, "certificate"),
         *(read_arrays(folder, n) for n in ("problem", "mechanism")),
     )
-    losses, prior = losses_of(folder, arrays), asked["prior"]
+    losses = losses_of(folder, arrays)
+    prior = asked["prior"]
     false: set[str] = set()
     if (prior < 0).any() or abs(math.fsum(prior) - 1) > 1e-9:
         false.add("prior")

@@ -26,7 +26,8 @@ def best_channel(distances: Matrix, epsilon: float, prior: Matrix, loss: Matrix)
     size, reports = loss.shape
     weights = prior[:, None]
     costs = np.where(weights > 0, weights * np.where(weights > 0, loss, 0.0), 0.0)
-    rows, sums = [], []
+    rows = []
+    sums = []
     for x in range(size):
         for other in range(size):
             if x != other and np.isfinite(distances[x, other]):

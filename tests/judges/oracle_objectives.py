@@ -38,19 +38,19 @@ def best(
 
     def add(entries: dict[int, float], side: float = 0.0) -> None:
         row = np.zeros(total)
-        for place, value in entries.items():
-            row[place] += value
+        for variable, value in entries.items():
+            row[variable] += value
         rows.append(row)
         sides.append(side)
 
     for number, (x, y) in enumerate(pairs):
         half = np.exp(-budgets[x, y] / 2)
-        places = [n * m + extra + number * m + z for z in range(m)]
+        slacks = [n * m + extra + number * m + z for z in range(m)]
         for z in range(m):
             entries = {x * m + z: half, y * m + z: -1 / half}
-            add({**entries, places[z]: -half} if delta else entries)
+            add({**entries, slacks[z]: -half} if delta else entries)
         if delta:
-            add(dict.fromkeys(places, 1.0), delta)
+            add(dict.fromkeys(slacks, 1.0), delta)
     costs = np.zeros(total)
     paid = np.where(prior[:, None] > 0, prior[:, None] * np.where(prior[:, None] > 0, loss, 0.0), 0.0)
     if objective == "expected_loss":
@@ -69,7 +69,7 @@ def best(
     sums = np.zeros((n, total))
     for x in range(n):
         sums[x, x * m : (x + 1) * m] = 1.0
-    free = [(None, None) if n * m <= place < n * m + extra else (0, None) for place in range(total)]
+    free = [(None, None) if n * m <= variable < n * m + extra else (0, None) for variable in range(total)]
     found = linprog(
         costs,
         A_ub=np.array(rows) if rows else None,

@@ -22,7 +22,7 @@ QUESTIONS = ("level", "frontier", "sweep")
 
 
 def question_of(folder: Path) -> str:
-    """The file that says what follows from the parts, without its ending."""
+    """The file of what follows from the parts, without its ending."""
     return next(name for name in QUESTIONS if (folder / f"{name}.json").is_file())
 
 
@@ -52,9 +52,9 @@ def _problem(folder: Path, varied: str) -> str:
     """All that a problem is about but for what is varied, as text."""
     arrays = read_arrays(folder, "problem")
     summary = read_json(folder, "report")
-    told = {key: summary[key] for key in ("problem", "loss", "objective", "pairs", "prior", "structure")}
-    places = read_arrays(folder, "mechanism").get("points", np.zeros(0)).tolist()
-    return repr((sorted((key, array.tolist()) for key, array in arrays.items() if key != varied), told, places))
+    repeated = {key: summary[key] for key in ("problem", "loss", "objective", "pairs", "prior", "structure")}
+    points = read_arrays(folder, "mechanism").get("points", np.zeros(0)).tolist()
+    return repr((sorted((key, array.tolist()) for key, array in arrays.items() if key != varied), repeated, points))
 
 
 def _wrong(is_so: Any) -> float:
@@ -70,7 +70,9 @@ def _described(folder: Path) -> dict[str, float]:
 
 
 def _level(folder: Path, parts: list[Path]) -> Iterator[float]:
-    content, summary, asked = read_json(folder, "level"), read_json(folder, "report"), read_arrays(folder, "problem")
+    content = read_json(folder, "level")
+    summary = read_json(folder, "report")
+    asked = read_arrays(folder, "problem")
     lower = read_arrays(parts[0], "problem")
     yield _wrong(content["epsilon"] != float(asked["epsilon"]) or content["below"] != float(lower["epsilon"]))
     kept = asked["prior"][:, None] if summary["objective"] == "expected_loss" else 1.0
@@ -89,27 +91,29 @@ def _level(folder: Path, parts: list[Path]) -> Iterator[float]:
 
 def _frontier(folder: Path, parts: list[Path]) -> Iterator[float]:
     content = read_json(folder, "frontier")
-    asked, proofs = (
-        [read_arrays(part, "problem") for part in parts],
-        [read_json(part, "certificate") for part in parts],
-    )
+    asked = [read_arrays(part, "problem") for part in parts]
+    proofs = [read_json(part, "certificate") for part in parts]
     values, bounds = (np.array([proof[key] for proof in proofs]) for key in ("value", "bound"))
-    places = content["budgets" if "budgets" in content else "epsilons"]
-    yield _wrong(places != [float(one["max_loss" if "budgets" in content else "epsilon"]) for one in asked])
-    yield _wrong(np.any(np.diff(places) <= 0))
-    told = _described(folder)
-    yield _wrong((told["from"], told["to"], told["resolution"]) != (places[0], places[-1], content["wanted"]))
-    yield _wrong(told["points"] != len(asked[0]["prior"]) or told["delta"] != float(asked[0]["delta"]))
+    points = content["budgets" if "budgets" in content else "epsilons"]
+    yield _wrong(points != [float(one["max_loss" if "budgets" in content else "epsilon"]) for one in asked])
+    yield _wrong(np.any(np.diff(points) <= 0))
+    described = _described(folder)
+    yield _wrong(
+        (described["from"], described["to"], described["resolution"]) != (points[0], points[-1], content["wanted"])
+    )
+    yield _wrong(described["points"] != len(asked[0]["prior"]) or described["delta"] != float(asked[0]["delta"]))
     if "budgets" not in content:
-        values = np.array([values[: place + 1].min() for place in range(len(values))])
-        bounds = np.array([bounds[place:].max() for place in range(len(bounds))])
-        widths, whole = values[:-1] - bounds[1:], values[0] - bounds[-1]
+        values = np.array([values[: index + 1].min() for index in range(len(values))])
+        bounds = np.array([bounds[index:].max() for index in range(len(bounds))])
+        widths = values[:-1] - bounds[1:]
+        whole = values[0] - bounds[-1]
     else:
         prices = [float(read_arrays(part, "dual").get("price", 0.0)) for part in parts]
         yield _wrong(content["prices"] != prices or content["epsilon"] != float(asked[0]["epsilon"]))
-        yield _wrong(told["epsilon"] != content["epsilon"])
-        widths, whole = _above(np.array(places), values, bounds, np.array(prices)), bounds[-1] - values[0]
-        yield _wrong(content["breakpoints"] != _bends(places, values, widths, content["wanted"] * whole))
+        yield _wrong(described["epsilon"] != content["epsilon"])
+        widths = _above(np.array(points), values, bounds, np.array(prices))
+        whole = bounds[-1] - values[0]
+        yield _wrong(content["breakpoints"] != _bends(points, values, widths, content["wanted"] * whole))
     yield _wrong(content["values"] != values.tolist() or content["bounds"] != bounds.tolist())
     resolution = max(0.0, widths.max() / whole)
     yield abs(content["resolution"] - resolution)
@@ -119,30 +123,30 @@ def _frontier(folder: Path, parts: list[Path]) -> Iterator[float]:
     yield _wrong(content["status"] == "optimal" and np.any(left & (widths > gaps[1:] + gaps[:-1])))
 
 
-def _above(places: np.ndarray, values: np.ndarray, bounds: np.ndarray, prices: np.ndarray) -> np.ndarray:
+def _above(points: np.ndarray, values: np.ndarray, bounds: np.ndarray, prices: np.ndarray) -> np.ndarray:
     """By how much the least of two tangents is above a chord, at most: a linear program in (budget, height)."""
     from scipy.optimize import linprog
 
     found = []
-    for one in range(len(places) - 1):
+    for one in range(len(points) - 1):
         two = one + 1
-        slope = (values[two] - values[one]) / (places[two] - places[one])
+        slope = (values[two] - values[one]) / (points[two] - points[one])
         rows = [[slope - prices[one], 1.0], [slope - prices[two], 1.0]]
         limits = [
             bounds[one] - values[one],
-            bounds[two] - values[one] - prices[two] * (places[two] - places[one]),
+            bounds[two] - values[one] - prices[two] * (points[two] - points[one]),
         ]
-        best = linprog([0.0, -1.0], rows, limits, bounds=[(0, places[two] - places[one]), (None, None)])
+        best = linprog([0.0, -1.0], rows, limits, bounds=[(0, points[two] - points[one]), (None, None)])
         found.append(-best.fun)
     return np.array(found)
 
 
-def _bends(places: list[float], values: np.ndarray, widths: np.ndarray, allowed: float) -> list[float]:
+def _bends(points: list[float], values: np.ndarray, widths: np.ndarray, allowed: float) -> list[float]:
     found = []
-    for at in range(1, len(places) - 1):
-        chord = np.interp(places[at], [places[at - 1], places[at + 1]], [values[at - 1], values[at + 1]])
+    for at in range(1, len(points) - 1):
+        chord = np.interp(points[at], [points[at - 1], points[at + 1]], [values[at - 1], values[at + 1]])
         if values[at] - chord > allowed and widths[at - 1] <= allowed and widths[at] <= allowed:
-            found.append(places[at])
+            found.append(points[at])
     return found
 
 
@@ -159,7 +163,8 @@ def _sweep(folder: Path, parts: list[Path]) -> Iterator[float]:
     yield _wrong(len(rows) != len(lines))
     for (part, row), line in zip(rows, lines, strict=False):
         proof = read_json(part, "certificate")
-        level, value = float(read_arrays(part, "problem")["epsilon"]), float(line["value"])
+        level = float(read_arrays(part, "problem")["epsilon"])
+        value = float(line["value"])
         same = {"epsilon": level, "bound": proof["bound"], "value": row["value"], "leakage": row["leakage"]}
         same |= {"remapped": row["remapped"], "realised": row["epsilon"]}
         yield _wrong(any(json.loads(line[key] or "null") != known for key, known in same.items()))

@@ -20,7 +20,8 @@ import numpy as np
 from tests.judges.exact import exp_enclosure, row_sum_errors, violations
 
 Deviations = Callable[[Path], Iterable[tuple[str, float]]]
-FALSE, TRUE = 4e-12, 2.5e-13
+FALSE = 4e-12
+TRUE = 2.5e-13
 
 
 def read_arrays(folder: Path, name: str) -> dict[str, Any]:
@@ -46,18 +47,16 @@ def judged(folder: Path, *others: Deviations) -> tuple[set[str], set[str]]:
 
 def _deviations(folder: Path) -> Iterator[tuple[str, float]]:
     """By how much each claim is off, relative."""
-    asked, matrix, summary = (
-        read_arrays(folder, "problem"),
-        read_arrays(folder, "mechanism")["matrix"],
-        read_json(folder, "report"),
-    )
-    proof, prior, distances, losses = (
-        read_json(folder, "certificate"),
-        asked["prior"],
-        asked["distances"],
-        asked["loss"],
-    )
-    objective, epsilon, delta = summary["objective"], float(asked["epsilon"]), float(asked["delta"])
+    asked = read_arrays(folder, "problem")
+    matrix = read_arrays(folder, "mechanism")["matrix"]
+    summary = read_json(folder, "report")
+    proof = read_json(folder, "certificate")
+    prior = asked["prior"]
+    distances = asked["distances"]
+    losses = asked["loss"]
+    objective = summary["objective"]
+    epsilon = float(asked["epsilon"])
+    delta = float(asked["delta"])
     sign = -1 if objective == "adversary_error" else 1
     yield "prior", wrong((prior < 0).any()) + beyond(abs(math.fsum(prior) - 1), 1e-9)
     yield "distances", wrong(distances.diagonal().any()) + _detours(distances)
@@ -88,8 +87,8 @@ def _deviations(folder: Path) -> Iterator[tuple[str, float]]:
     yield "gap", wrong((summary["status"] == "optimal") != (proof["gap"] <= summary["tolerance"]))
     text = (folder / "problem.yaml").read_text(encoding="utf-8")
     found = {key: re.findall(rf"\b{key}: (\S+)", text) for key in ("epsilon", "delta", "points")}
-    told = {key: float(first) for key, (first, *_) in found.items()}
-    yield "description", wrong(told != {"epsilon": epsilon, "delta": delta, "points": len(prior)})
+    described = {key: float(first) for key, (first, *_) in found.items()}
+    yield "description", wrong(described != {"epsilon": epsilon, "delta": delta, "points": len(prior)})
     correct = joint.max(axis=0).sum()
     guessed = 0.0 if np.isinf(distances).any() else (distances.T @ joint).min(axis=0).sum()
     values |= {"utility": correct, "min_entropy_leakage": math.log2(correct / prior.max())}
@@ -142,25 +141,39 @@ def bound_of(
 ) -> float:
     """Σ_x min_z (c - Σ λ + Σ λ e^{-εd}) - δ Σ max λ e^{-εd}, in doubles, for multipliers of 0 or more."""
     assert pairs == "all"
-    dual, prior, losses = dual or read_arrays(folder, "dual"), asked["prior"], asked["loss"]
-    distances, inner = asked["distances"], {key.removeprefix("0/"): array for key, array in dual.items()}
-    costs, shift, sign, scale = prior[:, None] * losses, 0.0, 1.0, 1.0
+    dual = dual or read_arrays(folder, "dual")
+    prior = asked["prior"]
+    losses = asked["loss"]
+    distances = asked["distances"]
+    inner = {key.removeprefix("0/"): array for key, array in dual.items()}
+    costs = prior[:, None] * losses
+    shift = 0.0
+    sign = 1.0
+    scale = 1.0
     if objective == "worst_loss":
         weights = np.maximum(dual["weights"], 0)
-        costs, scale = weights[:, None] * losses, weights.sum()
+        costs = weights[:, None] * losses
+        scale = weights.sum()
     if objective == "adversary_error":
         if "guesses" not in dual:
             return float((prior @ asked["adversary_loss"]).min())
-        guesses, price = np.maximum(dual["guesses"], 0), max(float(dual["price"]), 0.0)
+        guesses = np.maximum(dual["guesses"], 0)
+        price = max(float(dual["price"]), 0.0)
         missed = asked["adversary_loss"] @ (guesses / guesses.sum(axis=1, keepdims=True)).T
-        costs, shift, sign = price * costs - prior[:, None] * missed, price * float(asked["max_loss"]), -1.0
+        costs = price * costs - prior[:, None] * missed
+        shift = price * float(asked["max_loss"])
+        sign = -1.0
     z, a, b = (inner[key] for key in ("report", "first", "second"))
     if min(z.min(), a.min(), b.min()) < 0 or z.max() >= losses.shape[1] or max(a.max(), b.max()) >= len(prior):
         return math.nan
     good = (inner["multiplier"] > 0) & np.isfinite(distances[a, b]) & (a != b)
-    z, a, b, amount = z[good], a[good], b[good], inner["multiplier"][good]
+    z = z[good]
+    a = a[good]
+    b = b[good]
+    amount = inner["multiplier"][good]
     back = amount * np.exp(-float(asked["epsilon"]) * distances[a, b])
-    left, most = costs.copy(), np.zeros((len(prior), len(prior), losses.shape[1]))
+    left = costs.copy()
+    most = np.zeros((len(prior), len(prior), losses.shape[1]))
     np.subtract.at(left, (b, z), amount)
     np.add.at(left, (a, z), back)
     np.add.at(most, (a, b, z), back)
@@ -181,8 +194,12 @@ def _table(
     points: np.ndarray | None,
 ) -> float:
     """In rationals throughout; triples are decided by enclosures of 400 bits."""
-    table, prior, distances = read_arrays(folder, "table"), asked["prior"], asked["distances"]
-    total, epsilon, delta = 2 ** int(table["bits"]), float(table["epsilon"]), float(table["delta"])
+    table = read_arrays(folder, "table")
+    prior = asked["prior"]
+    distances = asked["distances"]
+    total = 2 ** int(table["bits"])
+    epsilon = float(table["epsilon"])
+    delta = float(table["delta"])
     counts = [[int.from_bytes(bytes(count), "big") for count in row] for row in table["counts"]]
     if any(sum(row) != total for row in counts) or (epsilon, delta) != (proof["epsilon"], proof["delta"]):
         return 1.0

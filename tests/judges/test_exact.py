@@ -100,7 +100,8 @@ def test_rejects_one_unit_in_the_last_place(budget: float) -> None:
 
 def test_product_is_the_real_one() -> None:
     """The product of the doubles 0.1 and 554 lies well below its rounding."""
-    epsilon, distance = 0.1, 554.0
+    epsilon = 0.1
+    distance = 554.0
     assert Fraction(epsilon * distance) - Fraction(epsilon) * Fraction(distance) > 1e-15
     small = 2.0**-100
     between = neighbours_of_the_exponential(epsilon * distance)[0] * small

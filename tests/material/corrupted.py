@@ -33,13 +33,13 @@ def slots_of(folder: Path) -> list[tuple[str, tuple[Any, ...]]]:
             and key != "space.kind"
         ]
     found += [("certificate.json", (key,)) for key in ("epsilon", "value", "bound", "gap", "delta")]
-    told = read_json(folder, "report")
+    report = read_json(folder, "report")
     for entry in ("evaluation", "beliefs", "comparison"):
-        found += [("report.json", (entry, *path)) for path in _numbers(told[entry])]
+        found += [("report.json", (entry, *path)) for path in _numbers(report[entry])]
     found += [("report.json", ("tolerance",)), ("problem.yaml", ("epsilon",)), ("problem.yaml", ("delta",))]
-    if (shape := told["structure"]["shape"]) != []:
+    if (shape := report["structure"]["shape"]) != []:
         found += [("report.json", ("structure", "spacing"))]
-        found += [("report.json", ("structure", "shape", place)) for place in range(len(shape))]
+        found += [("report.json", ("structure", "shape", axis)) for axis in range(len(shape))]
     return [*found, ("problem.yaml", ("points",))]
 
 
@@ -53,16 +53,18 @@ def corrupt(folder: Path, name: str, path: tuple[Any, ...], rng: np.random.Gener
     """Change one number of a file, and write the digests again."""
     file = folder / name
     if name.endswith(".npz"):
-        arrays, key = read_arrays(folder, name.removesuffix(".npz")), path[0]
+        arrays = read_arrays(folder, name.removesuffix(".npz"))
+        key = path[0]
         array = arrays[key].copy()
         finite = np.argwhere(np.isfinite(array))
-        place = tuple(finite[rng.integers(len(finite))])
+        index = tuple(finite[rng.integers(len(finite))])
         whole = array.dtype.kind in "iu"
-        old, one = array[place].item(), 1 if rng.random() < 0.5 else -1
-        array[place] = (old + one) % 256 if array.dtype == np.uint8 else old + one if whole else moved(old, rng)
+        old = array[index].item()
+        one = 1 if rng.random() < 0.5 else -1
+        array[index] = (old + one) % 256 if array.dtype == np.uint8 else old + one if whole else moved(old, rng)
         arrays[key] = array
         np.savez_compressed(file, **arrays)
-        path = (*path, *map(int, place))
+        path = (*path, *map(int, index))
     elif name.endswith(".json"):
         content = read_json(folder, name.removesuffix(".json"))
         *outer, last = path

@@ -32,8 +32,10 @@ def random_dual(arrays: dict[str, np.ndarray], rng: np.random.Generator) -> dict
 )
 def test_no_dual_proves_more_than_a_channel_attains(kind: str, tmp_path: Path) -> None:
     folder = KINDS[kind]().save(tmp_path / "out")
-    result, rng = Result.read(folder), np.random.default_rng(7)
-    value, sign = Fraction(result.claimed("value")), -1 if kind.startswith("adversary") else 1
+    result = Result.read(folder)
+    rng = np.random.default_rng(7)
+    value = Fraction(result.claimed("value"))
+    sign = -1 if kind.startswith("adversary") else 1
     best = sign * (bound(result.asked, result.dual)[0] - value) / value
     assert -Fraction(1, 10**6) < best <= 0
     for _ in range(40):
@@ -45,13 +47,13 @@ def test_no_dual_proves_more_than_a_channel_attains(kind: str, tmp_path: Path) -
 def test_prices_that_prove_less_are_seen(kind: str, tmp_path: Path) -> None:
     folder = KINDS[kind]().save(tmp_path / "out")
     prices = np.load(folder / "dual.npz")["prices"]
-    for place in range(len(prices)):
+    for index in range(len(prices)):
         for step in (0.01, -0.01):
             change_array(
-                folder / "dual.npz", "prices", lambda _, p=place, s=step: prices + s * np.eye(len(prices))[p]
+                folder / "dual.npz", "prices", lambda _, p=index, s=step: prices + s * np.eye(len(prices))[p]
             )
             write_digests(folder)
-            assert set(failing(verify(folder))) == {"bound"}, (place, step)
+            assert set(failing(verify(folder))) == {"bound"}, (index, step)
 
 
 def test_multipliers_below_0_do_not_count(tmp_path: Path) -> None:

@@ -101,7 +101,8 @@ def test_untouched_ones_hold(results: dict[str, Path], kind: str, tmp_path: Path
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_single_numbers(results: dict[str, Path], kind: str, tmp_path: Path) -> None:
-    rng, folder = np.random.default_rng([SEED, 7, list(KINDS).index(kind)]), tmp_path / "out"
+    rng = np.random.default_rng([SEED, 7, list(KINDS).index(kind)])
+    folder = tmp_path / "out"
     slots = [slot for slot in slots_of(results[kind]) if slot[0] in ("compared.npz", "report.json")]
     rejected = 0
     for turn in rng.permutation(len(slots))[:TURNS].tolist():
@@ -130,7 +131,7 @@ def _changed(folder: Path, path: Path, change: Callable[[dict[str, Any]], None])
     return verify(copy)
 
 
-def test_places_are_named(results: dict[str, Path], tmp_path: Path) -> None:
+def test_errors_name_secrets(results: dict[str, Path], tmp_path: Path) -> None:
     folder = Path(shutil.copytree(results["noise"], tmp_path / "out"))
     change_array(folder / "compared.npz", "1/matrix", lambda matrix: matrix + 1e-3 * (np.arange(6) == 2))
     write_digests(folder)
@@ -189,8 +190,8 @@ def test_channels_that_are_not_written_down_say_why(monkeypatch: pytest.MonkeyPa
 def test_flags_and_missing_figures(
     results: dict[str, Path], tmp_path: Path, kind: str, row: int, key: str, content: Any, detail: str
 ) -> None:
-    def change(told: dict[str, Any]) -> None:
-        told["comparison"]["rows"][row][key] = content
+    def change(report: dict[str, Any]) -> None:
+        report["comparison"]["rows"][row][key] = content
 
     verdict = _changed(results[kind], tmp_path, change)
     failing = [check.detail for check in verdict.checks if check.status is Outcome.FAILS]
@@ -203,7 +204,8 @@ def _of(weights: Sequence[float], distances: Sequence[Sequence[float]], epsilon:
     return dx.Problem(space, epsilon=epsilon, prior=dx.Prior.from_weights(space, weights), loss="binary")
 
 
-PATH, CYCLE = [[0, 1, 2], [1, 0, 1], [2, 1, 0]], [[0, 1, 2, 1], [1, 0, 1, 2], [2, 1, 0, 1], [1, 2, 1, 0]]
+PATH = [[0, 1, 2], [1, 0, 1], [2, 1, 0]]
+CYCLE = [[0, 1, 2, 1], [1, 0, 1, 2], [2, 1, 0, 1], [1, 2, 1, 0]]
 TWINS = [[0, 0, 1], [0, 0, 1], [1, 1, 0]]
 STAR = [[0, 1, 1, 1, 1], [1, 0, 2, 2, 2], [1, 2, 0, 2, 2], [1, 2, 2, 0, 2], [1, 2, 2, 2, 0]]
 PRIORS = {
@@ -219,10 +221,10 @@ PRIORS = {
 
 @pytest.mark.parametrize("kind", PRIORS)
 def test_verdicts(kind: str, tmp_path: Path) -> None:
-    problem, outcome, told = PRIORS[kind]
+    problem, outcome, expected = PRIORS[kind]
     saved = _compared(problem, []).save(tmp_path / "saved")
     text = read_json(saved, "report")["comparison"]["verdict"]
-    assert text.startswith(told)
+    assert text.startswith(expected)
     assert verify(saved).of("comparison: verdict").status is outcome
     if kind == "corner":
         return

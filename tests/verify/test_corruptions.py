@@ -1,7 +1,7 @@
 """Random corruptions of result folders, judged by formulas written for the purpose and in exact arithmetic.
 
 Numbers that are claims, or that claims are about: all in problem.npz, the matrix, points of a norm, the table, what
-the dual says of multipliers, weights, guesses and price, the certificate, and of report.json and problem.yaml what
+the dual has of multipliers, weights, guesses and price, the certificate, and of report.json and problem.yaml what
 the arrays determine. Of comparisons all channels, priors, duals and figures are, and the number in the verdict; of
 beliefs the secrets that they are about. Row prices, seconds, and sizes before and after a reduction are none.
 """
@@ -50,7 +50,8 @@ KINDS = {
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    base, saved = tmp_path_factory.mktemp("results"), {}
+    base = tmp_path_factory.mktemp("results")
+    saved = {}
     for kind, make in KINDS.items():
         report = dx.solve(make())
         if kind != "one way":
@@ -63,8 +64,11 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_single_numbers(results: dict[str, Path], kind: str, tmp_path: Path) -> None:
-    rng, folder = np.random.default_rng([SEED, list(KINDS).index(kind)]), tmp_path / "out"
-    slots, rejected, tried = slots_of(results[kind]), 0, 0
+    rng = np.random.default_rng([SEED, list(KINDS).index(kind)])
+    folder = tmp_path / "out"
+    slots = slots_of(results[kind])
+    rejected = 0
+    tried = 0
     for turn in range(max(20, len(slots))):
         shutil.copytree(results[kind], folder, dirs_exist_ok=True)
         where = corrupt(folder, *slots[turn % len(slots)], rng)
@@ -84,7 +88,8 @@ def test_single_numbers(results: dict[str, Path], kind: str, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_single_bytes(results: dict[str, Path], kind: str, tmp_path: Path) -> None:
-    rng, folder = np.random.default_rng([SEED, 99, list(KINDS).index(kind)]), tmp_path / "out"
+    rng = np.random.default_rng([SEED, 99, list(KINDS).index(kind)])
+    folder = tmp_path / "out"
     names = sorted(path.name for path in results[kind].iterdir())
     for turn in range(20):
         shutil.copytree(results[kind], folder, dirs_exist_ok=True)
@@ -105,8 +110,8 @@ def test_single_bytes(results: dict[str, Path], kind: str, tmp_path: Path) -> No
 def test_every_byte_of_the_digests_counts(results: dict[str, Path], tmp_path: Path) -> None:
     folder = Path(shutil.copytree(results["program"], tmp_path / "out"))
     content = (folder / "digests.json").read_bytes()
-    for place in range(0, len(content), 7):
+    for position in range(0, len(content), 7):
         changed = bytearray(content)
-        changed[place] = ord("\t") if changed[place] == ord(" ") else ord(" ")
+        changed[position] = ord("\t") if changed[position] == ord(" ") else ord(" ")
         (folder / "digests.json").write_bytes(bytes(changed))
-        assert verify(folder).of("digests").status is Outcome.FAILS, place
+        assert verify(folder).of("digests").status is Outcome.FAILS, position

@@ -1,4 +1,4 @@
-"""Exact numbers of the verifier, beside another series and rationals."""
+"""Exact numbers of the verifier, against another series and rationals."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dxopt.verify.exact import Exact, at_most, is_power_of_two, power, total
+from dxopt.verify.exact import Exact, at_most, exp_bounds, is_power_of_two, total
 from tests.judges.exact import exp_enclosure
 
 
 @pytest.mark.parametrize("exponent", [0.0, 1e-300, 1e-9, 0.1, 1.0, math.pi, 20.0, 699.9])
 def test_powers_enclose_those_of_another_series(exponent: float) -> None:
-    low, high = power(Fraction(exponent))
+    low, high = exp_bounds(Fraction(exponent))
     less, more = exp_enclosure(Fraction(exponent), 400)
     assert Fraction(low, 1 << 128) <= less
     assert more <= Fraction(high, 1 << 128)
@@ -36,7 +36,7 @@ def test_comparisons_of_integers_are_exact() -> None:
 def test_doubles_are_taken_as_they_are() -> None:
     numbers = np.array([0.1, -3e-310, 2.0**-1074, 0.0, 1e300])
     exact = Exact.of(numbers)
-    assert [Fraction(entry, 1 << exact.places) for entry in exact.rows[0]] == [Fraction(x) for x in numbers.tolist()]
+    assert [Fraction(entry, 1 << exact.bits) for entry in exact.rows[0]] == [Fraction(x) for x in numbers.tolist()]
     assert total(numbers) == sum(map(Fraction, numbers.tolist()))
     assert Exact.of(np.zeros(2)).rows == [[0, 0]]
 

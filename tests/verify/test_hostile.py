@@ -1,4 +1,4 @@
-"""Folders that were made to mislead the verifier, or to keep it busy: it says where they are wrong, and ends."""
+"""Folders that were made to mislead the verifier, or to keep it busy: it finds where they are wrong, and ends."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _points(**changes: Any) -> dx.Problem:
     return dx.Problem(space, epsilon=0.8, prior=dx.Prior.uniform(space), name="points").but(**changes)
 
 
-def _told() -> dx.Report:
+def _reported() -> dx.Report:
     report = dx.solve(_points())
     measured = {"min_entropy_leakage": MEASURES["min_entropy_leakage"](report)}
     compared = dx.compare(report.problem, ["exponential"], reference=report)
@@ -54,7 +54,7 @@ def _product() -> dx.Report:
 
 
 KINDS: dict[str, Callable[[], dx.Report]] = {
-    "told": _told,
+    "reported": _reported,
     "unlikely": _unlikely,
     "tree": _tree,
     "product": _product,
@@ -70,7 +70,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.fixture
 def folder(results: dict[str, Path], tmp_path: Path, request: pytest.FixtureRequest) -> Path:
-    found = Path(shutil.copytree(results[getattr(request, "param", "told")], tmp_path / "out"))
+    found = Path(shutil.copytree(results[getattr(request, "param", "reported")], tmp_path / "out"))
     assert verify(found).outcome is Outcome.HOLDS
     return found
 
@@ -81,7 +81,7 @@ def failing(folder: Path) -> dict[str, str]:
     return {check.name: check.detail for check in verify(folder).checks if check.status is Outcome.FAILS}
 
 
-def told(folder: Path, name: str, *path: Any, to: Any) -> None:
+def change_entry(folder: Path, name: str, *path: Any, to: Any) -> None:
     """Change an entry of a JSON file."""
     content = json.loads((folder / name).read_text(encoding="utf-8"))
     inner = content
@@ -91,7 +91,7 @@ def told(folder: Path, name: str, *path: Any, to: Any) -> None:
     (folder / name).write_text(json.dumps(content), encoding="utf-8")
 
 
-def described(folder: Path, old: str, new: str) -> None:
+def change_description(folder: Path, old: str, new: str) -> None:
     """Change problem.yaml."""
     text = (folder / "problem.yaml").read_text(encoding="utf-8")
     assert old in text
@@ -99,7 +99,7 @@ def described(folder: Path, old: str, new: str) -> None:
 
 
 def array_of(shape: tuple[int, ...], size: int) -> bytes:
-    """An array that is said to be of a shape, with so many bytes."""
+    """An array that claims to be of a shape, with so many bytes."""
     head = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}".encode()
     return b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head + bytes(size)
 
@@ -173,9 +173,9 @@ ROW = ("report.json", "comparison", "rows")
     ],
 )
 def test_claims_of_reports(folder: Path, path: tuple[Any, ...], to: Any, check: str, found: str) -> None:
-    told(folder, *path, to=to)
+    change_entry(folder, *path, to=to)
     if found == "proven":
-        told(folder, "report.json", "tolerance", to=0.0)
+        change_entry(folder, "report.json", "tolerance", to=0.0)
     failed = failing(folder)
     assert any(check in name and found in detail for name, detail in failed.items()), failed
 
@@ -184,7 +184,7 @@ def test_claims_of_reports(folder: Path, path: tuple[Any, ...], to: Any, check: 
     ("old", "new"), [("epsilon: 0.8", "epsilon: {max_loss: 0.0}"), ("expected_loss", "{kind: worst_loss}")]
 )
 def test_what_is_asked_is_no_question_of_another_kind(folder: Path, old: str, new: str) -> None:
-    described(folder, old, new)
+    change_description(folder, old, new)
     assert "problem.yaml" in failing(folder)["description"]
 
 
@@ -200,7 +200,7 @@ def test_labels_of_reports_are_those_of_secrets(folder: Path) -> None:
 
 @pytest.mark.parametrize("folder", ["unlikely"], indirect=True)
 def test_losses_of_secrets_of_probability_0_and_steps(folder: Path) -> None:
-    told(folder, "report.json", "structure", "spacing", to=2.5)
+    change_entry(folder, "report.json", "structure", "spacing", to=2.5)
     assert "coordinate 0 of secret" in failing(folder)["distances"]
     key = next(key for key in ("report_losses", "loss") if key in read_arrays(folder, "problem"))
     change_array(folder / "problem.npz", key, lambda losses: losses + 1e-3 * np.diag([0, 1, 0, 0]))
@@ -216,13 +216,13 @@ def test_tables_repeat_the_distances(folder: Path) -> None:
 
 @pytest.mark.parametrize("folder", ["product"], indirect=True)
 def test_shapes_of_products(folder: Path) -> None:
-    told(folder, "report.json", "structure", "shape", to=[3, 4])
+    change_entry(folder, "report.json", "structure", "shape", to=[3, 4])
     assert "not of 6 points" in failing(folder)["description"]
 
 
 def test_budgets_of_any_size_end(folder: Path) -> None:
     change_array(folder / "problem.npz", "epsilon", lambda epsilon: epsilon * 0 + 1e300)
-    described(folder, "epsilon: 0.8", "epsilon: 1e+300")
+    change_description(folder, "epsilon: 0.8", "epsilon: 1e+300")
     assert "comparison" in failing(folder)
 
 
@@ -239,13 +239,13 @@ def _axes(*lines: list[float]) -> dx.Problem:
     return dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space), loss="distance", name="axes")
 
 
-@pytest.mark.parametrize("place", [0, 1])
-def test_bounds_of_axes_are_not_those_of_others(place: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("index", [0, 1])
+def test_bounds_of_axes_are_not_those_of_others(index: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dxopt.solving.routes.limits.WRITTEN_CELLS", 4)
     folder = dx.solve(_axes([0, 3, 4, 10], [0, 3, 6, 10])).save(tmp_path / "out")
     assert verify(folder).outcome is Outcome.HOLDS
     assert len(set(read_arrays(folder, "dual")["which"].tolist())) == 2
-    change_array(folder / "dual.npz", "which", lambda which: which[[place, place]])
+    change_array(folder / "dual.npz", "which", lambda which: which[[index, index]])
     assert "bound" in failing(folder)
 
 
@@ -260,7 +260,7 @@ def test_the_expected_loss_of_what_is_not_written_down(tmp_path: Path, monkeypat
     report = dx.solve(_axes([0, 3, 4], [0, 1, 3]))
     folder = replace(report, evaluation={"expected_loss": report.certificate.value}).save(tmp_path / "out")
     assert verify(folder).of("measure: expected_loss").status is Outcome.HOLDS
-    told(folder, "report.json", "evaluation", "expected_loss", to=report.certificate.value + 1e-6)
+    change_entry(folder, "report.json", "evaluation", "expected_loss", to=report.certificate.value + 1e-6)
     assert "expected_loss is" in failing(folder)["measure: expected_loss"]
 
 

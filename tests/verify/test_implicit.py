@@ -1,6 +1,6 @@
 """Results whose channel is not written down, proven again: untouched ones, and single numbers that are changed.
 
-What is false after a change is told by `implicit_judge`. Row prices and roots are no claims: any prove some bound.
+What is false after a change is decided by `judges.implicit`. Row prices and roots are no claims: any prove a bound.
 """
 
 from __future__ import annotations
@@ -116,9 +116,9 @@ def corrupt(folder: Path, name: str, key: str, rng: np.random.Generator) -> str:
         where = ""
     else:
         array = read_arrays(folder, name.removesuffix(".npz"))[key].copy()
-        place = tuple(rng.integers(array.shape)) if array.ndim else ()
-        where = str([*map(int, place)])
-        array[place] += (1 if step > 0 and array[place] == 0 else -1) if array.dtype.kind == "i" else step
+        index = tuple(rng.integers(array.shape)) if array.ndim else ()
+        where = str([*map(int, index)])
+        array[index] += (1 if step > 0 and array[index] == 0 else -1) if array.dtype.kind == "i" else step
         change_array(folder / name, key, lambda _: array)
     write_digests(folder)
     return f"{name}: {key}{where} {step:+.3g}"
@@ -126,11 +126,13 @@ def corrupt(folder: Path, name: str, key: str, rng: np.random.Generator) -> str:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_single_numbers(results: dict[str, Path], kind: str, tmp_path: Path) -> None:
-    rng, folder = np.random.default_rng([SEED, list(KINDS).index(kind)]), tmp_path / "out"
+    rng = np.random.default_rng([SEED, list(KINDS).index(kind)])
+    folder = tmp_path / "out"
     rejected = 0
     for name, key in slots(results[kind]):
         shutil.copytree(results[kind], folder, dirs_exist_ok=True)
-        where, verdict = corrupt(folder, name, key, rng), verify(folder)
+        where = corrupt(folder, name, key, rng)
+        verdict = verify(folder)
         failing = {check.name: check.detail for check in verdict.checks if check.status is Outcome.FAILS}
         false = judged(folder) | ({"description"} if (name, key) == ("problem.npz", "epsilon") else set())
         if false:
@@ -146,13 +148,13 @@ def test_prices_that_prove_less_are_seen(results: dict[str, Path], kind: str, tm
     folder = Path(shutil.copytree(results[kind], tmp_path / "out"))
     key = "0/prices" if kind == "grid" else "prices"
     prices = read_arrays(folder, "dual")[key]
-    for place in range(len(prices)):
-        change_array(folder / "dual.npz", key, lambda _, p=place: prices + 0.01 * np.eye(len(prices))[p])
+    for index in range(len(prices)):
+        change_array(folder / "dual.npz", key, lambda _, p=index: prices + 0.01 * np.eye(len(prices))[p])
         write_digests(folder)
-        assert {check.name for check in verify(folder).checks if check.status is Outcome.FAILS} == {"bound"}, place
+        assert {check.name for check in verify(folder).checks if check.status is Outcome.FAILS} == {"bound"}, index
 
 
-def test_places_that_differ_are_named(results: dict[str, Path], tmp_path: Path) -> None:
+def test_points_that_differ_are_named(results: dict[str, Path], tmp_path: Path) -> None:
     folder = Path(shutil.copytree(results["line"], tmp_path / "out"))
     change_array(folder / "mechanism.npz", "space.points", lambda points: points + 1e-3 * np.eye(len(points))[:, :1])
     assert "before and after the remap" in verify(folder).of("rows").detail
@@ -181,10 +183,12 @@ def test_duals_of_long_lines_are_bounded_in_doubles(monkeypatch: pytest.MonkeyPa
 
 
 def test_no_dual_in_doubles_proves_more_than_a_channel_attains() -> None:
-    problem, rng = line(), np.random.default_rng(SEED)
+    problem = line()
+    rng = np.random.default_rng(SEED)
     report = dx.solve(problem)
     steps = [Fraction(0.9) * Fraction(step) for step in np.diff([0.0, 0.5, 2.0, 2.25, 4.0, 7.0]).tolist()]
-    dual, losses = report.dual, problem.losses
+    dual = report.dual
+    losses = problem.losses
     assert isinstance(dual, LineDual)
     best = rough_line_bound(
         problem.prior.probabilities, lambda x: losses[x], dual.prices, dual.roots, steps, math.inf

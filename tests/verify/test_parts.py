@@ -135,7 +135,7 @@ def test_a_part_is_a_report(results: dict[str, Path], folder: Path) -> None:
 @pytest.mark.parametrize("folder", ["level"], indirect=True)
 def test_losses_that_are_not_proven_at_the_ends(folder: Path) -> None:
     content = json.loads((folder / "level.json").read_text(encoding="utf-8"))
-    loss, bound = (dx.load(place).certificate for place in (folder, folder / "parts" / "000"))
+    loss, bound = (dx.load(saved).certificate for saved in (folder, folder / "parts" / "000"))
     change(folder / "level.json", max_loss=loss.value - 1e-6)
     assert "the loss is" in failing(verify(folder))["level.json"]
     change(folder / "level.json", max_loss=bound.bound + 1e-6)
@@ -195,16 +195,17 @@ def test_parts_are_replaced_and_not_searched(tmp_path: Path) -> None:
 
 
 def test_a_save_that_breaks_off_leaves_the_earlier_result(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dxopt.results import reading as writing
+    from dxopt.results import report as writing
 
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    real, written = writing.write_report, []
+    real = writing.write_report
+    written = []
 
-    def write_report(report: dx.Report, place: Path) -> None:
-        written.append(place)
+    def write_report(report: dx.Report, part: Path) -> None:
+        written.append(part)
         if len(written) == 2:
             raise KeyboardInterrupt
-        real(report, place)
+        real(report, part)
 
     monkeypatch.setattr(writing, "write_report", write_report)
     with pytest.raises(KeyboardInterrupt):
@@ -218,13 +219,13 @@ def test_a_folder_of_results(results: dict[str, Path], tmp_path: Path) -> None:
     for name in ("level", "frontier"):
         shutil.copytree(results[name], tmp_path / "all" / "inner" / name)
     shutil.copytree(results["level"], tmp_path / "all" / ".hidden")
-    told: list[str] = []
-    verdict = verify_all(tmp_path / "all", tell=told.append)
+    reported: list[str] = []
+    verdict = verify_all(tmp_path / "all", tell=reported.append)
     assert isinstance(verdict, Verdicts)
     assert [Path(one.folder).name for one in verdict.results] == ["frontier", "level"]
     assert (verdict.outcome, verdict.exit_code) == (Outcome.HOLDS, 0)
     assert str(verdict).splitlines()[-1] == f"{tmp_path / 'all'}: 2 results: holds 2"
-    assert told[:2] == ["inner/frontier, 1 of 2", f"inner/frontier: parts/000, 1 of {len(told) - 3}"]
+    assert reported[:2] == ["inner/frontier, 1 of 2", f"inner/frontier: parts/000, 1 of {len(reported) - 3}"]
     change(tmp_path / "all" / "inner" / "level" / "certificate.json", value=0.4)
     done = CliRunner().invoke(app, ["verify", str(tmp_path / "all")])
     assert done.exit_code == 1

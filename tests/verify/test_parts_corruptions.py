@@ -31,7 +31,7 @@ def claims_of(folder: Path) -> list[tuple[str, tuple[Any, ...]]]:
     found: list[tuple[str, tuple[Any, ...]]] = []
     for key, value in content.items():
         if isinstance(value, list):
-            found += [(name, (key, place)) for place in range(len(value))]
+            found += [(name, (key, index)) for index in range(len(value))]
         elif isinstance(value, float | int) and key != "format":
             found.append((name, (key,)))
     if "frontier" in name:
@@ -56,7 +56,7 @@ def corrupt_any(folder: Path, part: str, name: str, path: tuple[Any, ...], rng: 
 
 
 def assert_judged_alike(folder: Path, where: str) -> bool:
-    """Whether something is false, which the verifier then says, with the place; it says nothing else of it."""
+    """Whether something is false; the verifier then fails one of these claims, with a reason, and else none."""
     false, doubtful = judged_with_parts(folder)
     verdict = verify(folder)
     assert verdict.of("digests").status is Outcome.HOLDS
@@ -71,9 +71,12 @@ def assert_judged_alike(folder: Path, where: str) -> bool:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_single_numbers(results: dict[str, Path], kind: str, tmp_path: Path) -> None:
-    rng, folder = np.random.default_rng([SEED, list(KINDS).index(kind)]), tmp_path / "out"
-    own, parts = claims_of(results[kind]), sorted((results[kind] / "parts").iterdir())
-    rejected, tried = 0, 0
+    rng = np.random.default_rng([SEED, list(KINDS).index(kind)])
+    folder = tmp_path / "out"
+    own = claims_of(results[kind])
+    parts = sorted((results[kind] / "parts").iterdir())
+    rejected = 0
+    tried = 0
     for turn in range(24):
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(results[kind], folder)

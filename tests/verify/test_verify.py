@@ -51,7 +51,8 @@ def test_untouched_results_hold(kind: str, tmp_path: Path) -> None:
 
 
 def test_table_is_saved_and_proven(folder: Path) -> None:
-    table, report = dx.IntegerTable.load(folder / "table.npz"), dx.load(folder)
+    table = dx.IntegerTable.load(folder / "table.npz")
+    report = dx.load(folder)
     assert table.epsilon == report.certificate.epsilon
     assert "2^64" in verify(folder).of("table").detail
     assert json.loads((folder / "report.json").read_text(encoding="utf-8"))["table"] is None
@@ -112,7 +113,7 @@ def test_noise_that_is_not_written_down_is_left_open(tmp_path: Path) -> None:
         assert verdict.of(name).status is Outcome.HOLDS, str(verdict)
 
 
-def test_places_are_named(folder: Path) -> None:
+def test_errors_name_secrets_and_reports(folder: Path) -> None:
     matrix = dx.load(folder).mechanism.matrix.copy()
     matrix[4, 0] *= 3
     matrix[4, 4] -= matrix[4].sum() - 1
@@ -131,7 +132,8 @@ def test_places_are_named(folder: Path) -> None:
 
 def test_a_violation_below_the_precision_of_doubles_is_seen(folder: Path) -> None:
     report = dx.load(folder)
-    matrix, distances = report.mechanism.matrix, report.problem.space.distances
+    matrix = report.mechanism.matrix
+    distances = report.problem.space.distances
     shrunk = report.certificate.epsilon
     while not failing(verify(folder)):
         shrunk = float(np.nextafter(shrunk, 0.0))

@@ -1,1 +1,1 @@
-"""Bounds of a result proven again from its dual."""
+"""Whether a dual proves the bound that is claimed: weak duality, in integers, for multipliers, lines and products."""

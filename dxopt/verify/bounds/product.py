@@ -38,12 +38,18 @@ def marginals(prior: Array, shape: Sequence[int]) -> list[Array]:
     ]
 
 
-def apart(prior: Array, parts: Sequence[Array], largest: Sequence[Array]) -> Fraction:
+def widened(found: float) -> Fraction:
+    """A bound on a sum of numbers of 0 or more that was taken in doubles."""
+    return Fraction(found) * (1 + Fraction(1, 10**9))
+
+
+def prior_missed(prior: Array, parts: Sequence[Array], largest: Sequence[Array]) -> Fraction:
     """A bound on Σ_x |π(x) - Π m_i(x_i)| Σ_i L_i(x_i)."""
     product = reduce(lambda made, part: np.multiply.outer(made, part).reshape(-1), parts)
     sizes = outer_sum(largest)
+    # The product in doubles is off by k·2^-53 of itself, and its difference from the prior by one rounding more.
     off = np.abs(prior - product) + (len(parts) + 1) * _UNIT * product
-    return Fraction(float((off * sizes).sum())) * (1 + Fraction(1, 10**9))
+    return widened(float((off * sizes).sum()))
 
 
 def outer_sum(parts: Sequence[Array]) -> Array:
@@ -54,30 +60,32 @@ def outer_sum(parts: Sequence[Array]) -> Array:
 def joined(bounds: Sequence[Fraction], parts: Sequence[Array]) -> Fraction:
     """Σ_i b_i Π_{j ≠ i} M_j."""
     masses = list(map(total, parts))
-    return sum(
-        (
-            bound * math.prod(masses[:place] + masses[place + 1 :], start=Fraction(1))
-            for place, bound in enumerate(bounds)
-        ),
-        Fraction(0),
-    )
+    found = Fraction(0)
+    for axis, bound in enumerate(bounds):
+        others = masses[:axis] + masses[axis + 1 :]
+        found += bound * math.prod(others, start=Fraction(1))
+    return found
 
 
 def along(matrix: NDArray, shape: Sequence[int], axis: int) -> NDArray:
-    """The entries `(others, s, s)` of pairs that differ along one axis of s places alone."""
-    before, size, after = math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])
+    """The entries `(others, s, s)` of pairs that differ along one axis of s points alone."""
+    before = math.prod(shape[:axis])
+    size = shape[axis]
+    after = math.prod(shape[axis + 1 :])
     pairs = matrix.reshape(before, size, after, before, size, after)
     return np.einsum("ipjiqj->ijpq", pairs).reshape(-1, size, size)
 
 
 def summands(losses: Array, shape: Sequence[int]) -> tuple[list[Array], Array]:
-    """l_i: the losses where all other coordinates are the first, less the first loss in all but one; what they miss.
+    """The l_i, and a bound on max_z |l - Σ l_i| for each secret.
 
-    The latter is a bound on max_z |l - Σ l_i| for each secret.
+    l_i are the losses where all other coordinates are the first, less the first loss of all in all axes but one.
     """
     parts = [along(losses, shape, axis)[0] - (losses[0, 0] if axis else 0.0) for axis in range(len(shape))]
+    # Σ l_i for all pairs of tuples: each axis makes of a matrix (s, s) one of (s·k, s·k).
     made = reduce(
         lambda sums, part: (sums[:, None, :, None] + part[None, :, None, :]).reshape(len(sums) * len(part), -1), parts
     )
+    # Each of the k sums and of the differences rounds by at most 2^-53 of all sizes together.
     sizes = sum(float(np.abs(part).max()) for part in parts) + float(np.abs(losses).max())
     return parts, np.abs(losses - made).max(axis=1) + (len(parts) + 2) * _UNIT * sizes

@@ -14,13 +14,13 @@ from typing import Any
 
 from dxopt.verify import claims
 from dxopt.verify.bounds.dual import bound
-from dxopt.verify.claims import AGREEMENT
-from dxopt.verify.comparison.realised import check_least_level
 from dxopt.verify.comparison.regular import check_verdict
 from dxopt.verify.files import COMPARED, Arrays, numbers, part, read_arrays
 from dxopt.verify.folder import Result, as_number
-from dxopt.verify.measures.figures import check_leakage
+from dxopt.verify.measures.evaluation import check_leakage
+from dxopt.verify.measures.least_level import check_least_level
 from dxopt.verify.privacy import bound_pairs
+from dxopt.verify.values import AGREEMENT
 from dxopt.verify.verdict import Broken, Unproved
 
 Row = dict[str, Any]
@@ -35,16 +35,19 @@ _FIGURES = ("remapped", "gap", "epsilon", "leakage", "delta", "excess", "remappe
 
 def check_comparison(result: Result, comparison: dict[str, Any]) -> str:
     """What follows from other figures, and that the file of the channels is there and can be read."""
-    rows, limit = comparison["rows"], comparison["bound"]
-    told = {
+    rows = comparison["rows"]
+    limit = comparison["bound"]
+    # 1. What it repeats of the problem.
+    repeated = {
         "problem": (comparison["problem"], result.summary.get("problem")),
         "epsilon": (comparison["epsilon"], result.epsilon if result.private else None),
         "delta": (comparison["delta"], result.delta),
         "objective": (comparison["objective"], _TITLES.get(result.objective)),
     }
-    for name, (found, known) in told.items():
+    for name, (found, known) in repeated.items():
         if found != known:
             raise Broken(f"report.json: the comparison's {name} is {found!r}, not {known!r}")
+    # 2. All figures are numbers, and names are unique.
     for row in rows:
         for key in ("value", *_FIGURES):
             if row[key] is not None:
@@ -53,24 +56,24 @@ def check_comparison(result: Result, comparison: dict[str, Any]) -> str:
         as_number(limit, "report.json: the comparison's bound")
     if len({row["name"] for row in rows}) < len(rows):
         raise Broken("report.json: two rows of the comparison have the same name")
+    # 3. The bound is no worse than the certificate's, and figures follow from the values.
     best = next((row["value"] for row in rows if row["name"] == "optimal"), None)
-    if limit is not None and _sign(result) * (Fraction(result.claimed("bound")) - Fraction(limit)) > 0:
+    if limit is not None and result.sign * (Fraction(result.claimed("bound")) - Fraction(limit)) > 0:
         raise Broken(f"report.json: the comparison's bound {limit:.17g} is worse than the certificate's")
     for row in rows:
         _check_figures(result, row, best, limit)
     return f"{len(rows)} rows agree with each other and with the certificate"
 
 
-def _sign(result: Result) -> int:
-    return -1 if result.objective == "adversary_error" else 1
-
-
 def _check_figures(result: Result, row: Row, best: float | None, limit: float | None) -> None:
-    name, value, remapped = row["name"], row["value"], row["remapped"]
+    """Gap and excess follow from the value, the bound and the optimum; no private value is better than the bound."""
+    name = row["name"]
+    value = row["value"]
+    remapped = row["remapped"]
     if value is None:
-        told = [key for key in _FIGURES if row[key] is not None]
-        if told or row["private"] or row["under"]:
-            raise Broken(f"report.json: the comparison tells figures of {name}, which has no value")
+        present = [key for key in _FIGURES if row[key] is not None]
+        if present or row["private"] or row["under"]:
+            raise Broken(f"report.json: the comparison has figures of {name}, which has no value")
         return
     follows = {
         "gap": None if limit is None else abs(Fraction(value) - Fraction(limit)) / Fraction(max(abs(value), 1e-12)),
@@ -83,22 +86,23 @@ def _check_figures(result: Result, row: Row, best: float | None, limit: float | 
             found is not None and abs(found - Fraction(claimed)) > AGREEMENT * max(1, abs(found))
         ):
             raise Broken(f"report.json: the comparison's {key} of {name} is {claimed}, not {found and float(found)}")
-    worse = limit is None or _sign(result) * (Fraction(limit) - Fraction(value)) <= AGREEMENT * abs(Fraction(value))
+    worse = limit is None or result.sign * (Fraction(limit) - Fraction(value)) <= AGREEMENT * abs(Fraction(value))
     elsewhere = result.objective == "adversary_error" and name.startswith(_OPTIMUM)
     if row["private"] and not worse and not elsewhere:
         raise Broken(f"report.json: the comparison's value of {name} is better than the bound")
 
 
 def _above(value: float, best: float | None) -> Fraction | None:
+    """How much of the best value another is above it."""
     return None if not best else (Fraction(value) - Fraction(best)) / abs(Fraction(best))
 
 
 def proofs(result: Result, comparison: dict[str, Any]) -> Iterator[tuple[str, Callable[[], str]]]:
     """What is to be proven of a comparison whose figures agree, by name."""
     found = Compared(result, comparison)
-    for place, row in enumerate(comparison["rows"]):
+    for index, row in enumerate(comparison["rows"]):
         if row["value"] is not None:
-            yield f"comparison: {row['name']}", partial(found.check_row, place, row)
+            yield f"comparison: {row['name']}", partial(found.check_row, index, row)
     if comparison["bound"] is not None:
         yield "comparison: bound", found.check_bound
     if comparison["bounds"] or any(row["under"] for row in comparison["rows"]):
@@ -122,10 +126,10 @@ class Compared:
             raise Unproved(f"there is no {COMPARED}, as in results of earlier versions")
         return read_arrays(self.result.folder, COMPARED)
 
-    def check_row(self, place: int, row: Row) -> str:
+    def check_row(self, index: int, row: Row) -> str:
         """The channel of a row, its privacy at the level that it claims, which is the least, and its figures."""
         source = f"report.json: the comparison's {row['name']}"
-        result = replace(self._of_row(place), source=source, certificate=self._claims(row))
+        result = replace(self._of_row(index), source=source, certificate=self._claims(row))
         sums = claims.check_rows(result)
         level = _check_baseline(result, row) if row["baseline"] else claims.check_privacy(result)
         claims.check_attained(result)
@@ -141,12 +145,14 @@ class Compared:
         self._check_under(result, row)
         return f"{sums}; {level}"
 
-    def _of_row(self, place: int) -> Result:
-        arrays, known = self.arrays, self.result
-        if f"{place}/left_out" in arrays:
-            raise Unproved(str(arrays[f"{place}/left_out"]))
-        own = f"{place}/matrix" not in arrays
-        matrix = known.matrix if own else numbers(arrays, f"{place}/matrix", *known.matrix.shape)
+    def _of_row(self, index: int) -> Result:
+        """The result with the channel of a row as its mechanism."""
+        arrays = self.arrays
+        known = self.result
+        if f"{index}/left_out" in arrays:
+            raise Unproved(str(arrays[f"{index}/left_out"]))
+        own = f"{index}/matrix" not in arrays
+        matrix = known.matrix if own else numbers(arrays, f"{index}/matrix", *known.matrix.shape)
         return replace(known, mechanism={**known.mechanism, "matrix": matrix})
 
     def _claims(self, row: Row) -> dict[str, Any]:
@@ -169,14 +175,17 @@ class Compared:
             raise Broken(f"{result.source}: {error}") from None
 
     def _check_under(self, result: Result, row: Row) -> None:
+        """The values of a row under all other priors."""
         if set(row["under"]) != set(self._priors()):
             raise Broken(f"{result.source}: it is evaluated under {', '.join(row['under']) or 'no other prior'}")
         for name, prior in self._priors().items():
-            exact, claimed = claims.attained(_under(result, prior)), as_number(row["under"][name], name)
+            exact = claims.attained(_under(result, prior))
+            claimed = as_number(row["under"][name], name)
             if not exact.agrees(claimed):
                 raise Broken(f"{result.source}: under {name} it is {float(exact.low):.17g}, not {claimed:.17g}")
 
     def _priors(self) -> dict[str, Any]:
+        """The other priors of compared.npz by name."""
         names = [str(name) for name in self.arrays.get("priors", ())]
         if not names:
             return {}
@@ -184,7 +193,8 @@ class Compared:
 
     def check_bound(self) -> str:
         """That of the certificate, or one that a dual of its own proves."""
-        result, limit = self.result, self.comparison["bound"]
+        result = self.result
+        limit = self.comparison["bound"]
         dual = part(self.arrays, "bound")
         if not dual:
             if limit != result.claimed("bound"):
@@ -194,16 +204,17 @@ class Compared:
 
     def check_priors(self) -> str:
         """Each is a prior, and its bound holds under it."""
-        priors, limits = self._priors(), self.comparison["bounds"]
+        priors = self._priors()
+        limits = self.comparison["bounds"]
         if not set(limits) <= set(priors):
             raise Broken(f"report.json: the comparison's bounds are under {', '.join(limits)}")
-        for place, (name, prior) in enumerate(priors.items()):
+        for index, (name, prior) in enumerate(priors.items()):
             other = _under(self.result, prior)
             try:
                 claims.check_prior(other)
             except Broken as error:
                 raise Broken(f"{COMPARED}: the prior {name}: {error}") from None
-            dual = part(self.arrays, f"bounds/{place}")
+            dual = part(self.arrays, f"bounds/{index}")
             if bool(dual) != (name in limits):
                 raise Broken(f"{COMPARED}: there is {'a' if dual else 'no'} dual for the prior {name}")
             if dual:
@@ -212,7 +223,9 @@ class Compared:
 
 
 def _check_baseline(result: Result, row: Row) -> str:
-    level, delta = result.claimed("epsilon"), result.claimed("delta")
+    """The level of a baseline is its least one; it counts as private if that is no more than was asked for."""
+    level = result.claimed("epsilon")
+    delta = result.claimed("delta")
     if delta != result.delta:
         raise Broken(f"{result.source}: delta is {delta:.17g}, but {result.delta:.17g} was asked for")
     if row["private"] is not (level <= result.epsilon):
@@ -224,12 +237,13 @@ def _check_baseline(result: Result, row: Row) -> str:
 
 
 def _under(result: Result, prior: Any) -> Result:
+    """The result with another prior."""
     return replace(result, problem={**result.problem, "prior": prior})
 
 
 def _proven(result: Result, dual: Arrays, claimed: float, what: str) -> str:
     """A bound is no more than its dual proves, up to 1e-12 relative."""
     proven, how = bound(result.asked, dual)
-    if not _sign(result) * (Fraction(claimed) - proven) <= AGREEMENT * abs(proven):
+    if not result.sign * (Fraction(claimed) - proven) <= AGREEMENT * abs(proven):
         raise Broken(f"report.json: {what} is {claimed:.17g}, but {COMPARED} proves {float(proven):.17g}")
     return f"{claimed:.12g}, {how}"

@@ -1,1 +1,1 @@
-"""Mechanisms that are not written down, proven again."""
+"""Claims about mechanisms of which the files have no matrix, kernels on lines and products, proven again."""

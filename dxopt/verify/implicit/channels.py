@@ -1,11 +1,11 @@
 """Channels that are not written down as one matrix: products, and the matrices and kernels they are made of.
 
 A product perturbs each coordinate on its own: K[x, z] = (1 - h) Π_i K_i[x_i, z_i], each entry of a factor that is
-not 0 raised to 2^-(960 // k) at least for k factors, and what a row lacks of 1 goes to one report. Assumed of
-whoever draws from it is that each of these k products is rounded once, and the rest as well.
+not 0 raised to 2^-(960 // k) at least for k factors, and what a row is short of 1, its rest, goes to one report.
+Assumed of whoever draws from it is that each of these k products is rounded once, and the rest as well.
 
-Statement. If all factors are private at ε', and the rows of factor i sum to between low_i and high_i, what rows
-lack lies between 1 - (1 - h) Π high_i and 1 - (1 - h) Π low_i, widened by k + 1 roundings and what raising adds.
+Statement. If all factors are private at ε', and the rows of factor i sum to between low_i and high_i, the rest of a
+row lies between 1 - (1 - h) Π high_i and 1 - (1 - h) Π low_i, widened by k + 1 roundings and what raising adds.
 If the least of this is 0 or more, its largest at most e^{εd} times its least, and (ε - ε')·d room for 2 (k + 2)
 roundings, with d the least distance of two points, the product is private at ε. Proof: budgets add up as
 distances do, max(K_i, c) is as private as K_i, and the ratio of sums is at most the largest of the ratios.
@@ -25,9 +25,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.verify.bounds.product import marginals
-from dxopt.verify.exact import BITS, power
-from dxopt.verify.files import Arrays, number, numbers
+from dxopt.verify.bounds.product import marginals, widened
+from dxopt.verify.exact import BITS, exp_bounds
+from dxopt.verify.files import Arrays, number, numbers, part
 from dxopt.verify.implicit.kernels import UNIT, LineKernel
 from dxopt.verify.implicit.losses import Losses
 from dxopt.verify.implicit.spaces import Space
@@ -37,13 +37,14 @@ from dxopt.verify.verdict import Broken, Unproved
 
 Array = NDArray[np.float64]
 Sums = tuple[Fraction, Fraction]
+"""A lower and an upper bound on the sums of rows, or on what they are short of 1."""
 _FLOOR_BITS = 960
 _ROW_SUM = Fraction(1, 1 << 50)
 _FAR = 200
 _FARTHEST = 1e300
 
 
-class Part(Protocol):
+class Mechanism(Protocol):
     """A channel that can be proven again."""
 
     @property
@@ -98,9 +99,9 @@ class Written:
         """Every pair in every report, exactly."""
         distances = self.space.distances
         levels = Levels.of(distances, bound_pairs(distances, "all"), epsilon)
-        place = violation(Channel.of(self.matrix), levels)
-        if place is not None:
-            x, other, z = place
+        found = violation(Channel.of(self.matrix), levels)
+        if found is not None:
+            x, other, z = found
             raise Broken(
                 f"{name}: secrets {x} and {other} are told apart by report {z}: {self.matrix[x, z]:.17g} against "
                 f"{self.matrix[other, z]:.17g} at epsilon {float(epsilon):.17g}"
@@ -113,38 +114,55 @@ class Written:
 
 @dataclass(frozen=True, eq=False)
 class Product:
-    """Factors in the order of the axes, each with the level that the file claims of it; see the module."""
+    """Factors in the order of the axes, see the module.
+
+    Attributes
+    ----------
+    space : Space
+    factors : tuple of (Mechanism, Fraction, str)
+        Each with the level that the file claims of it, and a name.
+    held : Fraction
+        h, what is held back of each row.
+    slack : int
+        The report that the rests go to.
+    """
 
     space: Space
-    factors: tuple[tuple[Part, Fraction, str], ...]
+    factors: tuple[tuple[Mechanism, Fraction, str], ...]
     held: Fraction
     slack: int
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Points along each axis."""
-        return tuple(len(part.space) for part, _, _ in self.factors)
+        return tuple(len(factor.space) for factor, _, _ in self.factors)
 
     @property
     def about(self) -> str:
         """What is assumed of the factors."""
-        return f"{len(self.factors)} factors: " + "; ".join(dict.fromkeys(part.about for part, _, _ in self.factors))
+        return f"{len(self.factors)} factors: " + "; ".join(
+            dict.fromkeys(factor.about for factor, _, _ in self.factors)
+        )
 
     @property
     def _raised(self) -> Fraction:
         """The least that an entry of a factor is raised to."""
         return Fraction(1, 1 << _FLOOR_BITS // len(self.factors))
 
-    def _distinct(self) -> list[tuple[Part, Fraction, str]]:
+    def _distinct(self) -> list[tuple[Mechanism, Fraction, str]]:
+        """Each factor once, as axes often share theirs."""
         return list({id(factor[0]): factor for factor in self.factors}.values())
 
     def _rests(self) -> Sums:
-        """Bounds on what a row lacks of 1."""
-        known = {id(part): part.check_rows(name) for part, _, name in self._distinct()}
-        count, low, high = len(self.factors), 1 - self.held, 1 - self.held
-        for part, _, _ in self.factors:
-            least, most = known[id(part)]
-            low, high = low * least, high * (most + len(part.space) * self._raised)
+        """Bounds on what a row is short of 1."""
+        sums = {id(factor): factor.check_rows(name) for factor, _, name in self._distinct()}
+        count = len(self.factors)
+        low = high = 1 - self.held
+        for factor, _, _ in self.factors:
+            least, most = sums[id(factor)]
+            low = low * least
+            high = high * (most + len(factor.space) * self._raised)
+        # k products and the rest are rounded once each; one rounding more makes up for these being of second order.
         return 1 - high * (1 + (count + 2) * UNIT), 1 - low * (1 - (count + 2) * UNIT)
 
     def check_rows(self, name: str) -> Sums:
@@ -156,17 +174,22 @@ class Product:
 
     def check_private(self, epsilon: Fraction, name: str) -> None:
         """Factor by factor, at the level that is claimed and one that leaves room; then the rest."""
-        count, nearest = len(self.factors), self.space.nearest
+        count = len(self.factors)
+        nearest = self.space.nearest
         if not nearest > 0:
             raise Unproved("there are points at distance 0")
-        room = epsilon * (1 - (count + 4) * UNIT) * Fraction(min(nearest, _FARTHEST))
-        enough = (room - (2 * count + 5) * UNIT) / Fraction(min(nearest, _FARTHEST))
-        for part, level, which in self._distinct():
-            part.check_private(min(level, max(enough, Fraction(0))), which)
+        # What is left of εd once distances are rounded, at the least distance: the factors may use all of it but for
+        # the roundings of both products.
+        least_distance = Fraction(min(nearest, _FARTHEST))
+        room = epsilon * (1 - (count + 4) * UNIT) * least_distance
+        enough = (room - (2 * count + 5) * UNIT) / least_distance
+        for factor, level, which in self._distinct():
+            factor.check_private(min(level, max(enough, Fraction(0))), which)
         if math.isinf(nearest):
             return
+        # The rests of any two rows, at the least distance and thus at all.
         least, most = self._rests()
-        if most * (1 + 8 * UNIT) * (1 << BITS) > least * power(min(room, Fraction(_FAR)))[0]:
+        if most * (1 + 8 * UNIT) * (1 << BITS) > least * exp_bounds(min(room, Fraction(_FAR)))[0]:
             raise Broken(
                 f"{name}: secrets may be told apart by the rest of their rows at epsilon {float(epsilon):.17g}: "
                 f"{float(most):.17g} against {float(least):.17g}"
@@ -177,37 +200,40 @@ class Product:
         inner, missed = losses.by_axes()
         least, most = self._rests()
         low = high = size = Fraction(0)
-        raised, largest = Fraction(0), Fraction(0)
+        raised = largest = Fraction(0)
         known: dict[tuple[int, bytes], Enclosed] = {}
         slack = np.unravel_index(self.slack, self.shape)
-        for (part, _, _), belief, loss, place in zip(
-            self.factors, marginals(prior, self.shape), inner, slack, strict=True
-        ):
-            key = id(part), belief.tobytes()
+        beliefs = marginals(prior, self.shape)
+        for (factor, _, _), belief, loss, report in zip(self.factors, beliefs, inner, slack, strict=True):
+            # The cost of the factor under the marginal prior: once for all axes with the same factor and prior.
+            key = id(factor), belief.tobytes()
             if key not in known or loss.matrix is not None:
-                known[key] = part.cost(belief, loss)
+                known[key] = factor.cost(belief, loss)
             cost = known[key]
+            # What the report that gets the rests costs along this axis.
             away = sum(
-                (Fraction(weight) * Fraction(float(loss.row(x)[place])) for x, weight in enumerate(belief.tolist())),
+                (Fraction(weight) * Fraction(float(loss.row(x)[report])) for x, weight in enumerate(belief.tolist())),
                 Fraction(0),
             )
+            # A share of 1 - rest is drawn from the factors, and the rest goes to that report; costs may be negative.
             low += min(cost.low * (1 - most), cost.low * (1 - least)) + min(away * least, away * most)
             high += max(cost.high * (1 - least), cost.high * (1 - most)) + max(away * least, away * most)
             size += cost.size + most * abs(away)
-            raised += len(part.space) * self._raised
+            raised += len(factor.space) * self._raised
             largest += Fraction(float(loss.largest.max()))
+        # What is off: entries that are raised, row sums of factors and roundings, and losses that are no exact sums.
         off = raised * (size + 2 * largest)
         off += size * (len(self.factors) + 2) * _ROW_SUM
-        off += Fraction(float((prior * missed).sum())) * (1 + Fraction(1, 10**9))
+        off += widened(float((prior * missed).sum()))
         return Enclosed(low - off, high + off, size)
 
 
-def read_channel(arrays: Arrays, reports: int) -> Part:
+def read_channel(arrays: Arrays, reports: int) -> Mechanism:
     """The channel of mechanism.npz, or of a part of it, with m reports; Unproved where it is of another kind."""
     if "which" in arrays:
         return _read_product(arrays)
     if "table" in arrays:
-        return LineKernel.read(arrays, _part(arrays, 0), reports)
+        return LineKernel.read(arrays, part(arrays, "0"), reports)
     if "matrix" in arrays:
         space = Space.read(arrays)
         return Written(space, numbers(arrays, "matrix", len(space), reports))
@@ -218,26 +244,22 @@ def read_channel(arrays: Arrays, reports: int) -> Part:
 
 def _read_product(arrays: Arrays) -> Product:
     space = Space.read(arrays)
-    places = numbers(arrays, "which", len(space.axes))
+    which = numbers(arrays, "which", len(space.axes)).tolist()
     if "held" not in arrays:
         raise Unproved("the file does not say what is held back of each row, as those of earlier versions")
-    held, slack = number(arrays, "held"), number(arrays, "slack")
+    held = number(arrays, "held")
+    slack = number(arrays, "slack")
     if not (0 <= slack < len(space) and slack == int(slack)):
         raise Broken(f"mechanism.npz: the rest goes to report {slack:g}, of {len(space)}")
-    made: dict[int, tuple[Part, Fraction, str]] = {}
-    for axis, place in zip(space.axes, places.tolist(), strict=True):
-        inner = _part(arrays, int(place))
-        if place != int(place) or not inner:
-            raise Broken(f"mechanism.npz: there is no factor {place:g}")
-        if int(place) not in made:
-            part = read_channel(inner, len(axis))
-            made[int(place)] = part, Fraction(number(inner, "epsilon")), f"factor {int(place)}"
-        if not axis.same(made[int(place)][0].space):
-            raise Broken(f"mechanism.npz: the points of factor {int(place)} are not those of the axis")
-    factors = tuple(made[int(place)] for place in places.tolist())
+    made: dict[int, tuple[Mechanism, Fraction, str]] = {}
+    for axis, index in zip(space.axes, which, strict=True):
+        inner = part(arrays, str(int(index)))
+        if index != int(index) or not inner:
+            raise Broken(f"mechanism.npz: there is no factor {index:g}")
+        if int(index) not in made:
+            factor = read_channel(inner, len(axis))
+            made[int(index)] = factor, Fraction(number(inner, "epsilon")), f"factor {int(index)}"
+        if not axis.same(made[int(index)][0].space):
+            raise Broken(f"mechanism.npz: the points of factor {int(index)} are not those of the axis")
+    factors = tuple(made[int(index)] for index in which)
     return Product(space, factors, Fraction(held), int(slack))
-
-
-def _part(arrays: Arrays, place: int) -> Arrays:
-    start = f"{place}/"
-    return {key.removeprefix(start): array for key, array in arrays.items() if key.startswith(start)}

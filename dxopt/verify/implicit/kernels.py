@@ -3,23 +3,18 @@
 Assumed of whoever draws from it: at the level ε' of the file and distances d of its points p, an entry E[x, i] is
 any number within (4 + 2t)·2^-53, relative, of e^{-t} w_i, t = min(ε'd, c), for a cap c from 60 to 80. That is
 what doubles give where `exp` is right to a unit in the last place: two roundings in the exponent, and one in the
-product. What the row of x lacks of 1, r_x = 1 - Σ_i E[x, i], goes to one place, and `table` says what to report
-for each place.
+product. What the row of x is short of 1, r_x = 1 - Σ_i E[x, i], is the rest, which goes to one index s, the slack,
+and `table` gives the report for each index.
 
 Statement. If for every such E all r_x ≥ 0, rows are distributions; if (ε - ε')·d is at least 2·164·2^-53 for the
-least distance d, and E[x, s] + r_x at most e^{εd} times that of x' at the place s of the rest, for all pairs and
-both with room for 4 roundings, the channel is private at ε. Proof: min(d, c) obeys the triangle inequality, so
-that E[x, i] / E[x', i] ≤ e^{ε'd(x, x')} but for the two errors, of 164·2^-53 at most; and reporting table[i]
-instead of i only adds up. Distances in doubles are within 2^-53 of those here. All pairs at s are seen in one
-pass from each side: what is largest so far, shrunk by e^{-εd} with every step, is at most the least that the
-entry may be.
+least distance d, and E[x, s] + r_x at most e^{εd} times that of x', for all pairs and both with room for 4
+roundings, the channel is private at ε. Proof: min(d, c) obeys the triangle inequality, so that E[x, i] / E[x', i] ≤
+e^{ε'd(x, x')} but for the two errors, of 164·2^-53 at most; and reporting table[i] instead of i only adds up.
+Distances in doubles are within 2^-53 of those here.
 
-Σ_i e^{-ε'd} w_i is what comes from the left and from the right: A_{x+1} = e^{-ε'(p_{x+1} - p_x)} (A_x + w_x), and
-so is Σ_i e^{-ε'd} ε'd w_i, of which the errors are made. They are enclosed in integers; the cap adds 2^-86 Σ w at
-most. A cost Σ_x π_x Σ_i E[x, i] l(x, table[i]) is Σ_i w_i F_i(table[i]), where F_i(z) = Σ_x π_x e^{-ε'd} l(x, z)
-comes from both sides likewise: in doubles, with a second sum for the errors. A step adds the factor's, and those
-of a product, of a loss times a probability and of a sum: 8·2^-53 of the sum, as all its terms are 0 or more;
-losses of both signs are the difference of two such.
+Everything is a sum over points on a line, where factors multiply along the way: Σ_i e^{-ε'd} w_i is what comes from
+the left and from the right, A_{x+1} = e^{-ε'(p_{x+1} - p_x)} (A_x + w_x), in one pass from each side. So n weights
+take n steps, not n².
 """
 
 from __future__ import annotations
@@ -33,7 +28,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.verify.exact import BITS, Exact, power
+from dxopt.verify.exact import BITS, Exact, exp_bounds
 from dxopt.verify.files import Arrays, number, numbers
 from dxopt.verify.implicit.losses import Losses
 from dxopt.verify.implicit.spaces import Space
@@ -44,14 +39,14 @@ Array = NDArray[np.float64]
 UNIT = Fraction(1, 1 << 53)
 _LARGEST_ERROR = 164 * UNIT
 _CAPPED = 86
-_PLACES = 200
+_BITS = 200
 _FAR = 200
 MOST_CELLS = 10**10
 
 
 @dataclass(frozen=True, eq=False)
 class LineKernel:
-    """E[x, i] ≈ e^{-ε'd} w_i and the rest of a row at one place, remapped.
+    """E[x, i] ≈ e^{-ε'd} w_i and the rest of a row at one index, remapped.
 
     Attributes
     ----------
@@ -61,7 +56,9 @@ class LineKernel:
     level : float
         ε'.
     slack : int
+        s, the index that the rest goes to.
     table : (n,) int64 array
+        The report for each index.
     reports : int
         m.
     """
@@ -84,16 +81,18 @@ class LineKernel:
         size = len(space)
         if size * reports > MOST_CELLS:
             raise Unproved(f"{size:,} secrets and {reports:,} reports are over the limit of {MOST_CELLS:,} pairs")
-        weights, slack = numbers(base, "weights", size), number(base, "slack")
-        table, level = numbers(arrays, "table", size), number(base, "level")
+        weights = numbers(base, "weights", size)
+        slack = number(base, "slack")
+        table = numbers(arrays, "table", size)
+        level = number(base, "level")
         wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0) & (weights <= 1)))
         if len(wrong):
-            raise Broken(f"mechanism.npz: the weight of place {wrong[0]} is {weights[wrong[0]]}")
+            raise Broken(f"mechanism.npz: the weight of index {wrong[0]} is {weights[wrong[0]]}")
         wrong = np.flatnonzero((table < 0) | (table >= reports) | (table != np.floor(table)))
         if len(wrong):
-            raise Broken(f"mechanism.npz: place {wrong[0]} is reported as {table[wrong[0]]:g}, of {reports}")
+            raise Broken(f"mechanism.npz: index {wrong[0]} is reported as {table[wrong[0]]:g}, of {reports}")
         if not (0 <= slack < size and slack == int(slack)):
-            raise Broken(f"mechanism.npz: the rest goes to place {slack:g}, of {size}")
+            raise Broken(f"mechanism.npz: the rest goes to index {slack:g}, of {size}")
         if not (math.isfinite(level) and level > 0):
             raise Broken(f"mechanism.npz: the level is {level}")
         return cls(space, weights, level, int(slack), table.astype(np.int64), reports)
@@ -106,24 +105,31 @@ class LineKernel:
     @cached_property
     def steps(self) -> list[Fraction]:
         """ε'd between neighbours, `(n - 1,)`."""
-        level, places = Fraction(self.level), list(map(Fraction, self.coordinate.tolist()))
-        return [level * abs(right - left) for left, right in pairwise(places)]
+        level = Fraction(self.level)
+        points = list(map(Fraction, self.coordinate.tolist()))
+        return [level * abs(right - left) for left, right in pairwise(points)]
 
     @cached_property
     def factors(self) -> list[tuple[int, int]]:
         """Integers below and above 2^128 e^{-ε'd} between neighbours."""
-        return [shrinking(step) for step in self.steps]
+        return [decay(step) for step in self.steps]
 
     @cached_property
     def rests(self) -> list[tuple[Fraction, Fraction]]:
         """Bounds on r, for every secret."""
-        least = Exact.of(self.weights).scaled(_PLACES)[0]
-        low, high, spread = list(least), [weight + 1 for weight in least], [0] * len(least)
+        # In units of 2^-200: w_i lies between least[i] and least[i] + 1. For every x, low and high enclose
+        # Σ_i e^{-ε'd} w_i, and spread is at least Σ_i ε'd e^{-ε'd} w_i, of which the errors of entries are made. All
+        # three begin with i = x, and get what comes from the left and from the right.
+        least = Exact.of(self.weights).scaled(_BITS)[0]
+        low = list(least)
+        high = [weight + 1 for weight in least]
+        spread = [0] * len(least)
+        # The cap raises entries from below e^-60 to at most that: 2^-86 Σ w at most.
         capped = (sum(high) >> _CAPPED) + 1
         for step in (1, -1):
+            # Sums of what comes from one side alone, as they are at x.
             below = above = apart = 0
-            places = range(len(least)) if step == 1 else range(len(least) - 1, -1, -1)
-            for x in places:
+            for x in range(len(least))[::step]:
                 low[x] += below
                 high[x] += above
                 spread[x] += apart
@@ -131,20 +137,24 @@ class LineKernel:
                 if not 0 <= edge < len(self.factors):
                     continue
                 (shrunk, most), length = self.factors[edge], self._lengths[edge]
+                # On to the next point, at t = ε'd from x: sums take in x and shrink by e^{-t}. The sum of ε'd
+                # e^{-ε'd} w grows by t times all weights on the way, and shrinks likewise. Lower bounds are rounded
+                # down, upper ones up.
                 whole = above + least[x] + 1
                 below = (below + least[x]) * shrunk >> BITS
                 apart = ((apart + -(-(whole * length) >> BITS)) * most >> BITS) + 1
                 above = (whole * most >> BITS) + 1
+        # An entry is off by (4 + 2t)·2^-53 of itself, so that a row sum is by (4 Σ + 2 spread)·2^-53, and by the cap.
+        one = 1 << _BITS
         found = []
         for least_sum, most_sum, far in zip(low, high, spread, strict=True):
             off = (4 * most_sum + 2 * far >> 53) + 1 + capped
-            bounds = (Fraction((1 << _PLACES) - total, 1 << _PLACES) for total in (most_sum + off, least_sum - off))
-            found.append(tuple(bounds))
+            found.append((Fraction(one - (most_sum + off), one), Fraction(one - (least_sum - off), one)))
         return found
 
     @cached_property
     def _lengths(self) -> list[int]:
-        """At least 2^128 ε'd between neighbours."""
+        """At least 2^128 min(ε'd, 200) between neighbours; t is at most 80 anyway."""
         near = (min(step, Fraction(_FAR)) for step in self.steps)
         return [-(-(step.numerator << BITS) // step.denominator) for step in near]
 
@@ -159,6 +169,8 @@ class LineKernel:
         """Broken where it is not proven private at ε."""
         if len(self.space) < 2:
             return
+        # All indices but the slack: ε' is so much below ε that the errors of two entries fit in between, at the least
+        # distance and thus at all.
         nearest = min(self.steps) / Fraction(self.level)
         room = epsilon * (1 - 2 * UNIT) * nearest
         if room - min(self.steps) < 2 * _LARGEST_ERROR * (1 + _LARGEST_ERROR * 2) + 8 * UNIT:
@@ -166,29 +178,36 @@ class LineKernel:
                 f"{name}: its level {self.level:.17g} leaves no room for rounding below epsilon "
                 f"{float(epsilon):.17g}, between points {float(nearest):.6g} apart"
             )
-        low, high = self._rested
+        # The slack: all pairs are seen in one pass from each side. The largest that any x so far allows at the next
+        # point, shrunk by e^{-εd} with every step, is at most the least that the entry may be there. 2^-50 is room
+        # for 4 roundings on both sides.
+        low, high = self._at_slack
         for step in (1, -1):
-            most, before = 0, 0
+            most = before = 0
             for x in range(len(low))[::step]:
                 if most + (most >> 50) > low[x]:
                     raise Broken(
                         f"{name}: secrets {before} and {x} are told apart at epsilon {float(epsilon):.17g} by report "
-                        f"{self.slack}, which has what their rows lack of 1"
+                        f"{self.slack}, which gets what their rows are short of 1"
                     )
                 if high[x] > most:
-                    most, before = high[x], x
+                    most = high[x]
+                    before = x
                 edge = x if step == 1 else x - 1
                 if 0 <= edge < len(self.steps):
                     length = epsilon * (1 - 2 * UNIT) / Fraction(self.level) * self.steps[edge]
-                    most = (most * shrinking(length)[1] >> BITS) + 1
+                    most = (most * decay(length)[1] >> BITS) + 1
 
     @cached_property
-    def _rested(self) -> tuple[list[int], list[int]]:
-        """Bounds on E[x, slack] + r_x over 2^200, for every secret."""
-        weight = Exact.of(self.weights).scaled(_PLACES)[0][self.slack]
-        low, high = ([int(rest[side] * (1 << _PLACES)) for rest in self.rests] for side in (0, 1))
+    def _at_slack(self) -> tuple[list[int], list[int]]:
+        """Bounds on E[x, s] + r_x over 2^200, for every secret."""
+        weight = Exact.of(self.weights).scaled(_BITS)[0][self.slack]
+        low, high = ([int(rest[side] * (1 << _BITS)) for rest in self.rests] for side in (0, 1))
+        # e^{-ε'd} w_s is followed from s upwards and then downwards. An entry is within (4 + 160)·2^-53 < 2^-45 of
+        # it, relative, and the cap adds 2^-86 w_s at most.
         for step in (1, -1):
-            below, above = weight, weight + 1
+            below = weight
+            above = weight + 1
             for x in range(self.slack, len(low) if step == 1 else -1, step):
                 if step == 1 or x != self.slack:
                     low[x] += below - (below >> 45)
@@ -201,6 +220,8 @@ class LineKernel:
 
     def cost(self, prior: Array, losses: Losses) -> Enclosed:
         """Σ_x π_x Σ_i K[x, i] l(x, table[i])."""
+        # Where losses have both signs, the cost of those above 0 less that of those below, so that sums have one
+        # sign.
         over = self._cost(prior, losses, 1.0)
         if not losses.signed:
             return over
@@ -208,35 +229,57 @@ class LineKernel:
         return Enclosed(over.low - under.high, over.high - under.low, over.size + under.size)
 
     def _cost(self, prior: Array, losses: Losses, sign: float) -> Enclosed:
-        """The cost under max(0, ± l)."""
+        """The cost under max(0, ± l), enclosed by doubles.
+
+        Σ_x π_x Σ_i E[x, i] l(x, table[i]) is Σ_i w_i F_i(table[i]) with F_i(z) = Σ_x π_x e^{-ε'd} l(x, z), which
+        comes from both sides.
+        """
         factors = [float(Fraction(low + high, 1 << BITS + 1)) for low, high in self.factors]
-        found, size = np.zeros(len(prior)), len(prior)
-        errors, largest, rest = np.zeros(size), 0.0, []
+        size = len(prior)
+        # For every i, F_i(table[i]) and a bound on how far the double is off.
+        found = np.zeros(size)
+        errors = np.zeros(size)
+        largest = 0.0
+        paid_at_slack = []
         for step in (1, -1):
-            sums, doubt = np.zeros(losses.reports), np.zeros(losses.reports)
+            # What comes from one side, for all reports z at once, and how far these sums are off at most. A step has
+            # the roundings of the factor, of its product, of a loss times a probability and of a sum: 8·2^-53 of the
+            # sum, as all its terms are 0 or more.
+            sums = np.zeros(losses.reports)
+            error = np.zeros(losses.reports)
             for x in range(size)[::step]:
                 z = self.table[x]
+                # The first pass counts x itself, the second only what lies beyond.
                 if step == -1:
-                    found[x], errors[x] = found[x] + sums[z], errors[x] + doubt[z]
+                    found[x] = found[x] + sums[z]
+                    errors[x] = errors[x] + error[z]
                 row = losses.row(x)
                 if losses.signed:
                     row = np.maximum(sign * row, 0.0)
                 sums += prior[x] * row
-                doubt += 2.0**-50 * sums
+                error += 2.0**-50 * sums
                 if step == 1:
-                    found[x], errors[x] = sums[z], doubt[z]
+                    found[x] = sums[z]
+                    errors[x] = error[z]
                     largest = max(largest, float(row.max()))
-                    rest.append(prior[x] * row[self.table[self.slack]])
+                    paid_at_slack.append(prior[x] * row[self.table[self.slack]])
                 edge = x if step == 1 else x - 1
                 if 0 <= edge < size - 1:
                     sums *= factors[edge]
-                    doubt *= factors[edge]
-        terms, off = math.fsum(self.weights * found), math.fsum(self.weights * errors)
+                    error *= factors[edge]
+        # Σ_i w_i F_i, with the errors of F, those of the entries E and of this sum, (4 + 160 + a few)·2^-53, and what
+        # the cap and subnormal numbers add.
+        terms = math.fsum(self.weights * found)
+        off = math.fsum(self.weights * errors)
         off = 1.01 * off + terms * 2.0**-45 + (largest * 2.0**-80 + 2.0**-900) * math.fsum(self.weights)
-        rests = [(float(low), float(high)) for low, high in self.rests]
-        more = [math.fsum(paid * rest[side] for paid, rest in zip(rest, rests, strict=True)) for side in (0, 1)]
         low, high = Fraction(terms) - Fraction(off), Fraction(terms) + Fraction(off)
-        low, high = low + Fraction(more[0]) * (1 - 8 * UNIT), high + Fraction(more[1]) * (1 + 8 * UNIT)
+        # The rests pay for the report of the slack, Σ_x π_x r_x l(x, table[s]).
+        rests = [(float(least), float(most)) for least, most in self.rests]
+        more = [
+            math.fsum(paid * rest[side] for paid, rest in zip(paid_at_slack, rests, strict=True)) for side in (0, 1)
+        ]
+        low += Fraction(more[0]) * (1 - 8 * UNIT)
+        high += Fraction(more[1]) * (1 + 8 * UNIT)
         return Enclosed(low, high, high)
 
     @property
@@ -245,7 +288,7 @@ class LineKernel:
         return f"entries within (4 + 2t) 2^-53 of e^-t times {len(self.weights):,} weights"
 
 
-def shrinking(exponent: Fraction) -> tuple[int, int]:
+def decay(exponent: Fraction) -> tuple[int, int]:
     """Integers (low, high) with low ≤ 2^128 e^-exponent ≤ high, for an exponent from 0 on."""
-    low, high = power(min(exponent, Fraction(_FAR)))
+    low, high = exp_bounds(min(exponent, Fraction(_FAR)))
     return 0 if exponent > _FAR else (1 << 2 * BITS) // high, -(-(1 << 2 * BITS) // low)

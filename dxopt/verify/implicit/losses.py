@@ -1,4 +1,4 @@
-"""Losses by row: as they are written, or as their name says, which needs no matrix."""
+"""Losses by row: as they are written, or as their name defines them, which needs no matrix."""
 
 from __future__ import annotations
 

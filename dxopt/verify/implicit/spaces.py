@@ -54,12 +54,13 @@ class Space:
         kind = str(arrays[f"{prefix}.kind"])
         if kind == "product":
             count = int(number(arrays, f"{prefix}.factors"))
-            return cls(kind, parts=tuple(cls.read(arrays, f"{prefix}.{place}") for place in range(count)))
+            return cls(kind, parts=tuple(cls.read(arrays, f"{prefix}.{index}") for index in range(count)))
         if kind == "distances":
             size = len(arrays[f"{prefix}.distances"])
             return cls(kind, given=_checked(numbers(arrays, f"{prefix}.distances", size, size)))
         if kind in ("lattice", "torus"):
-            shape, spacing = tuple(arrays[f"{prefix}.shape"].tolist()), number(arrays, f"{prefix}.spacing")
+            shape = tuple(arrays[f"{prefix}.shape"].tolist())
+            spacing = number(arrays, f"{prefix}.spacing")
             if len(shape) > _AXES or math.prod(shape) > _LARGEST:
                 raise Unproved(f"a {kind} of {len(shape)} axes and {math.prod(shape):,} points is too large")
             if not shape or min(shape) < 1 or not (math.isfinite(spacing) and spacing > 0):
@@ -68,7 +69,8 @@ class Space:
             return cls(kind, str(arrays[f"{prefix}.metric"]), ticks(math.prod(shape), shape, spacing), shape, around)
         if kind == "tree":
             size = len(arrays[f"{prefix}.labels"])
-            edges, lengths = numbers(arrays, f"{prefix}.edges", None, 2), numbers(arrays, f"{prefix}.lengths", None)
+            edges = numbers(arrays, f"{prefix}.edges", None, 2)
+            lengths = numbers(arrays, f"{prefix}.lengths", None)
             return cls(kind, given=_of_forest(size, edges.astype(np.int64), lengths))
         if kind != "points":
             raise Unproved(f"distances of a {kind} are not derived")
@@ -104,6 +106,8 @@ class Space:
             return self.parts
         if self.points is None or self.around is not None or self.metric not in _SUMS:
             return (self,)
+        # The values of each coordinate in the order in which they first appear; the points are a product of these if
+        # they are all tuples, in the order of a mesh.
         columns = [column[np.sort(np.unique(column, return_index=True)[1])] for column in self.points.T]
         if math.prod(map(len, columns)) != len(self.points):
             return (self,)
@@ -121,10 +125,10 @@ class Space:
             return self.given
         if self.kind == "product":
             shape = tuple(map(len, self.parts))
-            places = np.unravel_index(np.arange(len(self)), shape)
+            coordinates = np.unravel_index(np.arange(len(self)), shape)
             found = np.zeros((len(self), len(self)))
-            for part, at in zip(self.parts, places, strict=True):
-                found += part.distances[np.ix_(at, at)]
+            for part, along in zip(self.parts, coordinates, strict=True):
+                found += part.distances[np.ix_(along, along)]
             return found
         return self.between(self.points)
 
@@ -148,7 +152,7 @@ class Space:
 
     @cached_property
     def identity(self) -> bytes:
-        """The same for spaces of the same distances alone."""
+        """Bytes that only spaces with the same distances share."""
         return b"" if len(self) < 2 else (self.distances if self.line is None else self.line).tobytes()
 
     @cached_property
@@ -174,10 +178,13 @@ class Space:
 def _of_forest(size: int, edges: NDArray[np.int64], lengths: Array) -> Array:
     """Distances `(n, n)` along trees, infinite between them."""
     found = np.full((size, size), np.inf)
+    # For each vertex, its neighbours and how far they are.
     joined: list[list[tuple[int, float]]] = [[] for _ in range(size)]
     for (a, b), length in zip(edges.tolist(), lengths.tolist(), strict=True):
         joined[a].append((b, length))
         joined[b].append((a, length))
+    # From a root that no tree has yet, vertices are added one by one: from a new one to all of the tree so far it is
+    # the edge to its parent and on from there.
     for root in range(size):
         tree = [root] if math.isinf(found[root, root]) else []
         found[tree, tree] = 0.0
@@ -191,6 +198,7 @@ def _of_forest(size: int, edges: NDArray[np.int64], lengths: Array) -> Array:
 
 
 def _checked(distances: Array) -> Array:
+    """The same distances; Broken where some are negative, or not 0 on the diagonal."""
     if (distances < 0).any() or distances.diagonal().any():
         raise Broken("distances: some are negative, or not 0 on the diagonal")
     return distances

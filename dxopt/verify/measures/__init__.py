@@ -1,1 +1,1 @@
-"""Measures of a result computed again."""
+"""The measures in report.json, computed again: losses, leakage, beliefs, records, error bounds and least levels."""

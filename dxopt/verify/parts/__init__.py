@@ -1,1 +1,1 @@
-"""Answers that rest on several results, proven again."""
+"""Levels, frontiers and sweeps, proven again from the results that they rest on."""

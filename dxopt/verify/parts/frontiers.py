@@ -1,4 +1,4 @@
-"""frontier.json: what it says between levels or loss budgets, proven again from the results at these.
+"""frontier.json: what it claims between levels or loss budgets, proven again from the results at these.
 
 Between levels a < b of ε the least loss is at most the value at a, as privacy at a is privacy at b, and at least the
 bound at b. Between budgets a < b the largest error is at least on the chord of the values: a mixture of both
@@ -15,19 +15,19 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
-from dxopt.verify.claims import AGREEMENT
 from dxopt.verify.files import FRONTIER, read_json
 from dxopt.verify.folder import as_number
 from dxopt.verify.parts.agreeing import (
     agree,
     agree_number,
+    agree_repeated,
     agree_status,
-    agree_told,
     finite,
     finite_list,
     require_parts,
 )
 from dxopt.verify.parts.reading import Part
+from dxopt.verify.values import AGREEMENT
 from dxopt.verify.verdict import Broken
 
 _ALIKE = Fraction(1, 10**9)
@@ -39,14 +39,19 @@ class _Band:
 
     Attributes
     ----------
-    places : levels or budgets
-    widths : the widest between each of them and the next one
-    gaps : value against bound at each of them
-    whole : the fall or the rise
-    size : of the terms that these are differences of
+    points : list of Fraction
+        Levels or budgets.
+    widths : list of Fraction
+        The widest between each of them and the next one.
+    gaps : list of Fraction
+        Value against bound at each of them.
+    whole : Fraction
+        How far the values fall or rise from the first to the last.
+    size : Fraction
+        Of the terms that these are differences of.
     """
 
-    places: list[Fraction]
+    points: list[Fraction]
     widths: list[Fraction]
     gaps: list[Fraction]
     whole: Fraction
@@ -63,35 +68,40 @@ def check_frontier(folder: Path, parts: Sequence[Part]) -> str:
     content = read_json(folder, FRONTIER)
     by_budget = "budgets" in content
     key = "budgets" if by_budget else "epsilons"
-    places = finite_list(content, key, FRONTIER)
-    require_parts(FRONTIER, parts, len(places))
+    # 1. Levels or budgets are those of the parts, in increasing order.
+    points = finite_list(content, key, FRONTIER)
+    require_parts(FRONTIER, parts, len(points))
     if len(parts) < 2:
         raise Broken(f"{FRONTIER}: there is a single part")
-    agree(FRONTIER, key, places, [part.max_loss if by_budget else part.epsilon for part in parts])
-    if any(below >= above for below, above in pairwise(places)):
+    agree(FRONTIER, key, points, [part.max_loss if by_budget else part.epsilon for part in parts])
+    if any(below >= above for below, above in pairwise(points)):
         raise Broken(f"{FRONTIER}: {key} do not increase")
+    # 2. What was asked for is what problem.yaml repeats, and the objective fits.
     wanted = finite(content, "wanted", FRONTIER)
     if not 0 < wanted < 1:
         raise Broken(f"{FRONTIER}: wanted is {wanted:.17g}")
-    asked: dict[str, Any] = {"from": places[0], "to": places[-1], "resolution": wanted}
+    asked: dict[str, Any] = {"from": points[0], "to": points[-1], "resolution": wanted}
     if by_budget:
         asked = {"kind": parts[0].summary.get("objective"), "max_loss": asked}
         agree(FRONTIER, "epsilon", as_number(content.get("epsilon"), FRONTIER), parts[0].epsilon)
     if (parts[0].summary.get("objective") == "adversary_error") is not by_budget:
         raise Broken(f"{FRONTIER}: no frontier of {parts[0].summary.get('objective')} is over {key}")
-    agree_told(FRONTIER, content, folder, parts, "objective" if by_budget else "epsilon", asked)
+    agree_repeated(FRONTIER, content, folder, parts, "objective" if by_budget else "epsilon", asked)
+    # 3. Values, bounds and prices, the band between them, and what is claimed of its width.
     band = _by_budget(content, parts) if by_budget else _by_level(content, parts)
     _check_resolution(content, wanted, band, parts)
     return f"{len(parts)} {key}, resolution {content['resolution']:.3g}"
 
 
 def _by_level(content: dict[str, Any], parts: Sequence[Part]) -> _Band:
+    """The band of losses over levels: values carried on to larger levels, bounds to smaller ones."""
     values = list(accumulate((part.value for part in parts), min))
     bounds = list(accumulate((part.bound for part in reversed(parts)), max))[::-1]
     _agree_each(content, values=values, bounds=bounds)
-    possible, proven = list(map(Fraction, values)), list(map(Fraction, bounds))
+    possible = list(map(Fraction, values))
+    proven = list(map(Fraction, bounds))
     return _Band(
-        places=[Fraction(part.epsilon) for part in parts],
+        points=[Fraction(part.epsilon) for part in parts],
         widths=[above - below for above, below in zip(possible, proven[1:], strict=False)],
         gaps=[above - below for above, below in zip(possible, proven, strict=True)],
         whole=possible[0] - proven[-1],
@@ -100,12 +110,13 @@ def _by_level(content: dict[str, Any], parts: Sequence[Part]) -> _Band:
 
 
 def _by_budget(content: dict[str, Any], parts: Sequence[Part]) -> _Band:
+    """The band of errors over budgets: tangents above, chords below."""
     values, bounds, prices = ([getattr(part, name) for part in parts] for name in ("value", "bound", "price"))
     _agree_each(content, values=values, bounds=bounds, prices=prices)
     corners = [_Corner(*map(Fraction, (part.max_loss, part.value, part.bound, part.price))) for part in parts]
     width = corners[-1].budget - corners[0].budget
     band = _Band(
-        places=[corner.budget for corner in corners],
+        points=[corner.budget for corner in corners],
         widths=[_furthest(first, second) for first, second in pairwise(corners)],
         gaps=[corner.bound - corner.value for corner in corners],
         whole=corners[-1].bound - corners[0].value,
@@ -117,27 +128,32 @@ def _by_budget(content: dict[str, Any], parts: Sequence[Part]) -> _Band:
 
 @dataclass(frozen=True)
 class _Corner:
+    """What a part proves at its budget: the value is attained, and no error is above the tangent of slope `price`."""
+
     budget: Fraction
     value: Fraction
     bound: Fraction
     price: Fraction
 
     def tangent(self, budget: Fraction) -> Fraction:
+        """An upper bound on the error at any budget."""
         return self.bound + self.price * (budget - self.budget)
 
 
 def _chord(first: _Corner, second: _Corner, budget: Fraction) -> Fraction:
+    """The error of a mixture of two mechanisms, at a budget between theirs."""
     share = (budget - first.budget) / (second.budget - first.budget)
     return first.value + share * (second.value - first.value)
 
 
 def _furthest(first: _Corner, second: _Corner) -> Fraction:
     """The most that both tangents are above the chord: where they meet, or at an end."""
-    places = [first.budget, second.budget]
+    # The least of two lines less a third is concave: it is largest where the two meet, or at an end.
+    budgets = [first.budget, second.budget]
     if turn := first.price - second.price:
         meet = (second.tangent(Fraction(0)) - first.tangent(Fraction(0))) / turn
-        places += [meet] if first.budget < meet < second.budget else []
-    return max(min(first.tangent(place), second.tangent(place)) - _chord(first, second, place) for place in places)
+        budgets += [meet] if first.budget < meet < second.budget else []
+    return max(min(first.tangent(at), second.tangent(at)) - _chord(first, second, at) for at in budgets)
 
 
 def _check_breakpoints(content: dict[str, Any], corners: Sequence[_Corner], band: _Band) -> None:
@@ -148,42 +164,54 @@ def _check_breakpoints(content: dict[str, Any], corners: Sequence[_Corner], band
     inside = [float(corner.budget) for corner in corners[1:-1]]
     if claimed != [budget for budget in inside if budget in claimed]:
         raise Broken(f"{FRONTIER}: breakpoints {claimed} are not among the budgets between the ends, in order")
-    for place, budget in enumerate(inside, 1):
-        before, here, after = corners[place - 1 : place + 2]
-        straight = allowed - max(band.widths[place - 1 : place + 1])
+    for index, budget in enumerate(inside, 1):
+        before, here, after = corners[index - 1 : index + 2]
+        # A breakpoint is more than `allowed` above the chord of its neighbours, and the band is no wider than that on
+        # both sides; this is by how much both hold, at the lesser one.
+        straight = allowed - max(band.widths[index - 1 : index + 1])
         kinked = min(here.value - _chord(before, after, here.budget) - allowed, straight)
         if (kinked < -slack) if budget in claimed else (kinked > slack):
             raise Broken(f"{FRONTIER}: breakpoints: {budget:.17g} is {'no' if budget in claimed else 'one'} of them")
 
 
 def _agree_each(content: dict[str, Any], **known: list[float]) -> None:
+    """Broken unless lists of the file are the known ones, number by number."""
     for key, numbers in known.items():
-        said = finite_list(content, key, FRONTIER)
-        if len(said) != len(numbers):
-            raise Broken(f"{FRONTIER}: there are {len(said)} {key} for {len(numbers)} parts")
-        for place, pair in enumerate(zip(said, numbers, strict=True)):
-            agree(FRONTIER, f"{key} {place}", *pair)
+        claimed = finite_list(content, key, FRONTIER)
+        if len(claimed) != len(numbers):
+            raise Broken(f"{FRONTIER}: there are {len(claimed)} {key} for {len(numbers)} parts")
+        for index, (claim, number) in enumerate(zip(claimed, numbers, strict=True)):
+            agree(FRONTIER, f"{key} {index}", claim, number)
 
 
 def _check_resolution(content: dict[str, Any], wanted: float, band: _Band, parts: Sequence[Part]) -> None:
     """The widest as a share of the whole, and whether the status is that of a run that ended so."""
+    # 1. The resolution, which counts as 0 where nothing falls or rises.
     claimed = finite(content, "resolution", FRONTIER)
     known = max(max(band.widths) / band.whole, Fraction(0)) if band.whole > 0 else Fraction(0)
     size = max(known, Fraction(1)) * (1 + band.size / band.whole if band.whole > 0 else 1)
     agree_number(FRONTIER, "resolution", claimed, known, size)
-    status, reached = content.get("status"), claimed <= wanted
+    # 2. A run is optimal if it reached the resolution that was asked for, or if all its parts are optimal and no
+    #    point between them could make the band narrower; it is feasible if it ended, but with a part that is not
+    #    optimal.
+    status = content.get("status")
+    reached = claimed <= wanted
     agree_status(FRONTIER, status)
     ended = reached or all(part.optimal for part in parts)
     wrong = reached and status != "optimal"
-    wrong |= status == "optimal" and not (ended and (reached or not any(_left(band, wanted))))
+    wrong |= status == "optimal" and not (ended and (reached or not any(_improvable(band, wanted))))
     if wrong or (status == "feasible" and ended):
         raise Broken(f"{FRONTIER}: status is {status}, with a resolution of {claimed:.3g} of {wanted:.3g} asked for")
 
 
-def _left(band: _Band, wanted: float) -> Iterator[bool]:
-    """Whether more than gaps is left between each place and the next one, where these are not next to the same."""
-    slack, scale = _ALIKE * band.size, max(map(abs, band.places))
-    for place, width in enumerate(band.widths):
-        apart = band.places[place + 1] - band.places[place]
+def _improvable(band: _Band, wanted: float) -> Iterator[bool]:
+    """Whether the band is too wide between each point and the next, by more than their gaps, with room between.
+
+    Gaps of both ends stay whatever is solved in between, and points that are nearly the same have nothing in between.
+    """
+    slack = _ALIKE * band.size
+    scale = max(map(abs, band.points))
+    for index, width in enumerate(band.widths):
+        distance = band.points[index + 1] - band.points[index]
         wide = width > Fraction(wanted) * band.whole + slack
-        yield wide and width > sum(band.gaps[place : place + 2]) + slack and apart > 2 * _ALIKE * scale
+        yield wide and width > sum(band.gaps[index : index + 2]) + slack and distance > 2 * _ALIKE * scale

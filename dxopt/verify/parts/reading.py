@@ -16,13 +16,13 @@ from dxopt.verify.verdict import Broken, Check, Outcome, Unproved
 
 Checks = Callable[[Path], Iterable[Check]]
 Tell = Callable[[str], object]
-_TOLD = ("problem", "secrets_are_reports", "loss", "objective", "pairs", "prior", "structure")
-_PLACES = ("labels", "points", "report_labels", "report_points")
+_REPEATED = ("problem", "secrets_are_reports", "loss", "objective", "pairs", "prior", "structure")
+_POINTS = ("labels", "points", "report_labels", "report_points")
 
 
 @dataclass(frozen=True)
 class Part:
-    """What a part says, and what was found of it.
+    """The claims of a part, and what was found of them.
 
     Attributes
     ----------
@@ -57,12 +57,12 @@ class Part:
 
 
 def part_folders(folder: Path) -> list[Path]:
-    """The parts in their order; Broken unless they are named by their places."""
+    """The parts in their order; Broken unless their names count them."""
     inside = folder / PARTS
     found = sorted(inside.iterdir(), key=lambda path: (len(path.name), path.name)) if inside.is_dir() else []
-    for place, path in enumerate(found):
-        if path.name != f"{place:03}":
-            raise Broken(f"there is {PARTS}/{path.name}, but no {PARTS}/{place:03}")
+    for index, path in enumerate(found):
+        if path.name != f"{index:03}":
+            raise Broken(f"there is {PARTS}/{path.name}, but no {PARTS}/{index:03}")
     return found
 
 
@@ -83,10 +83,12 @@ def read_parts(
     tell : callable
         Given a line of text for each.
     """
-    found, parts, places = [], [], part_folders(folder)
-    for place, path in enumerate(places):
+    found: list[Check] = []
+    parts: list[Part] = []
+    folders = part_folders(folder)
+    for count, path in enumerate(folders, 1):
         name = f"{PARTS}/{path.name}"
-        tell(f"{name}, {place + 1} of {len(places)}")
+        tell(f"{name}, {count} of {len(folders)}")
         check = _in_one(name, list(checks(path)))
         try:
             result = Result.read(path)
@@ -109,6 +111,7 @@ def require_all(checks: Sequence[Check]) -> None:
 
 
 def _in_one(name: str, checks: Sequence[Check]) -> Check:
+    """All checks of a part as one: the worst outcome, with all that have it."""
     for wanted in (Outcome.FAILS, Outcome.NOT_REPROVED):
         some = [f"{check.name}: {check.detail}" for check in checks if check.status is wanted]
         if some:
@@ -133,7 +136,7 @@ def _part(name: str, check: Check, result: Result) -> Part:
 
 def unlike(result: Result, other: Result, varied: str) -> str | None:
     """Where two results are about different problems, apart from what is varied; None where they are not."""
-    for key in _TOLD:
+    for key in _REPEATED:
         if result.summary.get(key) != other.summary.get(key):
             return key
     arrays = [(key, result.problem, other.problem) for key in ("prior", "delta", "epsilon", "max_loss")]
@@ -141,7 +144,7 @@ def unlike(result: Result, other: Result, varied: str) -> str | None:
     arrays += [
         (key, result.mechanism, other.mechanism)
         for key in sorted({*result.mechanism} & {*other.mechanism})
-        if key in _PLACES or key.startswith("space.")
+        if key in _POINTS or key.startswith("space.")
     ]
     for key, mine, theirs in arrays:
         if key != varied and not _same(mine.get(key), theirs.get(key)):

@@ -1,4 +1,4 @@
-"""level.json and sweep.json: what they say of levels, proven again from the results that they rest on."""
+"""level.json and sweep.json: what they claim of levels, proven again from the results that they rest on."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dxopt.verify.bounds.dual import bound
-from dxopt.verify.claims import AGREEMENT, attained
+from dxopt.verify.claims import attained, relative_gap
 from dxopt.verify.exact import at_most
 from dxopt.verify.files import LEVEL, PARTS, SWEEP, SWEEP_TABLE, plain_file, read_json, read_yaml
 from dxopt.verify.folder import Result, as_number
@@ -19,13 +19,14 @@ from dxopt.verify.parts.agreeing import (
     agree,
     agree_described,
     agree_number,
+    agree_repeated,
     agree_status,
-    agree_told,
     finite,
     finite_list,
     require_parts,
 )
 from dxopt.verify.parts.reading import Part
+from dxopt.verify.values import AGREEMENT
 from dxopt.verify.verdict import Broken, Unproved
 
 _FALLING = ("expected_loss", "worst_loss")
@@ -35,7 +36,9 @@ _COLUMNS = ("epsilon", "method", "value", "bound", "gap", "remapped", "leakage",
 
 def check_level(folder: Path, report: Result | None, parts: Sequence[Part]) -> str:
     """At `epsilon` the loss is possible, as the report shows, and at `below` it is not, as the part's dual proves."""
-    content, described = read_json(folder, LEVEL), read_yaml(folder, "problem.yaml")
+    content = read_json(folder, LEVEL)
+    described = read_yaml(folder, "problem.yaml")
+    # 1. The file agrees with problem.yaml, the report, if a level was found, and the part, if one was refuted.
     most, accuracy, below = (finite(content, key, LEVEL) for key in ("max_loss", "accuracy", "below"))
     epsilon = as_number(content.get("epsilon"), f"{LEVEL}: epsilon")
     agree(LEVEL, "problem", content.get("problem"), described.get("name"))
@@ -49,11 +52,14 @@ def check_level(folder: Path, report: Result | None, parts: Sequence[Part]) -> s
             agree_described(described, parts[0].described, "epsilon")
     else:
         agree(LEVEL, "epsilon", epsilon, report.epsilon)
+    # 2. The ends, and how many parts there are to be: one for the lower end, unless that is 0.
     _check_ends(content, epsilon, below, accuracy)
     if below and not parts:
         raise Unproved(f"no part proves that {below:.17g} is too low, as in results of earlier versions")
     if len(parts) > (below > 0):
         raise Broken(f"{LEVEL}: below is {below:.17g}, but there are {len(parts)} {PARTS}")
+    # 3. At epsilon the loss of the report is small enough; at below no private channel has one, by the dual of the
+    #    part.
     if report is not None:
         loss = attained(report).high
         if loss > Fraction(most):
@@ -79,8 +85,10 @@ def _check_ends(content: dict[str, Any], epsilon: float, below: float, accuracy:
         if status == "optimal":
             raise Broken(f"{LEVEL}: status is optimal, but one end is missing")
         return
-    ratio, claimed = Fraction(epsilon) / Fraction(below), finite(content, "resolution", LEVEL)
+    ratio = Fraction(epsilon) / Fraction(below)
+    claimed = finite(content, "resolution", LEVEL)
     agree_number(LEVEL, "resolution", claimed, ratio - 1, max(ratio - 1, Fraction(1)))
+    # The search ends where ln(epsilon / below) ≤ accuracy, computed in doubles: both outcomes get room for that.
     reach = Fraction(accuracy) * (1 + Fraction(1, 10**6))
     slack = (reach * _ROUNDING + AGREEMENT) * (1 if status == "optimal" else -1)
     near = at_most(ratio.numerator, max(reach + slack, Fraction(0)), ratio.denominator)
@@ -89,7 +97,7 @@ def _check_ends(content: dict[str, Any], epsilon: float, below: float, accuracy:
 
 
 def check_sweep(folder: Path, parts: Sequence[Part]) -> str:
-    """The levels are those of the parts, the first of those asked for, and sweep.csv says what the parts say."""
+    """The levels are those of the parts, the first of those asked for, and sweep.csv repeats the parts."""
     content = read_json(folder, SWEEP)
     agree(SWEEP, "format", content.get("format"), 1)
     asked, levels = (finite_list(content, key, SWEEP) for key in ("asked", "epsilons"))
@@ -98,7 +106,7 @@ def check_sweep(folder: Path, parts: Sequence[Part]) -> str:
     agree(SWEEP, "epsilons", levels, asked[: len(levels)])
     require_parts(SWEEP, parts, len(levels))
     agree(SWEEP, "epsilons", levels, [part.epsilon for part in parts])
-    agree_told(SWEEP, content, folder, parts, "epsilon", asked)
+    agree_repeated(SWEEP, content, folder, parts, "epsilon", asked)
     whole = len(parts) == len(asked) and all(part.optimal and not _broken_off(part) for part in parts)
     status = content.get("status")
     agree_status(SWEEP, status)
@@ -115,22 +123,24 @@ def check_sweep(folder: Path, parts: Sequence[Part]) -> str:
 
 
 def _comparison(part: Part) -> dict[str, Any]:
+    """The comparison of a part; one without rows where there is none."""
     return part.summary.get("comparison") or {"rows": [], "interrupted": False}
 
 
 def _broken_off(part: Part) -> bool:
+    """Whether the comparison of a part was interrupted."""
     return bool(_comparison(part)["interrupted"])
 
 
 def _rows(part: Part) -> list[dict[str, Any]]:
-    """What sweep.csv is to say of a level."""
+    """The rows of sweep.csv for a level, from its part."""
     return [
         {
             "epsilon": part.epsilon,
             "method": row["name"],
             "value": row["value"],
             "bound": part.bound,
-            "gap": _gap(as_number(row["value"], f"{part.name}: value"), part.bound),
+            "gap": relative_gap(as_number(row["value"], f"{part.name}: value"), part.bound),
             "remapped": row["remapped"],
             "leakage": row["leakage"],
             "private": row["private"],
@@ -141,17 +151,14 @@ def _rows(part: Part) -> list[dict[str, Any]]:
     ]
 
 
-def _gap(value: float, limit: float) -> Fraction:
-    return abs(Fraction(value) - Fraction(limit)) / max(abs(Fraction(value)), AGREEMENT)
-
-
 def _check_table(file: Path, rows: Sequence[dict[str, Any]]) -> None:
+    """sweep.csv has these rows, with gaps up to 1e-12 and all else as it is."""
     with plain_file(file.parent, file.name).open(encoding="utf-8", newline="") as stream:
         head, *lines = csv.reader(stream)
     if tuple(head) != _COLUMNS or len(lines) != len(rows):
         raise Broken(f"{file.name}: it has {len(lines)} rows of {', '.join(head)}, but the parts {len(rows)}")
-    for place, (line, row) in enumerate(zip(lines, rows, strict=True), 2):
-        where = f"{file.name}, line {place}"
+    for number, (line, row) in enumerate(zip(lines, rows, strict=True), 2):
+        where = f"{file.name}, line {number}"
         for key, cell in zip(_COLUMNS, line, strict=True):
             known = row[key]
             if isinstance(known, Fraction):

@@ -1,4 +1,4 @@
-"""The measures in report.json: what it tells of the mechanism beside the certificate."""
+"""The measures in report.json: what it claims of the mechanism besides the certificate."""
 
 from __future__ import annotations
 
@@ -6,43 +6,45 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-from dxopt.verify.claims import AGREEMENT
 from dxopt.verify.exact import is_power_of_two
 from dxopt.verify.folder import Result, as_number
 from dxopt.verify.implicit import claims as implicit
-from dxopt.verify.measures.learned import check_learned
-from dxopt.verify.privacy import Levels, bound_pairs, excess
-from dxopt.verify.values import Enclosed
+from dxopt.verify.measures.agreement import agree
+from dxopt.verify.measures.beliefs import check_beliefs
+from dxopt.verify.measures.error_bound import check_error_bound
+from dxopt.verify.measures.records import check_records, is_of_records
+from dxopt.verify.privacy import LEAST_DELTA, Levels, bound_pairs, excess
+from dxopt.verify.values import AGREEMENT, Enclosed
 from dxopt.verify.verdict import Broken
-
-_LEAST = Fraction(1, 10**11)
 
 
 def check_measure(result: Result, name: str, claimed: object) -> str:
     """A measure of the channel, to 1e-12 of the size of its terms."""
     number = as_number(claimed, f"report.json: {name}")
     if not result.written and name == "expected_loss":
-        _agree(name, implicit.expected_loss(result), number)
+        agree(name, implicit.expected_loss(result), number)
         return f"{number:.12g}"
     result.require_written()
     if name in _MEASURES:
         _MEASURES[name](result, name, number)
+    elif is_of_records(name):
+        check_records(result, name, number)
     else:
-        check_learned(result, name, number)
+        check_beliefs(result, name, number)
     return f"{number:.12g}"
 
 
 def _expected(result: Result, name: str, claimed: float) -> None:
-    _agree(name, result.worth.expected_loss(result.losses), claimed)
+    agree(name, result.worth.expected_loss(result.losses), claimed)
 
 
 def _worst(result: Result, name: str, claimed: float) -> None:
-    _agree(name, result.worth.worst_loss(result.all_losses), claimed)
+    agree(name, result.worth.worst_loss(result.all_losses), claimed)
 
 
 def _utility(result: Result, name: str, claimed: float) -> None:
     correct = result.worth.correct()
-    _agree(name, Enclosed(correct, correct, correct), claimed)
+    agree(name, Enclosed(correct, correct, correct), claimed)
 
 
 def check_leakage(result: Result, name: str, claimed: float) -> None:
@@ -53,14 +55,18 @@ def check_leakage(result: Result, name: str, claimed: float) -> None:
 
 
 def _adversary(result: Result, name: str, claimed: float) -> None:
-    _agree(name, result.worth.adversary_error(result.distances), claimed)
+    agree(name, result.worth.adversary_error(result.distances), claimed)
+
+
+def _error_bound(result: Result, name: str, claimed: float) -> None:
+    check_error_bound(result, claimed)
 
 
 def _delta(result: Result, name: str, claimed: float) -> None:
     bound = bound_pairs(result.distances, str(result.summary.get("pairs")))
     levels = Levels.of(result.distances, bound, Fraction(result.epsilon))
-    largest, place = excess(result.channel, levels, Fraction(claimed))
-    if place is not None or largest < Fraction(claimed) - _LEAST:
+    largest, violated = excess(result.channel, levels, Fraction(claimed))
+    if violated is not None or largest < Fraction(claimed) - LEAST_DELTA:
         raise Broken(f"report.json: {name} is not {claimed:.17g}, but at least {float(largest):.17g}")
 
 
@@ -71,9 +77,5 @@ _MEASURES: dict[str, Callable[[Result, str, float], None]] = {
     "min_entropy_leakage": check_leakage,
     "adversary_error": _adversary,
     "smallest_delta": _delta,
+    "error_bound": _error_bound,
 }
-
-
-def _agree(name: str, exact: Enclosed, claimed: float) -> None:
-    if not exact.agrees(claimed):
-        raise Broken(f"report.json: {name} is {float(exact.low):.17g}, not {claimed:.17g}")

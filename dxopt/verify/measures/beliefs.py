@@ -1,0 +1,109 @@
+"""How far a report moves the beliefs that report.json asks about, and how far it can (CABP13, Thms 1 to 4)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dxopt.verify.exact import is_exponential
+from dxopt.verify.folder import Result
+from dxopt.verify.measures.agreement import agree_product
+from dxopt.verify.values import AGREEMENT
+from dxopt.verify.verdict import Broken, Unproved
+
+_AT_MOST = ", at most"
+
+
+def check_beliefs(result: Result, name: str, claimed: float) -> None:
+    """What a report reveals at most about some beliefs, or, by the end of its name, what privacy promises of that.
+
+    Raises
+    ------
+    Broken
+        If it is another number.
+    Unproved
+        If report.json has no such beliefs.
+    """
+    asked = {entry["name"]: entry for entry in result.summary.get("beliefs", ())}.get(name.removesuffix(_AT_MOST))
+    if asked is None:
+        raise Unproved(f"{claimed:.12g}: report.json does not say what it is about")
+    members = _secrets(result, asked["places"])
+    hiding = bool(asked["hiding"])
+    if hiding and len(members) != result.size:
+        raise Broken(f"report.json: {asked['name']} names {len(members)} secrets, not {result.size}")
+    if name.endswith(_AT_MOST):
+        distance = _hidden(result, members) if hiding else _diameter(result, members)
+        agree_product(name, claimed, (2 if hiding else 1) * result.claimed("epsilon"), distance)
+        return
+    # The claim is the logarithm of the largest factor of all reports: ln f = claimed is checked as f = e^claimed.
+    ratios = list(_hiding_ratios(result, members) if hiding else _within_ratios(result, members))
+    if None in ratios:
+        if math.isfinite(claimed):
+            raise Broken(f"report.json: {name} is infinite, not {claimed:.17g}")
+        return
+    largest = max((ratio for ratio in ratios if ratio is not None), default=Fraction(1))
+    slack = AGREEMENT * max(1, Fraction(claimed)) if 0 <= claimed < math.inf else None
+    if slack is None or not is_exponential(largest, claimed, slack):
+        raise Broken(f"report.json: {name} is {math.log(largest):.17g}, not {claimed:.17g}")
+
+
+def _secrets(result: Result, named: Any) -> list[int]:
+    """Indices of secrets in report.json; Broken where one is none."""
+    for index in named:
+        if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < result.size:
+            raise Broken(f"report.json: beliefs are about a secret {index!r}, of {result.size}")
+    return list(named)
+
+
+def _within_ratios(result: Result, members: Sequence[int]) -> Iterator[Fraction | None]:
+    """For each report, how far the probability of a member is moved, as a factor from 1 on; None where to 0.
+
+    The secret is known to be a member. After report z, the probability of x changes by K[x, z] over the mean of K[·,
+    z] under the prior on the members; the scale of the integers cancels.
+    """
+    weights = [Fraction(float(result.prior[x])) for x in members]
+    total = sum(weights)
+    if not total:
+        raise Broken("report.json: beliefs are about secrets of probability 0")
+    for column in zip(*(result.channel.rows[x] for x in members), strict=True):
+        likely = [entry for entry, weight in zip(column, weights, strict=True) if weight]
+        mean = sum(map(Fraction.__mul__, weights, map(Fraction, column)), Fraction(0)) / total
+        if mean:
+            yield max(mean / min(likely), max(likely) / mean) if min(likely) else None
+
+
+def _hiding_ratios(result: Result, instead: Sequence[int]) -> Iterator[Fraction | None]:
+    """The same for beliefs where each secret x was replaced by instead[x] or not.
+
+    The probability of x after report z is π_x K[x, z] / Σ π K[·, z], or with K[instead[x], z] throughout: the factor
+    is the ratio of these two, one way or the other.
+    """
+    weights = [Fraction(weight) for weight in result.prior.tolist()]
+    rows = result.channel.rows
+    plain = zip(*rows, strict=True)
+    hidden = zip(*(rows[x] for x in instead), strict=True)
+    for before, after in zip(plain, hidden, strict=True):
+        sums = [sum(map(Fraction.__mul__, weights, map(Fraction, column)), Fraction(0)) for column in (before, after)]
+        if not all(sums):
+            continue
+        seen = [pair for weight, *pair in zip(weights, before, after, strict=True) if weight and any(pair)]
+        if not all(map(all, seen)):
+            yield None
+            continue
+        shares = [Fraction(mine, theirs) for mine, theirs in seen]
+        scale = sums[1] / sums[0]
+        yield max(max(shares) * scale, 1 / (min(shares) * scale))
+
+
+def _diameter(result: Result, members: Sequence[int]) -> float:
+    """The largest distance of two members."""
+    return float(result.distances[np.ix_(members, members)].max())
+
+
+def _hidden(result: Result, instead: Sequence[int]) -> float:
+    """The largest distance of a secret to the one that it was replaced by."""
+    return float(result.distances[np.arange(result.size), instead].max())
