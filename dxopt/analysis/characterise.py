@@ -1,4 +1,4 @@
-"""What an adversary learns from a report, and what privacy says of it (CABP13 §3)."""
+"""What an adversary learns from a report, and the bounds of privacy on it (CABP13 §3)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 
 def posterior(mechanism: Mechanism, prior: Prior, reports: ArrayLike) -> Array:
-    """Bayes(π, K, Z), `(n,)`: what is believed of the secret after a report among some (CABP13 §2).
+    """Bayes(π, K, Z), `(n,)`: beliefs about the secret after a report among some (CABP13 §2).
 
     Parameters
     ----------
@@ -39,7 +39,8 @@ def posterior(mechanism: Mechanism, prior: Prior, reports: ArrayLike) -> Array:
 
 def multiplicative_distance(first: ArrayLike, second: ArrayLike) -> float:
     """d_P: the largest |ln p(x)/q(x)| of two distributions; 0/0 counts 0, and one 0 alone is infinite (CABP13 §2)."""
-    p, q = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
+    p = np.asarray(first, dtype=float)
+    q = np.asarray(second, dtype=float)
     both = (p > 0) & (q > 0)
     if ((p > 0) != (q > 0)).any():
         return float("inf")
@@ -71,15 +72,15 @@ def after_hiding(mechanism: Mechanism, prior: Prior, hiding: ArrayLike, *, epsil
     Parameters
     ----------
     hiding : (n,) array of int
-        φ: the position of what stands for each secret.
+        φ: the position of what replaces each secret.
     epsilon : float, optional
-        Level of the bound 2ε·d(φ); the realised one of the mechanism without it.
+        For the bound 2ε·d(φ); the realised one of the mechanism without it.
     """
-    places = np.asarray(hiding)
+    images = np.asarray(hiding)
     plain = joint(mechanism, prior)
-    hidden = prior.probabilities[:, None] * mechanism.matrix[places]
+    hidden = prior.probabilities[:, None] * mechanism.matrix[images]
     gains = [_apart(first, second) for first, second in zip(plain.T, hidden.T, strict=True)]
-    return _learned(gains, 2 * _level(mechanism, epsilon) * hiding_distance(mechanism.space, places))
+    return _learned(gains, 2 * _epsilon(mechanism, epsilon) * hiding_distance(mechanism.space, images))
 
 
 def within(mechanism: Mechanism, prior: Prior, members: ArrayLike, *, epsilon: float | None = None) -> Learned:
@@ -90,25 +91,25 @@ def within(mechanism: Mechanism, prior: Prior, members: ArrayLike, *, epsilon: f
     members : array of int
         N, by position; some must have a positive prior.
     epsilon : float, optional
-        Level of the bound ε·d(N); the realised one of the mechanism without it.
+        For the bound ε·d(N); the realised one of the mechanism without it.
     """
-    places = np.asarray(members)
-    weights = matching(mechanism, prior)[places]
+    inside = np.asarray(members)
+    weights = matching(mechanism, prior)[inside]
     if not weights.any():
         raise SpecError("members", "have prior 0", "give some that are possible")
-    gains = [_apart(weights, weights * likely) for likely in mechanism.matrix[places].T]
-    return _learned(gains, _level(mechanism, epsilon) * diameter(mechanism.space, places))
+    gains = [_apart(weights, weights * likely) for likely in mechanism.matrix[inside].T]
+    return _learned(gains, _epsilon(mechanism, epsilon) * diameter(mechanism.space, inside))
 
 
 def hiding_distance(space: MetricSpace, hiding: ArrayLike) -> float:
-    """d(φ): how far a secret is from what stands for it, at most (CABP13 §3)."""
+    """d(φ): how far a secret is from what replaces it, at most (CABP13 §3)."""
     return float(space.distances[np.arange(len(space)), np.asarray(hiding)].max())
 
 
 def diameter(space: MetricSpace, members: ArrayLike) -> float:
     """d(N): how far two members are apart, at most (CABP13 §2)."""
-    places = np.asarray(members)
-    return float(space.distances[np.ix_(places, places)].max())
+    inside = np.asarray(members)
+    return float(space.distances[np.ix_(inside, inside)].max())
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +127,7 @@ class Tightness:
 
     @property
     def holds(self) -> bool:
+        """Whether every two secrets are joined by one."""
         return self.broken is None
 
     def chain(self, first: int, last: int) -> list[int]:
@@ -138,6 +140,7 @@ def hiding_tightness(space: MetricSpace, hidings: Iterable[ArrayLike]) -> Tightn
     _require_symmetric(space)
     steps = np.zeros((len(space), len(space)), dtype=bool)
     everything = np.arange(len(space))
+    # A step is maximal where φ swaps two secrets and moves them as far as it moves any.
     for one in hidings:
         hiding = np.asarray(one)
         farthest = hiding_distance(space, hiding)
@@ -174,7 +177,8 @@ def _learned(gains: list[float], bound: float) -> Learned:
     return Learned(gains[report], report, bound)
 
 
-def _level(mechanism: Mechanism, epsilon: float | None) -> float:
+def _epsilon(mechanism: Mechanism, epsilon: float | None) -> float:
+    """The ε given, or else the one proven of the mechanism; SpecError where that bounds nothing here."""
     if epsilon is not None:
         return epsilon
     if mechanism.privacy is None:

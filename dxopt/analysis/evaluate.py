@@ -24,7 +24,8 @@ def expected_loss(mechanism: Mechanism, prior: Prior, loss: LossLike | Loss) -> 
 
 def worst_loss(mechanism: Mechanism, loss: LossLike | Loss) -> float:
     """max_x Σ_z K[x, z] l(x, z) (HLM14 eq 13)."""
-    losses, worst = _losses(mechanism, loss), -math.inf
+    losses = _losses(mechanism, loss)
+    worst = -math.inf
     for secrets, rows in mechanism.blocks():
         worst = max(worst, float((rows * np.where(rows > 0, losses.rows(secrets), 0.0)).sum(axis=1).max()))
     return worst
@@ -51,7 +52,8 @@ def usefulness(mechanism: Mechanism, alpha: float, loss: LossLike | Loss = "dist
     """
     if math.isnan(alpha):
         raise SpecError("alpha", "is no number", "give one, in units of the loss")
-    losses, most = _losses(mechanism, loss), alpha + _SLACK * abs(alpha)
+    losses = _losses(mechanism, loss)
+    most = alpha + _SLACK * abs(alpha)
     near = [(rows * (losses.rows(secrets) <= most)).sum(axis=1) for secrets, rows in mechanism.blocks()]
     return np.concatenate(near)
 
@@ -90,9 +92,12 @@ def smallest_alpha(mechanism: Mechanism, delta: float, loss: LossLike | Loss = "
     SpecError
         If δ is out of range, or the loss does not fit the mechanism.
     """
-    losses, share = _losses(mechanism, loss), 1 - checked_delta(delta) - _SLACK
+    losses = _losses(mechanism, loss)
+    share = 1 - checked_delta(delta) - _SLACK
     worst = -math.inf
     for secrets, rows in mechanism.blocks():
+        # The quantile of each secret: losses in rising order, up to the first at which the probability is enough.
+        # Where rounding leaves the sum of a whole row below that, it is the last.
         costs = losses.rows(secrets)
         order = costs.argsort(axis=1)
         cumulative = np.take_along_axis(rows, order, axis=1).cumsum(axis=1)
@@ -130,7 +135,7 @@ def usefulness_curve(
 def optimal_remap(
     mechanism: Mechanism, prior: Prior, loss: LossLike | Loss = "distance", *, reports: Reports | None = None
 ) -> NDArray[np.int64]:
-    """The best thing to make of each report: argmin_w Σ_x π_x K[x, z] l(x, w), `(m,)` (ECP14 §3.4).
+    """The best replacement of each report: argmin_w Σ_x π_x K[x, z] l(x, w), `(m,)` (ECP14 §3.4).
 
     For the distance that is the weighted geometric median of the posterior, over the secrets or over a given set.
 
@@ -142,7 +147,7 @@ def optimal_remap(
     loss : str, array `(n, w)`, callable or Loss
         See `Loss.of`.
     reports : Reports, optional
-        For a named loss, the things that may be said instead; the secrets by default.
+        For a named loss, what may be reported instead; the secrets by default.
     """
     return _costs(mechanism, prior, _guesses(mechanism, loss, reports)).argmin(axis=0)
 
@@ -213,12 +218,12 @@ def smallest_epsilon(mechanism: Mechanism, delta: float = 0.0, *, pairs: str = "
 
 
 def privacy_profile(mechanism: Mechanism, epsilons: ArrayLike, *, pairs: str = "all") -> NDArray[np.float64]:
-    """`smallest_delta` at each of k levels, `(k,)`: the whole trade between ε and δ."""
-    return np.array([smallest_delta(mechanism, float(level), pairs=pairs) for level in np.asarray(epsilons).ravel()])
+    """`smallest_delta` at each of k values ε, `(k,)`: the whole trade between ε and δ."""
+    return np.array([smallest_delta(mechanism, float(one), pairs=pairs) for one in np.asarray(epsilons).ravel()])
 
 
 def matching(mechanism: Mechanism, prior: Prior) -> NDArray[np.float64]:
-    """π, `(n,)`; SpecError where it is not about the secrets of the mechanism."""
+    """The probabilities of a prior, `(n,)`; SpecError where it is not about the secrets of the mechanism."""
     if len(prior) != len(mechanism.space):
         raise SpecError("prior", f"has {len(prior)} entries for {len(mechanism.space)} secrets", "match them")
     return prior.probabilities
@@ -230,6 +235,7 @@ def joint(mechanism: Mechanism, prior: Prior) -> NDArray[np.float64]:
 
 
 def _losses(mechanism: Mechanism, loss: LossLike | Loss) -> Loss:
+    """The loss of each report of the mechanism; SpecError where their numbers differ."""
     resolved = Loss.of(loss, mechanism.space, mechanism.reports if isinstance(loss, str) else None)
     if len(resolved.reports) != len(mechanism.reports):
         raise SpecError("loss", f"has {len(resolved.reports)} columns", f"the mechanism has {len(mechanism.reports)}")
@@ -237,12 +243,15 @@ def _losses(mechanism: Mechanism, loss: LossLike | Loss) -> Loss:
 
 
 def _guesses(mechanism: Mechanism, loss: LossLike | Loss, guesses: Reports | None) -> NDArray[np.float64]:
+    """The loss of each guess, `(n, w)`."""
     return Loss.of(loss, mechanism.space, guesses).matrix
 
 
 def _costs(mechanism: Mechanism, prior: Prior, guesses: NDArray[np.float64]) -> NDArray[np.float64]:
     """Σ_x π_x K[x, z] l(x, w), `(w, m)`; infinite where a secret that is possible after z costs that."""
-    weighted, infinite = joint(mechanism, prior), np.isinf(guesses)
+    weighted = joint(mechanism, prior)
+    infinite = np.isinf(guesses)
+    # Infinite losses are left out of the product, where 0 times infinity would be NaN, and put back where they count.
     costs = np.where(infinite, 0.0, guesses).T @ weighted
     possible = (weighted > 0).astype(float)
     return np.where(infinite.T.astype(float) @ possible > 0, np.inf, costs) if infinite.any() else costs

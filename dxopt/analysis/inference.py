@@ -1,4 +1,4 @@
-"""What reports say about the prior, and how few bits a report can carry: two fixed points with proven distances."""
+"""Recovers a prior from reports, and finds the channel of least information: fixed points with proven distances."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dxopt.analysis.rates import RateCurve, reached
 from dxopt.errors import SpecError
 from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.mechanism import Mechanism
@@ -16,11 +17,6 @@ from dxopt.runtime.stopping import Status, Stop
 from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
-
-_STEEPEST = 2.0**60
-_HALVINGS = 200
-_SELDOM = 1e-100
-"""Reports said less often are never said, so that no weight underflows in some rows only."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,9 +79,11 @@ def iterative_update(
     SpecError
         If the counts do not fit, are negative or all 0, or a report was seen that no secret explains.
     """
+    # Reports that nobody made do not enter the likelihood.
     shares = _shares(mechanism, counts)
     seen = shares > 0
-    shares, channel = shares[seen], mechanism.matrix[:, seen]
+    shares = shares[seen]
+    channel = mechanism.matrix[:, seen]
     first = Prior.uniform(mechanism.space) if start is None else start
     if len(first) != len(mechanism.space):
         raise SpecError("start", f"has {len(first)} entries for {len(mechanism.space)} secrets", "match them")
@@ -93,9 +91,13 @@ def iterative_update(
     if not (prior @ channel > 0).all():
         report = mechanism.reports.labels[int(np.flatnonzero(seen)[int((prior @ channel).argmin())])]
         raise SpecError("counts", f"report {report} was seen, which no secret explains", "check mechanism and start")
-    rounds, gap = 0, math.inf
+    rounds = 0
+    gap = math.inf
     with Stop() as stop:
         while True:
+            # The factor of each secret is the derivative of the likelihood in its probability. A concave function is
+            # below its tangent, and the best prior puts everything on the largest factor: the gap. Secrets that were
+            # ruled out at the start count for nothing.
             factors = channel @ (shares / (prior @ channel))
             gap = max(float(factors[first.probabilities > 0].max()) - 1, 0.0)
             if gap <= tolerance or rounds == limit or stop.requested:
@@ -103,16 +105,13 @@ def iterative_update(
             prior = prior * factors
             prior /= prior.sum()
             rounds += 1
-    status = _status(gap <= tolerance, stop)
+    status = reached(gap <= tolerance, stop)
     likelihood = float(shares @ np.log(prior @ channel))
     return Recovered(Prior.from_weights(mechanism.space, prior, name="recovered"), likelihood, gap, rounds, status)
 
 
-def _status(closed: bool, stop: Stop) -> Status:
-    return Status.OPTIMAL if closed else Status.INTERRUPTED if stop.requested else Status.FEASIBLE
-
-
 def _shares(mechanism: Mechanism, counts: ArrayLike) -> Array:
+    """The share of each report, `(m,)`."""
     try:
         seen = np.array(counts, dtype=float)
     except (TypeError, ValueError):
@@ -126,7 +125,7 @@ def _shares(mechanism: Mechanism, counts: ArrayLike) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class RateDistortion:
-    """The channel that says least at its expected loss.
+    """The channel that reveals least at its expected loss.
 
     Attributes
     ----------
@@ -183,7 +182,7 @@ def rate_distortion(
     max_loss : float
         Instead of the slope: the slope is searched for until the expected loss is this, or just below.
     reports : Reports, optional
-        For a named loss, what may be said; the secrets by default.
+        For a named loss, what may be reported; the secrets by default.
     tolerance : float
         On rate and bound, in bits.
     limit : int
@@ -209,77 +208,9 @@ def rate_distortion(
     if slope is not None and not (math.isfinite(slope) and slope >= 0):
         raise SpecError("slope", f"is {slope:g}", "give a finite number of 0 or more")
     with Stop() as stop:
-        asked = _Asked(space, prior, losses, tolerance, limit, stop)
-        return asked.at(float(slope)) if slope is not None else asked.within(float(max_loss or 0.0))
-
-
-@dataclass(frozen=True, eq=False)
-class _Asked:
-    space: MetricSpace
-    prior: Prior
-    losses: Loss
-    tolerance: float
-    limit: int
-    stop: Stop
-
-    def within(self, most: float) -> RateDistortion:
-        """The flattest slope whose expected loss is at most that, up to a hair."""
-        weights, losses = self.prior.probabilities, self.losses.matrix
-        least = float(weights @ losses.min(axis=1))
-        if not least <= most:
-            raise SpecError("max_loss", f"is {most:g}", f"no channel has a loss below {least:g}")
-        if most >= float((weights @ losses).min()):
-            return self.at(0.0)
-        low, high = 0.0, 1.0
-        best = self.at(high)
-        while best.loss > most and high < _STEEPEST and not self.stop.requested:
-            low, high = high, 2 * high
-            best = self.at(high)
-        for _ in range(_HALVINGS):
-            if best.loss >= most * (1 - 1e-9) or high - low <= 1e-12 * high or self.stop.requested:
-                break
-            middle = 0.5 * (low + high)
-            tried = self.at(middle)
-            low, high, best = (middle, high, best) if tried.loss > most else (low, middle, tried)
-        return best
-
-    def at(self, slope: float) -> RateDistortion:
-        """The channel of one slope, with the bounds of Blahut (1972, Theorem 6) on its rate."""
-        weights, losses = self.prior.probabilities, self.losses.matrix
-        likely, shift = weights > 0, losses.min(axis=1, keepdims=True)
-        kernel = np.exp(-slope * (losses - shift))
-        if slope == 0:
-            said = np.zeros(losses.shape[1])
-            said[(weights @ losses).argmin()] = 1.0
-        else:
-            said = np.full(losses.shape[1], 1 / losses.shape[1])
-        rounds = 0
-        while True:
-            sums = kernel @ said
-            factors = (weights[likely] / sums[likely]) @ kernel[likely]
-            with np.errstate(divide="ignore"):  # a report that no secret is near to is never said again
-                mean = float(said[said > 0] @ np.log(factors[said > 0]))
-            open_gap = (math.log(factors.max()) - mean) / math.log(2)
-            if slope == 0 or open_gap <= self.tolerance or rounds == self.limit or self.stop.requested:
-                break
-            said = said * factors
-            said /= said.sum()
-            rounds += 1
-        said = np.where(said < _SELDOM, 0.0, said)
-        with np.errstate(divide="ignore"):
-            exponents = np.log(said) - slope * (losses - shift)
-        channel = np.exp(exponents - exponents.max(axis=1, keepdims=True))
-        channel /= channel.sum(axis=1, keepdims=True)
-        loss = float((weights @ (channel * losses)).sum())
-        constant = -slope * loss - float(weights[likely] @ (np.log(sums[likely]) - slope * shift[likely, 0]))
-        bound = 0.0 if slope == 0 else max(0.0, (constant - math.log(factors.max())) / math.log(2))
-        mechanism = Mechanism.from_matrix(self.space, channel, self.losses.reports, name="rate-distortion channel")
-        status = _status(slope == 0 or open_gap <= self.tolerance, self.stop)
-        return RateDistortion(mechanism, _information(weights, channel), bound, loss, slope, rounds, status)
-
-
-def _information(weights: Array, channel: Array) -> float:
-    """Σ_x π_x Σ_z K[x, z] log2(K[x, z] / (πK)[z])."""
-    said = weights @ channel
-    ratios = np.divide(channel, said, out=np.ones_like(channel), where=(channel > 0) & (said > 0))
-    return float((weights[:, None] * channel * np.log2(ratios)).sum())
+        curve = RateCurve(prior.probabilities, losses.matrix, tolerance, limit, stop)
+        point = curve.at(float(slope)) if slope is not None else curve.within(float(max_loss or 0.0))
+        mechanism = Mechanism.from_matrix(space, point.channel, losses.reports, name="rate-distortion channel")
+        return RateDistortion(
+            mechanism, point.rate, point.bound, point.loss, point.slope, point.iterations, point.status
+        )

@@ -17,6 +17,7 @@ from dxopt.model.loss import Loss, Reports
 from dxopt.model.mechanism import Mechanism, Privacy, unpacked
 from dxopt.numerics.draws import uniforms
 from dxopt.numerics.rounding import UNIT
+from dxopt.proofs.certify import ROW_SUM_ERROR
 from dxopt.runtime.archive import Arrays, distinct, nested, part, which
 from dxopt.spaces.archive import unpack
 from dxopt.spaces.products import sides
@@ -24,8 +25,6 @@ from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
 Places = NDArray[np.int64]
-ROW_SUM = 2.0**-50
-"""How far from 1 the row sums of any proven mechanism are at most."""
 _FLOOR_BITS = 960
 
 
@@ -168,7 +167,7 @@ def product_mechanism(
     if any(factor.privacy is None or factor.privacy.epsilon > level for factor in factors):
         raise CertificateError(f"a factor is not proven private at {level!r}")
     floor = 2.0 ** -(_FLOOR_BITS // count)
-    off = 1.01 * (count * (ROW_SUM + 2 * UNIT) + sum(shape) * floor) + 4 * UNIT
+    off = 1.01 * (count * (ROW_SUM_ERROR + 2 * UNIT) + sum(shape) * floor) + 4 * UNIT
     held = 1.01 * off * (1 + 2 / math.expm1(min(epsilon * space.nearest, 50.0)))
     if not held < MOST_SLACK:
         raise UnsupportedError("space", f"would send {held:.1e} of each row to one report", "raise epsilon")

@@ -11,7 +11,7 @@ import scipy
 from numpy.typing import NDArray
 
 from dxopt.analysis.regularity import verdict
-from dxopt.analysis.regularity.search import level_above
+from dxopt.analysis.regularity.search import epsilon_above
 from dxopt.analysis.regularity.weights import Weights, weights
 from dxopt.errors import NoTightMechanism, UnsupportedError
 from dxopt.mechanisms.kernel import epsilon_of_weights, kernel_mechanism
@@ -150,7 +150,7 @@ def missing(
     progress: Callable[[str], None] = lambda line: None,
 ) -> NoTightMechanism:
     """The error that names the offending points and, if asked, the level from which there is a mechanism."""
-    exists_from = level_above(space, np.ones(len(space)), epsilon, progress) if diagnose else None
+    exists_from = epsilon_above(space, np.ones(len(space)), epsilon, progress) if diagnose else None
     where, negative = _offending(space, epsilon, solution)
     found = "" if exists_from is None else f"it exists from epsilon = {exists_from:.7g}, or "
     return NoTightMechanism(

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     pass
 
 Array = NDArray[np.float64]
-ALIKE = 1e-12
+FACTOR_SLACK = 1e-12
 """How far a prior may be from the product of its marginals, in total, and a loss from a sum, against its largest."""
 
 
@@ -66,7 +66,7 @@ def split(problem: Problem) -> Split | str:
     prior, parts = problem.prior.probabilities, _joined(marginals(problem.prior.probabilities, shape))
     product = product_of(parts)
     apart = np.abs(prior - product)
-    if float(apart.sum()) > ALIKE:
+    if float(apart.sum()) > FACTOR_SLACK:
         return f"the prior is no product of its marginals (off by {float(apart.sum()):.1e} in total)"
     largest = reduce(lambda sums, more: np.add.outer(sums, more).reshape(-1), [size for _, size in losses[0]])
     deviation = float(((apart + 4 * len(shape) * UNIT * product) * largest).sum()) + losses[1]
@@ -128,7 +128,7 @@ def _losses(
     total = reduce(_outer_sum, summands)
     missed = np.abs(matrix - total).max(axis=1)
     size = float(np.abs(matrix).max())
-    if missed.max() > ALIKE * size:
+    if missed.max() > FACTOR_SLACK * size:
         return reason
     missed = missed + 4 * len(shape) * UNIT * size
     parts = [Loss(part, Reports.of(space), loss.name) for part, space in zip(summands, spaces, strict=True)]

@@ -22,7 +22,8 @@ from dxopt.spaces.archive import pack
 from dxopt.spaces.space import MetricSpace
 
 ROW_SUM_SLACK = 1e-9
-MATRIX_CELLS = 200_000_000
+CHANNEL_CELLS = 200_000_000
+"""The most entries of the matrix of a mechanism."""
 _BLOCK_CELLS = 4_000_000
 
 FORMAT = 1
@@ -113,7 +114,7 @@ class Mechanism(ABC):
             Where it would have more than 200 million entries.
         """
         secrets, reports = len(self.space), len(self.reports)
-        if secrets * reports > MATRIX_CELLS:
+        if secrets * reports > CHANNEL_CELLS:
             raise UnsupportedError("matrix", f"would be {secrets:,} by {reports:,}", "use row, sample or dx.evaluate")
         matrix = np.concatenate([rows for _, rows in self.blocks()])
         matrix.flags.writeable = False

@@ -18,7 +18,8 @@ from dxopt.model.prior import Prior
 from dxopt.numerics.excess import PAIRS
 from dxopt.spaces.space import MetricSpace
 
-MATRIX_CELLS = 50_000_000
+PROBLEM_CELLS = 50_000_000
+"""The most entries of a matrix of a problem: of distances, budgets, losses or costs."""
 _BLOCK_CELLS = 4_000_000
 _COST_CELLS = 2_000_000
 
@@ -212,10 +213,10 @@ class Problem:
             yield rows, costs
 
     def _require_cells(self, rows: int, columns: int) -> None:
-        if rows * columns > MATRIX_CELLS:
+        if rows * columns > PROBLEM_CELLS:
             raise UnsupportedError(
                 "space",
-                f"needs a matrix of {rows:,} by {columns:,}, over the limit of {MATRIX_CELLS:,} entries",
+                f"needs a matrix of {rows:,} by {columns:,}, over the limit of {PROBLEM_CELLS:,} entries",
                 "take fewer points, or a line or product, which need no matrix",
             )
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
 
-Places = NDArray[np.int64]
+Indices = NDArray[np.int64]
 _BLOCK = 1 << 22
 
 
@@ -30,31 +30,33 @@ def words(size: int, rng: np.random.Generator | None = None) -> NDArray[np.uint6
 
 
 def generator(rng: np.random.Generator) -> np.random.Generator:
-    """What was given, if it is a generator; SpecError otherwise, as for a number."""
+    """The generator that was given; SpecError where it is none, as where it is a number."""
     if not isinstance(rng, np.random.Generator):
         raise SpecError("rng", f"is {rng!r}", "give np.random.default_rng(...), or leave it out")
     return rng
 
 
-def by_rows(places: Places, row: Callable[[int], NDArray[np.float64]], rng: np.random.Generator | None) -> Places:
-    """For each of the places `(k,)` one index in proportion to its row; a row is asked for once."""
-    drawn, uniform = np.empty(len(places), dtype=np.int64), uniforms(len(places), rng)
-    for place, which in alike(places):
-        cumulative = np.cumsum(row(place))
+def by_rows(secrets: Indices, row: Callable[[int], NDArray[np.float64]], rng: np.random.Generator | None) -> Indices:
+    """One index for each of the secrets `(k,)`, in proportion to its row; each row is asked for once."""
+    drawn = np.empty(len(secrets), dtype=np.int64)
+    uniform = uniforms(len(secrets), rng)
+    for secret, which in alike(secrets):
+        cumulative = np.cumsum(row(secret))
         drawn[which] = np.searchsorted(cumulative, uniform[which] * cumulative[-1], side="right")
     return drawn
 
 
-def alike(places: Places) -> Iterator[tuple[int, Places]]:
-    """Each of the different places, with where among `places` `(k,)` it stands."""
-    if not len(places):
+def alike(indices: Indices) -> Iterator[tuple[int, Indices]]:
+    """Each of the different indices, with the positions in `indices` `(k,)` where it is found."""
+    if not len(indices):
         return
-    small = places.astype(np.uint16) if places.max() < 2**16 else places
+    # NumPy sorts integers of 16 bits by radix, in linear time.
+    small = indices.astype(np.uint16) if indices.max() < 2**16 else indices
     order = np.argsort(small, kind="stable")
-    ordered = places[order]
+    ordered = indices[order]
     starts = np.flatnonzero(np.diff(ordered)) + 1
     for which in np.split(order, starts):
-        yield int(places[which[0]]), which
+        yield int(indices[which[0]]), which
 
 
 class Named(Protocol):
@@ -68,7 +70,7 @@ class Named(Protocol):
         ...
 
 
-def draws(space: Named, secret: Any, size: int, draw: Callable[[Places], Places]) -> Places:
+def draws(space: Named, secret: Any, size: int, draw: Callable[[Indices], Indices]) -> Indices:
     """Reports of one secret `(size,)` or of several `(k, size)`, where `draw` gives one for each of many secrets.
 
     Parameters
@@ -89,15 +91,17 @@ def draws(space: Named, secret: Any, size: int, draw: Callable[[Places], Places]
     """
     if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0:
         raise SpecError("size", f"is {size!r}", "give a number of draws")
-    places, count = _places(space, secret), int(size)
+    secrets = _indices(space, secret)
+    count = int(size)
     try:
-        drawn = np.empty(places.size * count, dtype=np.int64)
+        drawn = np.empty(secrets.size * count, dtype=np.int64)
     except (MemoryError, ValueError, OverflowError):
         raise SpecError("size", f"is {count}, more than memory holds", "draw fewer at a time") from None
+    # In blocks, so that what `draw` needs for each report does not add up; draw number i is of secret i // count.
     for start in range(0, len(drawn), _BLOCK):
         which = np.arange(start, min(start + _BLOCK, len(drawn))) // count
-        drawn[start : start + len(which)] = draw(places.ravel()[which])
-    return drawn.reshape(*places.shape, count)
+        drawn[start : start + len(which)] = draw(secrets.ravel()[which])
+    return drawn.reshape(*secrets.shape, count)
 
 
 class _Positions(dict[Any, int]):
@@ -107,30 +111,33 @@ class _Positions(dict[Any, int]):
         super().__init__()
         self.space = space
         if isinstance(space.labels, tuple):
-            self.update((label, place) for place, label in reversed(list(enumerate(space.labels))))
+            # The first of equal labels is written last, and so the one that is kept.
+            self.update((label, index) for index, label in reversed(list(enumerate(space.labels))))
 
     def __missing__(self, label: Any) -> int:
-        return self.setdefault(label, _place(self.space, label))
+        return self.setdefault(label, _index(self.space, label))
 
 
-def _place(space: Named, secret: Any) -> int:
+def _index(space: Named, secret: Any) -> int:
     if isinstance(secret, bool | np.bool_):
         raise SpecError("secret", f"is {secret}", "give an index or a label")
     return space.index(secret)
 
 
-def _places(space: Named, secret: Any) -> Places:
+def _indices(space: Named, secret: Any) -> Indices:
     """Indices `()` of one secret, or `(k,)` of several."""
+    # One secret, or labels as text or any objects; whatever makes no array at all becomes one of a wrong shape.
     try:
         secrets = np.asarray(secret)
         if not secrets.ndim:
-            return np.array(_place(space, secret))
+            return np.array(_index(space, secret))
         if secrets.ndim == 1 and secrets.dtype.kind in "OUT":
             return np.fromiter(map(_Positions(space).__getitem__, secrets.tolist()), np.int64, len(secrets))
     except (TypeError, ValueError) as error:
         if isinstance(error, SpecError):
             raise
         secrets = np.empty((0, 0))
+    # Indices: checked all at once. An empty list has no kind of its own.
     if secrets.ndim != 1 or (secrets.dtype.kind not in "iu" and len(secrets)):
         raise SpecError("secret", "is no list of indices or labels", "give one secret, or an array of them")
     if len(secrets) and (secrets.min() < 0 or secrets.max() >= len(space.labels)):

@@ -19,6 +19,7 @@ from dxopt.numerics.tropical import implied
 
 Array = NDArray[np.float64]
 PAIRS = ("all", "adjacent")
+"""Which ordered pairs may be bound."""
 _BLOCK_CELLS = 1 << 15
 _SCALE = 2.0**60
 _MOST_POWER = math.exp(700.0)
@@ -54,6 +55,8 @@ def excesses(channel: Array, distances: Array, epsilon: float, bound: NDArray[np
     found = np.zeros((n, n))
     for x, others, over in _overs(channel * _SCALE, distances, epsilon, bound):
         found[x, others] = np.maximum(over, 0.0, out=over).sum(axis=1)
+    # m differences of one rounding each and their sum: (m + 4)·2^-53 relative covers them, twice that is on the safe
+    # side. Scaling back may underflow, so that what is positive counts as the smallest normal double at least.
     rounded = found * ((1 + 2 * (m + 4) * UNIT) / _SCALE)
     return np.where(found > 0, np.maximum(rounded, SMALLEST), 0.0)
 
@@ -67,31 +70,41 @@ def least_epsilon(channel: Array, distances: Array, delta: float, bound: NDArray
     """The smallest ε at δ, up to rounding, with a proof: `least_delta` there is at most δ. May be infinite.
 
     In t = e^{εd}, the excess of a pair is convex, piecewise linear and falling, so that Newton's method from below
-    never passes the t where it meets δ, and gets there in a few steps. All pairs share the highest level so far.
+    never passes the t where it meets δ, and gets there in a few steps. All pairs share the largest ε so far.
     What rounding still leaves over δ goes with steps that double.
     """
-    level, step = 0.0, _FIRST_STEP
-    while np.isfinite(level):
-        over = excesses(channel, distances, level, bound) > delta
+    epsilon = 0.0
+    step = _FIRST_STEP
+    while np.isfinite(epsilon):
+        # The proof: no excess, rounded up, is over δ.
+        over = excesses(channel, distances, epsilon, bound) > delta
         if not over.any():
-            return level
-        level = max(_asked(channel, distances, level, delta, over), level * (1 + step))
+            return epsilon
+        # Near the answer Newton's step may be lost in rounding; the relative one, 2^-60 at first, ends that soon.
+        epsilon = max(_newton_step(channel, distances, epsilon, delta, over), epsilon * (1 + step))
         step *= 2
     return np.inf
 
 
-def _asked(channel: Array, distances: Array, level: float, delta: float, pairs: NDArray[np.bool_]) -> float:
-    """The level that (Σ a - δ) / Σ b asks of some pair, summed over the reports now in excess, or over one alone."""
+def _newton_step(channel: Array, distances: Array, epsilon: float, delta: float, pairs: NDArray[np.bool_]) -> float:
+    """The largest ε that Newton's method moves to for one of the pairs; up to rounding not above the answer.
+
+    With a = K[x, z] and b = K[x', z], the line Σ (a - tb) over the reports now in excess is never above the excess,
+    for any t, and is δ at t = (Σ a - δ) / Σ b, which is therefore not above the answer. The same holds of one report.
+    """
+    # Reports that δ alone covers ask for nothing: their quotient is negative.
     single = np.where(channel > delta, channel - delta, -1.0)
+    # A little less than δ, so that the excess after the step, rounded up, is not over it.
     allowed = delta * (1 - 8 * (channel.shape[1] + 4) * UNIT)
-    highest = level
-    for x, others, over in _overs(channel, distances, level, pairs):
+    highest = epsilon
+    for x, others, over in _overs(channel, distances, epsilon, pairs):
         behind = channel[others]
         counted = over > 0
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             together = (counted @ channel[x] - allowed) / np.einsum("kz,kz->k", counted, behind)
             alone = (single[x] / behind).max(axis=1)
             powers = np.fmax(np.fmax(together, alone), 1.0)
+            # From t back to ε = ln t / d, rounded up; beyond e^700 no ε will do.
             budgets = np.where(powers < _MOST_POWER, np.log(powers) + 64 * UNIT, np.inf)
             highest = max(highest, float((budgets / distances[x, others]).max()) * (1 + 16 * UNIT))
     return highest
@@ -102,6 +115,7 @@ def _overs(
 ) -> Iterator[tuple[int, NDArray[np.int64], Array]]:
     """K[x, z] - e^{εd(x, x')} K[x', z], rounded up, `(k, m)`, for each x and k of the x' in its pairs at a time."""
     n, m = channel.shape
+    # The inverse of an upper bound on e^{-εd} is a lower bound on e^{εd}, with room for the products; never below 1.
     powers = np.maximum(1 / factor_above(epsilon, np.where(pairs, distances, 0.0)) * (1 - 8 * UNIT), 1.0)
     step = max(1, _BLOCK_CELLS // m)
     for x in range(n):
@@ -113,10 +127,10 @@ def _overs(
 
 
 def relaxed_closure(rows: Array, factors: Array, delta: float) -> Array:
-    """Columns above `rows` that keep what a pair lacks in all reports together within δ, up to rounding.
+    """Columns above `rows` in which no pair exceeds its bound by more than δ over all reports, up to rounding.
 
-    A pair (a, b) lacks s_z = max(0, K[a, z] - e^{εd} K[b, z]) in report z. They are shrunk where they sum to over δ;
-    then K[b, z] is raised to e^{-εd} (K[a, z] - s_z), again until nothing moves.
+    A pair (a, b) exceeds it by s_z = max(0, K[a, z] - e^{εd} K[b, z]) in report z. Where these sum to over δ they are
+    shrunk in proportion; then K[b, z] is raised to e^{-εd} (K[a, z] - s_z), again until nothing moves.
 
     Parameters
     ----------
@@ -127,12 +141,14 @@ def relaxed_closure(rows: Array, factors: Array, delta: float) -> Array:
     """
     closed = rows.copy()
     pairs = np.argwhere(factors > 0)
+    # What each pair may exceed in each report: as much as it does now, shrunk to sum to δ.
     allowed = {}
     for a, b in pairs:
-        lack = np.maximum(rows[a] - rows[b] / factors[a, b], 0.0)
-        total = lack.sum()
+        excess = np.maximum(rows[a] - rows[b] / factors[a, b], 0.0)
+        total = excess.sum()
         if total > 0:
-            allowed[a, b] = lack * min(1.0, delta / total)
+            allowed[a, b] = excess * min(1.0, delta / total)
+    # With these fixed, each pair asks for b to rise with a: a closure, reached by passes over all pairs.
     for _ in range(_PASSES):
         before = closed.copy()
         for a, b in pairs:

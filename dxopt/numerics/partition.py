@@ -65,10 +65,12 @@ class Partition:
 
     def closest(self, pairs: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The first points a and b, one of each class, with the least entry, `(n, n)` to `(k, k)` twice."""
+        # All pairs that attain the least entry of their classes, in the order of the points.
         first, second = np.nonzero(pairs == self.least(pairs)[np.ix_(self.index, self.index)])
-        _, place = np.unique(self.index[first] * self.size + self.index[second], return_index=True)
+        # The first of them for each pair of classes.
+        _, chosen = np.unique(self.index[first] * self.size + self.index[second], return_index=True)
         shape = (self.size, self.size)
-        return first[place].reshape(shape), second[place].reshape(shape)
+        return first[chosen].reshape(shape), second[chosen].reshape(shape)
 
     def expand(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """The row of its class for every point, `(k, m)` to `(n, m)`."""

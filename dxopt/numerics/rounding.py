@@ -12,8 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 UNIT = 2.0**-53
+"""The largest relative error of one rounded product or sum, short of underflow."""
 SAFETY = 32 * UNIT
+"""The margin of a factor: the error of `exp`, of the budget under it, and the product that the factor is used in."""
 SMALLEST = 2.0**-1022
+"""The smallest normal double; below it products lose digits."""
 ALIKE = 2.0**-26
 """Points whose budget is at most this are treated as one: keeping them apart would cost more than it gains."""
 
@@ -24,14 +27,17 @@ def factor_above(epsilon: float, distances: NDArray[np.float64]) -> NDArray[np.f
     The margin lets `fl(G·v) ≥ e^{-εd} v` hold for the rounded product, as long as it does not underflow.
     Finite budgets of more than 700 count as 700, so that no factor is subnormal.
     """
+    # The rounded product is within half a unit in the last place of εd, so the double below it is at most εd.
     with np.errstate(over="ignore"):
         budget = np.nextafter(epsilon * distances, 0.0)
+    # The margin pays for the error of `exp` and leaves 16·2^-53 for the product that the factor is used in.
     factor = np.minimum(np.exp(-np.minimum(budget, 700.0)) * (1 + SAFETY), 1.0)
     return np.where(np.isinf(distances), 0.0, factor)
 
 
 def factor_below(epsilon: float, distances: NDArray[np.float64]) -> NDArray[np.float64]:
     """Doubles G with 0 ≤ G ≤ e^{-εd}."""
+    # As above, from the other side: this double is at least εd. For a subnormal factor 0 is a bound as well.
     with np.errstate(over="ignore"):
         budget = np.nextafter(epsilon * distances, np.inf)
     factor = np.exp(-budget) * (1 - SAFETY)
@@ -39,12 +45,12 @@ def factor_below(epsilon: float, distances: NDArray[np.float64]) -> NDArray[np.f
 
 
 def totals(
-    places: tuple[NDArray[np.int64], NDArray[np.int64]], amounts: NDArray[np.float64], shape: tuple[int, ...]
+    indices: tuple[NDArray[np.int64], NDArray[np.int64]], amounts: NDArray[np.float64], shape: tuple[int, ...]
 ) -> NDArray[np.float64]:
-    """Sums of the amounts `(t,)` with the same place, rows and columns, as a matrix of this shape.
+    """The amounts `(t,)` summed at their indices, rows and columns, as a matrix of this shape.
 
     They are added one after another: k amounts of 0 or more are summed to k·2^-53 relative, to first order.
     """
-    flat = np.ravel_multi_index(places, shape)
+    flat = np.ravel_multi_index(indices, shape)
     summed = np.bincount(flat, amounts, minlength=math.prod(shape))
     return np.asarray(summed, dtype=np.float64).reshape(shape)

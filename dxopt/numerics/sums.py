@@ -1,4 +1,4 @@
-"""Sums that are right to the last place or two, however many terms they have: each addition keeps what it loses."""
+"""Sums that are right to a unit or two in the last place, however many terms: each addition keeps what it loses."""
 
 from __future__ import annotations
 
@@ -17,17 +17,19 @@ def grouped(rows: NDArray[np.float64], group: NDArray[np.int64], groups: int) ->
     for k in range(len(rows)):
         lost = np.zeros(groups)
         for i in range(len(group)):
-            entry, place = rows[k, i], group[i]
-            before = sums[k, place]
+            entry = rows[k, i]
+            goal = group[i]
+            before = sums[k, goal]
             after = before + entry
+            # Knuth's two-sum: what rounding took from each summand is itself a double. Their sum is added at the end.
             added = after - before
-            lost[place] += (before - (after - added)) + (entry - added)
-            sums[k, place] = after
+            lost[goal] += (before - (after - added)) + (entry - added)
+            sums[k, goal] = after
         sums[k] += lost
     return sums
 
 
 def missing(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What each row lacks of 1, `(k, n)` to `(k,)`."""
+    """1 minus the sum of each row, `(k, n)` to `(k,)`."""
     ones = np.concatenate([np.ones((len(rows), 1)), -rows], axis=1)
     return grouped(ones, np.zeros(ones.shape[1], np.int64), 1)[:, 0]

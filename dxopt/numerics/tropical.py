@@ -16,8 +16,11 @@ from dxopt.errors import CertificateError
 
 Array = NDArray[np.float64]
 SLACK = 1e-12
+"""How much longer than the direct way, relative to it, a way over a third point may be and still imply it."""
 SHORTER = 1 - 1e-9
+"""The largest share of the direct way that each leg of a way over a third point may have."""
 COMPILED_FROM = 100_000_000
+"""Elementary products from which on compiled loops are faster, the time to load them included."""
 _WIDTH = 64
 _PASSES = 100
 
@@ -25,7 +28,8 @@ _PASSES = 100
 def close(rows: Array, factors: Array) -> Array:
     """The least columns above `rows` with v_b ≥ fl(factors[a, b] v_a) for all a, b, exactly in doubles.
 
-    Rounded products grow with their arguments, so that there is one, whatever the order of the steps.
+    In the algebra whose sum is max, that is the closure of the transposed factors times `rows`. Rounded products grow
+    with their arguments, so that there is one least solution, whatever the order of the steps.
 
     Parameters
     ----------
@@ -39,13 +43,15 @@ def close(rows: Array, factors: Array) -> Array:
         If 100 passes over the points do not settle it.
     """
     closed = np.array(rows)
-    if not (_close_compiled if _is_large(*rows.shape, len(rows)) else _close)(closed, factors):
+    raise_to_closure = _close_compiled if _is_large(*rows.shape, len(rows)) else _close
+    if not raise_to_closure(closed, factors):
         raise CertificateError("the closure of the columns did not settle; the distances are numerically degenerate")
     return closed
 
 
 def product(left: Array, right: Array) -> Array:
     """max(0, max_k left[i, k] · right[k, j]), `(p, k)` by `(k, q)` to `(p, q)`; no product may be NaN."""
+    # Column blocks of the result depend on the same blocks of the right factor alone.
     found = np.zeros((len(left), right.shape[1]))
     if _is_large(*left.shape, right.shape[1]):
         from dxopt.numerics import tropical_loops as compiled
@@ -57,6 +63,7 @@ def product(left: Array, right: Array) -> Array:
 
         _in_blocks(multiply, right.shape[1])
         return found
+    # One outer product for each inner index.
     for k in range(len(right)):
         np.maximum(found, left[:, k, None] * right[None, k, :], out=found)
     return found
@@ -65,9 +72,9 @@ def product(left: Array, right: Array) -> Array:
 def implied(lengths: Array) -> NDArray[np.bool_]:
     """Where a third point c is between a and b, so that their distance follows from those to c, `(n, n)`.
 
-    That is l(a, c) + l(c, b) ≤ l(a, b), up to 1e-12 relative, so that metrics in floating point count as geodesic.
-    Both legs must be shorter than l(a, b) by 1e-9 relative, so that no two pairs stand for each other. Lengths may be
-    infinite.
+    That is l(a, c) + l(c, b) ≤ l(a, b), up to `SLACK` relative, so that metrics in floating point count as geodesic.
+    Both legs must be below `SHORTER` times l(a, b): pairs are replaced by shorter ones only, and so no two pairs by
+    each other. Lengths may be infinite.
     """
     allowed = lengths * (1 + SLACK)
     shorter = lengths * SHORTER
@@ -82,13 +89,19 @@ def implied(lengths: Array) -> NDArray[np.bool_]:
 
         _in_blocks(search, len(lengths))
         return found
+    # All pairs at once for each third point.
     for via in range(len(lengths)):
-        there, back = lengths[:, via, None], lengths[None, via, :]
+        there = lengths[:, via, None]
+        back = lengths[None, via, :]
         found |= (there + back <= allowed) & (there < shorter) & (back < shorter)
     return found
 
 
 def _close(rows: Array, factors: Array) -> bool:
+    """Raise `rows` in place to their closure; whether that settled."""
+    # One pass lets every point in turn raise all others, as in the algorithm of Floyd and Warshall. In exact
+    # arithmetic, with factors that obey the triangle inequality, one pass settles it; rounding may need a few more.
+    # Passes in alternating order carry what is left along chains of rising and of falling indices alike.
     order = range(len(factors))
     for _ in range(_PASSES):
         before = rows.copy()
@@ -101,6 +114,7 @@ def _close(rows: Array, factors: Array) -> bool:
 
 
 def _close_compiled(rows: Array, factors: Array) -> bool:
+    """`_close` in compiled loops; columns do not depend on each other."""
     from dxopt.numerics import tropical_loops as compiled
 
     whole = _plain(factors)
@@ -115,10 +129,12 @@ def _close_compiled(rows: Array, factors: Array) -> bool:
 
 
 def _is_large(*sizes: int) -> bool:
+    """Whether so many elementary products are worth the compiled loops."""
     return float(np.prod(sizes, dtype=float)) >= COMPILED_FROM
 
 
 def _part(rows: Array, block: slice) -> Array:
+    """Some columns, copied row by row."""
     return np.array(rows[:, block], order="C")
 
 

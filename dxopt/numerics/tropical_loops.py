@@ -16,17 +16,19 @@ Array = NDArray[np.float64]
 def close(columns: Array, factors: Array, passes: int) -> bool:
     """Raise columns `(n, w)` in place to their closure; whether that settled in so many passes.
 
-    A row is pulled along by another one only if that has changed since the last time.
+    A row raises the others only if it has changed since it last did, so that nothing is left to do once none has.
     """
     size, width = columns.shape
     changed = np.ones(size, np.bool_)
     for sweep in range(passes):
-        for place in range(size):
-            point = place if sweep % 2 == 0 else size - 1 - place
+        for turn in range(size):
+            # Forwards and backwards in turn, as in `tropical`.
+            point = turn if sweep % 2 == 0 else size - 1 - turn
             if not changed[point]:
                 continue
             changed[point] = False
             for other in range(size):
+                # Look first, and write only where something rises: most pairs of rows are settled already.
                 factor = factors[point, other]
                 higher = False
                 for z in range(width):
@@ -43,16 +45,22 @@ def close(columns: Array, factors: Array, passes: int) -> bool:
 @numba.njit(cache=True, nogil=True)
 def product(left: Array, right: Array) -> Array:
     """The (max, ×) product of `(p, k)` and `(k, w)`, or 0 where that is negative."""
-    width, inner = right.shape[1], left.shape[1]
+    inner = left.shape[1]
+    width = right.shape[1]
     found = np.zeros((len(left), width))
     for i in range(len(left)):
         best = found[i]
-        for k in range(0, inner - 3, 4):  # four at a time: `best` is loaded and stored once
-            a, b, c, d = left[i, k], left[i, k + 1], left[i, k + 2], left[i, k + 3]
+        # Four at a time, so that `best` is loaded and stored once for four products; the order of max is no matter.
+        for k in range(0, inner - 3, 4):
+            a = left[i, k]
+            b = left[i, k + 1]
+            c = left[i, k + 2]
+            d = left[i, k + 3]
             for j in range(width):
                 first = max(a * right[k, j], b * right[k + 1, j])
                 second = max(c * right[k + 2, j], d * right[k + 3, j])
                 best[j] = max(best[j], max(first, second))
+        # Those left over.
         for k in range(inner // 4 * 4, inner):
             for j in range(width):
                 best[j] = max(best[j], left[i, k] * right[k, j])
@@ -61,7 +69,14 @@ def product(left: Array, right: Array) -> Array:
 
 @numba.njit(cache=True, nogil=True)
 def between(lengths: Array, ends: Array, allowed: Array, shorter: Array) -> NDArray[np.bool_]:
-    """Some columns of `tropical.between`; all but the lengths are `(n, w)`, and `ends` are columns of the lengths."""
+    """Some columns of `tropical.implied`.
+
+    Parameters
+    ----------
+    lengths : (n, n) array
+    ends, allowed, shorter : (n, w) arrays
+        The columns asked for of the lengths, of the longest ways that imply them, and of the bound on each leg.
+    """
     size, width = ends.shape
     found = np.zeros((size, width), np.bool_)
     for a in range(size):

@@ -30,6 +30,7 @@ from dxopt.runtime.archive import Arrays
 from dxopt.spaces.archive import unpack
 
 ROW_SUM_ERROR = 2.0**-50
+"""How far from 1 the row sums of any proven mechanism are at most: `require_channel` proves it."""
 _ROUNDING = 8 * UNIT
 
 

@@ -36,7 +36,8 @@ def to_frame(mechanism: Mechanism) -> pd.DataFrame:
         raise UnsupportedError("pandas", "is not installed", "install dxopt[frames]") from None
     if not isinstance(mechanism, Mechanism):
         raise SpecError("mechanism", f"is of type {type(mechanism).__name__}", "give a Mechanism")
-    secrets, reports = pd.Index(list(mechanism.space.labels)), pd.Index(list(mechanism.reports.labels))
+    secrets = pd.Index(list(mechanism.space.labels))
+    reports = pd.Index(list(mechanism.reports.labels))
     return pd.DataFrame(mechanism.matrix, index=secrets.rename("secret"), columns=reports.rename("report"), copy=True)
 
 
@@ -53,7 +54,7 @@ def mechanism_from_frame(
         A row for each secret, a column for each report.
     reports : Reports, optional
         In their order and with their coordinates; by default the secrets where columns have their labels, else the
-        columns as they stand.
+        columns as they are.
     name : str
 
     Raises
@@ -101,18 +102,18 @@ def _numbers(given: Any, field: str) -> NDArray[np.float64]:
 
 
 def _order(wanted: Sequence[str], labels: list[str], field: str) -> list[int]:
-    """Where each of the labels that are wanted stands among those given, which are the same ones."""
-    places = {label: place for place, label in enumerate(labels)}
-    if len(places) < len(labels):
-        twice = next(label for place, label in enumerate(labels) if places[label] != place)
+    """The position of each label that is wanted among those given; SpecError unless they are the same ones."""
+    positions = {label: position for position, label in enumerate(labels)}
+    if len(positions) < len(labels):
+        twice = next(label for position, label in enumerate(labels) if positions[label] != position)
         raise SpecError(field, f"has the label {twice!r} twice", "give each label once")
     known = set(wanted)
     if len(known) < len(wanted):
         raise SpecError(
             field, "is matched with labels some of which are alike", "give the points labels of their own"
         )
-    for some, others, wrong in ((wanted, places, "lacks"), (labels, known, "has an unknown")):
+    for some, others, wrong in ((wanted, positions, "lacks"), (labels, known, "has an unknown")):
         for label in some:
             if label not in others:
                 raise SpecError(field, f"{wrong} label {label!r}", "give one for each point and no others")
-    return [places[label] for label in wanted]
+    return [positions[label] for label in wanted]

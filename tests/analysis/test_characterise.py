@@ -73,7 +73,7 @@ def test_one_individual() -> None:
     ("metric", "family"), [("hamming", families.one_record), ("manhattan", families.one_record_within)]
 )
 def test_beliefs_show_what_is_not_private(metric: str, family) -> None:
-    """CABP13 Thms 2 and 4, second halves: a mechanism at twice the level moves some belief beyond the bound."""
+    """CABP13 Thms 2 and 4, second halves: a mechanism at twice the ε moves some belief beyond the bound."""
     space = BITS.space(metric)
     problem = dx.Problem(space, epsilon=2 * EPSILON, prior=dx.Prior.uniform(space), loss="binary")
     leaky = dx.solve(problem).mechanism
@@ -90,7 +90,8 @@ def test_beliefs_show_what_is_not_private(metric: str, family) -> None:
 def test_the_largest_gain_is_found() -> None:
     """Against d_P of every report by hand, by logarithms of the channel itself."""
     space = BITS.space("hamming")
-    mechanism, prior = noisy(space), dx.Prior.from_weights(space, np.arange(1.0, 10.0))
+    mechanism = noisy(space)
+    prior = dx.Prior.from_weights(space, np.arange(1.0, 10.0))
     hiding = next(families.fixed_values(BITS))
     joint, hidden = (matrix * prior.probabilities[:, None] for matrix in (mechanism.matrix, mechanism.matrix[hiding]))
     ratios = np.abs(np.log(joint / joint.sum(axis=0)) - np.log(hidden / hidden.sum(axis=0))).max(axis=0)

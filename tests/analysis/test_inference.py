@@ -185,7 +185,8 @@ def test_secrets_that_hardly_occur_say_the_nearest_report_that_is_said(least: fl
 
 
 def test_reports_that_no_secret_is_near_to_are_not_said() -> None:
-    space, reports = dx.line(2), dx.Reports.at([[0.0], [1.0], [9.0]])
+    space = dx.line(2)
+    reports = dx.Reports.at([[0.0], [1.0], [9.0]])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = rate_distortion(space, dx.Prior.uniform(space), slope=1e3, reports=reports)

@@ -44,13 +44,13 @@ def test_labels_and_indices_are_the_same_secrets(sampled: dx.Mechanism | Integer
     def drawn(secret: object) -> list[object]:
         return sampled.sample(secret, 4, rng=np.random.default_rng(3)).tolist()
 
-    places = [2, 0, 1, 1, 2]
-    names = [SPACE.labels[place] for place in places]
-    expected = drawn(np.array(places))
-    assert sampled.sample(places, 4).shape == (5, 4)
-    for several in (places, tuple(places), names, tuple(names), np.array(names), np.array(names, dtype=object)):
+    indices = [2, 0, 1, 1, 2]
+    names = [SPACE.labels[index] for index in indices]
+    expected = drawn(np.array(indices))
+    assert sampled.sample(indices, 4).shape == (5, 4)
+    for several in (indices, tuple(indices), names, tuple(names), np.array(names), np.array(names, dtype=object)):
         assert drawn(several) == expected
-    assert drawn(np.array(places, dtype=np.uint8)) == expected
+    assert drawn(np.array(indices, dtype=np.uint8)) == expected
     for one in (1, "café", np.int64(1), np.str_("café")):
         assert drawn(one) == drawn(1)
         assert len(drawn(one)) == 4
@@ -93,12 +93,17 @@ def test_pandas_series_of_labels(sampled: dx.Mechanism | IntegerTable) -> None:
         assert np.array_equal(drawn, sampled.sample(names, 3, rng=np.random.default_rng(1)))
 
 
-def test_alike_finds_every_place_once() -> None:
-    for places in (np.array([3, 1, 3, 3, 0]), np.array([2**20, 5, 2**20]), np.array([0, 1]), np.array([], dtype=int)):
-        found = dict(alike(places))
-        assert sorted(found) == sorted(set(places.tolist()))
-        for place, which in found.items():
-            assert which.tolist() == np.flatnonzero(places == place).tolist()
+def test_alike_finds_every_index_once() -> None:
+    for indices in (
+        np.array([3, 1, 3, 3, 0]),
+        np.array([2**20, 5, 2**20]),
+        np.array([0, 1]),
+        np.array([], dtype=int),
+    ):
+        found = dict(alike(indices))
+        assert sorted(found) == sorted(set(indices.tolist()))
+        for index, which in found.items():
+            assert which.tolist() == np.flatnonzero(indices == index).tolist()
 
 
 def test_words_fill_64_bits() -> None:
@@ -131,13 +136,15 @@ def test_every_word_has_its_report() -> None:
 
 @pytest.mark.parametrize("bits", [128, 192])
 def test_ties_are_decided_by_further_words(bits: int) -> None:
-    extra, total = bits - 64, 2**bits
-    first, second = (9 << extra) + 5, (9 << extra) + 2**extra - 1
+    extra = bits - 64
+    total = 2**bits
+    first = (9 << extra) + 5
+    second = (9 << extra) + 2**extra - 1
     table = table_of([[first, second - first, 0, total - second]], bits)
     more = extra // 64
 
     def tail(number: int) -> list[int]:
-        return [number >> 64 * place & 2**64 - 1 for place in reversed(range(more))]
+        return [number >> 64 * index & 2**64 - 1 for index in reversed(range(more))]
 
     cases = {0: 0, 4: 0, 5: 1, 6: 1, 2**extra - 2: 1, 2**extra - 1: 3}
     for rest, report in cases.items():
@@ -166,12 +173,13 @@ def test_what_is_no_generator_is_refused(sampled: dx.Mechanism | IntegerTable, r
 
 def test_many_draws_are_made_in_blocks(sampled: dx.Mechanism | IntegerTable, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = sampled.sample([2, 0, 1], 50, rng=np.random.default_rng(4))
-    sizes, draw = [], type(sampled)._draw
+    sizes = []
+    draw = type(sampled)._draw
     monkeypatch.setattr("dxopt.numerics.draws._BLOCK", 40)
 
-    def recorded(self: object, places: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        sizes.append(len(places))
-        return draw(self, places, rng)  # pyright: ignore[reportArgumentType]
+    def recorded(self: object, indices: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        sizes.append(len(indices))
+        return draw(self, indices, rng)  # pyright: ignore[reportArgumentType]
 
     monkeypatch.setattr(type(sampled), "_draw", recorded)
     assert np.array_equal(sampled.sample([2, 0, 1], 50, rng=np.random.default_rng(4)), drawn)

@@ -98,13 +98,13 @@ def test_least_epsilon_without_delta_is_what_certificates_say(epsilon: float) ->
 
 
 def test_many_reports_meet_delta_by_newton() -> None:
-    """Where the excess has hundreds of corners, on either side of the level found."""
+    """Where the excess has hundreds of corners, on either side of the epsilon found."""
     space = dx.grid((8, 8))
     mechanism = dx.classic.exponential(space, epsilon=1.0)
     for delta in (1e-12, 1e-6, 0.003, 0.2):
-        level = evaluate.smallest_epsilon(mechanism, delta)
-        assert delta * (1 - 1e-9) - 1e-14 <= evaluate.smallest_delta(mechanism, level) <= delta
-        assert evaluate.smallest_delta(mechanism, level * (1 - 1e-9)) > delta
+        epsilon = evaluate.smallest_epsilon(mechanism, delta)
+        assert delta * (1 - 1e-9) - 1e-14 <= evaluate.smallest_delta(mechanism, epsilon) <= delta
+        assert evaluate.smallest_delta(mechanism, epsilon * (1 - 1e-9)) > delta
 
 
 def response(size: int, power: float) -> dx.Mechanism:
@@ -120,8 +120,8 @@ def test_randomised_response_by_hand() -> None:
     assert evaluate.smallest_delta(mechanism, math.log(2)) == pytest.approx(1 / 6, rel=1e-13)
     assert evaluate.smallest_epsilon(mechanism, 1 / 6) == pytest.approx(math.log(2), rel=1e-12)
     assert evaluate.smallest_epsilon(mechanism, 0.4) == 0.0
-    levels = [0.0, math.log(2), math.log(3) + 1e-9]
-    profile = evaluate.privacy_profile(mechanism, levels)
+    epsilons = [0.0, math.log(2), math.log(3) + 1e-9]
+    profile = evaluate.privacy_profile(mechanism, epsilons)
     assert profile == pytest.approx([1 / 3, 1 / 6, 0.0], rel=1e-13, abs=1e-15)
     assert profile.shape == (3,)
 
@@ -163,7 +163,8 @@ def test_what_is_refused(asked: Any, message: str) -> None:
 
 def test_no_product_is_lost_among_the_smallest_numbers() -> None:
     tiny = 2.0**-1074
-    channel, distances = np.array([[2 * tiny, 1.0], [tiny, 1.0]]), 1 - np.eye(2)
+    channel = np.array([[2 * tiny, 1.0], [tiny, 1.0]])
+    distances = 1 - np.eye(2)
     epsilon = math.log(1.6)
     assert exact_delta(channel, distances, epsilon)[0] > 0
     assert least_delta(channel, distances, epsilon, bound_pairs(distances)) > 0
@@ -175,6 +176,7 @@ def test_a_channel_far_from_a_tiny_delta_is_mixed_until_it_is_private() -> None:
     asked = {"prior": dx.Prior.uniform(space), "loss": np.ones((2, 4)), "delta": 1e-9}
     problem = dx.Problem(space, epsilon=1e-3, **asked)
     proven = certify(problem, Candidate(np.array([[0.0042, 0, 0.9958, 0], [0, 0, 1, 0]])))
-    mechanism, proof = proven.mechanism, proven.certificate
+    mechanism = proven.mechanism
+    proof = proven.certificate
     assert proof.delta <= 1e-9
     assert (mechanism.matrix >= 0).all()

@@ -80,8 +80,8 @@ def test_compiled_repair_gives_the_same_bits(kind: str, monkeypatch: pytest.Monk
     raw = np.random.default_rng(3).random(problem.shape)
     plain, compiled = both_ways(monkeypatch, lambda: repair(problem, raw))
     assert np.array_equal(plain, compiled)
-    levels = both_ways(monkeypatch, lambda: np.array(prove_private(problem, plain)))
-    assert levels[0] == levels[1]
+    epsilons = both_ways(monkeypatch, lambda: np.array(prove_private(problem, plain)))
+    assert epsilons[0] == epsilons[1]
 
 
 def test_small_problems_do_not_load_the_compiler() -> None:

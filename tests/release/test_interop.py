@@ -140,10 +140,12 @@ class TestOpenDP:
             measurement(secret)
 
     def test_maps_distances_upwards(self, mechanism: dx.Mechanism) -> None:
-        measurement, privacy = to_opendp(mechanism), mechanism.privacy
+        measurement = to_opendp(mechanism)
+        privacy = mechanism.privacy
         assert privacy is not None
         for distance in [0.0, 0.1, 1, 2.5, 1e-300, *LONG, 10**308, *np.random.default_rng(0).random(50).tolist()]:
-            budget, exact = measurement.map(distance), Fraction(privacy.epsilon) * Fraction(distance)
+            budget = measurement.map(distance)
+            exact = Fraction(privacy.epsilon) * Fraction(distance)
             assert exact <= Fraction(budget)
             assert type(budget) is float
             assert budget == 0.0 if not distance else Fraction(math.nextafter(budget, 0.0)) < exact
@@ -155,7 +157,8 @@ class TestOpenDP:
                 measurement.map(wrong)
 
     def test_composes_on_the_same_space_only(self, mechanism: dx.Mechanism) -> None:
-        first, second = to_opendp(mechanism), to_opendp(dx.classic.exponential(SPACE, epsilon=0.2))
+        first = to_opendp(mechanism)
+        second = to_opendp(dx.classic.exponential(SPACE, epsilon=0.2))
         both = self.dp.c.make_composition([first, second])
         assert len(both("bank")) == 2
         assert both.map(1.0) == pytest.approx(first.map(1.0) + second.map(1.0))

@@ -1,4 +1,4 @@
-"""Regular priors: which they are, from which level on, and what they bound (ECP14 §4 to §6).
+"""Regular priors: which they are, from which ε on, and what they bound (ECP14 §4 to §6).
 
 Orientation: Φ[x, x'] = e^{-εd(x, x')}, and a prior is regular when π_x = Σ_y Φ[x, y] μ_y for some μ ≥ 0, that is
 π = μΦᵀ; for symmetric distances that is ECP14's π = μΦ. A prior in doubles sums to 1 only up to rounding, which does

@@ -86,10 +86,12 @@ def binary_utility_bound(prior: Prior, space: MetricSpace, epsilon: float) -> fl
     """
     from scipy.optimize import linprog
 
-    level, probabilities = checked_level(epsilon), checked_prior(prior, space)
+    epsilon = checked_level(epsilon)
+    probabilities = checked_prior(prior, space)
+    # The linear program on classes, with the prior scaled to 1; points of prior 0 have no μ.
     quotient = Quotient.of(space.distances, probabilities)
     with np.errstate(over="ignore"):
-        system = quotient.sums(np.exp(-level * quotient.levels))
+        system = quotient.sums(np.exp(-epsilon * quotient.lengths))
     scale = quotient.prior.max()
     found = linprog(
         quotient.sizes.astype(float), A_ub=-system, b_ub=-quotient.prior / scale, bounds=(0, None), method="highs"
@@ -97,7 +99,8 @@ def binary_utility_bound(prior: Prior, space: MetricSpace, epsilon: float) -> fl
     if found.x is None:
         raise SolveError(f"the linear program of the utility bound failed: {found.message}")
     mu = quotient.spread(np.maximum(np.asarray(found.x, dtype=float), 0.0) * scale, len(space))
-    return min(_raised(mu, probabilities, space, level), math.fsum(probabilities) * (1 + 2 * UNIT))
+    # Made feasible with every rounding counted. μ = π is feasible as well, so that Σπ is always a bound.
+    return min(_raised(mu, probabilities, space, epsilon), math.fsum(probabilities) * (1 + 2 * UNIT))
 
 
 def leakage_bound(prior: Prior | None, space: MetricSpace, epsilon: float) -> float:
@@ -144,16 +147,17 @@ def database_leakage_bound(values: int, individuals: int, epsilon: float) -> flo
     SpecError
         If a number is not positive, or a count is not an integer.
     """
-    level = checked_level(epsilon)
+    epsilon = checked_level(epsilon)
     for name, count in (("values", values), ("individuals", individuals)):
         if count != int(count) or count < 1:
             raise SpecError(name, f"is {count}", "give a positive integer")
-    nats = math.log(values) - math.log1p((values - 1) * math.exp(-level))
+    nats = math.log(values) - math.log1p((values - 1) * math.exp(-epsilon))
     return individuals * (nats / math.log(2)) * (1 + 16 * UNIT) + individuals * 64 * UNIT
 
 
 def _raised(mu: Array, probabilities: Array, space: MetricSpace, epsilon: float) -> float:
     """Σ of a vector above `mu` with Σ_y e^{-εd(x, y)} μ_y ≥ π_x for every x, rounded up."""
+    # Raising μ_x by what x is short of raises the left side by as much at least, as the diagonal of Φ is 1.
     below = factor_below(epsilon, space.distances) @ mu
     short = probabilities - below * (1 - growth(len(mu))) + 1e-300
     raised = np.where(short > 0, (mu + short) * (1 + 4 * UNIT), mu)

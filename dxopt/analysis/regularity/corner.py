@@ -30,9 +30,9 @@ def phi(space: MetricSpace, epsilon: float) -> NDArray[np.float64]:
     SpecError
         If ε is not a positive finite number.
     """
-    level = checked_level(epsilon)
+    epsilon = checked_level(epsilon)
     with np.errstate(over="ignore"):
-        return np.exp(-level * space.distances)
+        return np.exp(-epsilon * space.distances)
 
 
 def corner_prior(space: MetricSpace, epsilon: float, point: Any) -> Prior:
@@ -50,10 +50,10 @@ def corner_prior(space: MetricSpace, epsilon: float, point: Any) -> Prior:
     SpecError
         If there is no such point, or ε is not a positive finite number.
     """
-    place = space.index(point)
+    corner = space.index(point)
     with np.errstate(over="ignore"):
-        weights = np.exp(-checked_level(epsilon) * space.block(np.arange(len(space)), [place])[:, 0])
-    return Prior.from_weights(space, weights, name=f"corner at {space.labels[place]}")
+        weights = np.exp(-checked_level(epsilon) * space.block(np.arange(len(space)), [corner])[:, 0])
+    return Prior.from_weights(space, weights, name=f"corner at {space.labels[corner]}")
 
 
 def corner_priors(space: MetricSpace, epsilon: float) -> tuple[Prior, ...]:
@@ -64,7 +64,7 @@ def corner_priors(space: MetricSpace, epsilon: float) -> tuple[Prior, ...]:
     SpecError
         If ε is not a positive finite number.
     """
-    return tuple(corner_prior(space, epsilon, place) for place in range(len(space)))
+    return tuple(corner_prior(space, epsilon, point) for point in range(len(space)))
 
 
 def checked_prior(prior: Prior, space: MetricSpace) -> NDArray[np.float64]:

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from dxopt.numerics.rounding import UNIT
 
 Array = NDArray[np.float64]
-_UNDERFLOW = 1e-290
+UNDERFLOW = 1e-290
+"""More than all that a sum of products of doubles loses to underflow."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +33,7 @@ class Enclosure:
     @classmethod
     def of(cls, low: Array, high: Array) -> Enclosure | None:
         """None where the bound on ‖I - YA‖ is not below 1: the matrix is singular or nearly so."""
+        # Every A is middle ± radius, and the inverse of the middle, whatever its error, serves as Y for all of them.
         middle = 0.5 * low + 0.5 * high
         if not np.isfinite(middle).all():
             return None
@@ -42,11 +44,13 @@ class Enclosure:
             return None
         if not np.isfinite(inverse).all():
             return None
+        # |I - YA| ≤ |I - Y middle| + |Y| radius, with the rounding of both products. Row sums below 1 bound its norm,
+        # so that by Neumann's series YA, and hence A, is invertible.
         unit = np.eye(len(middle))
         grow = growth(len(middle))
         with np.errstate(over="ignore", invalid="ignore"):
             off = np.abs(unit - inverse @ middle) + grow * unit
-            off += (np.abs(inverse) @ (radius + grow * np.abs(middle))) * (1 + grow) + _UNDERFLOW
+            off += (np.abs(inverse) @ (radius + grow * np.abs(middle))) * (1 + grow) + UNDERFLOW
             rows = off.sum(axis=1) * (1 + grow)
         if not rows.max() < 0.99:
             return None
@@ -60,6 +64,7 @@ class Enclosure:
 
     def solve(self, right: Array, unsure: Array | float = 0.0) -> tuple[Array, Array]:
         """An approximate solution of Ax = b `(k,)`, and a bound on its error for all A and |b - right| ≤ unsure."""
+        # Two steps of iterative refinement; the bound holds for whatever they lead to.
         solution = self.inverse @ right
         for _ in range(2):
             solution = solution + self.inverse @ (right - self.middle @ solution)
@@ -70,15 +75,18 @@ class Enclosure:
 
         With r = b - A·solution and e the error, e = Yr + (I - YA)e, so |e| ≤ |Yr| + rows ‖Yr‖ / (1 - ‖rows‖).
         """
+        # |r| for all A and b: as computed, what b may be off, what A may be off, and rounding.
         grow = growth(len(right) + 2)
-        residual = np.abs(right - self.middle @ solution) + np.asarray(unsure) + grow * np.abs(right) + _UNDERFLOW
+        residual = np.abs(right - self.middle @ solution) + np.asarray(unsure) + grow * np.abs(right) + UNDERFLOW
         residual = residual + (self.radius + grow * np.abs(self.middle)) @ np.abs(solution)
+        # |Yr|, and the largest entry of it for the second term.
         moved = (np.abs(self.inverse) @ residual) * (1 + 2 * grow)
         return (moved + self.rows * moved.max() / (1 - self.rows.max())) * (1 + grow)
 
 
 def _radius(low: Array, middle: Array, high: Array) -> Array:
-    return np.maximum(high - middle, middle - low) * (1 + 4 * UNIT) + _UNDERFLOW
+    """How far the bounds are from the middle at most, rounded up."""
+    return np.maximum(high - middle, middle - low) * (1 + 4 * UNIT) + UNDERFLOW
 
 
 def growth(terms: int) -> float:

@@ -59,32 +59,37 @@ def is_optimal_on_region(mechanism: Mechanism, epsilon: float, *, tolerance: flo
     mechanism : Mechanism
         n secrets, m reports.
     epsilon : float
-        Privacy level per unit of distance.
+        Per unit of distance.
     tolerance : float
         The largest `shortfall` that counts as optimal.
 
     Raises
     ------
     SpecError
-        If the mechanism is not private at this level (by more than 1e-9 relative), or ε is not positive.
+        If the mechanism is not private at this ε (by more than 1e-9 relative), or ε is not positive.
     """
-    level = checked_level(epsilon)
-    channel, labels = mechanism.matrix, mechanism.space.labels
-    kernel, above = phi(mechanism.space, level), factor_above(level, mechanism.space.distances)
+    epsilon = checked_level(epsilon)
+    channel = mechanism.matrix
+    labels = mechanism.space.labels
+    kernel = phi(mechanism.space, epsilon)
+    above = factor_above(epsilon, mechanism.space.distances)
     _require_private(channel, kernel, labels)
+    # The only remap that can make it tight, and by how much ΦᵀHR's diagonal falls short of 1 under it.
     guesses = channel.argmax(axis=0)
     diagonal = np.bincount(guesses, weights=channel[guesses, np.arange(channel.shape[1])], minlength=len(channel))
     shortfall = float(np.maximum(1.0 - kernel.T @ diagonal, 0.0).max())
     if shortfall <= tolerance:
         return RegionVerdict("optimal", guesses, shortfall, f"a remap makes it tight, up to {shortfall:.1e}")
+    # No remap will do if the column of some report is proportional to no tight column, by more than rounding.
     for report, column in enumerate(channel.T):
         if column.max() > 0 and _unlike_all(column, above):
-            said = f"report {mechanism.reports.labels[report]} is proportional to e^(-epsilon d) from no point"
-            return RegionVerdict("not optimal", None, shortfall, said)
+            reason = f"report {mechanism.reports.labels[report]} is proportional to e^(-epsilon d) from no point"
+            return RegionVerdict("not optimal", None, shortfall, reason)
     return RegionVerdict("undecided", None, shortfall, f"no remap found is tight, by {shortfall:.1e}, nor excluded")
 
 
 def _require_private(channel: Array, kernel: Array, labels: Sequence[str]) -> None:
+    """Raise SpecError where K[y, z] < e^{-εd(x, y)} K[x, z] by more than rounding."""
     for x, row in enumerate(channel):
         broken = channel < kernel[x][:, None] * row * (1 - _PRIVATE_SLACK)
         if broken.any():

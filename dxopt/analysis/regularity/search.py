@@ -1,4 +1,4 @@
-"""Where the least weight turns negative, by sampling: for spaces too large for a proof over intervals of levels."""
+"""Where the least weight turns negative, by sampling: for spaces too large for a proof over intervals of ε."""
 
 from __future__ import annotations
 
@@ -18,45 +18,59 @@ _STEPS = 24
 
 
 class LeastWeight:
-    """min μ at a level, for Φμ = π; counts how often it was asked for."""
+    """min μ as a function of ε, for Φμ = π; counts how often it was computed."""
 
     def __init__(self, space: MetricSpace, probabilities: Array, tell: Tell) -> None:
-        self.space, self.probabilities, self.tell, self.count = space, probabilities, tell, 0
+        self.space = space
+        self.probabilities = probabilities
+        self.tell = tell
+        self.count = 0
 
-    def __call__(self, level: float) -> float:
-        self.tell(f"weights of {len(self.space):,} points at epsilon = {level:.7g}")
+    def __call__(self, epsilon: float) -> float:
+        self.tell(f"weights of {len(self.space):,} points at epsilon = {epsilon:.7g}")
         self.count += 1
-        values = weights(self.space, level, self.probabilities).values
+        values = weights(self.space, epsilon, self.probabilities).values
         return -1.0 if values is None else float(values.min())
 
     def root(self, low: float, high: float, tolerance: float) -> float:
-        """The level between one where it is negative and one where it is not at which that changes."""
+        """The ε between one where it is negative and one where it is not at which that changes."""
         if self(low) >= 0:
             return low
-        return float(scipy.optimize.brentq(self, low, high, rtol=max(tolerance, 1e-14), xtol=tolerance * high))  # pyright: ignore
+        relative = max(tolerance, 1e-14)
+        found = scipy.optimize.brentq(self, low, high, rtol=relative, xtol=tolerance * high)
+        return float(found)  # pyright: ignore[reportArgumentType]
 
 
-def level_above(space: MetricSpace, probabilities: Array, epsilon: float, tell: Tell) -> float | None:
-    """The first level above ε from which no sample has a negative weight, or None where none was found."""
-    least, level, low, high = LeastWeight(space, probabilities, tell), epsilon, epsilon, None
+def epsilon_above(space: MetricSpace, probabilities: Array, epsilon: float, tell: Tell) -> float | None:
+    """The first ε above this one from which no sample has a negative weight, or None where none was found.
+
+    Two samples in a row with positive weights end the search, as a single one may be an island.
+    """
+    least = LeastWeight(space, probabilities, tell)
+    sample = epsilon
+    low = epsilon
+    high = None
     for _ in range(_STEPS):
-        level *= _GROWTH
-        if least(level) <= 0:
-            low, high = level, None
+        sample *= _GROWTH
+        if least(sample) <= 0:
+            low = sample
+            high = None
         elif high is None:
-            high = level
+            high = sample
         else:
             return least.root(low, high, 1e-7) * (1 + 1e-6)
     return None
 
 
-def level_below(
+def epsilon_below(
     space: MetricSpace, probabilities: Array, high: float, floor: float, tolerance: float, tell: Tell
 ) -> tuple[float, int]:
-    """The least level below `high` above which no sample has a negative weight, and the number of samples."""
-    least, level = LeastWeight(space, probabilities, tell), high
-    while level > floor:
-        above, level = level, max(level / _GROWTH, floor)
-        if least(level) < 0:
-            return least.root(level, above, tolerance), least.count
-    return level, least.count
+    """The least ε below `high` above which no sample has a negative weight, and the number of samples."""
+    least = LeastWeight(space, probabilities, tell)
+    sample = high
+    while sample > floor:
+        above = sample
+        sample = max(sample / _GROWTH, floor)
+        if least(sample) < 0:
+            return least.root(sample, above, tolerance), least.count
+    return sample, least.count

@@ -1,4 +1,4 @@
-"""From which level on a prior is regular."""
+"""From which ε on a prior is regular."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.analysis.regularity.corner import checked_prior
-from dxopt.analysis.regularity.enclosure import Enclosure, growth
+from dxopt.analysis.regularity.intervals import distinct, dominant_from, regular_between, status_at
 from dxopt.analysis.regularity.quotient import Quotient
-from dxopt.analysis.regularity.search import level_below
-from dxopt.analysis.regularity.verdicts import Status, impossible, signs
+from dxopt.analysis.regularity.search import epsilon_below
+from dxopt.analysis.regularity.verdicts import impossible
 from dxopt.analysis.regularity.weights import CLASSED_POINTS, weights
 from dxopt.errors import SpecError, UnsupportedError
 from dxopt.model.prior import Prior
-from dxopt.numerics.rounding import UNIT, factor_above
+from dxopt.numerics.rounding import UNIT
 from dxopt.spaces.kernels.systems import system
 from dxopt.spaces.space import MetricSpace
 
@@ -25,21 +25,21 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Threshold:
-    """The least level from which on a prior is regular at every level.
+    """The least ε from which on a prior is regular at every ε.
 
     Attributes
     ----------
     value : float
-        The answer: `high` where `proven`; otherwise the least level above which no sample was found not regular.
-        Infinite where no level will do.
+        The answer: `high` where `proven`; otherwise the least ε above which no sample was found not regular.
+        Infinite where no ε will do.
     low : float
-        The largest level at which the prior was proven not regular; 0 where none was found.
+        The largest ε at which the prior was proven not regular; 0 where none was found.
     high : float
-        Proven: the prior is regular at every level from here on.
+        Proven: the prior is regular at every ε from here on.
     proven : bool
         Whether `high - low` is within the tolerance asked for, so that the answer is proven on both sides.
     sampled : int
-        Levels between `low` and `high` that were only sampled; 0 where `proven`.
+        Values of ε between `low` and `high` that were only sampled; 0 where `proven`.
     reason : str
         One line.
     """
@@ -64,16 +64,16 @@ def threshold(
     evaluations: int = 400,
     progress: Callable[[str], None] | None = None,
 ) -> Threshold:
-    """The least level from which on a prior, uniform by default, is regular (ECP14 §6.1, after Cor 3; §7).
+    """The least ε from which on a prior, uniform by default, is regular (ECP14 §6.1, after Cor 3; §7).
 
-    A proof, not a table of samples. At large levels Σ_{x' ≠ x} e^{-εd(x, x')} π_x' < π_x, which makes the prior
+    A proof, not a table of samples. At large ε Σ_{x' ≠ x} e^{-εd(x, x')} π_x' < π_x, which makes the prior
     regular and stays true at larger ones: μ = Σ_k E^{2k} (π - Eπ) with E = Φ - I. From there the proof goes down by
-    intervals of levels, on each of which μ is enclosed together with its derivative, until μ reaches 0. Regularity is
-    not monotone: below the threshold there may be regular levels again.
+    intervals of ε, on each of which μ is enclosed together with its derivative, until μ reaches 0. Regularity is
+    not monotone: below the threshold the prior may be regular again.
 
-    For the uniform prior structure helps: numbers on a line are regular at every level, a product from the largest
+    For the uniform prior structure helps: numbers on a line are regular at every ε, a product from the largest
     threshold of its factors, and trees from where 1 - Σ 1/(1 + e^{εl}) over the edges of each point is 0 or more.
-    Above 2,000 points without such structure all levels below the dominant one are sampled.
+    Above 2,000 points without such structure everything below the dominant ε is only sampled.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def threshold(
     tolerance : float
         Width, relative to the answer, of the bracket sought.
     floor : float
-        Levels below this fraction of the level where the proof begins are not examined.
+        Nothing below this fraction of the ε where the proof begins is examined.
     evaluations : int
         Systems to solve at most. What they leave unproven is sampled.
     progress : callable, optional
@@ -98,6 +98,7 @@ def threshold(
     for name, number in (("tolerance", tolerance), ("floor", floor), ("evaluations", evaluations)):
         if not number > 0:
             raise SpecError(name, f"is {number}", "give a positive number")
+    # Structures whose threshold is known, and spaces too large for a proof over intervals.
     if prior is None:
         known = _by_structure(space, tolerance, floor, evaluations)
         if known is not None:
@@ -105,17 +106,19 @@ def threshold(
     probabilities = checked_prior(prior if prior is not None else Prior.uniform(space), space)
     if len(space) > CLASSED_POINTS:
         return _searched(space, probabilities, tolerance, floor, progress or (lambda line: None))
+    # What no ε changes: priors that are never regular, and those that always are.
     never = impossible(space, probabilities)
     if never:
         return Threshold(np.inf, np.inf, np.inf, True, 0, f"regular at no level: {never}")
     quotient = Quotient.of(space.distances, probabilities)
     if len(quotient) == 1:
         return Threshold(0.0, 0.0, 0.0, True, 0, "regular at every level, by symmetry")
-    distances, weights = _distinct(space.distances, probabilities)
+    distances, weights = distinct(space.distances, probabilities)
     apart = ~np.eye(len(weights), dtype=bool)
     if np.isinf(distances[apart]).all():
         return Threshold(0.0, 0.0, 0.0, True, 0, "regular at every level: nothing constrains different points")
-    start = _dominant_from(distances, weights)
+    # From where the kernel is diagonally dominant, down by proofs.
+    start = dominant_from(distances, weights)
     if start is None:
         return Threshold(np.inf, 0.0, np.inf, False, 0, "no level was found from which on the prior is regular")
     return _descended(quotient, start, tolerance, start * floor, evaluations)
@@ -123,7 +126,8 @@ def threshold(
 
 def _by_structure(space: MetricSpace, tolerance: float, floor: float, evaluations: int) -> Threshold | None:
     """The answer for the uniform prior where the structure gives it."""
-    structure, metric = space.structure, space.metric
+    structure = space.structure
+    metric = space.metric
     line = structure.kind == "path" or (structure.kind == "lattice" and sum(s > 1 for s in structure.shape) <= 1)
     if line or (structure.kind == "lattice" and metric is not None and metric.name == "manhattan"):
         return Threshold(0.0, 0.0, 0.0, True, 0, "regular at every level: numbers on lines")
@@ -131,33 +135,41 @@ def _by_structure(space: MetricSpace, tolerance: float, floor: float, evaluation
         return _of_tree(space, tolerance)
     if structure.kind == "product" and space.symmetric:
         found = [threshold(f, tolerance=tolerance, floor=floor, evaluations=evaluations) for f in structure.factors]
-        low, high = max(part.low for part in found), max(part.high for part in found)
+        # μ is the product of those of the factors, each of which has a positive entry: it has a negative one exactly
+        # where one of them has.
+        low = max(part.low for part in found)
+        high = max(part.high for part in found)
         proven = high - low <= tolerance * high
-        value, sampled = max(part.value for part in found), sum(part.sampled for part in found)
+        value = max(part.value for part in found)
+        sampled = sum(part.sampled for part in found)
         return Threshold(value, low, high, proven, sampled, "the largest threshold of the factors")
     return None
 
 
 def _of_tree(space: MetricSpace, tolerance: float) -> Threshold:
-    """By bisection: every weight rises with the level."""
-    edges, lengths = space.structure.edges, space.structure.lengths
+    """By bisection: every weight, 1 - Σ 1/(1 + e^{εl}) over the edges of a point, rises with ε."""
+    edges = space.structure.edges
+    lengths = space.structure.lengths
     degree = np.bincount(edges.ravel(), minlength=len(space))
-    doubt = 4 * UNIT * (int(degree.max(initial=0)) + 8)
+    # Bounds the rounding of a weight: a sum of as many terms as the point has edges.
+    rounding = 4 * UNIT * (int(degree.max(initial=0)) + 8)
 
-    def least(level: float) -> float:
-        taken = 1 / (1 + np.exp(np.minimum(level * lengths, 700.0)))
+    def least(epsilon: float) -> float:
+        taken = 1 / (1 + np.exp(np.minimum(epsilon * lengths, 700.0)))
         return 1 - float(np.bincount(edges.ravel(), np.repeat(taken, 2), minlength=len(space)).max())
 
     if degree.max(initial=0) <= 2:
         return Threshold(0.0, 0.0, 0.0, True, 0, "regular at every level: every point has at most two neighbours")
+    # At `high` the least weight is proven positive, and so it is at every larger ε.
     high = 1.0 / float(lengths.min())
-    while least(high) < doubt:
+    while least(high) < rounding:
         high *= 2
+    # At `low` it is proven negative, or `low` is 0. Where rounding hides the sign, the bracket stays as it is.
     low = 0.0
     while high - low > tolerance * high:
         middle = 0.5 * (low + high)
         value = least(middle)
-        if abs(value) <= doubt:
+        if abs(value) <= rounding:
             break
         low, high = (middle, high) if value < 0 else (low, middle)
     proven = high - low <= tolerance * high
@@ -169,13 +181,16 @@ def _of_tree(space: MetricSpace, tolerance: float) -> Threshold:
 def _searched(
     space: MetricSpace, probabilities: Array, tolerance: float, floor: float, tell: Callable[[str], None]
 ) -> Threshold:
-    """Sampled below the level from which Φ is diagonally dominant, with the prior's range counted."""
+    """Sampled below the ε from which Φ is diagonally dominant, with the prior's range counted."""
     if not (space.symmetric and probabilities.min() > 0 and np.isfinite(space.nearest)):
         raise UnsupportedError("space", f"has {len(space):,} points", "thresholds need positive priors at this size")
-    ratio, high = float(probabilities.max() / probabilities.min()), 1.0 / space.nearest
+    # Σ_{x' ≠ x} Φ[x, x'] π_x' ≤ (norm - 1) max π, which is below every π_x where this holds: regular from there on.
+    ratio = float(probabilities.max() / probabilities.min())
+    high = 1.0 / space.nearest
     while (system(space, high).norm - 1) * ratio >= 1:
         high *= 1.25
-    value, count = level_below(space, probabilities, high, floor * high, tolerance, tell)
+    value, count = epsilon_below(space, probabilities, high, floor * high, tolerance, tell)
+    # One proof on the other side, if a weight just below the answer is negative beyond its error.
     below = value * (1 - 2 * tolerance)
     low = below if len(weights(space, below, probabilities).negative) else 0.0
     reason = f"proven from {high:.7g} on, only sampled from {value:.7g} to there"
@@ -183,13 +198,20 @@ def _searched(
 
 
 def _descended(quotient: Quotient, start: float, tolerance: float, least: float, evaluations: int) -> Threshold:
-    high, step, low = start, 0.25 * start, 0.0
+    """Prove regularity from `start` downwards, interval by interval, as far as it holds or down to `least`."""
+    high = start
+    step = 0.25 * start
+    low = 0.0
+    # Throughout, the prior is proven regular at every ε from `high` on. Where an interval below it is proven as well,
+    # it is added and the next one is wider; where not, the next one is narrower. Once a quarter of the tolerance is
+    # too wide, the threshold must be near, and one ε just below with a proof of the contrary completes the bracket.
     for _ in range(evaluations):
         if high <= least:
             break
         end = max(high - step, least)
         if regular_between(quotient, end, high):
-            high, step = end, 1.6 * step
+            high = end
+            step *= 1.6
             continue
         step *= 0.5
         if step < 0.25 * tolerance * high:
@@ -202,37 +224,8 @@ def _descended(quotient: Quotient, start: float, tolerance: float, least: float,
     return _sampled(quotient, low, high, least, tolerance)
 
 
-def regular_between(quotient: Quotient, low: float, high: float) -> bool:
-    """Whether regularity at every level in [low, high] is proven."""
-    middle = 0.5 * (low + high)
-    enclosure = Enclosure.of(*quotient.between(low, high))
-    if enclosure is None:
-        return False
-    ones = np.ones(len(quotient))
-    here = Enclosure.around(*quotient.between(middle, middle), enclosure)
-    ratios, narrow = here.solve(ones)
-    wide = enclosure.error(ratios, ones)
-    if (ratios - wide >= 0).all():
-        return True
-    slope_low, slope_high = quotient.slopes(low, high)
-    slope = 0.5 * slope_low + 0.5 * slope_high
-    grow = growth(len(quotient))
-    moved = slope @ ratios
-    unsure = (0.5 * (slope_high - slope_low)) @ (np.abs(ratios) + wide) + slope @ wide
-    unsure = unsure * (1 + grow) + 2 * grow * (slope @ np.abs(ratios)) + 1e-290
-    rate, doubt = enclosure.solve(moved, unsure)
-    drop = max(high - middle, middle - low) * (1 + 8 * UNIT) * (np.abs(rate) + doubt)
-    return bool((ratios - narrow - drop * (1 + 8 * UNIT) - 8 * UNIT * np.abs(ratios) >= 0).all())
-
-
-def status_at(quotient: Quotient, level: float) -> Status:
-    """The verdict at one level from the enclosure of μ alone."""
-    enclosure = Enclosure.of(*quotient.between(level, level))
-    return "undecided" if enclosure is None else signs(*enclosure.solve(np.ones(len(quotient))))
-
-
 def _refuted_below(quotient: Quotient, high: float, tolerance: float) -> float:
-    """The level nearest below `high`, within the tolerance, that is proven not regular; 0 where there is none."""
+    """The ε nearest below `high`, within the tolerance, at which it is proven not regular; 0 where none was found."""
     width = tolerance * high
     for part in (0.01, 0.1, 0.3, 0.6, 0.9, 0.999):
         if status_at(quotient, high - part * width) == "not regular":
@@ -241,15 +234,19 @@ def _refuted_below(quotient: Quotient, high: float, tolerance: float) -> float:
 
 
 def _sampled(quotient: Quotient, low: float, high: float, least: float, tolerance: float) -> Threshold:
-    """Walk down a grid of levels to the first that is not regular, and bisect there."""
+    """Walk down a grid of ε to the first where the prior is not regular, and bisect there.
+
+    `low` is proven not regular at every step, but between it and `high` only samples were examined.
+    """
     grid = np.geomspace(least, high, 129)[:-1][::-1]
-    above, count = high, 0
-    for level in grid:
+    above = high
+    count = 0
+    for epsilon in grid.tolist():
         count += 1
-        if status_at(quotient, float(level)) == "not regular":
-            low = max(low, float(level))
+        if status_at(quotient, epsilon) == "not regular":
+            low = max(low, epsilon)
             break
-        above = float(level)
+        above = epsilon
     while low > 0 and above - low > tolerance * above:
         middle = 0.5 * (low + above)
         count += 1
@@ -257,40 +254,7 @@ def _sampled(quotient: Quotient, low: float, high: float, least: float, toleranc
             low = middle
         else:
             above = middle
-    said = f"not regular at {low:.10g}" if low > 0 else f"not examined below {least:.3g}"
+    below = f"not regular at {low:.10g}" if low > 0 else f"not examined below {least:.3g}"
     return Threshold(
-        above, low, high, False, count, f"proven from {high:.7g} on, only sampled from {above:.7g} to there; {said}"
+        above, low, high, False, count, f"proven from {high:.7g} on, only sampled from {above:.7g} to there; {below}"
     )
-
-
-def _distinct(distances: Array, probabilities: Array) -> tuple[Array, Array]:
-    """One of each group of points with equal distances to all, of those with positive probability."""
-    support = np.flatnonzero(probabilities > 0)
-    first = np.unique(distances[np.ix_(support, support)] + 0.0, axis=0, return_index=True)[1]
-    kept = support[np.sort(first)]
-    return distances[np.ix_(kept, kept)], probabilities[kept]
-
-
-def _dominant_from(distances: Array, weights: Array) -> float | None:
-    """A level at which Σ_{x' ≠ x} e^{-εd(x, x')} π_x' < π_x for every x, proven; None where none was found."""
-    apart = ~np.eye(len(weights), dtype=bool)
-    nearest = float(distances[apart].min())
-    if not nearest > 0:
-        return None
-
-    def dominant(level: float) -> bool:
-        others = np.where(apart, factor_above(level, distances), 0.0) @ weights
-        return bool((others * (1 + growth(len(weights))) + 1e-290 < weights * (1 - 4 * UNIT)).all())
-
-    high = 1.0 / nearest
-    for _ in range(60):
-        if dominant(high):
-            break
-        high *= 2
-    else:
-        return None
-    low = 0.0
-    while high - low > 1e-2 * high:
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if dominant(middle) else (middle, high)
-    return high

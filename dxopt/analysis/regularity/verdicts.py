@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.analysis.regularity.corner import checked_prior
-from dxopt.analysis.regularity.enclosure import growth
+from dxopt.analysis.regularity.enclosure import UNDERFLOW, growth
 from dxopt.analysis.regularity.quotient import Quotient
 from dxopt.analysis.regularity.weights import CLASSED_POINTS, weights
 from dxopt.model.prior import Prior
@@ -24,11 +24,12 @@ Array = NDArray[np.float64]
 Status = Literal["regular", "not regular", "undecided"]
 _SMALL = 1e-6
 _LP_SECONDS = 20.0
+_LIFTS = 3
 
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """What was proven about a prior at a level.
+    """What was proven about a prior at one ε.
 
     Attributes
     ----------
@@ -75,82 +76,93 @@ def verdict(prior: Prior, space: MetricSpace, epsilon: float) -> Verdict:
     Returns
     -------
     Verdict
-        "undecided" where μ has an entry that cannot be told from 0 (all corner priors but those of tiny spaces), or Φ
-        is singular to working precision and nothing speaks against regularity.
+        "undecided" where μ has an entry that cannot be distinguished from 0 (all corner priors but those of tiny
+        spaces), or Φ is singular to working precision and nothing speaks against regularity.
 
     Raises
     ------
     SpecError
         If the sizes differ or ε is not a positive finite number.
     """
-    level = checked_level(epsilon)
+    epsilon = checked_level(epsilon)
     probabilities = checked_prior(prior, space)
     if len(space) <= CLASSED_POINTS:
-        never = impossible(space, probabilities) or _unlike_neighbours(space, probabilities, level)
+        never = impossible(space, probabilities) or _unlike_neighbours(space, probabilities, epsilon)
         if never:
             return Verdict("not regular", None, None, None, never)
-    return _decided(space, probabilities, level)
+    return _decided(space, probabilities, epsilon)
 
 
 def impossible(space: MetricSpace, probabilities: Array) -> str | None:
-    """Why no level makes the prior regular, exactly; None where nothing like that was found."""
-    distances, labels = space.distances, space.labels
-    empty, full = np.flatnonzero(probabilities == 0), np.flatnonzero(probabilities > 0)
+    """Why no ε makes the prior regular, exactly; None where nothing like that was found."""
+    distances = space.distances
+    labels = space.labels
+    # π = μΦᵀ is positive at every point within finite distance of one where it is.
+    empty = np.flatnonzero(probabilities == 0)
+    full = np.flatnonzero(probabilities > 0)
     reached = np.argwhere(np.isfinite(distances[np.ix_(empty, full)]))
     if len(reached):
-        nothing, other = int(empty[reached[0, 0]]), int(full[reached[0, 1]])
+        nothing = int(empty[reached[0, 0]])
+        other = int(full[reached[0, 1]])
         return f"the probability of {labels[nothing]} is 0, but that of {labels[other]} within finite distance is not"
+    # Points with the same distances have the same row of Φ, and so the same probability; -0.0 counts as 0.0.
     first: dict[bytes, int] = {}
-    for place, row in enumerate(distances):
-        twin = first.setdefault((row + 0.0).tobytes(), place)
-        if probabilities[twin] != probabilities[place]:
-            return f"{labels[twin]} and {labels[place]} have the same distances but different probabilities"
+    for point, row in enumerate(distances):
+        twin = first.setdefault((row + 0.0).tobytes(), point)
+        if probabilities[twin] != probabilities[point]:
+            return f"{labels[twin]} and {labels[point]} have the same distances but different probabilities"
     return None
 
 
-def _unlike_neighbours(space: MetricSpace, probabilities: Array, level: float) -> str | None:
+def _unlike_neighbours(space: MetricSpace, probabilities: Array, epsilon: float) -> str | None:
     """ECP14, Prop 1: π_x ≤ e^{εd(x', x)} π_x'. The worst pair, proven with the rows of Φ rather than the triangle."""
-    distances, labels = space.distances, space.labels
+    distances = space.distances
+    labels = space.labels
+    # The pair that breaks it by most, in doubles; 0/0 breaks nothing.
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         logs = np.log(probabilities)
-        excess = logs[None, :] - logs[:, None] - level * distances
+        excess = logs[None, :] - logs[:, None] - epsilon * distances
     excess[np.isnan(excess)] = -np.inf
     small, large = divmod(int(excess.argmax()), len(excess))
     if not excess[small, large] > 0:
         return None
-    above = factor_above(level, distances[large])
+    # The proof: Φ[small, y] ≥ c Φ[large, y] for every y gives π_small ≥ c π_large. The least quotient, rounded down,
+    # is such a c; in exact arithmetic the triangle inequality makes it e^{-εd}.
+    above = factor_above(epsilon, distances[large])
     counted = above > 0
-    least = float((factor_below(level, distances[small])[counted] / above[counted]).min()) * (1 - 4 * UNIT)
+    least = float((factor_below(epsilon, distances[small])[counted] / above[counted]).min()) * (1 - 4 * UNIT)
     if not probabilities[small] < least * probabilities[large] * (1 - 4 * UNIT):
         return None
     return f"{labels[large]} is more than e^(epsilon d) as likely as {labels[small]}, against ECP14 Prop 1"
 
 
-def _decided(space: MetricSpace, probabilities: Array, level: float) -> Verdict:
-    found = weights(space, level, probabilities)
-    mu, error = found.values, found.error
-    doubtful = mu is None or error is None or (not found.decided and error.max() > _SMALL * np.abs(mu).max())
-    separated = doubtful and len(space) <= CLASSED_POINTS and _separated(space, probabilities, level)
+def _decided(space: MetricSpace, probabilities: Array, epsilon: float) -> Verdict:
+    """The verdict from μ and its error, or else from a vector that separates π from the cone."""
+    found = weights(space, epsilon, probabilities)
+    mu = found.values
+    error = found.error
+    uncertain = mu is None or error is None or (not found.decided and error.max() > _SMALL * np.abs(mu).max())
+    separated = uncertain and len(space) <= CLASSED_POINTS and _separated(space, probabilities, epsilon)
     if mu is None or error is None:
         reason = "a vector v with vΦ ≥ 0 and v·π < 0 was found" if separated else "Φ is singular to working precision"
         return Verdict("not regular" if separated else "undecided", None, None, None, reason)
     status: Status = "regular" if found.proven else "not regular" if separated or len(found.negative) else "undecided"
-    gamma = mu * _row_sums(space, level) / math.fsum(probabilities)
+    gamma = mu * _row_sums(space, epsilon) / math.fsum(probabilities)
     for array in (mu, gamma, error):
         array.flags.writeable = False
     return Verdict(status, mu, gamma, error, _reason(space, status, mu, error))
 
 
-def _separated(space: MetricSpace, probabilities: Array, level: float) -> bool:
-    return separates(*Quotient.of(space.distances, probabilities).between(level, level))
+def _separated(space: MetricSpace, probabilities: Array, epsilon: float) -> bool:
+    return separates(*Quotient.of(space.distances, probabilities).between(epsilon, epsilon))
 
 
-def _row_sums(space: MetricSpace, level: float) -> Array:
+def _row_sums(space: MetricSpace, epsilon: float) -> Array:
     """Σ_x' e^{-εd(x', x)} for every x."""
     if len(space) > CLASSED_POINTS:
-        return system(space, level).apply(np.ones(len(space)))[0]
+        return system(space, epsilon).apply(np.ones(len(space)))[0]
     with np.errstate(over="ignore"):
-        return np.exp(-level * space.distances).sum(axis=0)
+        return np.exp(-epsilon * space.distances).sum(axis=0)
 
 
 def signs(values: Array, errors: Array) -> Status:
@@ -165,9 +177,9 @@ def _reason(space: MetricSpace, status: Status, mu: Array, error: Array) -> str:
         return f"every entry of μ is at least {_rounded(max(0.0, float((mu - error).min())), 3, ROUND_FLOOR):g}"
     if status == "not regular":
         worst = int((mu + error).argmin())
-        told = float(f"{mu[worst]:.6g}")
-        within = _rounded(abs(told - float(mu[worst])) + 2 * float(error[worst]), 2, ROUND_CEILING)
-        return f"μ is {told:g} at {space.labels[worst]}, within {within:.1e}"
+        shown = float(f"{mu[worst]:.6g}")
+        within = _rounded(abs(shown - float(mu[worst])) + 2 * float(error[worst]), 2, ROUND_CEILING)
+        return f"μ is {shown:g} at {space.labels[worst]}, within {within:.1e}"
     unsure = np.flatnonzero((mu - error < 0) & (mu + error >= 0))
     return f"μ cannot be told from 0 at {space.labels[unsure[0]]} and {len(unsure) - 1} other points"
 
@@ -186,6 +198,7 @@ def separates(low: Array, high: Array) -> bool:
 
     if not np.isfinite(high).all():
         return False
+    # A candidate for the middle of the bounds; the box makes the program bounded.
     middle = 0.5 * low + 0.5 * high
     found = linprog(
         np.ones(len(middle)),
@@ -197,8 +210,10 @@ def separates(low: Array, high: Array) -> bool:
     )
     if found.x is None:
         return False
+    # Rounding may leave some product just below 0. As the diagonal of A is 1 or more, adding s to every entry adds at
+    # least s to every product; few such steps lead to a vector that is proven, if its sum stays negative.
     vector = np.asarray(found.x, dtype=float)
-    for _ in range(3):
+    for _ in range(_LIFTS):
         short = float(_products_below(vector, low, high).min())
         if short >= 0:
             return math.fsum(vector) < 0
@@ -207,6 +222,7 @@ def separates(low: Array, high: Array) -> bool:
 
 
 def _products_below(vector: Array, low: Array, high: Array) -> Array:
-    up, down = np.maximum(vector, 0.0), np.maximum(-vector, 0.0)
-    gained, lost = up @ low, down @ high
-    return gained - lost - growth(len(vector)) * (gained + lost) - 1e-290
+    """Lower bounds on the entries of vA for every A within the bounds."""
+    gained = np.maximum(vector, 0.0) @ low
+    lost = np.maximum(-vector, 0.0) @ high
+    return gained - lost - growth(len(vector)) * (gained + lost) - UNDERFLOW

@@ -16,6 +16,7 @@ from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
 CLASSED_POINTS = 2_000
+"""The most points that are solved on classes."""
 _FEW = 600
 
 
@@ -61,13 +62,14 @@ def weights(space: MetricSpace, epsilon: float, probabilities: Array, kernel: Sy
     probabilities : (n,) array
         π, or any numbers of 0 or more.
     kernel : System, optional
-        Φ at this level, where it is known already.
+        Φ at this ε, where it is known already.
 
     Raises
     ------
     UnsupportedError
         If the space is too large for want of structure.
     """
+    # By structure, with a right side of largest entry 1; the error bounds every entry alike.
     size = len(space)
     if space.symmetric and (size > _FEW or space.structure.kind in ("path", "tree", "product")):
         known = structured(space, epsilon) if kernel is None or isinstance(kernel, Dense) else kernel
@@ -77,6 +79,7 @@ def weights(space: MetricSpace, epsilon: float, probabilities: Array, kernel: Sy
             found = Weights(solved.values * scale, np.full(size, solved.error * scale * (1 + 8 * UNIT)))
             if found.decided or size > CLASSED_POINTS:
                 return found
+    # On classes, with a bound for each entry: sharper, and decided where Φ is singular but the classes are apart.
     return classed(space, Quotient.of(space.distances, probabilities), epsilon)
 
 

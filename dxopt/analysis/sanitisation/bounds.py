@@ -76,25 +76,33 @@ def error_bounds(
     UnsupportedError
         If distances are not symmetric.
     """
-    level, rest = checked_level(epsilon), 1 - checked_delta(delta)
+    epsilon = checked_level(epsilon)
+    rest = 1 - checked_delta(delta)
     if budget not in BUDGETS:
         raise SpecError("budget", f"is {budget!r}", f"choose one of {', '.join(BUDGETS)}")
     if not space.symmetric:
         raise UnsupportedError("space", "has distances that are not symmetric", "the bounds are about symmetric ones")
-    counts, nearest, overlap, share = np.arange(1, len(space)), math.inf, 0.0, 0.0
+    counts = np.arange(1, len(space))
+    nearest = math.inf
+    overlap = 0.0
+    share = 0.0
     for secret in range(len(space)):
+        # The others from near to far, and e^{-budget} for each, rounded down.
         apart = np.sort(np.delete(space.row(secret), secret))
         if budget == "uniform" and np.isinf(apart).any():
             raise SpecError("space", f"{space.labels[secret]} is infinitely far from another secret", "use metric")
-        alike = factor_below(level, apart if budget == "metric" else np.ones(len(apart)))
+        alike = factor_below(epsilon, apart if budget == "metric" else np.ones(len(apart)))
+        # Thm 6: r / (1 + e^b) = r e^{-b} / (1 + e^{-b}), of the best pair.
         overlap = max(overlap, (np.where(alike > 0, apart, 0.0) * alike / (1 + alike)).max(initial=0.0))
+        # Thm 7: k / (k + e^b) with b the budget of the furthest of the k nearest, of the best k.
         share = max(share, (counts * alike / (1 + counts * alike)).max(initial=0.0))
         nearest = min(nearest, apart.min(initial=math.inf))
     packed = (reports is None or reports.secrets) and math.isfinite(nearest)
+    # Rounded down; the diameter also leans on the triangle inequality, which distances obey up to a slack.
     rest *= 1 - 16 * UNIT
-    return ErrorBounds(
-        float(rest * overlap / 2) * (1 - 2 * TRIANGLE_SLACK), float(rest * share * nearest) if packed else 0.0
-    )
+    diameter = float(rest * overlap / 2) * (1 - 2 * TRIANGLE_SLACK)
+    packing = float(rest * share * nearest) if packed else 0.0
+    return ErrorBounds(diameter, packing)
 
 
 def laplace_scale(diameter: float, *, epsilon: float, delta: float = 0.0, exact: bool = False) -> float:
@@ -119,7 +127,8 @@ def laplace_scale(diameter: float, *, epsilon: float, delta: float = 0.0, exact:
     SpecError
         If the diameter or ε is not positive and finite, or δ is not from 0 to below 1.
     """
-    level, relaxed = checked_level(epsilon), checked_delta(delta)
+    epsilon = checked_level(epsilon)
+    relaxed = checked_delta(delta)
     if not 0 < diameter < math.inf:
         raise SpecError("diameter", f"is {diameter:g}", "give a positive finite number")
-    return diameter / (level - (1 + exact) * math.log1p(-relaxed)) * (1 + 16 * UNIT)
+    return diameter / (epsilon - (1 + exact) * math.log1p(-relaxed)) * (1 + 16 * UNIT)

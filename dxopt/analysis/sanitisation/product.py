@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dxopt.analysis.evaluate import expected_loss
 from dxopt.errors import SpecError, UnsupportedError
 from dxopt.model.loss import Loss, LossLike, Reports
-from dxopt.model.mechanism import MATRIX_CELLS, Mechanism, Privacy
+from dxopt.model.mechanism import CHANNEL_CELLS, Mechanism, Privacy
 from dxopt.model.prior import Prior
 from dxopt.model.problem import checked_delta
 from dxopt.numerics.excess import bound_pairs, least_epsilon
@@ -22,7 +22,7 @@ from dxopt.spaces.labels import Tuples
 from dxopt.spaces.universes import Universe
 
 Array = NDArray[np.float64]
-Places = NDArray[np.int64]
+Indices = NDArray[np.int64]
 Database = Sequence[Any] | NDArray
 
 
@@ -55,7 +55,7 @@ class ProductSanitisation:
         """The ε of HLM14: that of any change of one record, the largest ε·d(v, v'); infinite where a distance is."""
         return self.privacy.epsilon * float(self.factor.space.distances.max())
 
-    def sample(self, database: Database, size: int = 1, rng: np.random.Generator | None = None) -> Places:
+    def sample(self, database: Database, size: int = 1, rng: np.random.Generator | None = None) -> Indices:
         """Draw sanitised databases: indices of reports, `(size, n)`.
 
         Raises
@@ -67,7 +67,7 @@ class ProductSanitisation:
 
     def answer(
         self,
-        function: Callable[[Places], Any],
+        function: Callable[[Indices], Any],
         database: Database,
         size: int = 1,
         rng: np.random.Generator | None = None,
@@ -75,7 +75,7 @@ class ProductSanitisation:
         """Answers to a query, each of a new sanitised database.
 
         Each has the privacy of the sanitisation, whatever is asked (HLM14 Thm 4). All that is computed from one
-        sanitised database of `sample` has it together; what is told of several adds up.
+        sanitised database of `sample` has it together; what is computed from several adds up.
 
         Parameters
         ----------
@@ -88,10 +88,10 @@ class ProductSanitisation:
 
     def log_probability(self, database: Database, sanitised: Database) -> float:
         """ln Π_i K[d_i, z_i]: minus infinity where that is 0."""
-        distinct, place = np.unique(self._values(database), return_inverse=True)
-        said = _places(sanitised, self.factor.reports.labels, self.records, "sanitised")
+        distinct, row = np.unique(self._values(database), return_inverse=True)
+        reports = _indices(sanitised, self.factor.reports.labels, self.records, "sanitised")
         with np.errstate(divide="ignore"):
-            return math.fsum(np.log(self.factor.rows(distinct)[place, said]))
+            return math.fsum(np.log(self.factor.rows(distinct)[row, reports]))
 
     def probability(self, database: Database, sanitised: Database) -> float:
         """Π_i K[d_i, z_i]: how likely a database is to become another; 0 where that is below 1e-308."""
@@ -122,23 +122,25 @@ class ProductSanitisation:
         UnsupportedError
             If there are more than 200 million probabilities.
         """
-        values, labels = len(self.factor.space), tuple(self.factor.space.labels)
+        values = len(self.factor.space)
+        labels = tuple(self.factor.space.labels)
         if universe.kind != "databases" or tuple(map(str, universe.values)) != labels:
             raise SpecError("universe", "is not of databases of the values of the factor", "list them in its order")
         if len(universe) != values**self.records or len(universe.secrets[0]) != self.records:  # pyright: ignore
             raise SpecError("universe", f"does not hold all databases of {self.records} records", "make it whole")
         size = len(universe) * len(self.factor.reports) ** self.records
-        if size > MATRIX_CELLS:
+        if size > CHANNEL_CELLS:
             raise UnsupportedError("universe", f"needs {size:,} probabilities", "take fewer records, or sample")
         space = universe.space("hamming")
+        # Records are independent: the matrix of all of them is the Kronecker power of that of one.
         matrix: Array = reduce(np.kron, [self.factor.matrix] * self.records)  # pyright: ignore[reportAssignmentType]
         kinds = Tuples((self.factor.reports.labels,) * self.records)
         reports = Reports.of(space) if self.factor.reports.secrets else Reports(kinds)
         privacy = _measured(matrix, space.distances, self.privacy.delta, space.distances == 1)
         return Mechanism.from_matrix(space, matrix, reports, name=f"{self.factor.name}, by records", privacy=privacy)
 
-    def _values(self, database: Database) -> Places:
-        return _places(database, self.factor.space.labels, self.records, "database")
+    def _values(self, database: Database) -> Indices:
+        return _indices(database, self.factor.space.labels, self.records, "database")
 
 
 def product_sanitisation(factor: Mechanism, records: int, *, delta: float | None = None) -> ProductSanitisation:
@@ -161,6 +163,7 @@ def product_sanitisation(factor: Mechanism, records: int, *, delta: float | None
     """
     if records != int(records) or records < 1:
         raise SpecError("records", f"are {records}", "give 1 or more")
+    # The factor's own proof serves if it is for this δ and for all pairs; otherwise ε is measured on its matrix.
     stated = factor.privacy
     relaxed = checked_delta(delta if delta is not None else stated.delta if stated else 0.0)
     proof = stated if stated and (stated.delta, stated.pairs) == (relaxed, "all") else None
@@ -172,15 +175,15 @@ def product_sanitisation(factor: Mechanism, records: int, *, delta: float | None
 
 
 def _measured(channel: Array, distances: Array, delta: float, bound: NDArray[np.bool_]) -> Privacy:
-    """The least level at δ, with its proof; SpecError where there is none."""
-    level = least_epsilon(channel, distances, delta, bound)
-    if math.isinf(level):
+    """The least ε at δ, with its proof; SpecError where there is none."""
+    epsilon = least_epsilon(channel, distances, delta, bound)
+    if math.isinf(epsilon):
         raise SpecError("factor", f"is not private at any epsilon with delta {delta:g}", "raise delta")
     pairs = np.count_nonzero(bound)
-    return Privacy(level, f"all {pairs:,} ordered pairs checked on their worst set of reports", delta)
+    return Privacy(epsilon, f"all {pairs:,} ordered pairs checked on their worst set of reports", delta)
 
 
-def _places(given: Database, labels: Iterable[str], records: int, field: str) -> Places:
+def _indices(given: Database, labels: Iterable[str], records: int, field: str) -> Indices:
     """Indices `(n,)` of the entries of a database, which are indices themselves or labels."""
     try:
         entries = list(given)
@@ -188,13 +191,13 @@ def _places(given: Database, labels: Iterable[str], records: int, field: str) ->
         raise SpecError(field, "is no sequence of records", "give indices or labels") from None
     if len(entries) != records:
         raise SpecError(field, f"has {len(entries):,} records", f"give {records:,}")
-    known = {label: place for place, label in enumerate(labels)}
+    known = {label: index for index, label in enumerate(labels)}
     if not all(isinstance(entry, int | np.integer) for entry in entries):
         unknown = [entry for entry in entries if str(entry) not in known]
         if unknown:
             raise SpecError(field, f"has a record {unknown[0]!r}", "use indices of the factor's space, or labels")
         return np.array([known[str(entry)] for entry in entries])
-    places = np.array(entries, dtype=np.int64)
-    if places.min() < 0 or places.max() >= len(known):
+    indices = np.array(entries, dtype=np.int64)
+    if indices.min() < 0 or indices.max() >= len(known):
         raise SpecError(field, "has an index out of range", f"indices run from 0 to {len(known) - 1}")
-    return places
+    return indices

@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Difference:
-    """What is lost and moved from a channel K `(n, m)` to a table, under a prior `(n,)` and losses `(n, m)`."""
+    """How much a table costs and moves against a channel K `(n, m)`, under a prior `(n,)` and losses `(n, m)`."""
 
     channel: Array
     prior: Array
@@ -39,30 +39,31 @@ class Difference:
         """
         if self.losses is None:
             return math.nan
-        losses, total = _finite(self.losses), Fraction(0)
+        losses = _finite(self.losses)
+        total = Fraction(0)
         for x in np.flatnonzero(self.prior).tolist():
             endless = (losses[x] != self.losses[x]) & ((self.channel[x] > 0) != (counts[x] > 0))
             if endless.any():
                 return math.inf
-            moved, places = self._moved(x, counts, bits)
+            # A sum of products of integers over a power of two, and one fraction for each secret.
+            moved, shift = self._moved(x, counts, bits)
             paid, unit = over_power_of_two(losses[x])
-            total += Fraction(float(self.prior[x])) * Fraction(sum(map(mul, moved, paid)), 1 << places + unit)
+            total += Fraction(float(self.prior[x])) * Fraction(sum(map(mul, moved, paid)), 1 << shift + unit)
         return float(total)
 
     def variation(self, counts: Counts, bits: int) -> float:
         """max_x ½ Σ_z |N[x, z] / T - K[x, z]|, rounded once."""
         worst = Fraction(0)
         for x in range(len(counts)):
-            moved, places = self._moved(x, counts, bits)
-            worst = max(worst, Fraction(sum(map(abs, moved)), 1 << places + 1))
+            moved, shift = self._moved(x, counts, bits)
+            worst = max(worst, Fraction(sum(map(abs, moved)), 1 << shift + 1))
         return float(worst)
 
     def _moved(self, x: int, counts: Counts, bits: int) -> tuple[list[int], int]:
         """N[x, z] / T - K[x, z] for all reports, as integers over a power of two."""
-        row, places = over_power_of_two(self.channel[x])
-        return [
-            (count << places) - (entry << bits) for count, entry in zip(counts[x], row, strict=True)
-        ], places + bits
+        row, shift = over_power_of_two(self.channel[x])
+        moved = [(count << shift) - (entry << bits) for count, entry in zip(counts[x], row, strict=True)]
+        return moved, shift + bits
 
 
 def _finite(losses: Array) -> Array:

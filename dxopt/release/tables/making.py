@@ -8,16 +8,20 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from dxopt.analysis.evaluate import matching
 from dxopt.errors import CertificateError, SpecError, UnsupportedError
 from dxopt.model.loss import Loss, LossLike
-from dxopt.model.mechanism import Mechanism
+from dxopt.model.mechanism import Mechanism, Privacy
 from dxopt.model.prior import Prior
 from dxopt.release.tables.difference import Difference
+from dxopt.release.tables.proof import Counts
 from dxopt.release.tables.rounding import Rounding
 from dxopt.release.tables.table import BITS, IntegerTable
 
 MOST_COST = 1e-12
+"""The most that rounding may cost, relative to the expected loss, or to 1 where that is smaller."""
 MOST_TRIPLES = 8_000_000_000
+"""The most triples (x, x', z) that are proven."""
 
 
 def integer_table(
@@ -29,7 +33,7 @@ def integer_table(
 ) -> IntegerTable:
     """The mechanism as integers with equal row totals, private at the same ε and δ: proven by integers alone.
 
-    Its entries are floor(T'·K[x, z]) + a where K is positive, and 0 elsewhere; what a row lacks of T goes to one
+    Its entries are floor(T'·K[x, z]) + a where K is positive, and 0 elsewhere; the rest of a row up to T goes to one
     report. The constant a pays for rounding down, and T' leaves so much that what goes to that report is private
     as well. The entries of K count as the rationals that the doubles are.
 
@@ -43,7 +47,7 @@ def integer_table(
         What the cost is measured in, and which report gets the rest of each row: the one that loses least. By
         default the distance, where reports are secrets or have coordinates; else the likeliest report gets it.
     progress : callable, optional
-        Is called with lines that say how far it is.
+        Is called with lines that report how far it is.
 
     Returns
     -------
@@ -61,46 +65,21 @@ def integer_table(
     CertificateError
         If the privacy that the mechanism claims does not hold.
     """
-    if not isinstance(mechanism, Mechanism):
-        raise SpecError("mechanism", f"is of type {type(mechanism).__name__}", "give a Mechanism")
-    if prior is not None and not isinstance(prior, Prior):
-        raise SpecError("prior", f"is of type {type(prior).__name__}", "give a Prior, as dx.Prior.uniform(space)")
-    privacy, secrets, reports = mechanism.privacy, len(mechanism.space), len(mechanism.reports)
-    if privacy is None or not math.isfinite(privacy.epsilon):
-        raise SpecError("mechanism", "has no proof of privacy", "take one of dx.solve or dx.classic, or certify it")
-    if secrets**2 * reports > MOST_TRIPLES:
-        raise UnsupportedError(
-            "mechanism", f"has {secrets:,} secrets and {reports:,} reports", f"n²·m is at most {MOST_TRIPLES:.0e}"
-        )
-    beliefs, losses = _beliefs(mechanism, prior), _losses(mechanism, loss)
+    privacy = _claimed(mechanism, prior)
+    beliefs = matching(mechanism, prior or Prior.uniform(mechanism.space))
+    losses = _losses(mechanism, loss)
     rounding = Rounding.of(mechanism, privacy, beliefs, losses)
     difference = Difference(mechanism.matrix, beliefs, losses)
-    tell, refused = progress or (lambda line: None), None
+    tell = progress or (lambda line: None)
+    refused = None
+    # First over the row sums, which leaves more to the channel; without δ, and where the proof fails, as it is.
+    # Larger T cost less: the first that costs little enough is taken.
     for normalised in (False,) if privacy.delta else (True, False):
         for bits in BITS:
             tell(f"rounding to integers out of 2^{bits}")
-            counts = rounding.counts(bits, normalised)
-            if counts is None:
+            table = _table_within_cost(mechanism, privacy, rounding.counts(bits, normalised), difference, bits)
+            if table is None:
                 continue
-            cost, variation = difference.cost(counts, bits), difference.variation(counts, bits)
-            if math.isinf(cost):
-                raise UnsupportedError(
-                    "loss", "is infinite for each report that could get the rest of the rows", "give a finite one"
-                )
-            if abs(variation if math.isnan(cost) else cost) > MOST_COST * max(1.0, abs(difference.expected)):
-                continue
-            table = IntegerTable(
-                mechanism.space,
-                mechanism.reports,
-                counts,
-                bits,
-                privacy.epsilon,
-                privacy.delta,
-                privacy.pairs,
-                cost,
-                variation,
-                mechanism.name,
-            )
             try:
                 table.check(progress)
             except CertificateError as error:
@@ -117,15 +96,56 @@ def integer_table(
     )
 
 
-def _beliefs(mechanism: Mechanism, prior: Prior | None) -> NDArray[np.float64]:
-    beliefs = (prior or Prior.uniform(mechanism.space)).probabilities
-    if len(beliefs) != len(mechanism.space):
-        raise SpecError("prior", f"has {len(beliefs)} entries for {len(mechanism.space)} secrets", "match them")
-    return beliefs
+def _claimed(mechanism: Mechanism, prior: Prior | None) -> Privacy:
+    """The privacy of a mechanism that can be made a table; SpecError or UnsupportedError of another."""
+    if not isinstance(mechanism, Mechanism):
+        raise SpecError("mechanism", f"is of type {type(mechanism).__name__}", "give a Mechanism")
+    if prior is not None and not isinstance(prior, Prior):
+        raise SpecError("prior", f"is of type {type(prior).__name__}", "give a Prior, as dx.Prior.uniform(space)")
+    privacy = mechanism.privacy
+    secrets = len(mechanism.space)
+    reports = len(mechanism.reports)
+    if privacy is None or not math.isfinite(privacy.epsilon):
+        raise SpecError("mechanism", "has no proof of privacy", "take one of dx.solve or dx.classic, or certify it")
+    if secrets**2 * reports > MOST_TRIPLES:
+        raise UnsupportedError(
+            "mechanism", f"has {secrets:,} secrets and {reports:,} reports", f"n²·m is at most {MOST_TRIPLES:.0e}"
+        )
+    return privacy
+
+
+def _table_within_cost(
+    mechanism: Mechanism, privacy: Privacy, counts: Counts | None, difference: Difference, bits: int
+) -> IntegerTable | None:
+    """The table of these counts, not yet proven, or None where there are none or they cost too much."""
+    if counts is None:
+        return None
+    cost = difference.cost(counts, bits)
+    variation = difference.variation(counts, bits)
+    if math.isinf(cost):
+        raise UnsupportedError(
+            "loss", "is infinite for each report that could get the rest of the rows", "give a finite one"
+        )
+    if abs(variation if math.isnan(cost) else cost) > MOST_COST * max(1.0, abs(difference.expected)):
+        return None
+    return IntegerTable(
+        mechanism.space,
+        mechanism.reports,
+        counts,
+        bits,
+        privacy.epsilon,
+        privacy.delta,
+        privacy.pairs,
+        cost,
+        variation,
+        mechanism.name,
+    )
 
 
 def _losses(mechanism: Mechanism, loss: LossLike | Loss | None) -> NDArray[np.float64] | None:
-    space, reports = mechanism.space, mechanism.reports
+    """What reports lose, `(n, m)`, or None where nothing was given and no distance is known."""
+    space = mechanism.space
+    reports = mechanism.reports
     if loss is None:
         if not (reports.secrets or (reports.points is not None and space.metric is not None)):
             return None

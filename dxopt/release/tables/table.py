@@ -24,12 +24,11 @@ from dxopt.spaces.archive import pack, unpack
 from dxopt.spaces.space import MetricSpace
 
 FORMAT = 1
-
-_CLAIMS = {"epsilon": float, "delta": float, "pairs": str, "cost": float, "variation": float, "name": str}
-
-
+"""The version of files of tables."""
 WORD = 64
 BITS = (64, 128, 192, 256)
+"""The T that a table may have, as powers of two."""
+_CLAIMS = {"epsilon": float, "delta": float, "pairs": str, "cost": float, "variation": float, "name": str}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,7 +63,7 @@ class IntegerTable:
     ------
     SpecError
         If counts are no integers from 0 `(n, m)` with these row sums, T is another power than 2^64, 2^128, 2^192 and
-        2^256, or a level is negative or not finite.
+        2^256, or ε or δ is negative or not finite.
     """
 
     space: MetricSpace
@@ -91,10 +90,10 @@ class IntegerTable:
             if sum(row) != self.total:
                 off = f"of secret {label} sum to {sum(row) - self.total:+} off 2^{self.bits}"
                 raise SpecError("counts", off, f"give rows that sum to 2^{self.bits}")
-        for level in ("epsilon", "delta"):
-            value = getattr(self, level)
+        for name in ("epsilon", "delta"):
+            value = getattr(self, name)
             if not (isinstance(value, int | float) and math.isfinite(value) and value >= 0):
-                raise SpecError(level, f"is {value!r}", "give a finite number from 0")
+                raise SpecError(name, f"is {value!r}", "give a finite number from 0")
         counts.flags.writeable = False
         object.__setattr__(self, "counts", counts)
 
@@ -145,7 +144,8 @@ class IntegerTable:
         CertificateError
             Naming a pair of secrets and a report.
         """
-        labels, reports = self.space.labels, self.reports.labels
+        labels = self.space.labels
+        reports = self.reports.labels
         bound = bound_pairs(self.space.distances, self.pairs if self.delta else "all")
         allowed = Fraction(self.delta) * self.total
         tell = progress or (lambda line: None)
@@ -166,8 +166,6 @@ class IntegerTable:
         SpecError
             If the name has another ending, or the file cannot be written.
         """
-        from dxopt.release.tables.table import save_table
-
         return save_table(self, Path(file))
 
     @staticmethod
@@ -181,8 +179,6 @@ class IntegerTable:
         CertificateError
             If the privacy that it claims does not hold.
         """
-        from dxopt.release.tables.table import load_table
-
         return load_table(Path(file))
 
     def __str__(self) -> str:
@@ -207,11 +203,13 @@ class IntegerTable:
         except ValueError:
             raise SpecError("report", f"there is no report {report!r}", "use an index or a label") from None
 
-    def _draw(self, places: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
+    def _draw(self, secrets: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
         """One report for each of the secrets `(k,)`: as many as the steps that the random number is not below."""
-        drawn, first = np.empty(len(places), dtype=np.int64), words(len(places), rng)
-        for place, which in alike(places):
-            steps, tops = self._stairs(place)
+        drawn = np.empty(len(secrets), dtype=np.int64)
+        first = words(len(secrets), rng)
+        for secret, which in alike(secrets):
+            # The first word of the number decides, unless it is equal to that of a step. Then the others are drawn.
+            steps, tops = self._stairs(secret)
             word = first[which]
             below = np.searchsorted(tops, word, side="right")
             if self.bits > WORD and len(tops):
@@ -226,13 +224,13 @@ class IntegerTable:
             number = number << WORD | word
         return number
 
-    def _stairs(self, place: int) -> tuple[list[int], NDArray[np.uint64]]:
+    def _stairs(self, secret: int) -> tuple[list[int], NDArray[np.uint64]]:
         """The sums Σ_{w ≤ z} N[x, w] below T, where z gives way to the next report, and their first words."""
-        if place not in self._steps:
-            steps = [step for step in accumulate(self.counts[place]) if step < self.total]
+        if secret not in self._steps:
+            steps = [step for step in accumulate(self.counts[secret]) if step < self.total]
             tops = np.array([step >> self.bits - WORD for step in steps], dtype=np.uint64)
-            self._steps[place] = steps, tops
-        return self._steps[place]
+            self._steps[secret] = steps, tops
+        return self._steps[secret]
 
 
 def save_table(table: IntegerTable, file: Path) -> Path:
@@ -264,6 +262,7 @@ def _bytes(table: IntegerTable) -> NDArray[np.uint8]:
 
 
 def _counts(stored: NDArray[np.uint8]) -> Counts:
+    """The counts `(n, m)` from their bytes."""
     *shape, width = stored.shape
     written = stored.astype(np.uint8, copy=False).tobytes()
     counts = [int.from_bytes(written[i : i + width], "big") for i in range(0, len(written), width)]

@@ -23,7 +23,7 @@ from dxopt.solving.programs.program import ChannelProgram
 
 Array = NDArray[np.float64]
 Places = NDArray[np.int64]
-ALIKE = 1e-12
+SAME_ENTRY = 1e-12
 SAME_SUM = 1e-10
 LEAST_WORK = 10**9
 WORK_PER_ENTRY = 200
@@ -261,7 +261,7 @@ def _falling(matrix: Array) -> Array:
 def _split(colours: Places, sums: Array) -> Places:
     """Colours numbered by old colour, then by sum; sums closer than 1e-10 relative stay together."""
     order = np.lexsort((sums, colours))
-    apart = np.diff(sums[order]) > SAME_SUM * sums[order[1:]] + ALIKE
+    apart = np.diff(sums[order]) > SAME_SUM * sums[order[1:]] + SAME_ENTRY
     split = np.empty_like(colours)
     split[order] = np.concatenate([[0], np.cumsum(apart | (np.diff(colours[order]) > 0))])
     return split
@@ -294,6 +294,6 @@ def _invariant(matrix: Array, rows: Places, columns: Places) -> tuple[bool, int]
         for z in everywhere if rows[x] != x else moved:
             a, b = row[z], image[columns[z]]
             compared += 1
-            if a != b and not abs(a - b) <= ALIKE * (1 + min(a, b)):
+            if a != b and not abs(a - b) <= SAME_ENTRY * (1 + min(a, b)):
                 return False, compared
     return True, compared

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from dxopt.model.problem import MATRIX_CELLS, Problem
+from dxopt.model.problem import PROBLEM_CELLS, Problem
 from dxopt.proofs.candidate import AppliedReduction, Claim
 from dxopt.solving.attempts import Attempt, Options, Refusal
 from dxopt.solving.formulations.contract import Compiled
@@ -33,7 +33,7 @@ def by_linear_program(
         From the number of variables to the names of the solvers, in their order.
     options : Options
     """
-    require_few(max(problem.variables, problem.shape[0] ** 2), MATRIX_CELLS)
+    require_few(max(problem.variables, problem.shape[0] ** 2), PROBLEM_CELLS)
     options.progress("building the linear program")
     formulation = ExpectedLossProgram()
     compiled = formulation.compile(problem)

@@ -13,7 +13,7 @@ from dxopt.numerics.rounding import UNIT
 
 Array = NDArray[np.float64]
 ROOM = 600.0
-"""The largest budget told from a larger one; e^{-ROOM} times a weight does not underflow."""
+"""The largest budget that is distinguished from a larger one; e^{-ROOM} times a weight does not underflow."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +34,8 @@ class Solved:
 class System(ABC):
     """A symmetric matrix of doubles T near Φ[x, y] = e^{-εd(x, y)}, known by its structure.
 
-    Entries are e^{-min(εd, cap)} up to a relative error of `entry_error`, so none underflows; the cap changes Φ by less
-    than e^{-64} / n. It is again a kernel, as min(d, cap) obeys the triangle inequality if d does.
+    Entries are e^{-min(εd, cap)} up to a relative error of `entry_error`, so none underflows; the cap changes Φ by
+    less than e^{-64} / n. It is again a kernel, as min(d, cap) obeys the triangle inequality if d does.
 
     Attributes
     ----------
@@ -60,6 +60,7 @@ class System(ABC):
     inverse_norm: float
 
     def _describe(self, size: int, distance_error: float, room: float = ROOM) -> None:
+        """Set the size, the cap, and the error of entries, given that of distances."""
         self.size = size
         self.cap = min(64.0 + math.log(size), room)
         self.entry_error = 2 * (self.cap * (distance_error + 8 * UNIT) + 16 * UNIT)
@@ -70,7 +71,7 @@ class System(ABC):
         return 1 / least if least > 0 else math.inf
 
     @abstractmethod
-    def row(self, place: int) -> Array:
+    def row(self, point: int) -> Array:
         """One row of T, `(n,)`."""
 
     @abstractmethod
@@ -86,18 +87,26 @@ class System(ABC):
         """max_x T[x, z] v_x for every z, `(n,)`, for v ≥ 0; T[x, z] below 1e-18 / n may be left out."""
 
     @abstractmethod
-    def draw(self, weights: Array, places: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
-        """For each place x one z with a probability proportional to T[x, z] w_z."""
+    def draw(self, weights: Array, points: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
+        """For each point x one z with a probability proportional to T[x, z] w_z."""
 
     def solve(self, right: Array) -> Solved:
-        """A solution of Φw = b, b `(n,)`, and a proven bound on its error: ‖Φ⁻¹‖ times all that is left or unsure."""
+        """A solution of Φw = b, b `(n,)`, and a proven bound on its error: ‖Φ⁻¹‖ times all that is left or unsure.
+
+        For any w, w - Φ⁻¹b = Φ⁻¹(Φw - b): whatever way the solution was found, its error is bounded afterwards by the
+        residual Φw - b, which consists of the computed one and of what it may be off by.
+        """
         values = self.approximate(right)
         product, rounding = self.apply(values)
+        # One step of iterative refinement where the residual is more than rounding, kept only if it helps.
         if np.linalg.norm(right - product, self.order) > rounding:
             refined = values + self.approximate(right - product)
             again, more = self.apply(refined)
             if np.linalg.norm(right - again, self.order) < np.linalg.norm(right - product, self.order):
-                values, product, rounding = refined, again, more
+                values = refined
+                product = again
+                rounding = more
+        # `left` is the residual as computed, `unsure` what entries of T may differ from those of Φ below the cap.
         residual = np.abs(right - product)
         size = np.abs(values)
         if self.order == 2:
@@ -107,8 +116,10 @@ class System(ABC):
             weighed, more = self.apply(size)
             unsure = self.entry_error * (float(weighed.max()) + more)
             left = float(residual.max())
+        # The rounding of the residual itself, and what the cap changes.
         slack = 4 * UNIT * (float(np.abs(right).max()) + self.norm * float(size.max())) * self._spread
         capped = math.exp(-self.cap) * float(size.sum()) * self._spread
+        # The last factor is for the sums and products of this bound itself.
         error = self.inverse_norm * (left + rounding + unsure + slack + capped) * (1 + 1e-9)
         return Solved(values, error if math.isfinite(error) else math.inf)
 

@@ -15,6 +15,7 @@ from dxopt.spaces.kernels.contract import ROOM, System
 Array = NDArray[np.float64]
 
 INVERTED = 500
+"""The most points for which an approximate inverse bounds that of Φ."""
 _POWERS = 30
 
 
@@ -29,8 +30,8 @@ class Dense(System):
         self.norm = float(matrix.sum(axis=1).max()) * (1 + self.size * UNIT)
         self.order = np.inf if self.size <= INVERTED else 2.0
 
-    def row(self, place: int) -> Array:
-        return self.matrix[place]
+    def row(self, point: int) -> Array:
+        return self.matrix[point]
 
     def apply(self, vector: Array) -> tuple[Array, float]:
         product = self.matrix @ vector
@@ -52,13 +53,11 @@ class Dense(System):
 
     @cached_property
     def inverse_norm(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """From an approximate inverse, or from a Cholesky factorisation of T - σI that ran to its end (Rump 2006).
-
-        For σ, half the least eigenvalue of T as powers of its inverse tell it.
-        """
+        """From an approximate inverse, or from a Cholesky factorisation of T - σI that ran to its end (Rump 2006)."""
         return self._by_inverse() if self.order == np.inf else self._by_shift()
 
     def _by_inverse(self) -> float:
+        """For an approximate inverse Y with ‖I - YT‖ = r < 1, Neumann's series gives ‖T⁻¹‖ ≤ ‖Y‖ / (1 - r)."""
         try:
             inverse = np.linalg.inv(self.matrix)
         except np.linalg.LinAlgError:
@@ -66,13 +65,16 @@ class Dense(System):
         if not np.isfinite(inverse).all():
             return np.inf
         sizes = np.abs(inverse)
+        # r as computed, and the rounding of the product YT and of the difference.
         off = np.abs(np.eye(self.size) - inverse @ self.matrix).sum(axis=1)
         off += (sizes @ self.matrix).sum(axis=1) * 2 * (self.size + 4) * UNIT + self.size * UNIT
         return self._inverse((1 - off.max()) / (float(sizes.sum(axis=1).max()) * (1 + self.size * UNIT)))
 
     def _by_shift(self) -> float:
+        """Where T - σI has a Cholesky factor, the least eigenvalue of T is at least σ, but for rounding."""
         if self._factor is None:
             return np.inf
+        # Powers of the inverse turn any vector to the eigenvector of the least eigenvalue; σ is half of that.
         vector = np.random.default_rng(0).standard_normal(self.size)
         for _ in range(_POWERS):
             vector = self.approximate(vector / np.linalg.norm(vector))
@@ -86,9 +88,9 @@ class Dense(System):
 
     def closure(self, vector: Array) -> Array:
         closed = vector.copy()
-        for place in range(self.size):
-            closed[place] = (self.matrix[place] * vector).max()
+        for point in range(self.size):
+            closed[point] = (self.matrix[point] * vector).max()
         return closed
 
-    def draw(self, weights: Array, places: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
-        return by_rows(places, lambda place: self.matrix[place] * weights, rng)
+    def draw(self, weights: Array, points: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
+        return by_rows(points, lambda point: self.matrix[point] * weights, rng)

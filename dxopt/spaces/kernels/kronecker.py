@@ -1,4 +1,8 @@
-"""Products under d_1: Φ is the Kronecker product of the factors' matrices."""
+"""Products under d_1: Φ is the Kronecker product of the factors' matrices.
+
+A vector is a tensor with an axis for each factor, and what Φ or its inverse does to it is what each factor does along
+its own axis, one after the other.
+"""
 
 from __future__ import annotations
 
@@ -30,13 +34,15 @@ class Kronecker(System):
         widened = math.prod(_widened(factor) for factor in factors) * (1 + 8 * len(factors) * UNIT)
         self.inverse_norm = self._inverse(1 / widened)
 
-    def row(self, place: int) -> Array:
-        places = np.unravel_index(place, self.shape)
-        rows = [factor.row(int(at)) for factor, at in zip(self.factors, places, strict=True)]
+    def row(self, point: int) -> Array:
+        coordinates = np.unravel_index(point, self.shape)
+        rows = [factor.row(int(at)) for factor, at in zip(self.factors, coordinates, strict=True)]
         return reduce(lambda row, more: np.outer(row, more).reshape(-1), rows)
 
     def apply(self, vector: Array) -> tuple[Array, float]:
-        product, error = vector.reshape(*self.shape, -1), 0.0
+        product = vector.reshape(*self.shape, -1)
+        error = 0.0
+        # Each factor adds its own rounding, and multiplies the error of those before it by its norm at most.
         for axis, factor in enumerate(self.factors):
             moved = np.moveaxis(product, axis, 0)
             applied, rounding = factor.apply(moved.reshape(factor.size, -1))
@@ -58,12 +64,15 @@ class Kronecker(System):
             changed = np.moveaxis(change(factor, moved.reshape(factor.size, -1)).reshape(moved.shape), 0, axis)
         return changed.reshape(vector.shape)
 
-    def draw(self, weights: Array, places: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
+    def draw(self, weights: Array, points: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
         """Coordinate by coordinate; the weights must be a Kronecker product themselves."""
-        tensor, axes = weights.reshape(self.shape), range(len(self.shape))
+        tensor = weights.reshape(self.shape)
+        axes = range(len(self.shape))
+        coordinates = np.unravel_index(points, self.shape)
+        # Sums over all other axes are in proportion to the factor of the weights on this one.
         drawn = [
             factor.draw(tensor.sum(axis=tuple(a for a in axes if a != axis)), at, rng)
-            for axis, (factor, at) in enumerate(zip(self.factors, np.unravel_index(places, self.shape), strict=True))
+            for axis, (factor, at) in enumerate(zip(self.factors, coordinates, strict=True))
         ]
         return np.ravel_multi_index(drawn, self.shape)
 

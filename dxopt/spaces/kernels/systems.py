@@ -12,6 +12,7 @@ from dxopt.spaces.matrices import TRIANGLE_SLACK
 from dxopt.spaces.space import MetricSpace
 
 DENSE_POINTS = 20_000
+"""The most points of a space without structure."""
 _ROUGH = ("traces", "with_null")
 
 
@@ -23,7 +24,7 @@ def system(space: MetricSpace, epsilon: float, room: float = ROOM) -> System:
     space : MetricSpace
     epsilon : float
     room : float
-        The largest budget that is told from a larger one.
+        The largest budget that is distinguished from a larger one.
 
     Raises
     ------
@@ -42,6 +43,8 @@ def system(space: MetricSpace, epsilon: float, room: float = ROOM) -> System:
 
 def structured(space: MetricSpace, epsilon: float, room: float = ROOM) -> System | None:
     """Φ by its structure, or None where the space has none that helps."""
+    # Axes with a single point change nothing. Lattices: one axis is a path; under d_1 Φ factors into paths; any other
+    # norm leaves a Toeplitz matrix, with a bound on its eigenvalues where the lattice has a known one.
     structure = space.structure
     long = [axis for axis, size in enumerate(structure.shape) if size > 1]
     match structure.kind:
@@ -102,7 +105,8 @@ def _budgets(distances: NDArray[np.float64], epsilon: float) -> NDArray[np.float
 
 def _exact(space: MetricSpace) -> bool:
     """Whether the coordinates of a lattice are exact multiples of its spacing."""
-    spacing, shape = space.structure.spacing, space.structure.shape
+    spacing = space.structure.spacing
+    shape = space.structure.shape
     return bool(float(spacing).is_integer() and spacing * max(shape) < 2**52) or np.frexp(spacing)[0] == 0.5
 
 

@@ -36,7 +36,8 @@ def tight(space: dx.MetricSpace, epsilon: float) -> dx.Mechanism:
 @pytest.mark.parametrize("name", SPACES)
 @pytest.mark.parametrize("epsilon", [0.4, 1.2])
 def test_no_private_mechanism_beats_the_bounds(name: str, epsilon: float) -> None:
-    space, rng = SPACES[name](), np.random.default_rng(3)
+    space = SPACES[name]()
+    rng = np.random.default_rng(3)
     uniform = dx.Prior.uniform(space)
     mechanisms = [exponential(space, epsilon)]
     mechanisms += [m.compose(rng.dirichlet(np.ones(4), len(space))) for m in mechanisms]
@@ -61,7 +62,8 @@ def test_no_private_mechanism_beats_the_bounds(name: str, epsilon: float) -> Non
 
 @pytest.mark.parametrize("name", SPACES)
 def test_the_tight_mechanism_attains_them(name: str) -> None:
-    space, epsilon = SPACES[name](), 1.3
+    space = SPACES[name]()
+    epsilon = 1.3
     mechanism = tight(space, epsilon)
     corners = np.array([corner.probabilities for corner in regularity.corner_priors(space, epsilon)])
     for seed in range(3):
@@ -122,8 +124,11 @@ def test_published_leakage_bound() -> None:
 
 @pytest.mark.parametrize("name", SPACES)
 def test_tight_mechanisms_in_disguise_are_optimal_on_the_region(name: str) -> None:
-    space, epsilon, rng = SPACES[name](), 1.3, np.random.default_rng(8)
-    mechanism, size = tight(space, epsilon), len(space)
+    space = SPACES[name]()
+    epsilon = 1.3
+    rng = np.random.default_rng(8)
+    mechanism = tight(space, epsilon)
+    size = len(space)
     shuffled = mechanism.remap(rng.permutation(size))
     split = mechanism.compose(np.concatenate([0.3 * np.eye(size), 0.7 * np.eye(size)], axis=1))
     for disguised in (mechanism, shuffled, split):
@@ -136,7 +141,8 @@ def test_tight_mechanisms_in_disguise_are_optimal_on_the_region(name: str) -> No
 
 @pytest.mark.parametrize("name", SPACES)
 def test_other_mechanisms_are_not(name: str) -> None:
-    space, epsilon = SPACES[name](), 1.3
+    space = SPACES[name]()
+    epsilon = 1.3
     blurred = tight(space, epsilon).compose(0.99 * np.eye(len(space)) + 0.01 / len(space))
     for mechanism in (exponential(space, epsilon), blurred, tight(space, epsilon * 0.999)):
         found = regularity.is_optimal_on_region(mechanism, epsilon)
@@ -152,7 +158,8 @@ def test_mechanisms_that_are_not_private_are_refused() -> None:
 
 
 def test_shortfall_bounds_the_loss_of_utility() -> None:
-    space, epsilon = dx.line(5), 1.0
+    space = dx.line(5)
+    epsilon = 1.0
     blurred = tight(space, epsilon).compose((1 - 1e-7) * np.eye(5) + 1e-7 / 5)
     found = regularity.is_optimal_on_region(blurred, epsilon)
     assert 1e-9 < found.shortfall < 1e-6
@@ -175,7 +182,8 @@ def test_classes_look_both_ways() -> None:
 
 
 def test_bound_for_every_prior_is_the_linear_program() -> None:
-    space, epsilon = dx.MetricSpace.from_graph(nx.star_graph(5)), 0.6
+    space = dx.MetricSpace.from_graph(nx.star_graph(5))
+    epsilon = 0.6
     prior = dx.Prior.from_weights(space, [1.0, 3, 3, 3, 3, 3])
     phi = regularity.phi(space, epsilon)
     direct = linprog(np.ones(6), A_ub=-phi, b_ub=-prior.probabilities, bounds=(0, None)).fun

@@ -1,4 +1,4 @@
-"""The levels from which priors are regular (ECP14 §5.3, Ex 3, and §7)."""
+"""The ε from which priors are regular (ECP14 §5.3, Ex 3, and §7)."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from dxopt.analysis import regularity
 
 def sum_query(answers: int, reach: int) -> dx.MetricSpace:
     """Answers 0..answers, neighbours when at most `reach` apart."""
-    places = np.arange(answers + 1)
-    return dx.MetricSpace.from_distances(np.ceil(np.abs(places[:, None] - places[None, :]) / reach))
+    positions = np.arange(answers + 1)
+    return dx.MetricSpace.from_distances(np.ceil(np.abs(positions[:, None] - positions[None, :]) / reach))
 
 
 GOLDEN = {
@@ -34,9 +34,9 @@ GOLDEN = {
 
 @pytest.mark.parametrize("name", GOLDEN)
 def test_uniform_prior_is_proven_regular_from_the_known_level(name: str) -> None:
-    build, level = GOLDEN[name]
+    build, expected = GOLDEN[name]
     found = regularity.threshold(build())
-    assert found.value == pytest.approx(level, abs=2e-6)
+    assert found.value == pytest.approx(expected, abs=2e-6)
     assert found.proven
     assert found.sampled == 0
     assert found.low < found.high == found.value
@@ -45,11 +45,12 @@ def test_uniform_prior_is_proven_regular_from_the_known_level(name: str) -> None
 
 def test_both_ends_of_the_bracket_hold() -> None:
     space = sum_query(40, 3)
-    found, prior = regularity.threshold(space), dx.Prior.uniform(space)
+    found = regularity.threshold(space)
+    prior = dx.Prior.uniform(space)
     assert found.proven
     assert regularity.verdict(prior, space, found.low).status == "not regular"
-    for level in (*np.linspace(found.high, 2 * found.high, 40), 5.0):
-        assert regularity.verdict(prior, space, float(level)).status == "regular"
+    for epsilon in (*np.linspace(found.high, 2 * found.high, 40), 5.0):
+        assert regularity.verdict(prior, space, float(epsilon)).status == "regular"
 
 
 def test_independent_records_of_unequal_values() -> None:

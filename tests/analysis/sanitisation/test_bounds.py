@@ -24,7 +24,8 @@ def minimax(distances: Matrix, budgets: Matrix, delta: float) -> float:
     cells = secrets * reports
     slack = {(pair, z): cells + 1 + i for i, (pair, z) in enumerate(itertools.product(pairs, range(reports)))}
     width = cells + 1 + len(slack)
-    rows, limits = [], []
+    rows = []
+    limits = []
     for x in range(secrets):
         row = np.zeros(width)
         row[x * reports : (x + 1) * reports], row[cells] = distances[x], -1
@@ -56,7 +57,8 @@ def test_no_mechanism_errs_less(seed: int, delta: float, budget: str) -> None:
     """HLM14 Thms 6, 7 and Lemma 4 against the true optimum."""
     rng = np.random.default_rng(seed)
     space = dx.MetricSpace.from_points(rng.normal(size=(2 + seed % 4, 2)))
-    epsilon, distances = (0.3, 1.0, 4.0)[seed % 3], space.distances
+    epsilon = (0.3, 1.0, 4.0)[seed % 3]
+    distances = space.distances
     budgets = epsilon * distances if budget == "metric" else np.full(distances.shape, epsilon)
     bounds = s.error_bounds(space, epsilon=epsilon, delta=delta, budget=budget)
     optimum = minimax(distances, budgets, delta)
@@ -91,7 +93,8 @@ def test_under_a_metric_any_pair_and_any_ball_will_do() -> None:
 
 
 def test_pairs_that_nothing_binds_leave_the_bounds_of_the_others() -> None:
-    near, far = dx.line(3), np.full((4, 4), np.inf)
+    near = dx.line(3)
+    far = np.full((4, 4), np.inf)
     far[:3, :3], far[3, 3] = near.distances, 0
     space = dx.MetricSpace.from_distances(far)
     assert s.error_bounds(space, epsilon=1.0, delta=0.1) == s.error_bounds(near, epsilon=1.0, delta=0.1)

@@ -49,20 +49,20 @@ def test_records_keep_the_privacy_of_one(values: int, reports: int, records: int
     """HLM14 Thm 5 and Lemma 3, over all sets of outcomes: the least δ of neighbours is that of two values."""
     factor = factor_of(np.random.default_rng(values + 10 * reports + 100 * records), values, reports)
     sanitisation = s.product_sanitisation(factor, records, delta=delta)
-    level = sanitisation.privacy.epsilon
+    proven = sanitisation.privacy.epsilon
     matrix, near = by_hand(factor.matrix, records)
     two_values = list(itertools.permutations(range(values), 2))
-    for epsilon in (level, level / 2, 0.0):
+    for epsilon in (proven, proven / 2, 0.0):
         alone = worst_excess(factor.matrix, epsilon, two_values)
         assert worst_excess(matrix, epsilon, near) == pytest.approx(alone, abs=1e-12)
-    assert worst_excess(matrix, level, near) <= delta + 1e-14
-    if level:
-        assert worst_excess(matrix, 0.99 * level, near) > delta
+    assert worst_excess(matrix, proven, near) <= delta + 1e-14
+    if proven:
+        assert worst_excess(matrix, 0.99 * proven, near) > delta
 
     explicit = sanitisation.as_mechanism(dx.Universe.databases(VALUES[:values], records))
     assert explicit.matrix == pytest.approx(matrix, abs=1e-15)
     assert explicit.privacy is not None
-    assert explicit.privacy.epsilon == pytest.approx(level, rel=1e-9)
+    assert explicit.privacy.epsilon == pytest.approx(proven, rel=1e-9)
     assert explicit.privacy.delta == delta
     assert explicit.reports.secrets == (reports == values)
     assert (
@@ -96,7 +96,9 @@ def test_answers_follow_the_sanitised_database() -> None:
     factor = dx.classic.randomised_response(colours(), epsilon=1.0)
     sanitisation = s.product_sanitisation(factor, 3)
     database = ["red", "blue", "red"]
-    answers = sanitisation.answer(lambda said: int((said == 0).sum()), database, 20_000, np.random.default_rng(5))
+    answers = sanitisation.answer(
+        lambda sanitised: int((sanitised == 0).sum()), database, 20_000, np.random.default_rng(5)
+    )
     query = dx.queries.count(universe, lambda value: value == "red")
     row = sanitisation.as_mechanism(universe).row("(red, blue, red)")
     expected = np.bincount(query.index, row, minlength=4)
@@ -109,17 +111,20 @@ def test_a_hundred_thousand_records() -> None:
     sanitisation = s.product_sanitisation(factor, 100_000)
     rng = np.random.default_rng(1)
     database = rng.integers(0, 3, 100_000)
-    said = sanitisation.sample(database, size=2, rng=rng)
-    assert said.shape == (2, 100_000)
-    assert not np.array_equal(said[0], said[1])
+    sanitised = sanitisation.sample(database, size=2, rng=rng)
+    assert sanitised.shape == (2, 100_000)
+    assert not np.array_equal(sanitised[0], sanitised[1])
     for value in range(3):
-        frequencies = np.bincount(said[:, database == value].ravel(), minlength=3) / (2 * (database == value).sum())
+        frequencies = np.bincount(sanitised[:, database == value].ravel(), minlength=3) / (
+            2 * (database == value).sum()
+        )
         assert frequencies == pytest.approx(factor.matrix[value], abs=0.01)
-    told = int((said[0] == database).sum())
-    stay, other = factor.matrix[0, 0], factor.matrix[0, 1]
-    likely = told * np.log(stay) + (100_000 - told) * np.log(other)
-    assert sanitisation.log_probability(database, said[0]) == pytest.approx(likely)
-    assert sanitisation.probability(database, said[0]) == 0.0
+    kept = int((sanitised[0] == database).sum())
+    stay = factor.matrix[0, 0]
+    other = factor.matrix[0, 1]
+    likely = kept * np.log(stay) + (100_000 - kept) * np.log(other)
+    assert sanitisation.log_probability(database, sanitised[0]) == pytest.approx(likely)
+    assert sanitisation.probability(database, sanitised[0]) == 0.0
     uniform = dx.Prior.uniform(colours())
     assert sanitisation.record_error(uniform) == pytest.approx(2 * other)
     assert sanitisation.expected_error(uniform) == pytest.approx(2e5 * other)
@@ -153,7 +158,7 @@ def test_a_proven_factor_is_taken_at_its_word() -> None:
 
 
 def test_a_proof_of_adjacent_pairs_alone_is_not_enough() -> None:
-    """δ does not add up along chains: 0 and 2 are told apart by more than 0 and 1 at the same level and δ."""
+    """δ does not add up along chains: 0 and 2 are told apart by more than 0 and 1 at the same ε and δ."""
     space = dx.line(3)
     matrix = np.array([[0.7, 0.2, 0.1], [0.4, 0.2, 0.4], [0.1, 0.2, 0.7]])
     steps = [(0, 1), (1, 0), (1, 2), (2, 1)]

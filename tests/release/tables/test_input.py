@@ -17,13 +17,13 @@ def test_totals_that_are_none(bits: object) -> None:
         IntegerTable(dx.line(1), dx.Reports(("a",)), np.array([[2**64]], dtype=object), bits, 1.0)  # pyright: ignore
 
 
-@pytest.mark.parametrize("level", [-1.0, math.nan, math.inf, "1", None])
-def test_levels_that_are_none(level: float) -> None:
+@pytest.mark.parametrize("number", [-1.0, math.nan, math.inf, "1", None])
+def test_levels_that_are_none(number: float) -> None:
     counts = np.array([[2**64]], dtype=object)
     with pytest.raises(dx.SpecError, match="epsilon"):
-        IntegerTable(dx.line(1), dx.Reports(("a",)), counts, 64, level)
+        IntegerTable(dx.line(1), dx.Reports(("a",)), counts, 64, number)
     with pytest.raises(dx.SpecError, match="delta"):
-        IntegerTable(dx.line(1), dx.Reports(("a",)), counts, 64, 1.0, level)
+        IntegerTable(dx.line(1), dx.Reports(("a",)), counts, 64, 1.0, number)
 
 
 def test_what_is_no_mechanism_or_prior() -> None:

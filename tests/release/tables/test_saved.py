@@ -51,9 +51,9 @@ def test_a_certain_report_on_a_grid_is_read_back(tmp_path: Path) -> None:
         ("delta", lambda delta: delta / 1.01, dx.CertificateError),
         ("counts", lambda counts: np.bitwise_xor(counts, 1), dx.SpecError),
         ("counts", lambda counts: np.concatenate([counts[:1, [1, 0, 2]], counts[1:]]), dx.CertificateError),
-        ("epsilon", lambda level: -level, dx.SpecError),
-        ("epsilon", lambda level: level * np.nan, dx.SpecError),
-        ("delta", lambda level: level * np.inf, dx.SpecError),
+        ("epsilon", lambda value: -value, dx.SpecError),
+        ("epsilon", lambda value: value * np.nan, dx.SpecError),
+        ("delta", lambda value: value * np.inf, dx.SpecError),
         ("counts", lambda counts: counts[:1], dx.SpecError),
         ("counts", lambda counts: counts.ravel(), dx.SpecError),
         ("format", lambda number: number + 1, dx.SpecError),
@@ -85,7 +85,9 @@ def test_damage_is_found(table: IntegerTable, tmp_path: Path) -> None:
 
 def test_any_damage_is_told_in_one_line(table: IntegerTable, tmp_path: Path) -> None:
     whole = table.save(tmp_path / "table.npz").read_bytes()
-    rng, damaged, told = np.random.default_rng(0), tmp_path / "damaged.npz", 0
+    rng = np.random.default_rng(0)
+    damaged = tmp_path / "damaged.npz"
+    refused = 0
     for _ in range(300):
         changed = bytearray(whole)
         changed[rng.integers(len(changed))] = rng.integers(256)
@@ -93,11 +95,11 @@ def test_any_damage_is_told_in_one_line(table: IntegerTable, tmp_path: Path) -> 
         try:
             read = IntegerTable.load(damaged)
         except (dx.SpecError, dx.CertificateError) as error:
-            told += 1
+            refused += 1
             assert "\n" not in str(error)
         else:
             assert read.counts.tolist() == table.counts.tolist()
-    assert told > 100
+    assert refused > 100
 
 
 @pytest.mark.parametrize("name", ["file/table.npz", f"{'x' * 300}.npz", "missing/table.npz"])

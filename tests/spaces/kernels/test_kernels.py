@@ -29,13 +29,13 @@ def many_digits():
 def kernel(name: str) -> tuple[System, NDArray[np.object_]]:
     """The structured matrix, and Φ with 50 digits from the distances as they are."""
     space, epsilon = SPACES[name]
-    distinct, place = np.unique(space.distances, return_inverse=True)
+    distinct, which = np.unique(space.distances, return_inverse=True)
     exact = [(-Decimal(epsilon) * Decimal(float(d))).exp() if np.isfinite(d) else Decimal(0) for d in distinct]
-    return system(space, epsilon), np.array(exact, dtype=object)[place.reshape(space.distances.shape)]
+    return system(space, epsilon), np.array(exact, dtype=object)[which.reshape(space.distances.shape)]
 
 
 def written(matrix: System) -> Array:
-    return np.array([matrix.row(place) for place in range(matrix.size)])
+    return np.array([matrix.row(point) for point in range(matrix.size)])
 
 
 def decimals(values: Array) -> NDArray[np.object_]:
@@ -180,7 +180,7 @@ def test_transforms_of_any_length(shape: tuple[int, ...]) -> None:
     assert isinstance(matrix, Circulant)
     vector = np.random.default_rng(7).standard_normal(matrix.size)
     product, rounding = matrix.apply(vector)
-    exact = np.array([math.fsum(matrix.row(place) * vector) for place in range(matrix.size)])
+    exact = np.array([math.fsum(matrix.row(point) * vector) for point in range(matrix.size)])
     assert np.linalg.norm(product - exact) <= rounding <= 1e-6
 
 
@@ -231,10 +231,10 @@ def test_doubt_covers_the_rounding_of_coordinates(wrap, spacing: float) -> None:
     """Distances between rounded multiples of the spacing against those between exact ones."""
     columns = 3001
     space = wrap((2, columns), spacing=spacing, metric="manhattan")
-    places = np.random.default_rng(11).integers(columns, size=40)
-    steps = np.abs(places[:, None] - np.arange(columns))
+    points = np.random.default_rng(11).integers(columns, size=40)
+    steps = np.abs(points[:, None] - np.arange(columns))
     steps = np.minimum(steps, columns - steps) if wrap is dx.torus else steps
     exact = Decimal(spacing) * (steps + 1).astype(object)
-    off = np.abs(exact - np.array([decimals(row) for row in space.block(places, columns + np.arange(columns))]))
+    off = np.abs(exact - np.array([decimals(row) for row in space.block(points, columns + np.arange(columns))]))
     assert max((off / exact).reshape(-1)) <= Decimal(distance_error(space))
     assert distance_error(space) < 1e-11

@@ -1,0 +1,65 @@
+"""Numbers on a line: a forest with one branch, whose rows and draws need no walk."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.numerics.draws import uniforms
+from dxopt.spaces.kernels.contract import ROOM
+from dxopt.spaces.kernels.forest import Forest
+
+Array = NDArray[np.float64]
+
+
+class Path(Forest):
+    """Numbers on a line, sorted.
+
+    Parameters
+    ----------
+    positions : (n,) array
+        Strictly increasing or decreasing.
+    epsilon : float
+    distance_error : float
+        Bounds the relative error of differences against the distances of the space.
+    """
+
+    def __init__(self, positions: Array, epsilon: float, distance_error: float, room: float = ROOM) -> None:
+        self.positions = positions if positions[-1] >= positions[0] else -positions
+        self.epsilon = epsilon
+        edges = np.stack([np.arange(len(positions) - 1), np.arange(1, len(positions))], axis=1)
+        with np.errstate(over="ignore"):
+            lengths = epsilon * np.diff(self.positions)
+        super().__init__(len(positions), edges, lengths, distance_error, room)
+
+    @cached_property
+    def _walk(self) -> tuple[list[int], list[int], list[int]]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return list(range(self.size)), list(range(-1, self.size - 1)), list(range(-1, self.size - 1))
+
+    def row(self, point: int) -> Array:
+        with np.errstate(over="ignore"):
+            return np.exp(-np.minimum(self.epsilon * np.abs(self.positions - self.positions[point]), self.cap))
+
+    def draw(self, weights: Array, points: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
+        """By inversion: the mass from a point on, seen from the near side, falls with the distance to it."""
+        # Seen from each point, the mass from it on, and the mass up to it.
+        ahead, everywhere, _ = self._passes(weights)
+        behind = np.maximum(everywhere - ahead, 0.0) + weights
+        # The mass from j on is e^{-(a_j - a_i)} ahead_j from i; the logarithm of its inverse rises with j, which the
+        # running maximum makes true of doubles as well. In the other direction likewise.
+        with np.errstate(divide="ignore", over="ignore"):
+            along = np.minimum(self.epsilon * (self.positions - self.positions[0]), 1e300)
+            up = np.maximum.accumulate(along - np.log(ahead))
+            down = np.maximum.accumulate((-along - np.log(behind))[::-1])
+        # A number below all mass: ahead, or what is left of it behind.
+        drawn = uniforms(len(points), rng) * everywhere[points]
+        forward = drawn < ahead[points]
+        with np.errstate(divide="ignore"):
+            rest = np.log(np.where(forward, drawn, np.maximum(drawn - ahead[points], 0.0)))
+        # The furthest point with at least so much mass from it on: inversion of the distribution, by bisection.
+        here = along[points]
+        beyond = np.searchsorted(up, here - rest, side="left") - 1
+        before = self.size - np.searchsorted(down, -here - rest, side="left")
+        return np.where(forward, np.maximum(beyond, points), np.minimum(before, points - 1))
