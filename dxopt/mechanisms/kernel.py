@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import CertificateError, SpecError, UnsupportedError
+from dxopt.mechanisms.lowering import epsilon_of_weights
 from dxopt.model.loss import Loss, Reports
 from dxopt.model.mechanism import Mechanism, Privacy
 from dxopt.numerics.draws import uniforms
@@ -22,29 +23,39 @@ from dxopt.spaces.kernels.systems import distance_error, system
 from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
-MOST_SLACK = 1e-5
-_NOTHING = 1e-30
+LARGEST_REST = 1e-5
+"""The largest part of a row that may go to the slack report."""
 PAIRED_POINTS = 50_000
+"""With more points than this, nothing is computed that needs every pair of them."""
+_LEAST_WEIGHT = 1e-30
+"""Weights below this part of the largest one count as 0, so that no product of a weight and an entry underflows."""
 _SUMMED_POINTS = 4_000
 _BLOCK = 64
+_LARGEST_BUDGET = 50.0
+"""Larger budgets count as this one where e^{εd} only bounds a ratio, so that it does not overflow."""
 _EVEN = ("path", "lattice")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KernelMechanism(Mechanism):
-    """K[x, z] = T[x, z] w_z, and what a row lacks of 1 goes to one report.
+    """K[x, z] = T[x, z] w_z, and what is missing from 1 in a row goes to one report, the slack report.
 
-    T is e^{-min(ε'd, cap)} in doubles, at a level ε' a hair below the one asked for. Rows, samples and evaluations
-    are computed on demand; nothing of size n² is stored.
+    T is e^{-min(ε'd, cap)} in doubles, at an ε' a hair below the ε of `privacy`. Rows, samples and evaluations are
+    computed on demand; nothing of size n² is stored.
+
+    Such a mechanism is private in doubles for three reasons, which `prove_kernel` checks. Entries of T obey the
+    triangle inequality up to their rounding, and ε - ε' leaves room for that rounding. The row sums of T·diag(w) are
+    all a little less than 1 and near each other, so that the rest of a row is positive and about the same in every
+    row. And a column that is the sum of two private columns is private, which is what the slack report has.
 
     Attributes
     ----------
     weights : (n,) array
-        w ≥ 0, scaled so that every row sums to a little less than 1.
+        w ≥ 0, scaled so that every row of T·diag(w) sums to a little less than 1.
     epsilon : float
-        ε'.
+        ε', the mechanism's own; `privacy` has the ε that is proven.
     slack : int
-        The report that gets the rest of each row.
+        Index of the slack report, which gets the rest of each row.
     """
 
     space: MetricSpace
@@ -57,49 +68,58 @@ class KernelMechanism(Mechanism):
 
     @cached_property
     def kernel(self) -> System:
-        """T."""
+        """T, at ε'."""
         return system(self.space, self.epsilon)
 
     @cached_property
     def rest(self) -> Array:
-        """What each row lacks of 1, `(n,)`."""
+        """What is missing from 1 in each row, `(n,)`: the additional probability of the slack report."""
         return np.maximum(1.0 - self.kernel.apply(self.weights)[0], 0.0)
 
     def rows(self, secrets: NDArray[np.int64]) -> Array:
         rows = np.empty((len(secrets), len(self.space)))
-        for place, secret in enumerate(secrets):
-            np.multiply(self.kernel.row(int(secret)), self.weights, out=rows[place])
-            rows[place, self.slack] += math.fsum([1.0, *(-rows[place])])
+        for row, secret in zip(rows, secrets, strict=True):
+            np.multiply(self.kernel.row(int(secret)), self.weights, out=row)
+            row[self.slack] += math.fsum([1.0, *(-row)])
         return rows
 
-    def _draw(self, places: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
-        drawn = self.kernel.draw(self.weights, places, rng)
-        drawn[uniforms(len(places), rng) < self.rest[places]] = self.slack
+    def _draw(self, secrets: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
+        # A row is the mixture of T[x, ·] w, scaled to sum to 1, and of the slack report with probability `rest`.
+        drawn = self.kernel.draw(self.weights, secrets, rng)
+        drawn[uniforms(len(secrets), rng) < self.rest[secrets]] = self.slack
         return drawn
 
     def packed(self) -> Arrays:
+        # "level" is the name of ε' in saved files; their "epsilon" is the one that is proven.
         return self.packed_identity() | {"weights": self.weights, "level": self.epsilon, "slack": self.slack}
 
     def correct(self, prior: Array) -> float:
+        # max_x π_x T[x, z] for all z at once, by structure; the column of the slack report has the rest as well.
         best = self.kernel.closure(prior) * self.weights
         with_rest = self.kernel.row(self.slack) * self.weights[self.slack] + self.rest
         best[self.slack] = float((prior * with_rest).max())
         return math.fsum(best)
 
     def cost(self, prior: Array, loss: Loss) -> float:
+        # What the rest costs at the slack report; losses by distance are symmetric here.
         rest = math.fsum(prior * self.rest * loss.rows(np.array([self.slack]))[0])
+
+        # Binary loss: 1 less the probability of reporting the secret, K[x, x] = w_x, as T[x, x] = 1.
         if loss.by_distance and loss.name == "binary":
             right = math.fsum(prior * self.weights) + float(prior[self.slack] * self.rest[self.slack])
             return max(0.0, 1.0 - right)
-        here = loss.reports.points is self.space.points
-        if loss.by_distance and here and isinstance(self._offsets, Toeplitz | Circulant):
+
+        # Other losses by distance, where T depends on the offset z - x alone: so does T[x, z] l(x, z), whose sum with
+        # the weights is a convolution.
+        same_points = loss.reports.points is self.space.points
+        if loss.by_distance and same_points and isinstance(self._offsets, Toeplitz | Circulant):
             kernel = self._offsets
             spectrum = kernel.spectrum_of(kernel.table.reshape(-1) * loss.rows(np.array([0]))[0])
             return math.fsum(prior * kernel.convolve(spectrum, self.weights)) + rest
         return self.cost_by_rows(prior, loss.rows)
 
     def cost_by_rows(self, prior: Array, losses: Callable[[NDArray[np.int64]], Array]) -> float:
-        """Σ_x π_x Σ_z K[x, z] l(x, z) for losses `(k, n)` that are given for k secrets at a time, in O(n²) time.
+        """Σ_x π_x Σ_z K[x, z] l(x, z) from a function that gives the losses `(k, n)` of k secrets, in O(n²) time.
 
         Raises
         ------
@@ -113,7 +133,8 @@ class KernelMechanism(Mechanism):
             raise UnsupportedError(
                 "loss", f"needs every pair of {size:,} points", "use a named loss, and the secrets as reports"
             )
-        likely, total = np.flatnonzero(prior), []
+        likely = np.flatnonzero(prior)
+        total = []
         for secrets in np.split(likely, range(_BLOCK, len(likely), _BLOCK)):
             rows = np.stack([self.kernel.row(int(secret)) for secret in secrets]) * self.weights
             rows[:, self.slack] += missing(rows)
@@ -124,128 +145,120 @@ class KernelMechanism(Mechanism):
     @cached_property
     def _offsets(self) -> System | None:
         """T as a function of the offset, where the space is translation-invariant."""
-        shape, kind = self.space.structure.shape, self.space.structure.kind
+        shape = self.space.structure.shape
+        kind = self.space.structure.kind
         if isinstance(self.kernel, Toeplitz | Circulant):
             return self.kernel
+        # A line is translation-invariant only if its steps are equal, up to rounding.
         first = self.space.row(0)
         if kind == "path" and len(first) > 1 and np.ptp(np.diff(first)) > 8 * UNIT * float(first[-1]):
             return None
-        return (
-            Toeplitz(first.reshape(shape), self.epsilon, 0.0, distance_error(self.space)) if kind in _EVEN else None
-        )
+        if kind not in _EVEN:
+            return None
+        return Toeplitz(first.reshape(shape), self.epsilon, 0.0, distance_error(self.space))
 
 
 def kernel_mechanism(
-    space: MetricSpace, epsilon: float, kernel: System, level: float, weights: Array
+    space: MetricSpace, epsilon: float, kernel: System, lowered: float, weights: Array
 ) -> KernelMechanism:
-    """The mechanism of weights w ≥ 0 with Tw ≈ 1, scaled so that what rows lack of 1 is private as well, and proven.
+    """The mechanism of weights w ≥ 0 with Tw ≈ 1, scaled so that the rest of each row is private as well, and proven.
+
+    Parameters
+    ----------
+    space : MetricSpace
+    epsilon : float
+        ε, which is proven.
+    kernel : System
+        T, at ε'.
+    lowered : float
+        ε', at most `epsilon_of_weights`.
+    weights : (n,) array
 
     Raises
     ------
     UnsupportedError
         If the row sums are not close enough to 1 for that.
     """
-    kept = np.where(weights > _NOTHING * float(weights.max()), weights, 0.0)
+    # Row sums lie within `off` of 1. Scaling the weights by 1 - room brings the rest of each row between room - off
+    # and room + off. The ratio of these two is at most e^a, with a = ε times the least distance, if room ≥ off (e^a +
+    # 1)/(e^a - 1) = off (1 + 2/(e^a - 1)): then the rest is private for every pair of secrets.
+    kept = np.where(weights > _LEAST_WEIGHT * float(weights.max()), weights, 0.0)
     low, high = _sums(kernel, kept)
     off = max(abs(low - 1), abs(high - 1)) + 2.0**-50
-    room = 1.01 * off * (1 + 2 / math.expm1(min(epsilon * space.nearest, 50.0)))
-    if not room < MOST_SLACK:
+    room = 1.01 * off * (1 + 2 / math.expm1(min(epsilon * space.nearest, _LARGEST_BUDGET)))
+    if not room < LARGEST_REST:
         raise UnsupportedError(
             "space", f"row sums are known only within {off:.1e}, which is too little for a proof", "use method: tight"
         )
     scaled = kept * (1 - room)
     scaled.flags.writeable = False
-    proof = prove_kernel(space, epsilon, kernel, level, scaled)
-    return KernelMechanism(space, Reports.of(space), scaled, level, int(scaled.argmax()), "tight-constraints", proof)
+    proof = prove_kernel(space, epsilon, kernel, lowered, scaled)
+    slack = int(scaled.argmax())
+    return KernelMechanism(space, Reports.of(space), scaled, lowered, slack, "tight-constraints", proof)
 
 
-def prove_kernel(space: MetricSpace, epsilon: float, kernel: System, level: float, weights: Array) -> Privacy:
+def prove_kernel(space: MetricSpace, epsilon: float, kernel: System, lowered: float, weights: Array) -> Privacy:
     """Prove that a kernel mechanism is private at ε.
 
-    T at the level ε' obeys T[x, z] ≤ e^{ε'd(x, x')} T[x', z] up to its rounding, by the triangle inequality, and ε'
-    is below `epsilon_of_weights`, which leaves room for that rounding. What rows lack of 1 lies between two bounds whose
-    ratio is at most e^{εd} for all d > 0.
+    T at ε' obeys T[x, z] ≤ e^{ε'd(x, x')} T[x', z] up to its rounding, by the triangle inequality, and ε' is at most
+    `epsilon_of_weights`, which leaves room for that rounding. What is missing from 1 in a row lies between two bounds
+    whose ratio is at most e^{εd} for all d > 0.
 
     Raises
     ------
     CertificateError
         If one of the steps fails.
     """
+    # 1. The weights are such that no T[x, z] w_z underflows: T is at least e^{-600} by its cap, and each positive
+    # weight at least 5e-31 of the largest, which is at least 1e-12. So the relative error of a product is one
+    # rounding.
     if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
         raise CertificateError("the weights are not all numbers of 0 or more")
-    if (weights[weights > 0] < 0.5 * _NOTHING * float(weights.max())).any() or not 1e-12 < float(weights.max()) <= 1:
+    largest = float(weights.max())
+    if (weights[weights > 0] < 0.5 * _LEAST_WEIGHT * largest).any() or not 1e-12 < largest <= 1:
         raise CertificateError("the weights range over too many decades")
-    if not 0 < level <= epsilon_of_weights(space, epsilon, kernel):
-        raise CertificateError(f"the level {level!r} leaves no room for rounding")
+
+    # 2. For x ≠ x', (ε - ε')d(x, x') covers the rounding of the two entries and of their products with w_z, so that
+    # every column of T·diag(w) is private at ε.
+    if not 0 < lowered <= epsilon_of_weights(space, epsilon, kernel):
+        raise CertificateError(f"the level {lowered!r} leaves no room for rounding")
+
+    # 3. The rest of each row is positive, and the largest at most e^{εd} times the least for the least distance d,
+    # with a few roundings to spare. Added to the column of the slack report, it keeps that column private.
     low, high = _sums(kernel, weights)
-    least, most = 1 - high, 1 - low
-    if not (least > 0 and most <= least * math.exp(min(epsilon * space.nearest, 50.0)) * (1 - 64 * UNIT)):
+    least = 1 - high
+    most = 1 - low
+    ratio = math.exp(min(epsilon * space.nearest, _LARGEST_BUDGET))
+    if not (least > 0 and most <= least * ratio * (1 - 64 * UNIT)):
         raise CertificateError(f"rows sum to between {low:.17g} and {high:.17g}, and what they lack is not private")
     return Privacy(
         epsilon,
-        f"triangle inequality at a level lowered by {1 - level / epsilon:.1e}, against the rounding of entries; row "
-        f"sums within {high - low:.1e}; at most {most:.1e} of each row to one report",
+        f"triangle inequality at a level lowered by {1 - lowered / epsilon:.1e}, against the rounding of entries; "
+        f"row sums within {high - low:.1e}; at most {most:.1e} of each row to one report",
     )
 
 
 def _sums(kernel: System, weights: Array) -> tuple[float, float]:
     """Bounds on the row sums of T·diag(w) in doubles; on lines of up to 4,000 points the sums themselves."""
     if isinstance(kernel, Path) and kernel.size <= _SUMMED_POINTS:
-        sums = [math.fsum(kernel.row(place) * weights) for place in range(kernel.size)]
+        sums = [math.fsum(kernel.row(secret) * weights) for secret in range(kernel.size)]
         return min(sums) * (1 - 2 * UNIT), max(sums) * (1 + 2 * UNIT)
+    # `apply` states its own rounding. The entries that `rows` computes may differ from those that it multiplies by
+    # the error of entries, which is relative, and by the cap, without which an entry is at most e^{-cap} smaller.
     product, rounding = kernel.apply(weights)
     error = rounding + (kernel.entry_error + 8 * UNIT) * float(product.max()) + 2.0**-52
     error += math.exp(-kernel.cap) * float(weights.sum())
     return float(product.min()) - error, float(product.max()) + error
 
 
-def epsilon_of_weights(space: MetricSpace, epsilon: float, kernel: System) -> float:
-    """ε' < ε such that ε'd plus the rounding of two entries of T and their products stays below εd, for all d > 0."""
-    nearest = space.nearest
-    if not math.isfinite(nearest):
-        return epsilon
-    if _has_twins(space):
-        raise UnsupportedError("space", "has points at distance 0", "join them")
-    lowered = distance_error(space) + (2 * kernel.entry_error + 32 * UNIT) / max(epsilon * nearest, 1e-300) + 8 * UNIT
-    if not lowered < 1e-3:
-        raise UnsupportedError(
-            "space",
-            f"has points {nearest:.3g} apart, too close at epsilon = {epsilon:g}",
-            "join them, or raise epsilon",
-        )
-    return epsilon * (1 - 1.01 * lowered)
-
-
-def _has_twins(space: MetricSpace) -> bool:
-    """Whether two points are at distance 0; structured spaces have none but in a factor of a product."""
-    if space.structure.kind == "product":
-        return any(_has_twins(factor) for factor in space.structure.factors)
-    return space.structure.kind in ("general", "graph") and int((space.distances == 0).sum()) > len(space)
-
-
-def lowered_epsilon(space: MetricSpace, epsilon: float, roundings: int, distance_error: float = 0.0) -> float:
-    """The level ε' < ε such that e^{ε'd(1 + distance_error)} (1 + 2^-53)^roundings ≤ e^{εd} for all d > 0.
-
-    Raises
-    ------
-    UnsupportedError
-        If points are too close for that at a level that is only a hair below ε.
-    """
-    lowered = distance_error + roundings * UNIT / max(epsilon * space.nearest, 1e-300) + 8 * UNIT
-    if not lowered < 1e-3:
-        raise UnsupportedError(
-            "space", f"has points {space.nearest:.3g} apart, too close at epsilon = {epsilon:g}", "raise epsilon"
-        )
-    return epsilon * (1 - 1.01 * lowered)
-
-
 def read(arrays: Arrays) -> KernelMechanism:
     """The mechanism of `KernelMechanism.packed`, proven again; SpecError or CertificateError where that fails."""
-    space, weights, level = unpack(arrays), arrays["weights"], float(arrays["level"])
-    if weights.shape != (len(space),) or not 0 <= int(arrays["slack"]) < len(space):
+    space = unpack(arrays)
+    weights = arrays["weights"]
+    lowered = float(arrays["level"])
+    slack = int(arrays["slack"])
+    if weights.shape != (len(space),) or not 0 <= slack < len(space):
         raise SpecError("weights", f"have shape {weights.shape}", f"there are {len(space)} points")
     weights.flags.writeable = False
-    privacy = prove_kernel(space, float(arrays["epsilon"]), system(space, level), level, weights)
-    return KernelMechanism(
-        space, Reports.of(space), weights, level, int(arrays["slack"]), str(arrays["name"]), privacy
-    )
+    privacy = prove_kernel(space, float(arrays["epsilon"]), system(space, lowered), lowered, weights)
+    return KernelMechanism(space, Reports.of(space), weights, lowered, slack, str(arrays["name"]), privacy)

@@ -21,7 +21,7 @@ _MARGIN = 16 * UNIT
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LiftedMechanism(Mechanism):
-    """H∘f: what a mechanism says of the answer to a query. Make it with `lift`.
+    """H∘f: a mechanism applied to the answer to a query. Made by `lift`, which proves it private.
 
     Attributes
     ----------
@@ -42,8 +42,8 @@ class LiftedMechanism(Mechanism):
         answers, which = np.unique(self.query.index[secrets], return_inverse=True)
         return self.base.rows(answers)[which]
 
-    def _draw(self, places: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
-        return self.base.sample(self.query.index[places], 1, rng)[:, 0]
+    def _draw(self, secrets: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
+        return self.base.sample(self.query.index[secrets], 1, rng)[:, 0]
 
 
 def lift(query: Query, mechanism: Mechanism, secrets: MetricSpace) -> Mechanism:
@@ -78,22 +78,23 @@ def lift(query: Query, mechanism: Mechanism, secrets: MetricSpace) -> Mechanism:
         wrong = f"is about {len(mechanism.space):,} points, where the query has {len(query.answers):,} answers"
         raise SpecError("mechanism", wrong, "make it on query.induced(secrets), or query.space()")
     privacy = _proven(query, mechanism, sensitivity(query, secrets, mechanism.space))
-    name, reports = f"{mechanism.name} of {query.name}", _apart_from_secrets(mechanism.reports)
+    name = f"{mechanism.name} of {query.name}"
+    reports = _apart_from_secrets(mechanism.reports)
     return LiftedMechanism(secrets, reports, query, mechanism, name, privacy)
 
 
 def lift_loss(query: Query, loss: LossLike | Loss = "distance", answers: MetricSpace | None = None) -> Loss:
     """What reports about an answer cost for each secret: l(f(x), z).
 
-    With it a `Problem` on the secrets asks for the best mechanism of all, which may look at more than the answer: no
-    H∘f is better, as each is one of them.
+    With it a `Problem` on the secrets asks for the best mechanism of all, which may use more than the answer. No H∘f
+    is better, as each H∘f is one of these mechanisms.
 
     Parameters
     ----------
     query : Query
         From n secrets to k answers.
     loss : str, array `(k, m)`, callable or Loss
-        Of answers and reports, see `Loss.of`; the reports are the answers unless it says otherwise.
+        Of answers and reports, see `Loss.of`; the reports are the answers by default.
     answers : MetricSpace, optional
         The k answers and their distances; `query.space()` by default.
 
@@ -115,24 +116,28 @@ def lift_loss(query: Query, loss: LossLike | Loss = "distance", answers: MetricS
 
 
 def _apart_from_secrets(reports: Reports) -> Reports:
-    """The same reports, which may be the answers but are not the secrets."""
+    """The same reports, not marked as the secrets: they may be the answers to a query."""
     return Reports(reports.labels, reports.points)
 
 
 def _proven(query: Query, mechanism: Mechanism, found: Sensitivity) -> Privacy | None:
-    privacy, apart = mechanism.privacy, mechanism.space.distances
+    """What is proven of H∘f where `mechanism` is H; None where nothing is proven of H."""
+    privacy = mechanism.privacy
+    apart = mechanism.space.distances
     if privacy is None:
         return None
     if math.isinf(found.delta):
         raise UnsupportedError("secrets", _unbounded(query, apart, found), "make H on query.induced(secrets)")
-    level = _level(privacy.epsilon, found.delta)
+    epsilon = _epsilon(privacy.epsilon, found.delta)
     how = f"the query is {found.delta:.6g}-sensitive (CABP13 Fact 5); for its answers, {privacy.how}"
+    # δ counts what two rows of H exceed e^{ε'd} by, where d is the least distance between secrets with these answers:
+    # no pair of secrets is bound more tightly.
     bound = np.isfinite(found.nearest) & ~np.eye(len(apart), dtype=bool)
-    relaxed = least_delta(mechanism.matrix, found.nearest, level, bound) if privacy.delta else 0.0
-    return Privacy(level, how, relaxed)
+    relaxed = least_delta(mechanism.matrix, found.nearest, epsilon, bound) if privacy.delta else 0.0
+    return Privacy(epsilon, how, relaxed)
 
 
-def _level(epsilon: float, delta: float) -> float:
+def _epsilon(epsilon: float, delta: float) -> float:
     """A double ε' with ε·d_Y(f x, f x') ≤ ε'·d_X(x, x') for all secrets, in real numbers.
 
     Quotients of doubles are rounded to 1 only from below, so that ε does where Δ is 1. Elsewhere the quotient of two
@@ -143,8 +148,8 @@ def _level(epsilon: float, delta: float) -> float:
 
 
 def _unbounded(query: Query, apart: NDArray[np.float64], found: Sensitivity) -> str:
-    places = [query.universe.places[secret] for secret in found.widest]
-    first, second = (query.index[place] for place in places)
-    x, other = (query.universe.labels[place] for place in places)
+    secrets = [query.universe.places[secret] for secret in found.widest]
+    first, second = (query.index[secret] for secret in secrets)
+    x, other = (query.universe.labels[secret] for secret in secrets)
     distance = f"{found.nearest[first, second]:.6g}"
     return f"{x} and {other} are {distance} apart, their answers {apart[first, second]:.6g}"

@@ -1,4 +1,4 @@
-"""Mechanisms made of others and never written down: a kernel mechanism with a remap, and products."""
+"""Products of mechanisms that are never written down: each coordinate by a mechanism of its own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import CertificateError, UnsupportedError
-from dxopt.mechanisms.kernel import MOST_SLACK, PAIRED_POINTS, lowered_epsilon
+from dxopt.mechanisms.kernel import LARGEST_REST, PAIRED_POINTS
+from dxopt.mechanisms.lowering import lowered_epsilon
 from dxopt.model.factors import marginals, product_of
 from dxopt.model.loss import Loss, Reports
 from dxopt.model.mechanism import Mechanism, Privacy, unpacked
@@ -24,28 +25,30 @@ from dxopt.spaces.products import sides
 from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
-Places = NDArray[np.int64]
+Indices = NDArray[np.int64]
 _FLOOR_BITS = 960
+"""No product of entries of the factors is below 2^-960, which is far above the least double that is not subnormal."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ProductMechanism(Mechanism):
-    """Each coordinate by a mechanism of its own: K = (1 - held)·K_1 ⊗ K_2 ⊗ …, and the rest of a row to one report.
+    """A mechanism on tuples that perturbs each coordinate independently, by a mechanism of its own.
 
-    Make it with `product_mechanism`. Entries of the factors that are not 0 count as `floor` at least, so that no
-    product underflows.
+    K = (1 - held)·K_1 ⊗ K_2 ⊗ …, and the rest of each row goes to one report, the slack report. In real numbers no
+    rest would be needed; in doubles it makes every row sum to 1. Made, and proven private, by `product_mechanism`.
 
     Attributes
     ----------
     factors : tuple of Mechanism
-        Each with the points of its space as reports.
+        The mechanisms of the coordinates, each with the points of its space as reports.
     held : float
-        About 1e-13.
+        The part of each row that is held back for the slack report, about 1e-13.
     slack : int
-        The report that gets the rest.
+        Index of the slack report, which gets the rest of each row.
     floor : float
+        Positive entries of the factors count as this at least, so that no product of them underflows.
     distance_error : float
-        Bounds how far the distances of the space are from the sums over its factors, relatively.
+        Bounds the relative error of the distances of the space against the sums over its factors.
     """
 
     space: MetricSpace
@@ -58,28 +61,28 @@ class ProductMechanism(Mechanism):
     name: str
     privacy: Privacy | None
 
-    def rows(self, secrets: Places) -> Array:
+    def rows(self, secrets: Indices) -> Array:
         rows = np.empty((len(secrets), len(self.reports)))
+        coordinates = np.unravel_index(secrets, self._shape)
         by_factor = [
-            _raised(factor.rows(at), self.floor)
-            for factor, at in zip(self.factors, np.unravel_index(secrets, self._shape), strict=True)
+            _raised(factor.rows(at), self.floor) for factor, at in zip(self.factors, coordinates, strict=True)
         ]
-        for place in range(len(secrets)):
-            parts = [factor[place] for factor in by_factor]
-            rows[place] = reduce(lambda row, more: np.multiply.outer(row, more).reshape(-1), parts) * (1 - self.held)
-            rows[place, self.slack] += math.fsum([1.0, *(-rows[place])])
+        for row, *parts in zip(rows, *by_factor, strict=True):
+            row[:] = reduce(lambda product, more: np.multiply.outer(product, more).reshape(-1), parts)
+            row *= 1 - self.held
+            row[self.slack] += math.fsum([1.0, *(-row)])
         return rows
 
-    def _draw(self, places: Places, rng: np.random.Generator | None) -> Places:
-        drawn = [
-            factor.sample(at, 1, rng)[:, 0]
-            for factor, at in zip(self.factors, np.unravel_index(places, self._shape), strict=True)
-        ]
+    def _draw(self, secrets: Indices, rng: np.random.Generator | None) -> Indices:
+        coordinates = np.unravel_index(secrets, self._shape)
+        drawn = [factor.sample(at, 1, rng)[:, 0] for factor, at in zip(self.factors, coordinates, strict=True)]
         joined = np.ravel_multi_index(drawn, self._shape)
-        joined[uniforms(len(places), rng) < self.held] = self.slack
+        joined[uniforms(len(secrets), rng) < self.held] = self.slack
         return joined
 
     def packed(self) -> Arrays:
+        # Equal factors are saved once. The names of these arrays are those of saved files: "doubt" is
+        # `distance_error`.
         kept = distinct(self.factors)
         arrays = self.packed_identity() | {"which": which(self.factors, kept), "doubt": self.distance_error}
         arrays |= {"held": self.held, "slack": self.slack}
@@ -88,7 +91,8 @@ class ProductMechanism(Mechanism):
         return arrays
 
     def correct(self, prior: Array) -> float:
-        """By factors where the prior is a product, up to 1e-11; from all rows elsewhere."""
+        """By factors where the prior is a product up to 1e-12, with an error of up to 1e-11; else from all rows."""
+        # max over tuples of a product of non-negative numbers is the product of the maxima, in every report.
         parts = marginals(prior, self._shape)
         if np.abs(product_of(parts) - prior).sum() > 1e-12:
             self._require_pairs("utility")
@@ -97,18 +101,22 @@ class ProductMechanism(Mechanism):
         return right + self.held * (float(prior.max()) - right)
 
     def cost(self, prior: Array, loss: Loss) -> float:
-        """The distance is a sum over the factors, of which each sees its marginal of the prior alone."""
+        """By factors for the distance, a sum in which each summand depends on one coordinate; else from all rows."""
         if not (loss.by_distance and loss.name == "distance" and loss.reports.secrets):
             self._require_pairs(loss.name)
             return super().cost(prior, loss)
-        spaces, parts = sides(self.space), marginals(prior, self._shape)
+        spaces = sides(self.space)
+        parts = marginals(prior, self._shape)
+        # With probability 1 - held each factor reports its own coordinate, ...
         costs = [
             factor.cost(part, Loss.of("distance", space))
             for factor, space, part in zip(self.factors, spaces, parts, strict=True)
         ]
+        # ... and with probability held the report is the slack report, at this mean distance in each coordinate.
+        slack = np.unravel_index(self.slack, self._shape)
         away = [
             float(part @ space.block(np.arange(len(space)), [at])[:, 0])
-            for space, part, at in zip(spaces, parts, np.unravel_index(self.slack, self._shape), strict=True)
+            for space, part, at in zip(spaces, parts, slack, strict=True)
         ]
         return math.fsum([*(cost * (1 - self.held) for cost in costs), *(self.held * far for far in away)])
 
@@ -123,22 +131,26 @@ class ProductMechanism(Mechanism):
 
 
 def _raised(rows: Array, floor: float) -> Array:
+    """Rows with positive entries of the floor at least."""
     return np.where(rows > 0, np.maximum(rows, floor), 0.0)
 
 
 def epsilon_of_factors(space: MetricSpace, epsilon: float, factors: int, distance_error: float) -> float:
-    """The level to ask of the factors of a product mechanism at ε; `distance_error` bounds the relative error of distances."""
+    """The ε' at which the factors of a product mechanism have to be private for the product to be private at ε.
+
+    `distance_error` bounds the relative error of distances against the sums over the factors.
+    """
     return lowered_epsilon(space, epsilon, 2 * factors + 16, distance_error)
 
 
 def product_mechanism(
     space: MetricSpace, factors: Sequence[Mechanism], epsilon: float, distance_error: float
 ) -> ProductMechanism:
-    """Perturb each coordinate of a product on its own, and prove that private at ε.
+    """The mechanism that perturbs each coordinate of a product independently, proven private at ε.
 
-    The budgets of the coordinates add up to that of the tuple. In doubles an entry is a product of one of each
-    factor, each raised to the floor (the maximum of a private column and a constant is private) and rounded, which
-    the level of the factors leaves room for. Row sums before the rest is added lie within κ of 1 - held, so that the
+    The budgets of the coordinates add up to that of the tuple. In doubles an entry is a product of one entry of each
+    factor, each raised to the floor (the maximum of a private column and a constant is private) and rounded, for
+    which the ε' of the factors leaves room. Row sums before the rest is added lie within κ of 1 - held, so that the
     rest lies between held - κ and held + κ; held is so large that the ratio of the two is at most e^{εd} for all
     d > 0, and for d = 0 rows are equal, being computed alike from equal rows. The rest makes row sums 1 up to one
     rounding.
@@ -151,30 +163,37 @@ def product_mechanism(
         Proven private at `epsilon_of_factors` or below, in the order of the coordinates; they report their secrets.
     epsilon : float
     distance_error : float
-        Bounds how far the distances of the space are from the sums over its factors, relatively.
+        Bounds the relative error of the distances of the space against the sums over its factors.
 
     Raises
     ------
     CertificateError
-        If a factor is not proven at such a level, or does not fit.
+        If a factor is not proven at such an ε', or does not fit.
     UnsupportedError
         If points are too close to be proven.
     """
-    level, count = epsilon_of_factors(space, epsilon, len(factors), distance_error), len(factors)
+    # The factors have to fit the space, and be proven at an ε' that leaves room for the roundings of a product.
+    count = len(factors)
+    lowered = epsilon_of_factors(space, epsilon, count, distance_error)
     shape = tuple(len(factor.space) for factor in factors)
     if shape != tuple(map(len, sides(space))) or any(len(f.reports) != len(f.space) for f in factors):
         raise CertificateError(f"factors of {shape} points do not fit the space")
-    if any(factor.privacy is None or factor.privacy.epsilon > level for factor in factors):
-        raise CertificateError(f"a factor is not proven private at {level!r}")
+    if any(factor.privacy is None or factor.privacy.epsilon > lowered for factor in factors):
+        raise CertificateError(f"a factor is not proven private at {lowered!r}")
+
+    # κ, how far row sums are from 1 - held: by the row sums of the factors, their roundings, and the raised entries.
     floor = 2.0 ** -(_FLOOR_BITS // count)
     off = 1.01 * (count * (ROW_SUM_ERROR + 2 * UNIT) + sum(shape) * floor) + 4 * UNIT
+
+    # (held + κ)/(held - κ) ≤ e^a, with a = ε times the least distance, if held ≥ κ(1 + 2/(e^a - 1)).
     held = 1.01 * off * (1 + 2 / math.expm1(min(epsilon * space.nearest, 50.0)))
-    if not held < MOST_SLACK:
+    if not held < LARGEST_REST:
         raise UnsupportedError("space", f"would send {held:.1e} of each row to one report", "raise epsilon")
     how = (
-        f"product of {count} factors whose budgets add up, at a level lowered by {1 - level / epsilon:.1e} against "
+        f"product of {count} factors whose budgets add up, at a level lowered by {1 - lowered / epsilon:.1e} against "
         f"rounding; {held:.1e} of each row to one report. " + "; ".join(_stories(factors))
     )
+    # The middle of the product, at a small distance from the other points.
     slack = int(np.ravel_multi_index([size // 2 for size in shape], shape))
     name = " × ".join(dict.fromkeys(factor.name for factor in factors))
     return ProductMechanism(
@@ -183,11 +202,11 @@ def product_mechanism(
 
 
 def _stories(factors: Sequence[Mechanism]) -> list[str]:
-    """How each factor was proven, those alike once."""
-    places: dict[str, list[str]] = {}
-    for place, factor in enumerate(factors, 1):
-        places.setdefault(factor.privacy.how if factor.privacy else "", []).append(str(place))
-    return [f"factor {', '.join(which)}: {how}" for how, which in places.items()]
+    """How each factor was proven; one line for all that were proven alike."""
+    numbers: dict[str, list[str]] = {}
+    for number, factor in enumerate(factors, 1):
+        numbers.setdefault(factor.privacy.how if factor.privacy else "", []).append(str(number))
+    return [f"factor {', '.join(which)}: {how}" for how, which in numbers.items()]
 
 
 def read(arrays: Arrays) -> Mechanism:

@@ -1,4 +1,4 @@
-"""A kernel mechanism whose reports are replaced by a table: post-processing that is never written down."""
+"""Kernel mechanisms whose reports are replaced by a table: post-processing that is never written down."""
 
 from __future__ import annotations
 
@@ -8,38 +8,41 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import CertificateError
-from dxopt.mechanisms.kernel import KernelMechanism, lowered_epsilon
+from dxopt.mechanisms.kernel import KernelMechanism
 from dxopt.mechanisms.kernel import read as read_kernel
+from dxopt.mechanisms.lowering import lowered_epsilon
 from dxopt.model.loss import Loss, Reports, pack_reports, unpack_reports
 from dxopt.model.mechanism import Mechanism, Privacy
 from dxopt.runtime.archive import Arrays, nested, part
 from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
-Places = NDArray[np.int64]
+Indices = NDArray[np.int64]
 
-_REMAPPED = 8
+_ROUNDINGS = 8
+"""Relative roundings of 2^-53 for which the ε of the base leaves room."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RemappedMechanism(Mechanism):
-    """A kernel mechanism that says `table[i]` instead of i. Make it with `remapped`.
+    """A kernel mechanism that reports `table[i]` instead of i. Made by `remapped`, which proves it private.
 
     Attributes
     ----------
     base : KernelMechanism
+        The mechanism before the remap; it reports secrets.
     table : (n,) int64 array
-        Indices among the reports.
+        For each secret that the base may report, the index of the report given instead.
     """
 
     space: MetricSpace
     reports: Reports
     base: KernelMechanism
-    table: Places
+    table: Indices
     name: str
     privacy: Privacy | None
 
-    def rows(self, secrets: Places) -> Array:
+    def rows(self, secrets: Indices) -> Array:
         from dxopt.numerics.sums import grouped
 
         return grouped(self.base.rows(secrets), self.table, len(self.reports))
@@ -48,29 +51,30 @@ class RemappedMechanism(Mechanism):
         own = {"table": self.table, **pack_reports(self.reports)}
         return self.packed_identity() | own | nested(0, self.base.packed())
 
-    def _draw(self, places: Places, rng: np.random.Generator | None) -> Places:
-        return self.table[self.base.sample(places, 1, rng)[:, 0]]
+    def _draw(self, secrets: Indices, rng: np.random.Generator | None) -> Indices:
+        return self.table[self.base.sample(secrets, 1, rng)[:, 0]]
 
     def cost(self, prior: Array, loss: Loss) -> float:
         return self.base.cost_by_rows(prior, lambda secrets: loss.rows(secrets)[:, self.table])
 
 
 def epsilon_of_base(space: MetricSpace, epsilon: float) -> float:
-    """The level to ask of a kernel mechanism that is to be remapped at ε."""
-    return lowered_epsilon(space, epsilon, _REMAPPED)
+    """The ε' at which a kernel mechanism has to be private for its remap to be private at ε."""
+    return lowered_epsilon(space, epsilon, _ROUNDINGS)
 
 
-def remapped(base: KernelMechanism, table: Places, reports: Reports, epsilon: float) -> RemappedMechanism:
-    """Post-process a kernel mechanism `(n, n)` by a table `(n,)` into the reports, and prove it private at ε.
+def remapped(base: KernelMechanism, table: Indices, reports: Reports, epsilon: float) -> RemappedMechanism:
+    """A kernel mechanism `(n, n)` with its reports replaced by a table `(n,)`, proven private at ε.
 
-    Sums of its entries obey the same inequalities (CABP13 §3). In doubles each sum is off by 2^-53 relative and a
-    little more, which the level of the base, below `epsilon_of_base`, leaves room for; it also keeps row sums within
-    2^-50 of 1, as those of the base are within 2^-52. No entry of the base underflows.
+    An entry of the remap is the sum of the base's entries over the reports that become one, and sums obey the same
+    inequalities (CABP13 §3). In doubles each sum is off by 2^-53 relative and a little more, for which the ε of the
+    base, at most `epsilon_of_base`, leaves room. Row sums stay within 2^-50 of 1, as those of the base are within
+    2^-52. No entry of the base underflows.
 
     Raises
     ------
     CertificateError
-        If the level of the base leaves no such room, or the table does not fit.
+        If the ε of the base leaves no such room, or the table does not fit.
     """
     if base.privacy is None or base.privacy.epsilon > epsilon_of_base(base.space, epsilon):
         raise CertificateError("the level of the mechanism to remap leaves no room for rounding")

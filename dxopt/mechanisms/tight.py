@@ -14,7 +14,8 @@ from dxopt.analysis.regularity import verdict
 from dxopt.analysis.regularity.search import epsilon_above
 from dxopt.analysis.regularity.weights import Weights, weights
 from dxopt.errors import NoTightMechanism, UnsupportedError
-from dxopt.mechanisms.kernel import epsilon_of_weights, kernel_mechanism
+from dxopt.mechanisms.kernel import kernel_mechanism
+from dxopt.mechanisms.lowering import epsilon_of_weights
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem, checked_level
@@ -24,24 +25,24 @@ from dxopt.proofs.duals import Dual
 from dxopt.spaces.kernels.systems import structured, system
 from dxopt.spaces.space import MetricSpace
 
-WRITTEN_POINTS = 1_000
-
-PREFER_WRITTEN = 300
-
-
 Array = NDArray[np.float64]
+WRITTEN_POINTS = 1_000
+"""Up to this many points the mechanism may be a matrix where no implicit one can be proven."""
+PREFER_WRITTEN = 300
+"""Up to this many points it is a matrix where the space has no structure."""
 _NAMED = 5
 _UNDECIDED = 1e-7
+"""Negative weights of at most this part of the largest weight cannot be told from 0."""
 
 
 @dataclass(frozen=True, eq=False)
 class CompiledTight:
-    """The space whose weighting is sought, at a level."""
+    """The system Φw = 1 of a problem."""
 
     problem: Problem
 
     def solve(self) -> Weights:
-        """Φw = 1."""
+        """Solve for w."""
         return weights(self.problem.space, self.problem.epsilon, np.ones(len(self.problem.space)))
 
 
@@ -64,6 +65,7 @@ class Tight:
     claim: ClassVar[Claim] = "valid"
 
     def refuses(self, problem: Problem) -> str | None:
+        """The reason why the formulation does not apply, or None."""
         if problem.delta or not problem.private:
             return f"does not apply, as {problem.why_coupled}"
         if not problem.space.symmetric:
@@ -73,10 +75,11 @@ class Tight:
         return None
 
     def compile(self, problem: Problem) -> CompiledTight:
+        """The system of a problem that is not refused."""
         return CompiledTight(problem)
 
     def recover(self, compiled: CompiledTight, solution: Weights) -> Candidate | None:
-        """The mechanism, or None where there is none, or none was found."""
+        """The channel and, where it is optimal, the dual that proves it; None where no weights w ≥ 0 were found."""
         problem = compiled.problem
         found = feasible(problem.space, problem.epsilon, solution)
         if found is None:
@@ -85,12 +88,17 @@ class Tight:
         return Candidate(np.exp(-problem.budgets) * found, dual, self.claim if dual is None else "exact")
 
     def _dual(self, problem: Problem) -> Dual | None:
-        """For binary loss and regular π = μΦ: multiplier μ_x on e^{-d(z, x)} K[z, z] ≤ K[x, z] (ECP14, Thm 2)."""
+        """Multipliers that prove the channel optimal; None where it need not be (ECP14, Thm 2).
+
+        For binary loss and regular π = μΦ, the multiplier of e^{-εd(z, x)} K[z, z] ≤ K[x, z] is μ_x for all x ≠ z.
+        """
         if problem.why_coupled is not None or not problem.loss.is_binary:
             return None
+        # The prior is regular if μ ≥ 0; μ is known up to an error, and none of it may be surely negative.
         found = verdict(problem.prior, problem.space, problem.epsilon)
         if found.mu is None or found.error is None or (found.mu + found.error < 0).any():
             return None
+        # The prices of the rows are π - μ; there is one multiplier for each pair x ≠ z that privacy binds.
         mu = np.maximum(found.mu, 0.0)
         x, z = np.nonzero(np.isfinite(problem.budgets) & ~np.eye(len(mu), dtype=bool))
         return Dual(problem.prior.probabilities - mu, z, z, x, mu[x])
@@ -101,13 +109,16 @@ def feasible(space: MetricSpace, epsilon: float, solution: Weights) -> Array | N
 
     Entries that cannot be told from 0 are taken as 0. Where Φ is singular, linear programming looks for a solution.
     """
+    # Some weight is negative for certain, so that no such mechanism exists.
     if len(solution.negative):
         return None
+    # Φ is regular: its only solution counts if it is 0 or more up to its error.
     if solution.values is not None and solution.error is not None:
         clipped = np.maximum(solution.values, 0.0)
         if (clipped - solution.values).max() <= _UNDECIDED * clipped.max():
             return clipped
         return None
+    # Φ is singular: any feasible point of {w ≥ 0, Φw = 1} will do.
     found = scipy.optimize.linprog(
         np.zeros(len(space)), A_eq=np.exp(-epsilon * space.distances), b_eq=np.ones(len(space)), method="highs"
     )
@@ -115,19 +126,19 @@ def feasible(space: MetricSpace, epsilon: float, solution: Weights) -> Array | N
 
 
 def tight_candidate(problem: Problem, *, diagnose: bool = True) -> Candidate:
-    """Compile, solve and recover in one go.
+    """The candidate of the tight-constraints mechanism for a problem.
 
     Parameters
     ----------
     diagnose : bool
-        Where there is no such mechanism, search for a level from which there is.
+        Where there is no such mechanism, search for an ε from which on there is.
 
     Raises
     ------
     UnsupportedError
         If the problem is refused.
     NoTightMechanism
-        If there is none.
+        If there is no such mechanism.
     """
     tight = Tight()
     reason = tight.refuses(problem)
@@ -149,7 +160,7 @@ def missing(
     diagnose: bool,
     progress: Callable[[str], None] = lambda line: None,
 ) -> NoTightMechanism:
-    """The error that names the offending points and, if asked, the level from which there is a mechanism."""
+    """The error that names the offending points and, if asked, the ε from which on there is a mechanism."""
     exists_from = epsilon_above(space, np.ones(len(space)), epsilon, progress) if diagnose else None
     where, negative = _offending(space, epsilon, solution)
     found = "" if exists_from is None else f"it exists from epsilon = {exists_from:.7g}, or "
@@ -163,17 +174,20 @@ def missing(
 
 
 def _offending(space: MetricSpace, epsilon: float, solution: Weights) -> tuple[str, tuple[str, ...]]:
-    below, values = solution.negative, solution.values
+    """Why there is no mechanism, in words, and the labels of points of negative weight, the most negative first."""
+    below = solution.negative
+    values = solution.values
+    # Where Φ is singular, the solution of the least norm is looked at.
     if values is None:
         values = np.linalg.lstsq(np.exp(-epsilon * space.distances), np.ones(len(space)), rcond=None)[0]
         below = np.flatnonzero(values < 0)
     if not len(below):
         return "the constraint matrix is singular", ()
     worst = below[np.argsort(values[below], kind="stable")]
-    shown = [space.labels[int(place)] for place in worst[:_NAMED]]
+    labels = tuple(space.labels[int(point)] for point in worst)
     more = f" and {len(below) - _NAMED:,} more" if len(below) > _NAMED else ""
     singular = "the constraint matrix is singular, and " if solution.values is None else ""
-    return f"{singular}the weight of {', '.join(shown)}{more} is negative", tuple(space.labels[int(i)] for i in worst)
+    return f"{singular}the weight of {', '.join(labels[:_NAMED])}{more} is negative", labels
 
 
 def tight_constraints(
@@ -187,8 +201,8 @@ def tight_constraints(
 
     Optimal for binary gain and for min-entropy leakage on every regular prior (ECP14, Thm 4). On lines, trees,
     products, lattices and tori, and above 300 points, it is implicit: rows, samples and evaluations are computed on
-    demand from n weights, at a level lowered by a hair against rounding. It is a matrix for few points, and where
-    points are too close, or distances known too roughly, for that proof; then up to 1,000 points will do.
+    demand from n weights, at an ε lowered by a hair against rounding. It is a matrix for few points, and where points
+    are too close, or distances known too roughly, for that proof; then there may be up to 1,000 points.
 
     Parameters
     ----------
@@ -197,53 +211,59 @@ def tight_constraints(
     epsilon : float
         Privacy level per unit of distance.
     diagnose : bool
-        Where there is none, search for the level from which there is one.
+        Where there is none, search for the ε from which on there is one.
     progress : callable, optional
         Given a line of text now and then.
 
     Returns
     -------
     Mechanism
-        Its `privacy` says what was proven, and how.
+        Its `privacy` states what was proven, and how.
 
     Raises
     ------
     NoTightMechanism
-        If a weight is negative; the error names the points, and a level from which there is a mechanism.
+        If a weight is negative; the error names the points, and an ε from which on there is a mechanism.
     UnsupportedError
         If the distances are not symmetric, there are too many points for want of structure, or the existence of the
         mechanism cannot be told within the error of the arithmetic.
     SpecError
         If ε is not a positive finite number.
     """
-    level, tell = checked_level(epsilon), progress or (lambda line: None)
+    epsilon = checked_level(epsilon)
+    tell = progress or (lambda line: None)
     if not space.symmetric:
         raise UnsupportedError("space", "tight needs symmetric distances", "make the distances symmetric")
+    # An implicit mechanism is proven at ε by a kernel at a slightly smaller ε'. Where there is no such ε', and for
+    # few points without structure, it is written as a matrix, which is proven entry by entry.
     try:
-        lowered = epsilon_of_weights(space, level, system(space, level))
+        lowered = epsilon_of_weights(space, epsilon, system(space, epsilon))
         kernel = system(space, lowered)
     except UnsupportedError:
         if len(space) > WRITTEN_POINTS:
             raise
-        return _written(space, level, tell)
-    if len(space) <= PREFER_WRITTEN and structured(space, level) is None:
-        return _written(space, level, tell)
+        return _written(space, epsilon, tell)
+    if len(space) <= PREFER_WRITTEN and structured(space, epsilon) is None:
+        return _written(space, epsilon, tell)
+
+    # The weights at ε'. If there are none, the weights at ε decide whether a mechanism exists at the ε that was
+    # asked.
     tell(f"solving for the weights of {len(space):,} points")
     ones = np.ones(len(space))
     found = feasible(space, lowered, weights(space, lowered, ones, kernel))
     if found is None:
-        solution = weights(space, level, ones)
+        solution = weights(space, epsilon, ones)
         if solution.values is None or len(solution.negative):
-            raise missing(space, level, solution, diagnose=diagnose, progress=tell)
+            raise missing(space, epsilon, solution, diagnose=diagnose, progress=tell)
         raise UnsupportedError(
             "space", "it cannot be told whether a tight-constraints mechanism exists here", "try another epsilon"
         )
     tell("proving privacy")
-    return kernel_mechanism(space, level, kernel, lowered, found)
+    return kernel_mechanism(space, epsilon, kernel, lowered, found)
 
 
 def _written(space: MetricSpace, epsilon: float, tell: Callable[[str], None]) -> Mechanism:
-    """As a matrix, repaired and proven entry by entry."""
+    """The mechanism as a matrix, repaired and proven entry by entry."""
     problem = Problem(space, epsilon=epsilon, prior=Prior.uniform(space), loss="binary")
     candidate = tight_candidate(problem)
     tell("proving privacy")

@@ -1,4 +1,4 @@
-"""Products: where prior and loss fall apart by coordinate, so does the problem.
+"""Problems on products that fall apart by coordinate, where prior and loss do.
 
 For K = K_1 ⊗ K_2 ⊗ … budgets add up and, if the loss is a sum over coordinates, so do the expected losses. Conversely
 any private K gives a private channel of each coordinate, when the others are drawn from their prior and their reports
@@ -11,7 +11,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +22,9 @@ from dxopt.numerics.rounding import UNIT
 from dxopt.spaces.products import sides
 from dxopt.spaces.space import MetricSpace
 
-if TYPE_CHECKING:
-    pass
-
 Array = NDArray[np.float64]
 FACTOR_SLACK = 1e-12
-"""How far a prior may be from the product of its marginals, in total, and a loss from a sum, against its largest."""
+"""How far a prior may be from a product of marginals, in total, and a loss from a sum, relative to its largest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +38,7 @@ class Split:
     distance_error : float
         Bounds the relative difference between the distances of the space and the sums over its factors.
     deviation : float
-        The optimum is at most this much below the sum of the optima of the factors at the level ε(1 + distance_error), as the
+        The optimum is at most this much below the sum of the optima of the factors at ε(1 + distance_error), as the
         prior may differ from a product and the loss from a sum; rounding is counted.
     """
 
@@ -52,46 +48,60 @@ class Split:
 
 
 def split(problem: Problem) -> Split | str:
-    """The factors of a problem on a product, or why it has none."""
+    """The factors of a problem on a product, or the reason why it has none."""
     spaces = sides(problem.space)
     if len(spaces) < 2:
         return "the space is no product"
     if not problem.reports.secrets:
         return "the reports are not the secrets"
     shape = tuple(map(len, spaces))
+    # Each distance of the space is a sum over the factors, in which every addition and every summand was rounded.
     distance_error = 8 * (len(shape) + 4) * UNIT
+
+    # The loss has to be a sum over the coordinates, ...
     losses = _losses(problem, spaces, distance_error)
     if isinstance(losses, str):
         return losses
-    prior, parts = problem.prior.probabilities, _joined(marginals(problem.prior.probabilities, shape))
+    summands, missed = losses
+
+    # ... and the prior the product of its marginals, both up to rounding.
+    prior = problem.prior.probabilities
+    parts = _joined(marginals(prior, shape))
     product = product_of(parts)
     apart = np.abs(prior - product)
     if float(apart.sum()) > FACTOR_SLACK:
         return f"the prior is no product of its marginals (off by {float(apart.sum()):.1e} in total)"
-    largest = reduce(lambda sums, more: np.add.outer(sums, more).reshape(-1), [size for _, size in losses[0]])
-    deviation = float(((apart + 4 * len(shape) * UNIT * product) * largest).sum()) + losses[1]
+
+    # What rounding hid is counted. A channel loses at most `largest[x]` for the secret x, so that replacing the prior
+    # by the product changes any expected loss by at most Σ_x |π_x - product_x| · largest[x]; the product itself is
+    # rounded once per factor. Marginals whose sums are off 1 scale the optima of the other factors.
+    largest = reduce(lambda sums, more: np.add.outer(sums, more).reshape(-1), [size for _, size in summands])
+    deviation = float(((apart + 4 * len(shape) * UNIT * product) * largest).sum()) + missed
     masses = sum(abs(math.fsum(part) - 1) + UNIT for part in parts)
     deviation += 2 * masses * float((product * largest).sum())
+
+    # Equal factors become one object, which is solved once.
     made: dict[tuple[bytes, ...], Problem] = {}
     factors = [
         made.setdefault(
             _key(space, part, loss),
             Problem(space, epsilon=problem.epsilon, prior=Prior(part), loss=loss, name=f"{problem.name}, factor {i}"),
         )
-        for i, (space, part, (loss, _)) in enumerate(zip(spaces, parts, losses[0], strict=True), 1)
+        for i, (space, part, (loss, _)) in enumerate(zip(spaces, parts, summands, strict=True), 1)
     ]
     return Split(tuple(factors), distance_error, deviation * (1 + 1e-9))
 
 
 def marginals(prior: Array, shape: tuple[int, ...]) -> list[Array]:
     """The distributions of the coordinates, each scaled to sum to 1."""
-    tensor, axes = prior.reshape(shape), range(len(shape))
+    tensor = prior.reshape(shape)
+    axes = range(len(shape))
     sums = [tensor.sum(axis=tuple(other for other in axes if other != axis)) for axis in axes]
     return [part / math.fsum(part) for part in sums]
 
 
 def _joined(parts: list[Array]) -> list[Array]:
-    """The parts, where those that only rounding keeps apart are one."""
+    """The parts, each replaced by the first that differs from it only by rounding."""
     kept: list[Array] = []
     for part in parts:
         alike = (other for other in kept if len(other) == len(part) and np.abs(other - part).max() < 1e-15)
@@ -100,16 +110,21 @@ def _joined(parts: list[Array]) -> list[Array]:
 
 
 def product_of(parts: Sequence[Array]) -> Array:
-    """The product of distributions, the last one fastest."""
+    """The product of distributions, `(Π sizes,)`; the coordinate of the last one varies fastest."""
     return reduce(lambda product, part: np.multiply.outer(product, part).reshape(-1), parts)
 
 
 def _losses(
     problem: Problem, spaces: tuple[MetricSpace, ...], distance_error: float
 ) -> tuple[list[tuple[Loss, Array]], float] | str:
-    """The losses of the factors, each with its largest size for every secret, and what they miss at most."""
-    loss, shape = problem.loss, tuple(map(len, spaces))
+    """The losses of the factors, each with its largest size for every secret, and what their sum misses at most.
+
+    What it misses is in expected loss under the prior. Where the loss is no sum over the coordinates, the reason.
+    """
+    loss = problem.loss
+    shape = tuple(map(len, spaces))
     reason = f"{loss.name} loss is no sum over the coordinates"
+    # Of the named losses only the distance is a sum; it misses what the distances of the space are rounded by.
     if loss.by_distance:
         if loss.name != "distance":
             return reason
@@ -117,10 +132,10 @@ def _losses(
         largest = [_largest(part) for part in named]
         if not all(np.isfinite(size).all() for size in largest):
             return "some points of a factor are infinitely far apart"
-        parts = zip(largest, marginals(problem.prior.probabilities, shape), strict=True)
-        return list(zip(named, largest, strict=True)), distance_error * sum(
-            float(size @ part) for size, part in parts
-        )
+        parts = marginals(problem.prior.probabilities, shape)
+        expected = sum(float(size @ part) for size, part in zip(largest, parts, strict=True))
+        return list(zip(named, largest, strict=True)), distance_error * expected
+    # Of a matrix the only possible summands are read off, up to constants, and compared with it entry by entry.
     matrix = problem.losses
     if not np.isfinite(matrix).all():
         return "some losses are infinite"
@@ -137,7 +152,8 @@ def _losses(
 
 def _summands(matrix: Array, shape: tuple[int, ...]) -> list[Array]:
     """l_i(x_i, z_i): the losses where all other coordinates are the first, less the first loss in all but one."""
-    tensor, parts = matrix.reshape(*shape, *shape), []
+    tensor = matrix.reshape(*shape, *shape)
+    parts = []
     for axis in range(len(shape)):
         where = tuple(slice(None) if other == axis else 0 for other in range(len(shape)))
         parts.append(np.array(tensor[where + where]) - (tensor.reshape(-1)[0] if axis else 0.0))
@@ -159,7 +175,8 @@ def _largest(loss: Loss) -> Array:
 
 
 def _key(space: MetricSpace, part: Array, loss: Loss) -> tuple[bytes, ...]:
-    where = str(id(space)).encode()
+    """The same for factors that are the same problem: points under a metric, or the space object; prior; loss."""
+    geometry = str(id(space)).encode()
     if space.points is not None and space.given is None and space.points.dtype == float:
-        where = repr((space.metric, space.structure)).encode() + space.points.tobytes()
-    return where, part.tobytes(), loss.name.encode() if loss.by_distance else loss.matrix.tobytes()
+        geometry = repr((space.metric, space.structure)).encode() + space.points.tobytes()
+    return geometry, part.tobytes(), loss.name.encode() if loss.by_distance else loss.matrix.tobytes()

@@ -1,4 +1,4 @@
-"""What a report costs whoever uses it: one number for each secret and each report."""
+"""Losses: what a report costs its user, one number for each secret and each report."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from dxopt.spaces.space import MetricSpace
 
 @dataclass(frozen=True, eq=False)
 class Reports:
-    """What a mechanism may say: labels, and coordinates where they have any.
+    """The possible reports of a mechanism: labels, and coordinates where they have any.
 
-    `secrets` tells that the reports are the secrets themselves, in the same order.
+    `secrets` is true where the reports are the secrets themselves, in the same order.
     """
 
     labels: Sequence[str]
@@ -43,7 +43,7 @@ class Reports:
 
 
 class NamedLoss(Protocol):
-    """A loss that a problem file can name; a function of the distance between secret and report."""
+    """A loss that a problem file can name: a function of the distance between secret and report."""
 
     def __call__(self, space: MetricSpace, reports: Reports, secrets: NDArray[np.int64]) -> NDArray[np.float64]:
         """The losses `(k, m)` of k secrets, given by index."""
@@ -145,9 +145,11 @@ class Loss:
             return cls._named(loss, space, reports or Reports.of(space))
         if callable(loss):
             reports = reports or Reports.of(space)
-            matrix, name = _evaluated(loss, space, reports), getattr(loss, "__name__", "callable")
+            matrix = _evaluated(loss, space, reports)
+            name = getattr(loss, "__name__", "callable")
         else:
-            matrix, name = _numbers(loss), "matrix"
+            matrix = _numbers(loss)
+            name = "matrix"
             reports = reports or _columns(matrix, space)
         if matrix.shape != (len(space), len(reports)):
             raise SpecError(
@@ -165,7 +167,7 @@ class Loss:
     @classmethod
     def _named(cls, name: str, space: MetricSpace, reports: Reports) -> Loss:
         source = partial(LOSSES.get(name), space, reports)
-        source(np.zeros(1, dtype=np.int64))
+        source(np.zeros(1, dtype=np.int64))  # fails here rather than later where the reports do not suit the loss
         return cls(source, reports, name, len(space))
 
 
@@ -192,7 +194,7 @@ def _evaluated(loss: Callable[[Any, Any], float], space: MetricSpace, reports: R
 
 
 def pack_reports(reports: Reports) -> Arrays:
-    """The arrays that `unpack_reports` makes the reports of."""
+    """The arrays from which `unpack_reports` makes the reports again."""
     arrays: Arrays = {"reports": list(reports.labels), "secrets": reports.secrets}
     if reports.points is not None and reports.points.dtype == float:
         arrays["report_points"] = reports.points

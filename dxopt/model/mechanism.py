@@ -1,9 +1,9 @@
-"""A channel from secrets to reports."""
+"""Mechanisms: channels from secrets to reports; saving, and finding the reader of a saved one."""
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError, UnsupportedError
 from dxopt.model.loss import Loss, Reports, pack_reports
-from dxopt.numerics.draws import by_rows, draws
+from dxopt.model.sampling import Sampler
+from dxopt.numerics.draws import by_rows
 from dxopt.runtime.archive import Arrays, read, write
 from dxopt.spaces.archive import pack
 from dxopt.spaces.space import MetricSpace
@@ -28,12 +29,13 @@ _BLOCK_CELLS = 4_000_000
 
 FORMAT = 1
 """The version of files of mechanisms."""
-# Reading a mechanism is proving it again, so the room that proves a kind reads it. That room stands above this one: its
-# name is looked up when a file is read, as `dxopt` looks up its public names. The first array there is decides.
+# Reading a mechanism is proving it again, so the package that proves a kind reads it. That package is above this one:
+# the name is looked up when a file is read, as `dxopt` looks up its public names. Of these arrays, the first that is
+# in a file decides.
 READERS = {
     "which": "dxopt.mechanisms.product:read",
     "table": "dxopt.mechanisms.remapped:read",
-    "noise": "dxopt.mechanisms.classic.planar_laplace:read",
+    "noise": "dxopt.mechanisms.classic.on_grid:read",
     "weights": "dxopt.mechanisms.kernel:read",
     "matrix": "dxopt.proofs.certify:read_matrix",
 }
@@ -61,8 +63,8 @@ class Privacy:
     pairs: str = "all"
 
 
-class Mechanism(ABC):
-    """A probability of each report for each secret: an explicit matrix, or rows on demand.
+class Mechanism(Sampler):
+    """The probability of each report for each secret: an explicit matrix, or rows on demand.
 
     Make one from a matrix with `from_matrix`; solvers and `tight_constraints` make the others.
 
@@ -71,14 +73,12 @@ class Mechanism(ABC):
     space : MetricSpace
         The n secrets.
     reports : Reports
-        The m things it may say.
+        The m reports.
     name : str
     privacy : Privacy or None
         None where nothing was proven, as for a matrix that a user gave.
     """
 
-    space: MetricSpace
-    reports: Reports
     name: str
     privacy: Privacy | None
 
@@ -121,7 +121,7 @@ class Mechanism(ABC):
         return matrix
 
     def blocks(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-        """All rows, some at a time: indices of secrets and their distributions."""
+        """Yield all rows, some at a time: indices of secrets and their distributions."""
         step = max(1, _BLOCK_CELLS // len(self.reports))
         for start in range(0, len(self.space), step):
             secrets = np.arange(start, min(start + step, len(self.space)))
@@ -131,35 +131,12 @@ class Mechanism(ABC):
         """The distribution of reports for one secret, given by index or label."""
         return self.rows(np.array([self.space.index(secret)]))[0]
 
-    def sample(self, secret: Any, size: int = 1, rng: np.random.Generator | None = None) -> NDArray[np.int64]:
-        """Draw report indices.
-
-        Parameters
-        ----------
-        secret : int, label, or a sequence of k of them
-            One secret, or several: all by index or all by label, as a list, an array or a pandas Series.
-        size : int
-            Draws for each secret.
-        rng : numpy Generator, optional
-            For repeatable experiments; the operating system's randomness otherwise.
-
-        Returns
-        -------
-        (size,) array for one secret, (k, size) array for several.
-
-        Raises
-        ------
-        SpecError
-            If there is no such secret, or the size is negative.
-        """
-        return draws(self.space, secret, size, lambda places: self._draw(places, rng))
-
-    def _draw(self, places: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
-        """One report for each of the secrets `(k,)`."""
-        return by_rows(places, lambda place: self.rows(np.array([place]))[0], rng)
+    def _draw(self, secrets: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
+        return by_rows(secrets, lambda secret: self.rows(np.array([secret]))[0], rng)
 
     def correct(self, prior: NDArray[np.float64]) -> float:
         """Σ_z max_x π_x K[x, z]: the probability that the best guess after the report is right, `prior` `(n,)`."""
+        # The best joint probability of each report so far; blocks of rows pass one at a time.
         best = np.zeros(len(self.reports))
         for secrets, rows in self.blocks():
             np.maximum(best, (prior[secrets, None] * rows).max(axis=0), out=best)
@@ -197,7 +174,7 @@ class Mechanism(ABC):
         return read(Path(file), unpacked, FORMAT, "mechanism")
 
     def packed(self) -> Arrays:
-        """The arrays of a file that its reader in `READERS` makes the mechanism of.
+        """The arrays of a file, from which the reader in `READERS` makes the mechanism again.
 
         Raises
         ------
@@ -207,14 +184,14 @@ class Mechanism(ABC):
         raise UnsupportedError("mechanism", f"{self.name} cannot be saved", "save its matrix")
 
     def packed_identity(self) -> Arrays:
-        """The arrays that every kind has: name, space, and what was proven."""
+        """The arrays that every kind of mechanism has: name, space, and what was proven."""
         arrays: Arrays = {"name": self.name, **pack(self.space)}
         if self.privacy is not None:
             arrays |= {name: getattr(self.privacy, name) for name in ("epsilon", "how", "delta", "pairs")}
         return arrays
 
     def remap(self, table: ArrayLike, reports: Reports | None = None) -> Mechanism:
-        """Post-process: say `table[z]` (an index among `reports`) instead of z. Keeps privacy (CABP13 §3)."""
+        """Post-process: report `table[z]` (an index among `reports`) instead of z. Keeps privacy (CABP13 §3)."""
         target = np.asarray(table)
         reports = reports or self.reports
         if target.shape != (len(self.reports),) or not np.issubdtype(target.dtype, np.integer):
@@ -230,8 +207,8 @@ class Mechanism(ABC):
         if channel.ndim != 2 or channel.shape[0] != len(self.reports):
             raise SpecError("then", f"has shape {channel.shape}", f"give {len(self.reports)} rows")
         if reports is None:
-            same = channel.shape[1] == len(self.reports)
-            reports = self.reports if same else Reports(tuple(str(z) for z in range(channel.shape[1])))
+            columns = channel.shape[1]
+            reports = self.reports if columns == len(self.reports) else Reports(tuple(map(str, range(columns))))
         return Mechanism.from_matrix(self.space, self.matrix @ channel, reports, name=f"{self.name}, composed")
 
     def __repr__(self) -> str:
@@ -279,7 +256,7 @@ def unpacked(arrays: Arrays) -> Mechanism:
     Raises
     ------
     KeyError
-        If they are of no known kind.
+        If they are of no known kind, or one of its arrays is missing.
     """
     kind = next((kind for kind in READERS if kind in arrays), "matrix")
     module, _, name = READERS[kind].partition(":")
@@ -287,7 +264,7 @@ def unpacked(arrays: Arrays) -> Mechanism:
 
 
 def post_processed(channel: NDArray[np.float64], table: NDArray[np.int64], reports: int) -> NDArray[np.float64]:
-    """The channel `(n, reports)` that says `table[z]` where `channel` `(n, m)` says z. Keeps privacy (CABP13 §3)."""
+    """The channel `(n, reports)` that reports `table[z]` where `channel` `(n, m)` reports z. Keeps privacy."""
     remapped = np.zeros((len(channel), reports))
     np.add.at(remapped.T, table, channel.T)
     return remapped

@@ -1,27 +1,44 @@
-"""What is wanted of a channel: little expected loss, little loss in the worst case, or an adversary who errs."""
+"""Objectives: expected loss, loss in the worst case, and the error of an adversary."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
 from dxopt.model.loss import Loss, LossLike
-
-if TYPE_CHECKING:
-    from dxopt.model.problem import Problem
-    from dxopt.spaces.space import MetricSpace
+from dxopt.model.prior import Prior
+from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
 
 
+class Valued(Protocol):
+    """What an objective needs to know of a problem to value a channel."""
+
+    @property
+    def prior(self) -> Prior:
+        """π, of n secrets."""
+        ...
+
+    @property
+    def losses(self) -> Array:
+        """Losses l(x, w), `(n, m)`."""
+        ...
+
+    @property
+    def costs(self) -> Array:
+        """π_x l(x, w), `(n, m)`; 0 where the prior is 0."""
+        ...
+
+
 class Objective(ABC):
-    """What is wanted of a channel.
+    """What makes one channel better than another.
 
     Attributes
     ----------
@@ -30,7 +47,7 @@ class Objective(ABC):
     sign : float
         1 where less is better, -1 where more is.
     title : str
-        What the value of a report is.
+        The name of its value in a report.
     """
 
     name: ClassVar[str]
@@ -38,8 +55,8 @@ class Objective(ABC):
     sign: ClassVar[float] = 1.0
 
     @abstractmethod
-    def value(self, problem: Problem, channel: Array) -> float:
-        """What a channel `(n, m)` attains."""
+    def value(self, problem: Valued, channel: Array) -> float:
+        """The value of a channel `(n, m)`: what `title` names."""
 
     @property
     def max_loss(self) -> float:
@@ -54,7 +71,7 @@ class ExpectedLoss(Objective):
     name: ClassVar[str] = "expected_loss"
     title: ClassVar[str] = "expected loss"
 
-    def value(self, problem: Problem, channel: Array) -> float:
+    def value(self, problem: Valued, channel: Array) -> float:
         return math.fsum((problem.costs * channel).ravel())
 
 
@@ -65,7 +82,7 @@ class WorstLoss(Objective):
     name: ClassVar[str] = "worst_loss"
     title: ClassVar[str] = "worst loss"
 
-    def value(self, problem: Problem, channel: Array) -> float:
+    def value(self, problem: Valued, channel: Array) -> float:
         return max(math.fsum(row) for row in problem.losses * channel)
 
 
@@ -109,7 +126,7 @@ class AdversaryError(Objective):
         return self.budget
 
     def on(self, space: MetricSpace) -> AdversaryError:
-        """The same with what guesses cost resolved and checked: finite numbers for all secrets."""
+        """The same objective on a space, with the costs of guesses as a matrix of finite numbers."""
         loss = Loss.of(self.adversary_loss, space)
         if len(loss.matrix) != len(space):
             raise SpecError("adversary_loss", f"has {len(loss.matrix)} rows", f"there are {len(space)} points")
@@ -119,12 +136,13 @@ class AdversaryError(Objective):
 
     @property
     def guesses(self) -> Array:
-        """d(x, g), `(n, g)`, once it is resolved."""
+        """d(x, g), `(n, g)`, of an objective that `on` has returned."""
         if not isinstance(self.adversary_loss, Loss):
             raise SpecError("adversary_loss", "is not about a space yet", "make a Problem of it")
         return self.adversary_loss.matrix
 
-    def value(self, problem: Problem, channel: Array) -> float:
+    def value(self, problem: Valued, channel: Array) -> float:
+        # The best guess after report z is the column of the least expected cost, Σ_x π_x K[x, z] d(x, g).
         joint = problem.prior.probabilities[:, None] * channel
         return math.fsum((self.guesses.T @ joint).min(axis=0))
 
@@ -133,7 +151,7 @@ OBJECTIVES: dict[str, Any] = {one.name: one for one in (ExpectedLoss, WorstLoss,
 
 
 def resolved(objective: str | Objective, space: MetricSpace) -> Objective:
-    """The objective of a name, or one given, for a space; SpecError where there is none or it needs a budget."""
+    """The objective of that name, or the given one, for a space; SpecError for unknown names or without a budget."""
     if isinstance(objective, AdversaryError):
         return objective.on(space)
     if isinstance(objective, Objective):

@@ -1,4 +1,4 @@
-"""What is believed about the secret before a report is seen."""
+"""Priors: how likely each secret is before a report is seen."""
 
 from __future__ import annotations
 
@@ -65,6 +65,7 @@ class Prior:
             raise SpecError("prior", f"weight {bad[0]} is {array[bad[0]]:g}", "weights are finite and 0 or more")
         if not array.any():
             raise SpecError("prior", "has weight 0 everywhere", "give at least one positive weight")
+        # Dividing by the largest first keeps the sum from overflowing.
         array /= array.max()
         array /= math.fsum(array)
         return cls(array, name)
@@ -103,23 +104,23 @@ class Prior:
         Parameters
         ----------
         points : (m, 2) array of (latitude, longitude), or (m, k) array of coordinates of a space without positions
-            Of equally near locations the first counts. On road networks the nearest place is meant by air.
+            Of equally near locations the first counts. On road networks distances are meant as the crow flies.
         weights : (m,) array, optional
-            How much each counts; 1 by default.
+            The weight of each; 1 by default.
         within : float, optional
             Leave out what is further than this from all locations; in the unit of the positions of the space, or of
-            its coordinates. The name of the prior says how many are.
+            its coordinates. The name of the prior states how many are.
 
         Raises
         ------
         SpecError
-            If these are no places or weights, or none is left.
+            If these are no points or weights, or none is left.
         """
         from dxopt.spaces.geo import nearest
 
-        places = nearest(space, points, within=within)
-        counted = _counted(weights, len(places))
-        near = places >= 0
+        located = nearest(space, points, within=within)
+        counted = _counted(weights, len(located))
+        near = located >= 0
         left_out = int(np.count_nonzero(~near))
         if not counted[near].any():
             if left_out:
@@ -127,9 +128,9 @@ class Prior:
                 raise SpecError("within", wrong, "give a larger distance, or check the order of the coordinates")
             raise SpecError("points", "have no check-in that counts", "give some of positive weight")
         name = (
-            f"check-ins ({left_out} of {len(places)} further than {within:g} left out)" if left_out else "check-ins"
+            f"check-ins ({left_out} of {len(located)} further than {within:g} left out)" if left_out else "check-ins"
         )
-        sums = np.bincount(places[near], weights=counted[near], minlength=len(space))
+        sums = np.bincount(located[near], weights=counted[near], minlength=len(space))
         return cls.from_weights(space, sums, name=name)
 
 
@@ -155,6 +156,7 @@ def _frequencies(space: MetricSpace, observed: list[Any]) -> NDArray[np.int64]:
         raise SpecError("samples", "are not all coordinates", "give numbers like those of the points") from None
     if located.shape[1] != space.points.shape[1]:
         raise SpecError("samples", f"have {located.shape[1]} coordinates", f"the points have {space.points.shape[1]}")
+    # Each distinct sample is looked up once, and counts for the point it is up to rounding.
     distinct, counts = np.unique(located, axis=0, return_counts=True)
     scale = max(1.0, float(np.abs(space.points).max()))
     frequencies = np.zeros(len(space), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""What is asked: a space, a privacy level, a prior, a loss, and what is wanted."""
+"""Problems: a space, a privacy level, a prior, a loss and an objective, checked when one is made."""
 
 from __future__ import annotations
 
@@ -78,7 +78,8 @@ class Problem:
         pairs: str = "all",
         name: str = "problem",
     ) -> None:
-        losses, wanted = Loss.of(loss, space, reports), resolved(objective, space)
+        losses = Loss.of(loss, space, reports)
+        wanted = resolved(objective, space)
         if prior is None and not isinstance(wanted, WorstLoss):
             raise SpecError("prior", f"is missing, which {wanted.name} needs", "give one, such as dx.Prior.uniform")
         free = isinstance(wanted, AdversaryError)
@@ -99,7 +100,8 @@ class Problem:
         self._check()
 
     def _check(self) -> None:
-        space, loss = self.space, self.loss
+        space = self.space
+        loss = self.loss
         if self.pairs not in PAIRS:
             raise SpecError("pairs", f"are {self.pairs!r}", f"choose one of {', '.join(PAIRS)}")
         if self.delta and not self.private:
@@ -140,7 +142,7 @@ class Problem:
         return None if isinstance(self.objective, ExpectedLoss) else f"the objective is {self.objective.name}"
 
     def at(self, epsilon: float) -> Problem:
-        """The same problem at another level."""
+        """The same problem at another ε."""
         return self.but(epsilon=epsilon)
 
     def but(self, **changes: Any) -> Problem:
@@ -179,7 +181,7 @@ class Problem:
 
     @property
     def level(self) -> float:
-        """What `separations` are multiplied by to give budgets: ε, where privacy is asked for."""
+        """The factor from `separations` to budgets: ε, where privacy is asked for."""
         return self.epsilon if self.private else 1.0
 
     @property
@@ -201,7 +203,7 @@ class Problem:
         return budgets
 
     def cost_blocks(self, *, backwards: bool = False) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-        """Secrets, some at a time, and their costs π_x l(x, z), `(k, m)`; they are never all in memory."""
+        """Yield secrets, some at a time, and their costs π_x l(x, z), `(k, m)`; they are never all in memory."""
         size, reports = self.shape
         step = max(math.isqrt(size) + 1, _COST_CELLS // reports)
         prior = self.prior.probabilities
@@ -239,7 +241,7 @@ def _infinite(space: MetricSpace, prior: Prior, loss: Loss) -> tuple[int, int] |
 
 
 def _bounded(space: MetricSpace) -> bool:
-    """Whether all distances are finite as far as structure tells; factors of a product are looked at."""
+    """Whether all distances are known to be finite by structure; factors of a product may need their distances."""
     if space.structure.kind == "product":
         return all(_bounded(factor) or np.isfinite(factor.distances).all() for factor in space.structure.factors)
     return space.structure.kind in ("path", "lattice", "torus")

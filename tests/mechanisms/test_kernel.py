@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 import dxopt as dx
-from dxopt.mechanisms.kernel import KernelMechanism, epsilon_of_weights, kernel_mechanism
+from dxopt.mechanisms.kernel import KernelMechanism, kernel_mechanism
+from dxopt.mechanisms.lowering import epsilon_of_weights
 from dxopt.mechanisms.tight import tight_constraints
 from dxopt.model.loss import Loss
 from dxopt.spaces.kernels.systems import system
@@ -173,7 +174,7 @@ def test_draws_for_many_secrets_at_once(name: str) -> None:
     assert found.sample(0, 0).shape == (0,)
 
 
-def test_what_rows_lack_is_drawn_too() -> None:
+def test_the_rest_of_a_row_is_drawn_too() -> None:
     found = mechanism("line")
     held_back = KernelMechanism(
         found.space, found.reports, found.weights * 0.6, found.epsilon, found.slack, found.name, found.privacy

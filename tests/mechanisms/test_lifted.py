@@ -30,7 +30,7 @@ def tight(space: dx.MetricSpace, epsilon: float) -> dx.Mechanism:
 def claiming(space: dx.MetricSpace, matrix: object, epsilon: float, delta: float = 0.0) -> dx.Mechanism:
     """A matrix that is taken to be proven."""
     rows = np.array(matrix, dtype=float)
-    reports = dx.Reports(tuple(f"z{place}" for place in range(rows.shape[1])))
+    reports = dx.Reports(tuple(f"z{column}" for column in range(rows.shape[1])))
     return dx.Mechanism.from_matrix(space, rows, reports, privacy=dx.Privacy(epsilon, "by assumption", delta))
 
 
@@ -97,8 +97,8 @@ def test_levels_are_rounded_up() -> None:
     query = q.total(one)
     rng = np.random.default_rng(11)
     for trial in range(200):
-        places, others = rng.random(4), rng.random(4) * 10.0 ** rng.integers(-3, 4)
-        secrets, answers = (dx.MetricSpace.from_points(points) for points in (places, others))
+        numbers, others = rng.random(4), rng.random(4) * 10.0 ** rng.integers(-3, 4)
+        secrets, answers = (dx.MetricSpace.from_points(points) for points in (numbers, others))
         if trial % 4 == 0:  # the two differ by one unit in the last place
             given = np.where(np.eye(4), 0.0, 1.0)
             secrets = dx.MetricSpace.from_distances(given)
@@ -177,8 +177,8 @@ def test_rows_and_draws_are_those_of_the_answers() -> None:
     query, secrets = q.total(one), one.space("manhattan")
     noisy = dx.tight_constraints(query.space(), 0.4)
     lifted = dx.lift(query, noisy, secrets)
-    place = one.places[(3, 0, 11)]
-    assert lifted.row(place).tolist() == noisy.row(14).tolist()
+    secret = one.places[(3, 0, 11)]
+    assert lifted.row(secret).tolist() == noisy.row(14).tolist()
     assert lifted.row("(3, 0, 11)").tolist() == noisy.row(14).tolist()
     places = np.array([5, 0, 1727, 5])
     drawn = lifted.sample(places, 50, np.random.default_rng(2))

@@ -25,8 +25,8 @@ def weights(space: dx.MetricSpace, epsilon: float) -> np.ndarray:
 
 
 def sum_query(answers: int, reach: int) -> dx.MetricSpace:
-    places = np.arange(answers + 1)
-    return dx.MetricSpace.from_distances(np.ceil(np.abs(places[:, None] - places[None, :]) / reach))
+    numbers = np.arange(answers + 1)
+    return dx.MetricSpace.from_distances(np.ceil(np.abs(numbers[:, None] - numbers[None, :]) / reach))
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_refusals_of_large_grids_name_the_points_and_the_level() -> None:
         tight_constraints(space, 0.64, progress=lines.append)
     assert caught.value.exists_from == pytest.approx(0.66535, abs=2e-5)
     solution = np.linalg.solve(np.exp(-0.64 * space.distances), np.ones(1600))
-    assert set(caught.value.negative) == {space.labels[int(place)] for place in np.flatnonzero(solution < 0)}
+    assert set(caught.value.negative) == {space.labels[int(point)] for point in np.flatnonzero(solution < 0)}
     assert "epsilon = 0.64" in str(caught.value)
     assert str(caught.value.negative[0]) in str(caught.value)
     assert len(lines) > 2

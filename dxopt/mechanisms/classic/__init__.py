@@ -1,6 +1,7 @@
 """Mechanisms known in closed form, to compare with: classics, proven private, and baselines, which are not private.
 
-Reports are the secrets; `exponential` and `laplace` take others as well, and `remapped` says what is best to say.
+Reports are the secrets; `exponential` and `laplace` take others as well, and `remapped` replaces each by the best
+one.
 """
 
 from dxopt.mechanisms.classic.cloaking import cloaking

@@ -1,4 +1,4 @@
-"""Cloaking: the region of the secret instead of the secret, which tells neighbours across a border apart (Cha13)."""
+"""Cloaking: the region of the secret instead of the secret; neighbours across a border are told apart (Cha13)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 _ON_BORDER = 1e-9
+"""A secret this near to the next square, in units of the side, is in it; sums that differ by this part are equal."""
 _LARGEST = 0.51
+"""The largest side that is chosen, in units of the extent of the secrets."""
 
 
 @BASELINES.register("cloaking")
@@ -56,7 +58,7 @@ class Cloaking:
 
     @staticmethod
     def examples() -> list[Problem]:
-        """A grid, a line, and places on the globe."""
+        """A grid, a line, and points on the globe."""
         globe = MetricSpace.from_points([[45.5, 179.9], [45.6, -179.9], [45.7, 179.8]], "haversine")
         spaces = (grid((5, 4)), line(9), globe)
         return [Problem(space, epsilon=1.5, prior=Prior.uniform(space)) for space in spaces]
@@ -99,7 +101,7 @@ def cloaking(space: MetricSpace, *, side: float | None = None, regions: ArrayLik
     space : MetricSpace
     side : float
         Of squares, or intervals, in units of the metric, the first of which begins at the least coordinates. Needs a
-        line or plane with Euclidean distances, or places on the globe with haversine ones, cut up in the plane of
+        line or plane with Euclidean distances, or points on the globe with haversine ones, cut up in the plane of
         `dxopt.spaces.projection.local_plane`.
     regions : (n,) array of int
         Or the region of each secret, in any space.
@@ -125,25 +127,25 @@ def cloaking(space: MetricSpace, *, side: float | None = None, regions: ArrayLik
 
 
 def _middle(space: MetricSpace, members: Indices) -> int:
-    """Of these secrets, the one with the least sum of squared distances to it, up to rounding."""
+    """The member with the least sum of squared distances from the members to it, up to rounding the first."""
     sums = (space.block(members, members) ** 2).sum(axis=0)
     return int(members[np.flatnonzero(sums <= sums.min() * (1 + _ON_BORDER))[0]])
 
 
 def _squares(space: MetricSpace, side: float | None) -> Array:
-    """Which square each secret is in, `(n, k)`; a secret on a border is in the one that begins there."""
+    """The square of each secret `(n, k)`, numbered along each axis; a border is in the square that begins there."""
     try:
         length = float(side)  # pyright: ignore[reportArgumentType]
     except (TypeError, ValueError):
         raise SpecError("side", f"{side!r} is not a number", "give a positive length") from None
     if not (math.isfinite(length) and length > 0):
         raise SpecError("side", f"is {length:g}", "give a positive finite length")
-    places = _coordinates(space)
-    return np.floor((places - places.min(axis=0)) / length + _ON_BORDER)
+    located = _coordinates(space)
+    return np.floor((located - located.min(axis=0)) / length + _ON_BORDER)
 
 
 def _coordinates(space: MetricSpace) -> Array:
-    """Of the secrets, on a line or in a plane, in units of the metric."""
+    """The coordinates of the secrets on a line `(n, 1)` or in a plane `(n, 2)`, in units of the metric."""
     if isinstance(space.metric, Haversine) and space.points is not None:
         return local_plane(space.points, space.metric.unit)
     euclidean = space.metric is not None and space.metric.name == "euclidean"
@@ -154,9 +156,10 @@ def _coordinates(space: MetricSpace) -> Array:
 
 
 def _comparable_side(space: MetricSpace, epsilon: float) -> float:
-    places = _coordinates(space)
-    side = 4 / epsilon if places.shape[1] == 1 else 12 / (epsilon * (math.sqrt(2) + math.asinh(1)))
-    extent = float(np.ptp(places, axis=0).max())
+    """The side at which the loss is about that of Laplace noise for the same ε; see `Cloaking`."""
+    located = _coordinates(space)
+    side = 4 / epsilon if located.shape[1] == 1 else 12 / (epsilon * (math.sqrt(2) + math.asinh(1)))
+    extent = float(np.ptp(located, axis=0).max())
     return min(side, _LARGEST * extent) if extent > 0 else side
 
 

@@ -1,4 +1,4 @@
-"""What a mechanism known in closed form has to offer, private or not, and the tables of their names."""
+"""The interface of mechanisms in closed form, private or not, and the tables of their names."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dxopt.spaces.space import MetricSpace
 
 
 class Classic(Protocol):
-    """A mechanism that needs no solver. It looks at the space, the level and the reports, not at prior and loss.
+    """A mechanism that needs no solver. It depends on the space, ε, δ and the reports, not on prior and loss.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Classic(Protocol):
         ...
 
     def implicit(self, problem: Problem) -> Mechanism | None:
-        """The mechanism without a matrix, proven private as it is made; None where it is to be written down."""
+        """The mechanism without a matrix, proven private as it is made; None where it is to be a matrix."""
         return None
 
     @staticmethod
@@ -51,7 +51,7 @@ class Classic(Protocol):
 
 
 class Baseline(Protocol):
-    """A mechanism that protects less than any level says, to show in a comparison what privacy costs.
+    """A mechanism that need not be private at any ε, to show in a comparison what privacy costs.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ BASELINES: Registry[type[Baseline]] = Registry("method")
 
 
 def title(classic: Classic | Baseline | type[Classic | Baseline]) -> str:
-    """What it is called in a report."""
+    """The name of the mechanism in a report."""
     return f"{classic.name.replace('_', ' ')} mechanism"
 
 
@@ -109,15 +109,16 @@ def proven(
     reports : Reports, optional
         The secrets by default.
     loss : str or (n, m) array, optional
-        What the repair spares; by default all wrong reports alike.
+        What the repair is to keep small; by default it counts all wrong reports alike.
 
     Raises
     ------
     SpecError
         If ε or δ is out of range, or the mechanism does not exist for the space (UnsupportedError).
     """
-    spared = loss if loss is not None else "binary" if reports is None else np.zeros((len(space), len(reports)))
-    problem = Problem(space, epsilon=epsilon, prior=Prior.uniform(space), loss=spared, reports=reports, delta=delta)
+    if loss is None:
+        loss = "binary" if reports is None else np.zeros((len(space), len(reports)))
+    problem = Problem(space, epsilon=epsilon, prior=Prior.uniform(space), loss=loss, reports=reports, delta=delta)
     require(classic, classic.refuses(problem))
     implicit = classic.implicit(problem)
     if implicit is not None:

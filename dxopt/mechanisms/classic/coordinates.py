@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -12,13 +14,37 @@ from dxopt.spaces.space import MetricSpace
 Array = NDArray[np.float64]
 
 
+@dataclass(frozen=True, eq=False)
+class Positioned:
+    """What mechanisms that perturb coordinates have in common: whose coordinates they are.
+
+    Parameters
+    ----------
+    positions : (n,) or (n, k) array, optional
+        Coordinates of the secrets; by default those of the space, or its labels where they are numbers.
+    """
+
+    positions: ArrayLike | None = field(default=None, kw_only=True)
+
+    def coordinates(self, space: MetricSpace) -> Array | None:
+        """The coordinates of the secrets `(n, k)`, or None where there are none."""
+        return coordinates(space, self.positions)
+
+    def required(self, space: MetricSpace) -> Array:
+        """The coordinates of the secrets `(n, k)`; SpecError where there are none, so that `refuses` has a reason."""
+        found = self.coordinates(space)
+        if found is None:
+            raise SpecError("positions", "are missing", "ask `refuses` first")
+        return found
+
+
 def coordinates(space: MetricSpace, positions: ArrayLike | None = None) -> Array | None:
-    """Positions that were given, the points of the space, or its labels where they are numbers: `(n, k)`.
+    """The given positions, the points of the space, or its labels where they are numbers: `(n, k)`.
 
     Raises
     ------
     SpecError
-        If positions were given that are none.
+        If the given positions are no coordinates, one row for each secret.
     """
     if positions is not None:
         return _checked(positions, len(space))

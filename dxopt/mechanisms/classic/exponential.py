@@ -66,6 +66,7 @@ class Exponential(Classic):
             scores = _symmetric_part(problem.budgets)
         else:
             scores = problem.epsilon * problem.space.distances_to(problem.reports.points)  # pyright: ignore
+        # Less the least exponent, so that no row underflows.
         weights = np.exp(-0.5 * (scores - scores.min(axis=1, keepdims=True)))
         return weights / weights.sum(axis=1, keepdims=True)
 
@@ -79,14 +80,20 @@ class Exponential(Classic):
 
 
 def _symmetric_part(budgets: Array) -> Array:
+    """The largest symmetric budgets that are at most the given ones and obey the triangle inequality."""
     smaller = np.minimum(budgets, budgets.T)
     return smaller if np.array_equal(smaller, budgets) else path_closure(smaller)
 
 
 def _scored(scores: Array, problem: Problem) -> Array:
-    """The channel of scores; where no two secrets that differ have a budget, one of the best reports, each alike."""
+    """The channel of scores.
+
+    Where nothing binds, as no pair with different scores has a finite budget, it reports one of the best reports,
+    each with the same probability.
+    """
     with np.errstate(over="ignore"):
         below = scores - scores.max(axis=1, keepdims=True)
+    # Normalising at most doubles the exponent, so half of the largest rate is private.
     rate = 0.5 * largest_rate(problem.budgets, _apart(scores))
     if rate == 0:
         raise SpecError("score", "differs between secrets at distance 0", "give these the same scores")

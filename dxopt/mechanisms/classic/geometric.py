@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import CertificateError, SpecError, UnsupportedError
 from dxopt.mechanisms.classic.contract import CLASSICS, Classic, proven, title
-from dxopt.mechanisms.classic.coordinates import coordinates, largest_rate, manhattan
-from dxopt.mechanisms.kernel import epsilon_of_weights, kernel_mechanism
+from dxopt.mechanisms.classic.coordinates import Positioned, largest_rate, manhattan
+from dxopt.mechanisms.kernel import kernel_mechanism
+from dxopt.mechanisms.lowering import epsilon_of_weights
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
@@ -23,24 +24,20 @@ from dxopt.spaces.lattices import grid, line
 from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
 IMPLICIT_FROM = 1_000
+"""From this many points on, a line gets no matrix."""
 
 
 @CLASSICS.register("geometric")
 @dataclass(frozen=True, eq=False)
-class Geometric(Classic):
+class Geometric(Positioned, Classic):
     """K[x, z] = Π_k e^{-c|x_k - z_k|} w(z_k) for the largest c that is private (CABP13, Theorem 10; ECP14 §7.1).
 
     With p the e^{-c·step} on either side, w is 1/(1+p) at an end of an axis and (1-pp')/((1+p)(1+p')) inside it.
     Private because K(x)/K(x') is at most e^{c·d_1(x, x')}, and reached: c is the least ε·d(x, x')/d_1(x, x').
-
-    Parameters
-    ----------
-    positions : (n,) or (n, k) array, optional
-        Coordinates of the secrets; by default those of the space, or its labels where they are numbers.
     """
 
-    positions: ArrayLike | None = None
     name: ClassVar[str] = "geometric"
     instead: ClassVar[str] = "give positions, use exponential"
 
@@ -48,26 +45,31 @@ class Geometric(Classic):
         """Why there is none, or None."""
         if not problem.reports.secrets:
             return "needs the secrets themselves as reports"
-        positions = coordinates(problem.space, self.positions)
+        positions = self.coordinates(problem.space)
         if positions is None:
             return "needs numbers for coordinates or labels"
         return None if _axes(positions) else "needs points on a line, all different, or a full grid of points"
 
     def channel(self, problem: Problem) -> Array:
         """The channel `(n, n)`, up to rounding."""
-        positions = coordinates(problem.space, self.positions)
-        axes = None if positions is None else _axes(positions)
-        if positions is None or axes is None:
+        positions = self.required(problem.space)
+        axes = _axes(positions)
+        if axes is None:
             raise SpecError("positions", "are no line or full grid", "ask `refuses` first")
         rate = largest_rate(problem.budgets, manhattan(positions))
-        factors = [_on_axis(values, rate)[np.ix_(place, place)] for values, place in axes]
+
+        # The mechanism of each axis, with a row and column for each secret: the product over axes is that of the
+        # grid.
+        factors = [_on_axis(values, rate)[np.ix_(index, index)] for values, index in axes]
         return reduce(np.multiply, factors)
 
     def implicit(self, problem: Problem) -> Mechanism | None:
-        """On a long line the rows on demand, as weights of the tight-constraints mechanism."""
-        space, epsilon = problem.space, problem.epsilon
+        """The mechanism with rows on demand, on a long line: it is the tight-constraints mechanism there."""
+        space = problem.space
+        epsilon = problem.epsilon
         if self.positions is not None or len(space) < IMPLICIT_FROM or space.structure.kind != "path":
             return None
+        # Where points are too close for a proof without a matrix, the matrix is repaired and proven instead.
         with suppress(UnsupportedError, CertificateError):
             lowered = epsilon_of_weights(space, epsilon, system(space, epsilon))
             kernel = system(space, lowered)
@@ -84,21 +86,24 @@ class Geometric(Classic):
         return [Problem(s, epsilon=0.9, prior=Prior.uniform(s), loss="binary") for s in (uneven, *grids, path)]
 
 
-def _axes(positions: Array) -> list[tuple[Array, NDArray[np.int64]]] | None:
-    """The distinct values of each coordinate, ascending, and the place of each point among them; None if no grid."""
+def _axes(positions: Array) -> list[tuple[Array, Indices]] | None:
+    """The distinct values of each coordinate, ascending, and the index of each point among them; None if no grid."""
     axes = [np.unique(column, return_inverse=True) for column in positions.T]
     sizes = [len(values) for values, _ in axes]
     if math.prod(sizes) != len(positions):
         return None
-    cells = np.ravel_multi_index([place for _, place in axes], sizes)
+    # With as many points as cells, it is a full grid if no two points are in the same cell.
+    cells = np.ravel_multi_index([index for _, index in axes], sizes)
     return axes if len(np.unique(cells)) == len(positions) else None
 
 
 def _on_axis(values: Array, rate: float) -> Array:
     """The mechanism `(m, m)` on m ascending numbers."""
+    # p and p' on either side of each value, 0 beyond the ends; 1 - pp' without cancellation.
     steps = rate * np.diff(values)
     steps = np.concatenate([[np.inf], steps, [np.inf]])
-    before, after = np.exp(-steps[:-1]), np.exp(-steps[1:])
+    before = np.exp(-steps[:-1])
+    after = np.exp(-steps[1:])
     weights = -np.expm1(-(steps[:-1] + steps[1:])) / ((1 + before) * (1 + after))
     apart = np.abs(values[:, None] - values[None, :])
     with np.errstate(invalid="ignore"):  # where nothing binds, the rate is infinite and the diagonal 0·∞
@@ -117,7 +122,7 @@ def geometric(space: MetricSpace, *, epsilon: float, positions: ArrayLike | None
     ----------
     space : MetricSpace
         n secrets, which are the reports as well. On a line of 1,000 points or more, in ascending or descending
-        order, the mechanism is implicit: rows on demand, at a level lowered by a hair against rounding.
+        order, the mechanism is implicit: rows on demand, at an ε lowered by a hair against rounding.
     epsilon : float
         Privacy level per unit of distance.
     positions : (n,) or (n, k) array, optional
@@ -129,4 +134,4 @@ def geometric(space: MetricSpace, *, epsilon: float, positions: ArrayLike | None
     SpecError
         If ε or the positions are wrong, or are not a line or full grid (UnsupportedError).
     """
-    return proven(Geometric(positions), space, epsilon)
+    return proven(Geometric(positions=positions), space, epsilon)

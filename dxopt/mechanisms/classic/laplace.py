@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
 from dxopt.mechanisms.classic.contract import CLASSICS, Classic, proven
-from dxopt.mechanisms.classic.coordinates import coordinates, coordinates_of_reports, largest_rate, manhattan
+from dxopt.mechanisms.classic.coordinates import Positioned, coordinates_of_reports, largest_rate, manhattan
 from dxopt.mechanisms.noise.contract import LineNoise
 from dxopt.mechanisms.noise.laplace import Laplace as LaplaceNoise
 from dxopt.model.loss import Reports
@@ -28,27 +28,21 @@ _BLOCK_CELLS = 4_000_000
 
 @CLASSICS.register("laplace")
 @dataclass(frozen=True, eq=False)
-class Laplace(Classic):
+class Laplace(Positioned, Classic):
     """Noise of density (c/2)^k e^{-c‖z - x‖_1}, moved to the nearest report (CABP13, Figure 2 (i) and (iii)).
 
     On the line a report stands for all that is nearer to it than to others. Of k coordinates each is moved to the
     nearest value that it has among the reports, and the cell of the grid so found to the nearest report under d_1,
     the first of equals. K[x, z] is the mass of the cells of z under noise around x. Private because that only
     processes a private report; c is the largest that is, the least εd(x, x')/d_1(x, x').
-
-    Parameters
-    ----------
-    positions : (n,) or (n, k) array, optional
-        Coordinates of the secrets; by default those of the space, or its labels where they are numbers.
     """
 
-    positions: ArrayLike | None = None
     name: ClassVar[str] = "laplace"
     instead: ClassVar[str] = "give positions, use exponential"
 
     def refuses(self, problem: Problem) -> str | None:
         """Why there is none, or None."""
-        secrets = coordinates(problem.space, self.positions)
+        secrets = self.coordinates(problem.space)
         if secrets is None:
             return "needs numbers for coordinates or labels"
         reports = coordinates_of_reports(problem, secrets)
@@ -61,9 +55,9 @@ class Laplace(Classic):
 
     def channel(self, problem: Problem) -> Array:
         """The channel `(n, m)`, up to rounding."""
-        secrets = coordinates(problem.space, self.positions)
-        reports = None if secrets is None else coordinates_of_reports(problem, secrets)
-        if secrets is None or reports is None:
+        secrets = self.required(problem.space)
+        reports = coordinates_of_reports(problem, secrets)
+        if reports is None:
             raise SpecError("positions", "are missing", "ask `refuses` first")
         rate = largest_rate(problem.budgets, manhattan(secrets))
         noise = LaplaceNoise(rate) if math.isfinite(rate) else None
@@ -81,7 +75,10 @@ class Laplace(Classic):
 
 
 def moved(noise: LineNoise | None, numbers: Array, values: Array) -> Array:
-    """The probability `(n, m)` that each ascending value is nearest to a number `(n,)` with noise, or with none."""
+    """The probability `(n, m)` that each of ascending values is nearest to a number `(n,)` with noise, or with none.
+
+    A value stands for all numbers between the middles to its neighbours.
+    """
     middles = values[:-1] + 0.5 * np.diff(values)
     if noise is None:
         return np.equal(np.searchsorted(middles, numbers)[:, None], np.arange(len(values))).astype(float)
@@ -90,20 +87,30 @@ def moved(noise: LineNoise | None, numbers: Array, values: Array) -> Array:
 
 
 def _gathered(masses: list[Array], axes: list[Array], reports: Array) -> Array:
-    """The masses `(n, m)` of reports from those of the values of each coordinate, `(n, values)` each."""
+    """The masses `(n, m)` of reports from those of the values of each coordinate, `(n, values)` each.
+
+    The values span a grid of cells. The mass of a cell is a product over coordinates, and goes to the nearest report.
+    """
     from scipy.sparse import csr_array
 
     sizes = [len(values) for values in axes]
     channel = np.zeros((len(masses[0]), len(reports)))
     step = max(1, _BLOCK_CELLS // (len(channel) + len(reports)))
     for start in range(0, math.prod(sizes), step):
-        places = np.unravel_index(np.arange(start, min(start + step, math.prod(sizes))), sizes)
-        apart, cells = np.zeros((len(places[0]), len(reports))), np.ones((len(channel), len(places[0])))
-        for place, values, column, mass in zip(places, axes, reports.T, masses, strict=True):
-            apart += np.abs(values[place][:, None] - column)
-            cells *= mass[:, place]
-        nearest = apart.argmin(axis=1), np.arange(len(places[0]))
-        channel += (csr_array((np.ones(len(places[0])), nearest), shape=apart.shape[::-1]) @ cells.T).T
+        # Some cells at a time: where they are along each axis, ...
+        indices = np.unravel_index(np.arange(start, min(start + step, math.prod(sizes))), sizes)
+        count = len(indices[0])
+
+        # ... d_1 from them to the reports, and their masses, ...
+        apart = np.zeros((count, len(reports)))
+        cells = np.ones((len(channel), count))
+        for index, values, column, mass in zip(indices, axes, reports.T, masses, strict=True):
+            apart += np.abs(values[index][:, None] - column)
+            cells *= mass[:, index]
+
+        # ... which go to the nearest report, the first of equals.
+        nearest = apart.argmin(axis=1), np.arange(count)
+        channel += (csr_array((np.ones(count), nearest), shape=apart.shape[::-1]) @ cells.T).T
     return channel
 
 
@@ -130,7 +137,7 @@ def laplace(
     Raises
     ------
     SpecError
-        If ε or the positions are wrong, or there are no coordinates, too many cells, or secrets at different places
-        and distance 0 (UnsupportedError).
+        If ε or the positions are wrong, or there are no coordinates, too many cells, or secrets at different
+        coordinates and distance 0 (UnsupportedError).
     """
-    return proven(Laplace(positions), space, epsilon, reports=reports)
+    return proven(Laplace(positions=positions), space, epsilon, reports=reports)

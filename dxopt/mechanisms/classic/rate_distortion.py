@@ -1,4 +1,4 @@
-"""The channel that says least at its loss, as a baseline."""
+"""The channel of least mutual information at its loss, as a baseline."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dxopt.model.problem import Problem
 from dxopt.spaces.lattices import grid, line
 
 _LOWERED = 1e-9
-"""What the slope leaves for rounding, so that the level is kept where it is kept in theory."""
+"""The slope is lowered by this part against rounding, so that the channel is ε·d-private where it is in theory."""
 
 
 @BASELINES.register("rate_distortion")
@@ -40,8 +40,9 @@ class RateDistortionChannel:
     @staticmethod
     def examples() -> list[Problem]:
         """A loss that makes it private, and one that does not."""
-        numbers, places = line(5), grid((2, 3))
+        numbers = line(5)
+        plane = grid((2, 3))
         return [
             Problem(numbers, epsilon=0.7, prior=Prior.from_weights(numbers, [1, 2, 3, 2, 2])),
-            Problem(places, epsilon=1.0, prior=Prior.uniform(places), loss="squared"),
+            Problem(plane, epsilon=1.0, prior=Prior.uniform(plane), loss="squared"),
         ]

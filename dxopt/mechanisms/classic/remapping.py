@@ -16,7 +16,7 @@ from dxopt.proofs.certify import certify
 def remapped(
     mechanism: Mechanism, prior: Prior, loss: LossLike | Loss = "distance", *, reports: Reports | None = None
 ) -> Mechanism:
-    """Say the best thing there is instead of each report, proven private as before (ECP14 §3.4; CABP13 §3).
+    """Replace each report by the best one for a prior and a loss, proven private as before (ECP14 §3.4; CABP13 §3).
 
     Post-processing keeps privacy. On a line, the geometric mechanism remapped for a prior and a monotone loss is the
     optimum (Ghosh, Roughgarden and Sundararajan 2009).
@@ -29,7 +29,7 @@ def remapped(
     loss : str, array `(n, w)`, callable or Loss
         See `Loss.of`.
     reports : Reports, optional
-        For a named loss, the w things that may be said; the secrets by default.
+        For a named loss, the w reports that may replace others; the secrets by default.
 
     Raises
     ------

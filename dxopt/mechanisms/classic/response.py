@@ -1,4 +1,4 @@
-"""Randomised response: the truth, or any of the other secrets alike."""
+"""Randomised response: the truth, or any other secret with equal probability."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from dxopt.spaces.space import MetricSpace
 class RandomisedResponse(Classic):
     """K[x, z] = p for every z other than x, where p = (1 - δ) / (m + e^{εκ}) (HLM14 Example 6).
 
-    m is the number of other secrets, and κ the least distance between two of them: the pair at κ is the one that
-    binds, as its inequality is 1 - pm ≤ e^{εκ} p + δ. Optimal in the worst case under the discrete metric (HLM14
+    m is the number of other secrets, and κ the least distance between two of them: the pair at distance κ is the one
+    that binds, as its inequality is 1 - pm ≤ e^{εκ} p + δ. Optimal in the worst case under the discrete metric (HLM14
     Example 7).
     """
 
@@ -40,6 +40,8 @@ class RandomisedResponse(Classic):
 
         1 - δ counts as a little more than it is, which the roundings of n sums cost at most.
         """
+        # p, by a factor e^{-εκ} that is rounded up, and 1 - δ with the cost of n sums: both only make p larger, and
+        # so the channel more private. At p = 1/n all reports are alike.
         secrets = len(problem.space)
         factor = float(factor_above(problem.epsilon, np.array(problem.space.nearest)))
         rest = 1 - problem.delta + (4 * secrets + 64) * UNIT

@@ -9,9 +9,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxopt.errors import SpecError
 from dxopt.mechanisms.classic.contract import CLASSICS, Classic, proven
-from dxopt.mechanisms.classic.coordinates import coordinates, largest_rate, manhattan
+from dxopt.mechanisms.classic.coordinates import Positioned, largest_rate, manhattan
 from dxopt.mechanisms.classic.laplace import moved
 from dxopt.mechanisms.noise.contract import checked_positive
 from dxopt.mechanisms.noise.staircase import Staircase as StaircaseNoise
@@ -23,12 +22,13 @@ from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
 _EQUAL = 1e-9
+"""Budgets that differ by this part count as equal."""
 _WHOLE = 1e-12
 
 
 @CLASSICS.register("staircase")
 @dataclass(frozen=True, eq=False)
-class Staircase(Classic):
+class Staircase(Positioned, Classic):
     """Staircase noise on numbers, moved to the nearest secret (Geng and Viswanath 2014).
 
     The noise is c⌈|x - x'|/Δ⌉-private, and moving only processes that; c is the largest that makes it εd-private.
@@ -45,7 +45,6 @@ class Staircase(Classic):
 
     sensitivity: float | None = None
     share: float | None = None
-    positions: ArrayLike | None = None
     name: ClassVar[str] = "staircase"
     instead: ClassVar[str] = "give positions, use laplace"
 
@@ -58,7 +57,7 @@ class Staircase(Classic):
         """Why there is none, or None."""
         if not problem.reports.secrets:
             return "needs the secrets themselves as reports"
-        numbers = coordinates(problem.space, self.positions)
+        numbers = self.coordinates(problem.space)
         if numbers is None or numbers.shape[1] > 1:
             return "needs one number for each secret"
         rate, _ = self._steepest(problem, manhattan(numbers))
@@ -66,11 +65,11 @@ class Staircase(Classic):
 
     def channel(self, problem: Problem) -> Array:
         """The channel `(n, n)`, up to rounding."""
-        numbers = coordinates(problem.space, self.positions)
-        if numbers is None:
-            raise SpecError("positions", "are missing", "ask `refuses` first")
+        numbers = self.required(problem.space)
         rate, sensitivity = self._steepest(problem, manhattan(numbers))
         noise = StaircaseNoise(rate, sensitivity, self.share) if math.isfinite(rate) else None
+
+        # Of secrets with the same number, the first is reported; the others have columns of zeros.
         values, first = np.unique(numbers[:, 0], return_index=True)
         channel = np.zeros(problem.shape)
         channel[:, first] = moved(noise, numbers[:, 0], values)
@@ -83,7 +82,7 @@ class Staircase(Classic):
 
     @staticmethod
     def examples() -> list[Problem]:
-        """A line, uneven steps, and sums that five apart count as one."""
+        """A line, uneven steps, and sums where numbers up to five apart are at distance 1."""
         uneven = MetricSpace.from_points([0.0, 3.0, 1.0, 1.5])
         spaces = (line(4), uneven, _sums(12, 5))
         return [Problem(s, epsilon=0.9, prior=Prior.uniform(s), loss="binary") for s in spaces]
@@ -96,7 +95,7 @@ def _sums(size: int, widest: int) -> MetricSpace:
 
 
 def _widest_step(budgets: Array, apart: Array) -> float:
-    """The largest |x - x'| among pairs at the least budget, of those at different places; 1 without any."""
+    """The largest |x - x'| among pairs of different numbers with the least positive budget; 1 without any."""
     different = (apart > 0) & np.isfinite(budgets)
     least = budgets[different & (budgets > 0)].min(initial=np.inf)
     return float(apart[different & (budgets <= least * (1 + _EQUAL))].max(initial=0.0)) or 1.0
@@ -140,4 +139,4 @@ def staircase(
     SpecError
         If ε, Δ, γ or the positions are wrong, or there is not one number for each secret (UnsupportedError).
     """
-    return proven(Staircase(sensitivity, share, positions), space, epsilon)
+    return proven(Staircase(sensitivity, share, positions=positions), space, epsilon)

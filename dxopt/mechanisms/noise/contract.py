@@ -1,4 +1,4 @@
-"""What every noise offers, and what those on the real line have in common."""
+"""The interface of noise, and what noises on the real line share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 class Noise(ABC):
     """Noise whose distribution does not depend on what it is added to.
 
-    The error is the distance between what is said and what is true.
+    The error is the distance between the value with noise and the value without.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Noise(ABC):
 
     @abstractmethod
     def sample(self, values: ArrayLike, rng: np.random.Generator | None = None) -> NDArray:
-        """The values with noise, each with its own; from the operating system's randomness without `rng`."""
+        """The values, each with noise of its own; without `rng` from the operating system's randomness."""
 
     @abstractmethod
     def error_cdf(self, radius: ArrayLike) -> Array:
@@ -68,18 +68,22 @@ class LineNoise(Noise):
 
     def mass_between(self, low: ArrayLike, high: ArrayLike) -> Array:
         """The probability of an offset between low ≤ high, which may be infinite; accurate also far from 0."""
-        lowest, highest = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
+        lowest = np.asarray(low, dtype=float)
+        highest = np.asarray(high, dtype=float)
+        # Half of the errors are on either side of 0: what the interval covers above 0, and what it covers below.
         above = self._errors(np.maximum(lowest, 0.0), np.maximum(highest, 0.0))
         return 0.5 * (above + self._errors(np.maximum(-highest, 0.0), np.maximum(-lowest, 0.0)))
 
     def cdf(self, offsets: ArrayLike) -> Array:
         """The probability of an offset of at most `offsets`, of the same shape."""
+        # The tail beyond |offset| is accurate however far it is; above 0 it is taken from 1.
         at = np.asarray(offsets, dtype=float)
         beyond = 0.5 * self._errors(np.abs(at), np.full(at.shape, np.inf))
         return np.where(at < 0, beyond, 1 - beyond)
 
     def quantile(self, probability: ArrayLike) -> Array:
         """The offset at which `cdf` is `probability`, of the same shape; SpecError unless they are from 0 to 1."""
+        # By symmetry: the error that is exceeded with twice the smaller of p and 1 - p, on the side of p.
         probable = checked_probability(probability)
         with np.errstate(divide="ignore"):
             exponent = np.maximum(-np.log(2 * np.minimum(probable, 1 - probable)), 0.0)
@@ -103,7 +107,7 @@ class LineNoise(Noise):
         return checked_numbers(values) + self._offsets(np.shape(values), rng)
 
     def _offsets(self, shape: tuple[int, ...], rng: np.random.Generator | None) -> Array:
-        """Noise alone: the error by inversion, and a fair sign."""
+        """Draw noise alone: the error by inversion, and a fair sign."""
         size = int(np.prod(shape))
         sign = np.where(uniforms(size, rng) < 0.5, -1.0, 1.0)
         return (sign * self.error_quantile(uniforms(size, rng))).reshape(shape)
@@ -140,6 +144,7 @@ def checked_numbers(values: ArrayLike, dimensions: int | None = None) -> Array:
 
 
 def _floats(values: ArrayLike, field: str) -> Array:
+    """Values as an array of doubles; SpecError where they are none."""
     try:
         return np.asarray(values, dtype=float)
     except (TypeError, ValueError):

@@ -75,6 +75,8 @@ class Geometric(Noise):
 
     def quantile(self, probability: ArrayLike) -> Array:
         """The least whole number at which `cdf` is at least `probability`; SpecError unless they are from 0 to 1."""
+        # P[noise ≤ j] is a^{-j}/(1 + a) for j < 0 and 1 - a^{j+1}/(1 + a) for j ≥ 0, each solved for j. Rounding may
+        # put that one off, which `_least` mends.
         probable = checked_probability(probability)
         both = 1 + math.exp(-self._exponent)
         with np.errstate(divide="ignore"):
@@ -98,11 +100,13 @@ class Geometric(Noise):
             raise SpecError("values", f"are {indices.dtype}", "give whole numbers, the multiples of the step")
         if indices.size and max(abs(int(indices.min())), abs(int(indices.max()))) > _FURTHEST:
             raise SpecError("values", "are above 2^62", "give whole numbers from -2^62 to 2^62")
-        coins, exponent = Coins.of(rng), self.exponent
+        coins = Coins.of(rng)
+        exponent = self.exponent
         drawn = np.array([coins.laplace(exponent) for _ in range(indices.size)], dtype=np.int64)
         return indices.astype(np.int64) + drawn.reshape(indices.shape)
 
     def error_cdf(self, radius: ArrayLike) -> Array:
+        # The number of whole steps within the radius; the quotient may have been rounded below a whole number.
         reach = np.asarray(radius, dtype=float)
         steps = np.floor(reach / self.step)
         steps += (steps + 1) * self.step <= reach
@@ -123,11 +127,11 @@ class Geometric(Noise):
         return math.log1p(math.expm1(-self._exponent) / 2)
 
     def _within(self, steps: Array) -> Array:
-        """The probability of an error of at most so many steps, -1 included."""
+        """The probability of an error of at most a number of steps, which may be -1."""
         return -np.expm1(-self._exponent * (steps + 1) - self._aside * (steps >= 0))
 
 
 def _least(guess: Array, cdf: Callable[[Array], Array], probability: Array) -> Array:
-    """The guess, one less or one more: the least at which the cdf is at least the probability."""
+    """The least of the guess, one less and one more at which the cdf is at least the probability."""
     guess = np.where(cdf(guess - 1) >= probability, guess - 1, guess)
     return np.where(cdf(guess) < probability, guess + 1, guess)

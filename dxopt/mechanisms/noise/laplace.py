@@ -69,7 +69,7 @@ class _PointNoise(Noise):
 
     @abstractmethod
     def _offsets(self, size: int, rng: np.random.Generator | None) -> Array:
-        """Noise alone, `(size, k)`."""
+        """Draw noise alone, `(size, k)`."""
 
     def density(self, offsets: ArrayLike) -> Array:
         """The density `(...)` at offsets z - x, `(..., k)`."""
@@ -174,6 +174,7 @@ class PlanarLaplace(_PointNoise):
         return np.hypot(offsets[..., 0], offsets[..., 1])
 
     def _offsets(self, size: int, rng: np.random.Generator | None) -> Array:
+        # All directions alike, and the radius by inversion of its cdf.
         angle = 2 * math.pi * uniforms(size, rng)
         radius = self.error_quantile(uniforms(size, rng))
         return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=-1)

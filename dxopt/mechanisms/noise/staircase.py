@@ -19,7 +19,7 @@ class Staircase(LineNoise):
     """Noise of the density a e^{-εi} for |z - x| from iΔ to (i + γ)Δ, and a e^{-ε(i + 1)} from there to (i + 1)Δ.
 
     εd-private for d = ⌈|x - x'|/Δ⌉, as is asked of the answers to a query that one record changes by Δ at most. Of
-    all noise that is, it has the least expected |z - x| at γ = 1/(1 + e^{ε/2}) (Geng and Viswanath 2014). It is no
+    all such noise, it has the least expected |z - x| at γ = 1/(1 + e^{ε/2}) (Geng and Viswanath 2014). It is no
     Laplace mechanism in the sense of CABP13 Def 6. Drawn as doubles it leaks through their gaps (Mironov 2012);
     for use, there is `classic.staircase`, a matrix proven private.
 
@@ -66,6 +66,7 @@ class Staircase(LineNoise):
 
     @property
     def _fall(self) -> float:
+        """The ratio of the densities of a step and the one before."""
         return math.exp(-self.epsilon)
 
     @property
@@ -74,30 +75,43 @@ class Staircase(LineNoise):
         return self._share + self._fall * (1 - self._share)
 
     def _within(self, low: Array, high: Array) -> Array:
-        (first, start), (last, end) = self._place(low), self._place(high)
+        # The steps that low and high fall in, and the parts of them that are passed. Step i has the mass
+        # e^{-εi} (1 - e^{-ε}), of which `unit` is for each unit of the mass that `_before` and `_after` count.
+        first, start = self._step(low)
+        last, end = self._step(high)
         unit = -math.expm1(-self.epsilon) / self._total
+
+        # Either both are in one step, or there are the rest of the first, whole steps between, and a part of the
+        # last.
         one = np.exp(-self.epsilon * first) * unit * (self._before(end) - self._before(start))
         steps = np.exp(-self.epsilon * (first + 1)) * -np.expm1(-self.epsilon * np.maximum(last - first - 1, 0.0))
         opening = np.exp(-self.epsilon * first) * unit * self._after(start)
         closing = np.exp(-self.epsilon * last) * unit * self._before(end)
         return np.where(first == last, one, opening + steps + closing)
 
-    def _place(self, radius: Array) -> tuple[Array, Array]:
+    def _step(self, radius: Array) -> tuple[Array, Array]:
         """The step that a radius falls in, and the part of it that is passed."""
         scaled = radius / self.sensitivity
         steps = np.floor(scaled)
         return steps, np.subtract(scaled, steps, out=np.zeros(scaled.shape), where=np.isfinite(scaled))
 
     def _before(self, part: Array) -> Array:
+        """The mass of a step up to some part of it, where its higher part has density 1 per Δ."""
         return np.minimum(part, self._share) + self._fall * np.maximum(part - self._share, 0.0)
 
     def _after(self, part: Array) -> Array:
+        """The mass of a step from some part of it on, likewise."""
         return np.maximum(self._share - part, 0.0) + self._fall * np.minimum(1 - self._share, 1 - part)
 
     def _radius(self, exponent: Array) -> Array:
+        # e^{-exponent} = e^{-ε·steps} e^{-left}: after that many whole steps, the part 1 - e^{-left} of all that is
+        # left has to be passed.
         never = np.isinf(exponent)
         steps, left = np.divmod(np.where(never, 0.0, exponent), self.epsilon)
         unit = self._total / -math.expm1(-self.epsilon)
+
+        # Within the higher part of the step it is passed at density 1; beyond, it is counted back from the end of the
+        # step, at the density of the lower part.
         high = -np.expm1(-left) * unit
         with np.errstate(over="ignore"):
             low = np.clip(1 - np.expm1(self.epsilon - left) * unit, self._share, 1.0)

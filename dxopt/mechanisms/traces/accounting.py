@@ -1,4 +1,4 @@
-"""What a trace has cost so far, exactly: sums of privacy levels that never drift."""
+"""The ledger of a trace: exact sums of privacy levels, which never drift."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Amount = float | int | Fraction
 
 
 def exactly(amount: Amount, field: str) -> Fraction:
-    """The rational that a level is; SpecError unless it is a finite number from 0."""
+    """An amount as the rational that it is; SpecError unless it is a finite number from 0."""
     amount = amount.item() if isinstance(amount, np.generic) else amount
     if isinstance(amount, bool) or not isinstance(amount, float | int | Fraction):
         raise SpecError(field, f"is {amount!r}", "give a finite number")
@@ -27,7 +27,7 @@ def exactly(amount: Amount, field: str) -> Fraction:
 
 
 def positive(amount: Amount, field: str) -> Fraction:
-    """The rational that a level is; SpecError unless it is positive and finite."""
+    """An amount as the rational that it is; SpecError unless it is positive and finite."""
     exact = exactly(amount, field)
     if not exact:
         raise SpecError(field, "is 0", "give a positive finite number")
@@ -37,12 +37,13 @@ def positive(amount: Amount, field: str) -> Fraction:
 def level_of(amount: Amount, field: str) -> float:
     """A positive level as the largest double that is not above it."""
     level = float_below(positive(amount, field))
-    positive(level, field)
+    positive(level, field)  # a positive rational below all positive doubles became 0
     return level
 
 
 def float_above(exact: Fraction) -> float:
     """The least double that is not below a rational."""
+    # The conversion rounds to the nearest double; comparisons of a double with a rational are exact.
     near = float(exact)
     return near if near >= exact else math.nextafter(near, math.inf)
 
@@ -62,7 +63,7 @@ class Ledger:
     total : Fraction
         The budget, per unit of distance; given as a number, kept as the rational that it is.
     paid : Fraction
-        What was spent so far.
+        The part of it that is spent.
 
     Raises
     ------
@@ -84,7 +85,7 @@ class Ledger:
 
     @property
     def spent(self) -> float:
-        """What was spent so far, rounded up."""
+        """What is paid, rounded up to a double."""
         return float_above(self.paid)
 
     @property

@@ -16,8 +16,11 @@ from dxopt.numerics.draws import uniforms
 
 Probability = float | Fraction
 _ON_GRID = 2.0**-44
+"""How far a distance may be from a multiple of the step, as a part of it."""
 _FURTHEST = 700.0
+"""The largest exponent, so that no probability is 0."""
 _WORD = 53
+"""Random bits that are compared at a time."""
 
 
 class ClosenessTest(Protocol):
@@ -26,7 +29,7 @@ class ClosenessTest(Protocol):
     def check(self, distances: NDArray[np.float64] | None) -> None:
         """SpecError unless the test suits the distances of a space, None where they are any numbers.
 
-        Known before the secrets, so that no error tells of them.
+        This is checked before any secret is known, so that no error reveals something about one.
         """
         ...
 
@@ -35,7 +38,7 @@ class ClosenessTest(Protocol):
         ...
 
     def quantile(self, probability: float, level: float) -> float:
-        """The least r of the noise with P[noise < -r] ≤ 1 - probability.
+        """The least r with P[noise < -r] ≤ 1 - probability.
 
         A prediction further away than threshold + r is called close with at most the remaining probability.
         """
@@ -53,6 +56,7 @@ class LaplaceTest:
         pass
 
     def probabilities(self, distance: float, threshold: float, level: float) -> tuple[float, float]:
+        # P[noise ≤ threshold - distance]: the rarer of the two answers is a tail of the noise, accurate however rare.
         margin = level * (threshold - distance)
         tail = 0.5 * math.exp(-min(abs(margin), _FURTHEST))
         return (1 - tail, tail) if margin >= 0 else (tail, 1 - tail)
@@ -102,15 +106,22 @@ class GeometricTest:
         if not math.isfinite(distance):
             return (0.0, 1.0) if self.base is None else (Fraction(0), Fraction(1))
         self.check(np.array([distance]))
+
+        # In steps: the answer is "close" if the noise is at most `margin`. The rarer answer is a tail of the noise
+        # that begins `tail_steps` away from 0, beyond the threshold or before it.
         steps = round(distance / self.step)
         margin = math.floor(threshold / self.step * (1 + _ON_GRID)) - steps
         tail_steps = margin + 1 if margin >= 0 else -margin
+
+        # P[noise ≥ kq] = a^k / (1 + a), for k ≥ 1.
         if self.base is None:
             rate = self._rate(level)
-            tail, both = math.exp(-min(rate * tail_steps, _FURTHEST)), 1 + math.exp(-rate)
+            tail = math.exp(-min(rate * tail_steps, _FURTHEST))
+            both = 1 + math.exp(-rate)
         else:
             factor = 1 / Fraction(self.base) ** whole(Fraction(level) * Fraction(self.step))
-            tail, both = factor**tail_steps, 1 + factor
+            tail = factor**tail_steps
+            both = 1 + factor
         least = tail / both
         return (1 - least, least) if margin >= 0 else (least, 1 - least)
 
@@ -120,7 +131,7 @@ class GeometricTest:
         return self.step * max(0, math.ceil(beyond) - 1)
 
     def _rate(self, level: float) -> float:
-        """εq, less what a distance may lack of a multiple of q."""
+        """εq, lowered by how far two distances may be from multiples of q."""
         return level * self.step * (1 - 2 * _ON_GRID)
 
 
@@ -138,7 +149,9 @@ def whole(count: float | Fraction) -> int:
 
 
 def happens(probability: Probability, rng: np.random.Generator | None) -> bool:
-    """True with exactly this probability: binary digits of a uniform number are drawn until they decide."""
+    """True with exactly this probability, decided by the binary digits of a uniform number, as many as it takes."""
+    # The digits of the probability are compared with random ones, 53 at a time; the first difference decides. Where
+    # the probability has no digits left, the random number is not below it.
     left = Fraction(probability)
     while True:
         left *= 2**_WORD

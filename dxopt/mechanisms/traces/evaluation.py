@@ -1,4 +1,4 @@
-"""What a mechanism for traces is worth on some traces: error, easy steps, and budget against length."""
+"""What a mechanism for traces is worth: error, easy steps, and budget against length."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ class TraceEvaluation:
     mean_error : float
         Of the steps that were reported, skipped ones too, in units of distance.
     error_quantiles : mapping
-        From a probability to the error that as large a part of the reported steps does not exceed.
+        From a probability to the error that this part of the reported steps does not exceed.
     shares : mapping
         Of the reported steps, by kind: easy, hard, skipped.
     reported : float
         The part of all points of the traces that was reported; below 1 where runs stopped.
     spent : float
-        What a run spent in the mean; `most_spent` is the largest.
+        What a run spends in the mean; `most_spent` is the largest.
     spending : (n,) array
-        What was spent up to and with each step, in the mean over the runs of traces that are that long; a run that
+        What is spent up to and with each step, in the mean over the runs of traces that are that long; a run that
         stopped spends no more.
     runs : int
     """
@@ -84,7 +84,8 @@ def evaluate(
         raise SpecError("traces", "are none, or no sequence", "give a list of at least one trace")
     if not isinstance(quantiles, Sequence) or not all(isinstance(p, int | float) and 0 <= p <= 1 for p in quantiles):
         raise SpecError("quantiles", f"are {quantiles!r}", "give probabilities from 0 to 1")
-    runs, errors = [], []
+    runs = []
+    errors = []
     for trace in traces:
         secrets = mechanism.noise.secrets(trace)
         for _ in range(repetitions):
@@ -105,15 +106,18 @@ def evaluate(
 
 
 def _errors(mechanism: TraceMechanism, secrets: Sequence[Hashable], run: Run) -> list[float]:
+    """The distance between secret and report of each step that was reported."""
     return [mechanism.noise.distance(x, step.report) for x, step in zip(secrets, run.steps, strict=False)]
 
 
 def _spending(runs: Sequence[Run]) -> NDArray[np.float64]:
+    """The mean of what is spent up to each step, over the runs of traces that have such a step."""
     longest = max(run.length for run in runs)
-    spent, lasting = np.zeros(longest), np.zeros(longest)
+    spent = np.zeros(longest)
+    lasting = np.zeros(longest)
     for run in runs:
-        held = np.pad(run.spending, (0, run.length - len(run.steps)), mode="edge")
-        spent[: run.length] += held
+        # What a run that stopped has spent stays as it was.
+        spent[: run.length] += np.pad(run.spending, (0, run.length - len(run.steps)), mode="edge")
         lasting[: run.length] += 1
     spending = spent / lasting
     spending.flags.writeable = False

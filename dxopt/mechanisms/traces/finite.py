@@ -1,4 +1,4 @@
-"""Noise on finite spaces, whose probabilities can be written down."""
+"""Noise on finite spaces, whose probabilities are a matrix."""
 
 from __future__ import annotations
 
@@ -25,12 +25,13 @@ from dxopt.spaces.space import MetricSpace
 _LEVEL_ACCURACY = 1e-3
 _LARGEST_BUDGET = 600.0
 _ROUNDING = 1e-12
+"""A sum of probabilities that is this much below a probability reaches it."""
 
 
 class OnSpace(ABC):
     """Noise whose reports are the points of a finite space; a point is given by its index or label.
 
-    A report is drawn with exactly its probability, a rational number, over the sum of its row.
+    A report is drawn with exactly its probability, a rational number, divided by the sum of its row.
     """
 
     space: MetricSpace
@@ -67,6 +68,7 @@ class OnSpace(ABC):
         return float(self.space.distances[secret, report])
 
     def draw(self, secret: Any, level: float, rng: np.random.Generator | None) -> int:
+        # The row as whole numbers over a common denominator; a uniform whole number below their sum picks the report.
         row = [Fraction(likely) for likely in self.channel(level)[secret].tolist()]
         unit = math.lcm(*(likely.denominator for likely in row))
         sums = list(accumulate(int(likely * unit) for likely in row))
@@ -77,6 +79,7 @@ class OnSpace(ABC):
         return [(z, likely) for z, likely in enumerate(row) if likely]
 
     def error_quantile(self, probability: float, level: float) -> float:
+        # For each secret, reports from near to far, and the first at which their probabilities reach the given one.
         order = np.argsort(self.space.distances, axis=1)
         apart = np.take_along_axis(self.space.distances, order, axis=1)
         reached = np.take_along_axis(self.channel(level), order, axis=1).cumsum(axis=1) >= probability - _ROUNDING
@@ -125,7 +128,7 @@ class Finite(OnSpace):
             raise SpecError("space", "has asymmetric distances", "make them symmetric: the test needs that")
 
     def at(self, level: float) -> Mechanism:
-        """The mechanism of a level."""
+        """The mechanism at a level."""
         if level not in self._made:
             self._made[level] = self._proven(level)
         return self._made[level]
@@ -134,22 +137,34 @@ class Finite(OnSpace):
         return self.at(level).matrix
 
     def level_for(self, error: float, probability: float) -> float:
-        high, widest = 1.0, float(np.max(self.space.distances, where=np.isfinite(self.space.distances), initial=0.0))
+        widest = float(np.max(self.space.distances, where=np.isfinite(self.space.distances), initial=0.0))
+
+        # Double until the error is kept, ...
+        high = 1.0
         while self.error_quantile(probability, high) > error:
             high *= 2
             if high * self.space.nearest > _LARGEST_BUDGET:
                 raise UnsupportedError("error", f"{error:g} is not reached at any level", "allow a larger error")
+
+        # ... halve until it is not, ...
         low = high / 2
         while self.error_quantile(probability, low) <= error:
-            low, high = low / 2, low
+            high = low
+            low = low / 2
             if low * widest < _LEVEL_ACCURACY:
                 raise SpecError("error", f"{error:g} is kept without any budget", "ask for a smaller error")
+
+        # ... and bisect in between, on a logarithmic scale.
         while high > low * (1 + _LEVEL_ACCURACY):
             middle = math.sqrt(low * high)
-            low, high = (low, middle) if self.error_quantile(probability, middle) <= error else (middle, high)
+            if self.error_quantile(probability, middle) <= error:
+                high = middle
+            else:
+                low = middle
         return high
 
     def _proven(self, level: float) -> Mechanism:
+        """What the family gives for a level; SpecError unless it is on the space and proven at that level."""
         mechanism = self.family(level)
         if not isinstance(mechanism, Mechanism):
             raise SpecError("family", f"gives {type(mechanism).__name__} at {level:g}", "give a Mechanism")
@@ -199,7 +214,8 @@ class RationalGeometric(OnSpace):
     def channel(self, level: float) -> NDArray:
         if level not in self._made:
             factor = 1 / Fraction(self.base) ** whole(level)
-            inside, ends = (1 - factor) / (1 + factor), 1 / (1 + factor)
+            inside = (1 - factor) / (1 + factor)
+            ends = 1 / (1 + factor)
             weights = [ends if z in (0, self.size - 1) else inside for z in range(self.size)]
             self._made[level] = np.array(
                 [[factor ** abs(x - z) * weights[z] for z in range(self.size)] for x in range(self.size)],

@@ -1,4 +1,4 @@
-"""Who decides what a step may cost: from the steps so far to levels and threshold, or to nothing."""
+"""Managers: how much each step may cost, decided from the steps so far."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ After = Literal["repeat", "stop"]
 
 @dataclass(frozen=True)
 class Plan:
-    """What a step does: the test costs its level, fresh noise that of the noise on top.
+    """What a step does: the test costs its level, and fresh noise, where it is needed, that of the noise on top.
 
     Attributes
     ----------
     test, noise : float
-        Levels, positive; ε_θ and ε_N. Kept as doubles, rounded down, which is what is used and what is paid.
+        ε_θ and ε_N, the levels of the test and of fresh noise, positive. Kept as doubles, rounded down: these are
+        used, and these are paid.
     threshold : float
-        l: the prediction is close when its noisy distance is at most that.
+        l: the prediction is close when its distance with noise is at most l.
 
     Raises
     ------
@@ -45,8 +46,9 @@ class Plan:
 
 
 Decision = Plan | Literal["skip", "stop"]
-"""A skipped step says the last report again and costs nothing; stopping ends the trace."""
+"""A skipped step repeats the last report and costs nothing; stopping ends the trace."""
 Decide = Callable[[Sequence[Step], Ledger], Decision]
+"""From the steps so far and the account to what the next step does."""
 
 
 class Manager(Protocol):
@@ -70,8 +72,8 @@ class Balance:
     s the share, ε_θ = s·(ε_θ + ε_N). With p' = √p, fresh noise is at most α = c(p') off with probability p'. With
     l = t·α - q(p') for the tolerance t, a prediction further off than t·α is called close with probability 1 - p' at
     most. Hence wherever the user is, and whatever the prediction, the report of a step that is paid is at most t·α
-    off with probability p: near predictions leave only fresh noise to fail, with probability 1 - p', and far ones
-    are refused and then well replaced with probability p'² = p.
+    off with probability p. A prediction within t·α does no harm, and only fresh noise may fail, with probability
+    1 - p'. One further off is refused, and replaced by a report within α, with probability p'² = p at least.
 
     A large tolerance makes tests cheap, at a price in the worst case. With t = 1 and p = 0.9 a test in the plane
     takes almost half the level of fresh noise at least, with nothing left for the threshold.
@@ -105,11 +107,11 @@ class Balance:
 
     @property
     def each(self) -> float:
-        """p' = √p: how reliable test and noise are, each."""
+        """p' = √p, the probability with which each of test and noise has to be right."""
         return math.sqrt(self.probability)
 
     def threshold(self, noise: StepNoise, test: ClosenessTest, test_level: float, noise_level: float) -> float:
-        """l at levels ε_θ and ε_N; negative where the test is too coarse for the statement above."""
+        """l at ε_θ and ε_N; negative where the test is too coarse for the statement above."""
         return self.tolerance * noise.error_quantile(self.each, noise_level) - test.quantile(self.each, test_level)
 
     def plan(self, noise: StepNoise, test: ClosenessTest, test_level: float, noise_level: float) -> Plan:
@@ -130,7 +132,7 @@ class FixedLevels:
         The budget, per unit of distance.
     plan : Plan
     every : int
-        Only every so-manyth step is made, the first included; those between say the last report again for nothing.
+        Only every so-manyth step is made, the first included; those between repeat the last report for nothing.
     after : {"repeat", "stop"}
         What happens to the steps that can no longer be paid.
     """
@@ -149,6 +151,7 @@ class FixedLevels:
         def decide(steps: Sequence[Step], ledger: Ledger) -> Decision:
             if len(steps) % self.every:
                 return "skip"
+            # A first step has nothing to predict and no test.
             needed = (self.plan.test, self.plan.noise) if steps else (self.plan.noise,)
             return self.plan if ledger.affords(*needed) else _ended(self.after)
 
@@ -159,8 +162,8 @@ class FixedLevels:
 class FixedUtility:
     """The same accuracy at every step; the better the predictions, the longer the budget lasts (Cha13).
 
-    The level of the noise is one at which its error is at most `error` with probability √p; the rest follows as in
-    `Balance`: a report that is paid is at most tolerance·error off with probability p.
+    The level of the noise is one at which its error is at most `error` with probability √p; the level of the test and
+    the threshold follow as in `Balance`. A report that is paid is at most tolerance·error off with probability p.
 
     Parameters
     ----------
@@ -192,7 +195,8 @@ class FixedUtility:
         _check_pace(self.every, self.after)
 
     def plan(self, noise: StepNoise, test: ClosenessTest) -> Plan:
-        """What every step does."""
+        """The plan of every step."""
+        # ε_θ = s·(ε_θ + ε_N), solved for ε_θ.
         level = noise.level_for(self.error, self.balance.each)
         return self.balance.plan(noise, test, level * self.balance.share / (1 - self.balance.share), level)
 
@@ -206,18 +210,18 @@ class FixedUtility:
 
 @dataclass(frozen=True)
 class FixedRate:
-    """A trace of known length is certainly covered; the better the predictions, the less noise (Cha13).
+    """A trace of known length is covered for certain; the better the predictions, the less noise (Cha13).
 
-    Each step may cost an equal part of what is left for the steps that remain. What easy steps save goes to later
-    ones, as does the part of the test at the first step, where there is nothing to test. On a finite space, whose
-    errors move in steps, a threshold that would be negative at a later level is 0.
+    Each step may cost an equal part of what is left, one part for each remaining step. What easy steps save goes to
+    later ones, as does the part of the test at the first step, where there is nothing to test. On a finite space,
+    whose errors move in steps, a threshold that would be negative at a later level is 0.
 
     Parameters
     ----------
     total : float
         The budget, per unit of distance.
     steps : int
-        Length of the trace; the steps of a longer one that come after cannot be paid.
+        Length of the trace; further steps of a longer one cannot be paid.
     balance : Balance
     every, after
         As for `FixedLevels`.
@@ -241,6 +245,7 @@ class FixedRate:
         _check_pace(self.every, self.after)
 
     def bind(self, noise: StepNoise, test: ClosenessTest) -> Decide:
+        # The plan of the first step, for its error where the threshold would be negative.
         self.balance.plan(noise, test, *self._levels(0, positive(self.total, "total")))
 
         def decide(steps: Sequence[Step], ledger: Ledger) -> Decision:
@@ -254,13 +259,16 @@ class FixedRate:
         return decide
 
     def _levels(self, done: int, left: Fraction) -> tuple[float, float]:
-        """Of test and noise, together within an equal part of what is left."""
+        """The levels of test and noise, together within an equal part of what is left."""
+        # Exact rationals, rounded down to the doubles that are used: what is rounded off the test may go to the
+        # noise.
         allowed = left / math.ceil((self.steps - done) / self.every)
         test = float_below(allowed * exactly(self.balance.share, "share"))
         return test, float_below(allowed - Fraction(test))
 
 
 def _ended(after: After) -> Decision:
+    """What happens to a step that cannot be paid."""
     return "skip" if after == "repeat" else "stop"
 
 

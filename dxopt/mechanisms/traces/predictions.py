@@ -1,4 +1,4 @@
-"""Predictions of the next report from what was reported so far: they cost nothing, whatever they are."""
+"""Predictions of the next report from earlier reports; they cost nothing, whatever they are."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ Prediction = Callable[[Sequence[Step], StepNoise], Hashable | None]
 
 
 def repeat(steps: Sequence[Step], noise: StepNoise) -> Hashable | None:
-    """The last report: right for a user who stays (Cha13)."""
+    """The last report, which is right for a user who stays (Cha13)."""
     return steps[-1].report if steps else None
 
 
 def extrapolate(steps: Sequence[Step], noise: StepNoise) -> Hashable | None:
-    """On the straight line through the last two reports that were not skipped; the last one where there is but one.
+    """The continuation of the straight line through the last two reports that were not skipped.
 
-    In a finite space the nearest point to that; among equally near ones, the first.
+    Where there is only one such report, that report. In a finite space, the nearest point to the continuation; among
+    equally near ones, the first.
 
     Raises
     ------
@@ -32,4 +33,5 @@ def extrapolate(steps: Sequence[Step], noise: StepNoise) -> Hashable | None:
     if len(made) < 2:
         return repeat(steps, noise)
     before, last = (np.asarray(noise.position(steps[at].report)) for at in made)
+    # As far in the steps since the last one as between the two, in proportion.
     return noise.nearest(last + (last - before) * (len(steps) - made[1]) / (made[1] - made[0]))

@@ -20,10 +20,11 @@ from dxopt.mechanisms.traces.runs import Run, Step
 from dxopt.mechanisms.traces.sources import StepNoise
 
 MOST_RUNS = 1_000_000
+"""The most runs whose probabilities are computed."""
 
 
 class TraceMechanism(ABC):
-    """From traces to runs, at a cost that each run states: P[r | x] ≤ e^{ε(r)·d_∞(x, x')} P[r | x']."""
+    """From traces x to runs r, each of which states its cost ε(r): P[r | x] ≤ e^{ε(r)·d_∞(x, x')} P[r | x']."""
 
     noise: StepNoise
 
@@ -38,13 +39,13 @@ class TraceMechanism(ABC):
 
 @dataclass(frozen=True, eq=False)
 class PredictiveMechanism(TraceMechanism):
-    """Says a prediction where a private test finds it close, and fresh noise where not (Cha13).
+    """Reports a prediction where a private test finds it close, and fresh noise elsewhere (Cha13).
 
-    An easy step pays for the test, a hard one for test and noise, a first one, with nothing to predict, for noise
-    alone. By composition a run r with its tests is ε(r)·d_∞-private, and ε(r) never exceeds the total. Reports
-    alone are private at the total (Chatzikokolakis, Palamidessi and Stronati 2014, "A predictive differentially-
-    private mechanism for mobility traces"). Levels are added exactly; the probabilities of tests are doubles, or
-    rational under a base, and events are drawn with exactly those.
+    An easy step, whose prediction is reported, pays for the test; a hard one for test and noise; a first one, with
+    nothing to predict, for noise alone. By composition a run r with its tests is ε(r)·d_∞-private, and ε(r) never
+    exceeds the total. Reports alone are private at the total (Chatzikokolakis, Palamidessi and Stronati 2014, "A
+    predictive differentially- private mechanism for mobility traces"). Levels are added exactly; the probabilities of
+    tests are doubles, or rational under a base, and events are drawn with exactly those.
 
     Parameters
     ----------
@@ -94,11 +95,15 @@ class PredictiveMechanism(TraceMechanism):
         SpecError
             If the trace is empty or off the space.
         """
-        secrets, ledger, steps = _checked(self.noise, trace), self._ledger(), []
+        secrets = _checked(self.noise, trace)
+        ledger = self._ledger()
+        steps = []
         for secret in secrets:
+            # What the next step does depends on earlier steps alone, which are known to whoever sees the run.
             planned = self._next(steps, ledger)
             if planned is None:
                 break
+            # Only now the secret is looked at, at a cost that the plan allows.
             step = planned if isinstance(planned, Step) else self._take(secret, *planned, rng)
             steps.append(step)
             ledger = ledger.pay(step.cost)
@@ -112,11 +117,15 @@ class PredictiveMechanism(TraceMechanism):
         UnsupportedError
             If the noise is continuous, or there are more than a million runs.
         """
-        secrets, ledger = _checked(self.noise, trace), self._ledger()
+        secrets = _checked(self.noise, trace)
+        ledger = self._ledger()
+
+        # The runs so far with their probabilities: those that stopped, and those that continue with the next secret.
         ended: dict[tuple[Step, ...], Any] = {}
         going: dict[tuple[Step, ...], Any] = {(): 1}
         for secret in secrets:
-            before, going = going, {}
+            before = going
+            going = {}
             for steps, likely in before.items():
                 planned = self._next(steps, Ledger(ledger.total, sum((s.cost for s in steps), Fraction(0))))
                 if planned is None:
@@ -143,6 +152,7 @@ class PredictiveMechanism(TraceMechanism):
             if not steps:
                 raise SpecError("total", "pays no first step", "raise it, or plan for cheaper steps")
             return Step("skipped", steps[-1].report, False, Fraction(0))
+        # Whatever the manager and the prediction are, a step that the budget does not cover is never made.
         predicted = self.prediction(steps, self.noise)
         levels = (decision.noise,) if predicted is None else (decision.test, decision.noise)
         if not ledger.affords(*levels):
@@ -152,20 +162,23 @@ class PredictiveMechanism(TraceMechanism):
     def _take(
         self, secret: Hashable, plan: Plan, predicted: Hashable | None, rng: np.random.Generator | None
     ) -> Step:
+        """The step that a plan and its prediction lead to for a secret, drawn at random."""
         if predicted is not None:
             close, far = self._tested(secret, plan, predicted)
-            # the smaller of the two is the accurate one
+            # The smaller of the two is the accurate one.
             if happens(close, rng) if close <= far else not happens(far, rng):
                 return _easy(plan, predicted)
         return _hard(plan, self.noise.draw(secret, plan.noise, rng), predicted is not None)
 
     def _outcomes(self, secret: Hashable, plan: Plan, predicted: Hashable | None) -> list[tuple[Step, Any]]:
+        """All steps that a plan and its prediction may lead to for a secret, with their probabilities."""
         close, far = (0, 1) if predicted is None else self._tested(secret, plan, predicted)
         fresh = self.noise.probabilities(secret, plan.noise)
         hard = [(_hard(plan, report, predicted is not None), far * likely) for report, likely in fresh]
         return hard if predicted is None else [(_easy(plan, predicted), close), *hard]
 
     def _tested(self, secret: Hashable, plan: Plan, predicted: Hashable) -> tuple[Any, Any]:
+        """How likely the test finds the prediction close, and far."""
         return self.test.probabilities(self.noise.distance(secret, predicted), plan.threshold, plan.test)
 
 
@@ -179,7 +192,7 @@ class IndependentNoise(TraceMechanism):
     epsilon : float
         Level of each point, per unit of distance; kept as a double, rounded down.
     every : int
-        Only every so-manyth point is reported, the first included; steps between say the last report again.
+        Only every so-manyth point is reported, the first included; steps between repeat the last report.
 
     Raises
     ------
@@ -210,13 +223,16 @@ class IndependentNoise(TraceMechanism):
             fresh = list(self.noise.probabilities(secret, self.epsilon))
             if len(going) * len(fresh) > MOST_RUNS:
                 raise UnsupportedError("trace", f"has more than {MOST_RUNS:,} runs", "shorten it, or sample with run")
-            going = {(*said, z): likely * then for said, likely in going.items() for z, then in fresh}
-        return {self._run(said, len(secrets)): likely for said, likely in going.items()}
+            going = {(*reports, z): likely * then for reports, likely in going.items() for z, then in fresh}
+        return {self._run(reports, len(secrets)): likely for reports, likely in going.items()}
 
     def _run(self, drawn: Sequence[Hashable], length: int) -> Run:
-        cost, steps = Fraction(self.epsilon), []
+        """The run of a trace of some length from the reports of the points that are reported."""
+        cost = Fraction(self.epsilon)
+        steps = []
         for at in range(length):
-            report, skipped = drawn[at // self.every], at % self.every > 0
+            report = drawn[at // self.every]
+            skipped = at % self.every > 0
             steps.append(Step("skipped" if skipped else "hard", report, False, Fraction(0) if skipped else cost))
         return Run(tuple(steps), length, len(drawn) * cost)
 
@@ -231,11 +247,13 @@ def _hard(plan: Plan, report: Hashable, tested: bool) -> Step:
 
 
 def _offers(field: str, given: object, method: str, fix: str) -> None:
+    """SpecError unless what was given has a method."""
     if not hasattr(given, method):
         raise SpecError(field, f"is of type {type(given).__name__}", fix)
 
 
 def _checked(noise: StepNoise, trace: Any) -> list[Hashable]:
+    """The points of a trace as the noise takes them; SpecError if there are none."""
     secrets = noise.secrets(trace)
     if not secrets:
         raise SpecError("trace", "is empty", "give at least one point")

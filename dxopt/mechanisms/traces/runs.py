@@ -1,4 +1,4 @@
-"""What a mechanism for traces said, how, and at what cost."""
+"""Runs: the reports of a trace, how they were made, and what they cost."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Step:
     kind : {"easy", "hard", "skipped"}
         The prediction, fresh noise, or the last report again without a test.
     report : point
-        What was said: a tuple of coordinates, or an index in a finite space.
+        A tuple of coordinates, or an index in a finite space.
     tested : bool
-        Whether the prediction was tested. The outcome is told by the kind.
+        Whether the prediction was tested. The kind states the outcome: easy where it was close.
     cost : Fraction
         The privacy level paid.
     """
@@ -42,9 +42,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Run:
-    """What was said of one trace.
+    """The reports of one trace, with how they were made.
 
-    The run as a whole, tests included, is private: P[r | x] ≤ e^{ε(r)·d_∞(x, x')} P[r | x'] with ε(r) what it spent.
+    A run r as a whole, tests included, is private: P[r | x] ≤ e^{ε(r)·d_∞(x, x')} P[r | x'], where ε(r) is what it
+    spent.
 
     Attributes
     ----------
@@ -89,13 +90,13 @@ class Run:
 
     @cached_property
     def spending(self) -> NDArray[np.float64]:
-        """What was spent up to and with each step, `(s,)`, rounded up."""
+        """What is spent up to and with each step, `(s,)`, rounded up."""
         spending = np.array([float_above(paid) for paid in accumulate(step.cost for step in self.steps)])
         spending.flags.writeable = False
         return spending
 
     def count(self, kind: Kind) -> int:
-        """How many steps are of a kind."""
+        """The number of steps of a kind."""
         return sum(step.kind == kind for step in self.steps)
 
     def __str__(self) -> str:

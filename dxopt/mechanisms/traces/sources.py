@@ -1,4 +1,4 @@
-"""Where the noise of a hard step comes from: what every source offers, and those on a real line or plane."""
+"""Noise for a step: its interface, and noise on a real line or plane."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class StepNoise(Protocol):
         ...
 
     def checked(self, report: Any) -> Hashable:
-        """A predicted report in that form; SpecError if there is no such report."""
+        """A predicted report in the form of `secrets`; SpecError if there is no such report."""
         ...
 
     def distance(self, secret: Hashable, report: Hashable) -> float:
@@ -37,7 +37,7 @@ class StepNoise(Protocol):
         ...
 
     def draw(self, secret: Hashable, level: float, rng: np.random.Generator | None) -> Hashable:
-        """A report of x."""
+        """Draw a report of x."""
         ...
 
     def probabilities(self, secret: Hashable, level: float) -> Iterable[tuple[Hashable, Any]]:
@@ -89,7 +89,7 @@ class Continuous:
         return None
 
     def at(self, level: float) -> Laplace | PlanarLaplace:
-        """The noise of a level."""
+        """The noise at a level."""
         return Laplace(level) if self.dimension == 1 else PlanarLaplace(level)
 
     def secrets(self, trace: ArrayLike) -> list[Hashable]:
@@ -138,7 +138,7 @@ class Continuous:
 
 
 def on_line() -> Continuous:
-    """Laplace noise on real numbers, each level its rate."""
+    """Laplace noise on real numbers, whose rate is the level."""
     return Continuous(1)
 
 

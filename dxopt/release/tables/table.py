@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from dxopt.errors import CertificateError, SpecError
 from dxopt.model.loss import Reports, pack_reports, unpack_reports
-from dxopt.numerics.draws import alike, draws, words
+from dxopt.model.sampling import Sampler
+from dxopt.numerics.draws import alike, words
 from dxopt.numerics.excess import bound_pairs
 from dxopt.release.tables.proof import Counts, violation
 from dxopt.runtime.archive import read, write
@@ -32,11 +33,12 @@ _CLAIMS = {"epsilon": float, "delta": float, "pairs": str, "cost": float, "varia
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class IntegerTable:
+class IntegerTable(Sampler):
     """Probabilities N[x, z] / T of n secrets and m reports in integers, every row of which sums to T exactly.
 
-    `dx.integer_table` makes one of a mechanism. What is sampled has these probabilities to the last digit, so that
-    the privacy proven of the table is that of the reports (Mironov 2012 on what rounding can leak).
+    `dx.integer_table` makes one of a mechanism. Where the random bits are uniform, `sample` draws with exactly these
+    probabilities, so that the privacy proven of the table is that of the reports (Mironov 2012 on what rounding can
+    leak).
 
     Attributes
     ----------
@@ -112,30 +114,6 @@ class IntegerTable:
         """
         return Fraction(self.counts[self.space.index(secret), self._report(report)], self.total)
 
-    def sample(self, secret: Any, size: int = 1, rng: np.random.Generator | None = None) -> NDArray[np.int64]:
-        """Draw report indices, each with probability N[x, z] / T exactly where the random bits are uniform.
-
-        Parameters
-        ----------
-        secret : int, label, or a sequence of k of them
-            One secret, or several: all by index or all by label, as a list, an array or a pandas Series.
-        size : int
-            Draws for each secret.
-        rng : numpy Generator, optional
-            For repeatable experiments only: whoever knows its state knows the reports, so nothing is private of
-            what it draws. Without it the bits are the operating system's.
-
-        Returns
-        -------
-        (size,) array for one secret, (k, size) array for several.
-
-        Raises
-        ------
-        SpecError
-            If there is no such secret, or the size is negative.
-        """
-        return draws(self.space, secret, size, lambda places: self._draw(places, rng))
-
     def check(self, progress: Callable[[str], None] | None = None) -> None:
         """Prove by integers alone that the table is private; takes n²·m steps. Rows sum to T in any table.
 
@@ -204,7 +182,7 @@ class IntegerTable:
             raise SpecError("report", f"there is no report {report!r}", "use an index or a label") from None
 
     def _draw(self, secrets: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
-        """One report for each of the secrets `(k,)`: as many as the steps that the random number is not below."""
+        """One report for each of the secrets `(k,)`: the number of steps that a random number is not below."""
         drawn = np.empty(len(secrets), dtype=np.int64)
         first = words(len(secrets), rng)
         for secret, which in alike(secrets):

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import UnsupportedError
-from dxopt.mechanisms.kernel import PAIRED_POINTS, KernelMechanism, epsilon_of_weights, kernel_mechanism
+from dxopt.mechanisms.kernel import PAIRED_POINTS, KernelMechanism, kernel_mechanism
+from dxopt.mechanisms.lowering import epsilon_of_weights
 from dxopt.mechanisms.remapped import epsilon_of_base, remapped
 from dxopt.model.mechanism import post_processed
 from dxopt.model.prior import Prior

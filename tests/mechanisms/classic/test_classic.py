@@ -52,10 +52,10 @@ def test_the_level_is_used_up_where_theory_says_so(name: str) -> None:
     """Not private at 0.99 of the level where it is tight, and private there where it is not."""
     used, (left, _) = TIGHT[name], LOOSE[name]
     assert used or left
-    for place in (*used, *left):
-        space = SPACES[place]
+    for space_name in (*used, *left):
+        space = SPACES[space_name]
         matrix = FUNCTIONS[name](space, epsilon=0.9).matrix
-        assert (violations(matrix, space.distances, 0.99 * 0.9) != []) is (place in used), place
+        assert (violations(matrix, space.distances, 0.99 * 0.9) != []) is (space_name in used), space_name
 
 
 @pytest.mark.parametrize("name", list(CLASSICS))

@@ -33,15 +33,15 @@ def test_the_middle_of_a_square_is_reported() -> None:
 
 
 def test_the_secret_nearest_to_the_centroid() -> None:
-    places = np.random.default_rng(3).random((40, 2))
-    space = dx.MetricSpace.from_points(places)
+    points = np.random.default_rng(3).random((40, 2))
+    space = dx.MetricSpace.from_points(points)
     mechanism = cloaking(space, side=0.4)
-    squares = np.floor((places - places.min(axis=0)) / 0.4)
+    squares = np.floor((points - points.min(axis=0)) / 0.4)
     for region, chosen in enumerate(mechanism.representatives):
         members = np.flatnonzero(mechanism.regions == region)
         assert len(np.unique(squares[members], axis=0)) == 1
-        centroid = places[members].mean(axis=0)
-        assert chosen == members[np.hypot(*(places[members] - centroid).T).argmin()]
+        centroid = points[members].mean(axis=0)
+        assert chosen == members[np.hypot(*(points[members] - centroid).T).argmin()]
     assert len(mechanism.representatives) == len(np.unique(squares, axis=0))
 
 

@@ -21,11 +21,11 @@ def by_hand(numbers: list[float], rate: float) -> np.ndarray:
     """The mechanism on ascending numbers, entry by entry."""
     last = len(numbers) - 1
     matrix = np.zeros((last + 1, last + 1))
-    for z, place in enumerate(numbers):
-        p = [math.exp(-rate * (place - numbers[z - 1]))] if z > 0 else []
-        p += [math.exp(-rate * (numbers[z + 1] - place))] if z < last else []
+    for z, number in enumerate(numbers):
+        p = [math.exp(-rate * (number - numbers[z - 1]))] if z > 0 else []
+        p += [math.exp(-rate * (numbers[z + 1] - number))] if z < last else []
         weight = 1 / (1 + p[0]) if len(p) == 1 else (1 - p[0] * p[1]) / ((1 + p[0]) * (1 + p[1]))
-        matrix[:, z] = [math.exp(-rate * abs(x - place)) * weight for x in numbers]
+        matrix[:, z] = [math.exp(-rate * abs(x - number)) * weight for x in numbers]
     return matrix
 
 
@@ -81,8 +81,8 @@ def test_a_sum_query_by_its_labels() -> None:
     adjacent = nx.Graph((i, j) for i in range(8) for j in range(i + 1, min(i + 4, 8)))
     space = dx.MetricSpace.from_graph(adjacent)
     expected = by_hand([float(label) for label in range(8)], 0.9 / 3)
-    place = [int(label) for label in space.labels]
-    assert geometric(space, epsilon=0.9).matrix == pytest.approx(expected[np.ix_(place, place)], abs=1e-12)
+    order = [int(label) for label in space.labels]
+    assert geometric(space, epsilon=0.9).matrix == pytest.approx(expected[np.ix_(order, order)], abs=1e-12)
 
 
 def test_asymmetric_distances_count_in_their_smaller_direction() -> None:

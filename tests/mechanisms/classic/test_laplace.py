@@ -103,8 +103,8 @@ def test_many_scattered_points() -> None:
 
 
 def test_reports_elsewhere() -> None:
-    space, places = dx.line(4), [[2.5], [0.5], [9.0]]
-    reports = dx.Reports.at(places)
+    space, points = dx.line(4), [[2.5], [0.5], [9.0]]
+    reports = dx.Reports.at(points)
     mechanism = laplace(space, epsilon=1.1, reports=reports)
     expected = by_hand([0.0, 1.0, 2.0, 3.0], [0.5, 2.5, 9.0], 1.1)[:, [1, 0, 2]]
     assert mechanism.matrix == pytest.approx(expected, abs=1e-11)

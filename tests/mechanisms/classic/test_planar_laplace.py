@@ -11,7 +11,8 @@ from scipy.integrate import dblquad, quad
 import dxopt as dx
 from dxopt.mechanisms.classic import planar_laplace
 from dxopt.mechanisms.classic.cells import FLOOR
-from dxopt.mechanisms.classic.planar_laplace import IMPLICIT_FROM, OnGrid, PlanarLaplace, noise_rate
+from dxopt.mechanisms.classic.on_grid import OnGrid
+from dxopt.mechanisms.classic.planar_laplace import IMPLICIT_FROM, PlanarLaplace, noise_rate
 from dxopt.mechanisms.classic.voronoi import Voronoi
 from dxopt.spaces.projection import local_plane
 from tests.judges.exact import infinite_leakage, row_sum_errors, violations
@@ -56,10 +57,10 @@ def test_entries_are_the_masses_of_cells(report: tuple[int, int]) -> None:
     matrix = OnGrid.of(space, 0.4).matrix
     ends = [
         (
-            -far if place == 0 else 2.0 * (place - mine) - 1,
-            far if place == 4 else 2.0 * (place - mine) + 1,
+            -far if at == 0 else 2.0 * (at - mine) - 1,
+            far if at == 4 else 2.0 * (at - mine) + 1,
         )
-        for place, mine in zip(report, secret, strict=True)
+        for at, mine in zip(report, secret, strict=True)
     ]
     entry = matrix[space.index(str(secret)), space.index(str(report))]
     assert entry == pytest.approx(mass(0.4, *ends), rel=1e-8)
@@ -171,12 +172,12 @@ def test_all_of_the_level_is_used(name: str, epsilon: float) -> None:
 
 
 @pytest.mark.parametrize("name", SPACES)
-def test_noise_of_the_rate_that_is_told(name: str) -> None:
+def test_noise_of_the_rate_that_is_stated(name: str) -> None:
     problem = asked(SPACES[name], 1.3)
     points = np.asarray(problem.space.points)
-    places = local_plane(points) if name == "globe" else points
+    located = local_plane(points) if name == "globe" else points
     rate = noise_rate(problem)
-    masses = Voronoi.of(places).masses(places, rate)
+    masses = Voronoi.of(located).masses(located, rate)
     channel = PlanarLaplace().channel(problem)
     assert channel == pytest.approx(masses, rel=1e-12, abs=0)
     assert np.array_equal(channel, PlanarLaplace().channel(problem))

@@ -31,10 +31,10 @@ def mass(low: float, high: float, level: float, width: float, share: float) -> f
 
     reach = 40 * width / level
     low, high = max(low, -reach), min(high, reach)
-    places = [
+    jumps = [
         side * width * (k + part) for k in range(-1, int(40 / level) + 1) for part in (0, share) for side in (-1, 1)
     ]
-    ends = sorted({low, high, *(place for place in places if low < place < high)})
+    ends = sorted({low, high, *(jump for jump in jumps if low < jump < high)})
     return math.fsum(quad(density, a, b)[0] for a, b in pairwise(ends))
 
 

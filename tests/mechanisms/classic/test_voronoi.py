@@ -10,7 +10,7 @@ import pytest
 from scipy.integrate import quad
 
 import dxopt as dx
-from dxopt.mechanisms.classic.planar_laplace import OnGrid
+from dxopt.mechanisms.classic.on_grid import OnGrid
 from dxopt.mechanisms.classic.voronoi import Voronoi
 
 RING = np.column_stack([np.cos(np.arange(12) * math.pi / 6), np.sin(np.arange(12) * math.pi / 6)])
@@ -34,10 +34,10 @@ SETS = {
 }
 
 
-def mass(places: np.ndarray, cell: int, secret: np.ndarray, rate: float) -> float:
+def mass(sites: np.ndarray, cell: int, secret: np.ndarray, rate: float) -> float:
     """∫ over directions of the mass between where a ray enters the cell and where it leaves it."""
-    apart = np.delete(places, cell, axis=0) - places[cell]
-    room = 0.5 * ((np.delete(places, cell, axis=0) ** 2).sum(axis=1) - (places[cell] ** 2).sum()) - apart @ secret
+    apart = np.delete(sites, cell, axis=0) - sites[cell]
+    room = 0.5 * ((np.delete(sites, cell, axis=0) ** 2).sum(axis=1) - (sites[cell] ** 2).sum()) - apart @ secret
 
     def left(reach: float) -> float:
         return (1 + rate * reach) * math.exp(-rate * reach) if reach < math.inf else 0.0
@@ -57,7 +57,7 @@ def mass(places: np.ndarray, cell: int, secret: np.ndarray, rate: float) -> floa
 
 
 @pytest.mark.parametrize("rate", [0.05, 0.7, 6.0])
-def test_masses_of_cells_of_scattered_places(rate: float) -> None:
+def test_masses_of_cells_of_scattered_sites(rate: float) -> None:
     secrets = np.concatenate([SCATTERED[[0, 4]], [[0.3, -0.2], [9.0, 9.0]]])
     masses = Voronoi.of(SCATTERED).masses(secrets, rate)
     for secret, row in zip(secrets, masses, strict=True):
@@ -67,8 +67,8 @@ def test_masses_of_cells_of_scattered_places(rate: float) -> None:
 
 
 def test_a_half_plane() -> None:
-    """Two places: what is beyond the bisector at distance h is the mass of a half-plane."""
-    places, rate = np.array([[0.0, 0.0], [0.0, 3.0]]), 0.8
+    """Two sites: what is beyond the bisector at distance h is the mass of a half-plane."""
+    sites, rate = np.array([[0.0, 0.0], [0.0, 3.0]]), 0.8
 
     def density(height: float) -> float:
         """∫ β²/(2π) e^{-β√(t² + h²)} dt, by s with t = h sinh s."""
@@ -76,7 +76,7 @@ def test_a_half_plane() -> None:
         return rate**2 / math.pi * height * rays[0]
 
     beyond = quad(density, 1.5, 60, epsabs=0, epsrel=1e-11)[0]
-    assert Voronoi.of(places).masses(places[:1], rate)[0, 1] == pytest.approx(beyond, rel=1e-10, abs=0)
+    assert Voronoi.of(sites).masses(sites[:1], rate)[0, 1] == pytest.approx(beyond, rel=1e-10, abs=0)
 
 
 @pytest.mark.parametrize("rate", [0.02, 0.5, 3.0, 30.0, 100.0, 300.0])
@@ -96,27 +96,27 @@ def test_as_the_quadrature_on_grids(shape: tuple[int, int], rate: float) -> None
 @pytest.mark.parametrize("rate", [1e-6, 0.1, 1.0, 10.0, 300.0])
 @pytest.mark.parametrize("name", SETS)
 def test_nothing_is_lost(name: str, rate: float) -> None:
-    places = SETS[name]
-    middles = 0.5 * (places + np.roll(places, 1, axis=0))
-    secrets = np.concatenate([places, middles, [[0.0, 0.0], [0.15, 0.15], [-7.0, 3.0]]])
-    cells = Voronoi.of(places)
+    sites = SETS[name]
+    middles = 0.5 * (sites + np.roll(sites, 1, axis=0))
+    secrets = np.concatenate([sites, middles, [[0.0, 0.0], [0.15, 0.15], [-7.0, 3.0]]])
+    cells = Voronoi.of(sites)
     masses = cells._block(secrets - cells.centre, rate)
     assert masses.sum(axis=1) == pytest.approx(1.0, abs=1e-13)
     assert masses.min() >= -1e-15
     assert cells.masses(secrets, rate).sum(axis=1) == pytest.approx(1.0, abs=1e-14)
 
 
-def test_the_first_of_places_that_coincide_has_the_cell() -> None:
-    places, secrets = SETS["coincident"], np.array([[0.0, 0.0], [5.0, 5.0]])
-    masses = Voronoi.of(places).masses(secrets, 1.0)
+def test_the_first_of_sites_that_coincide_has_the_cell() -> None:
+    sites, secrets = SETS["coincident"], np.array([[0.0, 0.0], [5.0, 5.0]])
+    masses = Voronoi.of(sites).masses(secrets, 1.0)
     assert (masses[:, 2:4] == 0).all()
-    assert np.array_equal(masses[:, [0, 1, 4]], Voronoi.of(places[[0, 1, 4]]).masses(secrets, 1.0))
+    assert np.array_equal(masses[:, [0, 1, 4]], Voronoi.of(sites[[0, 1, 4]]).masses(secrets, 1.0))
     alike = Voronoi.of(np.ones((3, 2))).masses(np.zeros((2, 2)), 1.0)
     assert np.array_equal(alike, [[1.0, 0.0, 0.0]] * 2)
 
 
 @pytest.mark.parametrize("apart", [1e-5, 1e-7, 3e-8])
-def test_places_hardly_apart_share_their_cell(apart: float) -> None:
+def test_sites_hardly_apart_share_their_cell(apart: float) -> None:
     cluster = np.concatenate(
         [SCATTERED, SCATTERED[:1] + np.array([[apart, 0.0], [-apart, apart], [apart, 3 * apart]])]
     )
@@ -131,15 +131,15 @@ def test_a_grid_too_small_for_its_surroundings() -> None:
     """Its inner cell has the area of a square, although the others are 10^7 times as far away as its neighbours."""
     step = 2e-7
     inner = np.stack(np.meshgrid(np.arange(3) * step, np.arange(3) * step), axis=-1).reshape(-1, 2)
-    places = np.concatenate([inner, SCATTERED + 9]).astype(np.float64)
-    masses = Voronoi.of(places).masses(np.array([[2.0, 0.0]]), 1.1)[0]
+    sites = np.concatenate([inner, SCATTERED + 9]).astype(np.float64)
+    masses = Voronoi.of(sites).masses(np.array([[2.0, 0.0]]), 1.1)[0]
     assert masses[4] == pytest.approx(1.1**2 / (2 * math.pi) * math.exp(-2.2) * step**2, rel=1e-2, abs=0)
 
 
 def test_a_secret_where_cells_meet() -> None:
-    places = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    sites = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
     for rate in (1e-3, 1.0, 50.0):
-        cells = Voronoi.of(places)
+        cells = Voronoi.of(sites)
         assert cells.masses(np.array([[0.5, 0.5]]), rate) == pytest.approx(0.25, abs=1e-15)
         on_border = cells.masses(np.array([[0.5, 0.0]]), rate)[0]
         assert on_border[0] == pytest.approx(on_border[1], rel=1e-14, abs=0)
@@ -147,17 +147,17 @@ def test_a_secret_where_cells_meet() -> None:
 
 def test_a_small_cell_keeps_its_mass() -> None:
     """At a low rate it is density times area: 1/(2π) β² for a unit square."""
-    places = np.asarray(dx.grid((5, 5)).points)
-    masses = Voronoi.of(places).masses(places, 1e-8).reshape(25, 5, 5)
+    sites = np.asarray(dx.grid((5, 5)).points)
+    masses = Voronoi.of(sites).masses(sites, 1e-8).reshape(25, 5, 5)
     assert masses[:, 1:4, 1:4] == pytest.approx(1e-16 / (2 * math.pi), rel=1e-7, abs=0)
 
 
 def test_far_away_cells_keep_their_digits() -> None:
-    places = np.array([[0.0, 0.0], [10.0, 0.0], [0.0, 30.0], [40.0, 40.0]])
-    masses = Voronoi.of(places).masses(places[:1], 2.0)[0]
+    sites = np.array([[0.0, 0.0], [10.0, 0.0], [0.0, 30.0], [40.0, 40.0]])
+    masses = Voronoi.of(sites).masses(sites[:1], 2.0)[0]
     assert 0 < masses[3] < 1e-27
     for cell in range(4):
-        assert masses[cell] == pytest.approx(mass(places, cell, places[0], 2.0), rel=1e-10, abs=0)
+        assert masses[cell] == pytest.approx(mass(sites, cell, sites[0], 2.0), rel=1e-10, abs=0)
 
 
 def test_motions_scales_and_orders() -> None:

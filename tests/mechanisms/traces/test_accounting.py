@@ -184,8 +184,8 @@ def test_budget_of_every_run_holds_in_doubles(name: str) -> None:
     bound = np.exp(distances[:, :, None] * spent)
     assert (likely[:, None, :] <= bound * likely[None, :, :] * (1 + 1e-12)).all()
     seen = defaultdict(lambda: np.zeros(len(likely)))
-    for place, run in enumerate(runs):
-        seen[tuple(run.reports.tolist())] += likely[:, place]
+    for column, run in enumerate(runs):
+        seen[tuple(run.reports.tolist())] += likely[:, column]
     together = np.array(list(seen.values())).T
     bound = np.exp(distances * manager.total)[:, :, None]
     assert (together[:, None, :] <= bound * together[None, :, :] * (1 + 1e-12)).all()

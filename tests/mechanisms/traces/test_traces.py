@@ -195,12 +195,12 @@ def test_extrapolation_goes_on_along_the_last_two_reports_that_were_made() -> No
     assert traces.extrapolate(made, noise) == (6.0, 1.0)
     assert traces.extrapolate([*made, skipped], noise) == (9.0, 1.0)
     assert traces.extrapolate([made[0], skipped, made[1]], noise) == (4.5, 1.0)
-    said = [traces.Step("hard", z, False, cost) for z in (1, 3)]
-    assert [traces.extrapolate(said[:k], GEOMETRIC) for k in range(3)] == [None, 1, 4]
+    reported = [traces.Step("hard", z, False, cost) for z in (1, 3)]
+    assert [traces.extrapolate(reported[:k], GEOMETRIC) for k in range(3)] == [None, 1, 4]
     bare = dx.MetricSpace.from_distances(LINE.distances)
     without = traces.Finite(bare, lambda level: dx.classic.exponential(bare, epsilon=level))
     with pytest.raises(dx.UnsupportedError, match="coordinates"):
-        traces.extrapolate(said, without)
+        traces.extrapolate(reported, without)
 
 
 def test_a_still_user_is_predicted_and_pays_for_tests_only() -> None:
