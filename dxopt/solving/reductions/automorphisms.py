@@ -1,10 +1,24 @@
 """Automorphisms of a channel program: permutations of rows and reports that leave budgets and costs alone.
 
-Individualisation and refinement: points get colours from sums over coloured neighbours, until no colour splits. Some
-points, the base, are given colours of their own until the rest can be permuted at will within each colour. An
-automorphism is determined, up to that, by the images of the base. For every base point, last one first, and each
-possible image that the automorphisms found do not reach yet, a backtracking search looks for one that keeps the
-earlier base points. All that is found is compared entry by entry.
+Individualisation and refinement, as in nauty (McKay 1981). **Refinement** gives rows colours that automorphisms
+preserve (`colours`). **Individualisation** gives one row a colour of its own, which splits other colours in turn.
+
+**The base.** Rows are individualised one after another until, within each colour left, all rows can be permuted at
+will. These rows are the base: an automorphism is determined by their images, up to such permutations.
+
+**The search tree.** A node at depth i is a choice of images of the first i base points, with the colours that result
+from individualising those images instead. Its children are the images possible for the next base point: all rows of
+its colour. A subtree is cut off if its colours do not look like those of the base at the same depth. At every node
+that is left, rows are matched by colour, and the bijection is compared with the program entry by entry: often it is
+an automorphism long before the base is exhausted.
+
+**The order.** For every base point, last one first, an automorphism is sought that keeps the earlier base points and
+takes this one to an image that those found so far do not reach yet. One for each orbit generates all of them (a
+strong generating set, as in the method of Schreier and Sims), so few leaves of the tree are ever visited.
+
+**The end.** The search ends when every possible image is reached or ruled out; or earlier, when it has read as many
+entries as it may, or is asked to stop. As everything found has been compared entry by entry, what is known by then
+generates a group of automorphisms in any case: a smaller one, which is no less exact.
 """
 
 from __future__ import annotations
@@ -20,11 +34,12 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csgraph
 
 from dxopt.solving.programs.program import ChannelProgram
+from dxopt.solving.reductions.colours import Colours, Refinement, matching, runs
 
 Array = NDArray[np.float64]
-Places = NDArray[np.int64]
+Indices = NDArray[np.int64]
 SAME_ENTRY = 1e-12
-SAME_SUM = 1e-10
+"""Entries a, b are equal when they differ by at most this times 1 + min(a, b)."""
 LEAST_WORK = 10**9
 WORK_PER_ENTRY = 200
 
@@ -32,8 +47,8 @@ WORK_PER_ENTRY = 200
 class Automorphism(NamedTuple):
     """Row x goes to rows[x], report z to reports[z]."""
 
-    rows: Places
-    reports: Places
+    rows: Indices
+    reports: Indices
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +58,7 @@ class Automorphisms:
     Attributes
     ----------
     generators : list of Automorphism
-        They generate a group of automorphisms; none of them is the identity.
+        Of a group of automorphisms; none of them is the identity.
     complete : bool
         Whether the search ended by itself, so that no automorphism is known to be missing.
     work : int
@@ -79,7 +94,7 @@ def automorphisms(
     return Automorphisms(search.generators, search.ended, search.work)
 
 
-def orbits(maps: Iterable[Places], size: int) -> Places:
+def orbits(maps: Iterable[Indices], size: int) -> Indices:
     """Classes of points, each together with its images under all maps, numbered by first points."""
     images = [np.arange(size), *maps]
     points = np.tile(images[0], len(images))
@@ -88,62 +103,69 @@ def orbits(maps: Iterable[Places], size: int) -> Places:
 
 
 class _EndedEarly(Exception):
-    """The work allowed is done, or someone asked to stop."""
-
-
-class _Colours(NamedTuple):
-    """Colours of rows and reports, with the same numbers in every automorphic image, and the sums that gave them."""
-
-    rows: Places
-    reports: Places
-    sums: Array
-
-    def like(self, other: _Colours) -> bool:
-        """Whether an automorphism between them is possible."""
-        return (
-            np.array_equal(np.bincount(self.rows), np.bincount(other.rows))
-            and np.array_equal(np.bincount(self.reports), np.bincount(other.reports))
-            and np.allclose(self.sums, other.sums, rtol=10 * SAME_SUM, atol=0)
-        )
-
-    def cell(self, colour: int) -> Places:
-        """The rows of a colour."""
-        return np.flatnonzero(self.rows == colour)
+    """Raised when the work allowed is done, or when asked to stop."""
 
 
 class _Search:
+    """A search for generators.
+
+    Attributes
+    ----------
+    generators : list of Automorphism
+        Those found so far.
+    base : list of int
+        The base points.
+    nodes : list of Colours
+        The colours before each base point is individualised, and after the last one.
+    orbit : (n,) array
+        The orbit of each row under the generators.
+    ended : bool
+        Whether the search ended by itself.
+    work : int
+        Entries read so far.
+    """
+
     def __init__(self, program: ChannelProgram, should_stop: Callable[[], bool], limit: int) -> None:
-        self.budgets, self.costs = program.budgets, program.costs
-        self.should_stop, self.limit, self.work, self.ended = should_stop, limit, 0, False
-        self.near, self.cheap = _falling(program.budgets), _falling(program.costs)
-        rows, reports = program.costs.shape
+        self.budgets = program.budgets
+        self.costs = program.costs
+        self.should_stop = should_stop
+        self.limit = limit
+        self.work = 0
+        self.ended = False
         draw = np.random.default_rng(0)
-        self.there, self.back, self.into = draw.uniform(0.5, 1.5, (3, rows + 1))
-        self.onto = draw.uniform(0.5, 1.5, reports + 1)
-        self.weights = draw.uniform(0.5, 1.5, rows)
-        self.sums = self.weights @ self.costs
-        self.columns, self.bounds = _runs(self.sums)
+        self.refinement = Refinement(program, draw, self.spend)
+
+        # a fingerprint of each report, by which its image is found once the images of the rows are known
+        self.weights = draw.uniform(0.5, 1.5, len(program.costs))
+        self.fingerprints = self.weights @ self.costs
+        self.kinds, self.bounds = runs(self.fingerprints)
         self.generators: list[Automorphism] = []
-        self.nodes: list[_Colours] = []
+        self.nodes: list[Colours] = []
         self.base: list[int] = []
 
     def run(self) -> None:
         """Fill in the generators: equal reports, rows free to be permuted, then the base, last point first."""
-        rows, reports = self.costs.shape
-        order = np.argsort(self.columns, kind="stable")
-        first = np.diff(self.columns[order], prepend=-1) > 0
-        turned = np.empty_like(order)
-        turned[order] = order[np.lexsort((first, self.columns[order]))]
-        if not first.all() and self.holds(self.costs, np.arange(rows), turned):
-            self.generators.append(Automorphism(np.arange(rows), turned))
-        self.descend(self.refined(np.zeros(rows, np.int64), np.zeros(reports, np.int64)))
-        self.orbit = orbits((one.rows for one in self.generators), rows)
-        for level in reversed(range(len(self.base))):
-            self.climb(level)
+        self.turn_equal_reports()
+        self.descend(self.refinement.unit())
+        self.orbit = orbits((one.rows for one in self.generators), len(self.costs))
+        for depth in reversed(range(len(self.base))):
+            self.climb(depth)
         self.ended = True
 
-    def descend(self, node: _Colours) -> None:
-        """Fix points, each in the largest cell that is not free, until every cell is."""
+    def turn_equal_reports(self) -> None:
+        """Add the permutation that takes each report to the next equal one, in a cycle, and leaves rows alone."""
+        rows = np.arange(len(self.costs))
+        order = np.argsort(self.kinds, kind="stable")
+        first = np.diff(self.kinds[order], prepend=-1) > 0
+        if first.all():
+            return
+        turned = np.empty_like(order)
+        turned[order] = order[np.lexsort((first, self.kinds[order]))]
+        if self.holds(self.costs, rows, turned):
+            self.generators.append(Automorphism(rows, turned))
+
+    def descend(self, node: Colours) -> None:
+        """Choose the base: individualise a row of the largest cell that is not free, until every cell is free."""
         free: set[bytes] = set()
         while True:
             self.nodes.append(node)
@@ -160,9 +182,9 @@ class _Search:
             else:
                 return
             self.base.append(int(cell[0]))
-            node = self.fixed(node, self.base[-1])
+            node = self.refinement.individualised(node, self.base[-1])
 
-    def all_orders(self, cell: Places) -> list[Automorphism]:
+    def all_orders(self, cell: Indices) -> list[Automorphism]:
         """A swap and a cycle that generate every permutation of a cell, or nothing where one is no automorphism."""
         found = []
         for turned in (cell[:2], cell) if len(cell) > 2 else (cell,):
@@ -174,14 +196,18 @@ class _Search:
             found.append(one)
         return found
 
-    def climb(self, level: int) -> None:
-        """Find automorphisms that keep the base before `level`, until its point reaches all the images it has."""
-        node, point = self.nodes[level], self.base[level]
+    def climb(self, depth: int) -> None:
+        """Find automorphisms that keep the base before `depth`, until its point reaches all the images it has.
+
+        An orbit of which one member is out of reach is out of reach as a whole.
+        """
+        node = self.nodes[depth]
+        point = self.base[depth]
         out_of_reach: list[int] = []
         for image in node.cell(int(node.rows[point])):
             if self.orbit[image] in self.orbit[[point, *out_of_reach]]:
                 continue
-            one = self.carrying(level, node, np.array([image]))
+            one = self.carrying(depth, node, np.array([image]))
             if one is None:
                 out_of_reach.append(int(image))
             else:
@@ -189,110 +215,72 @@ class _Search:
                 firsts = np.unique(self.orbit, return_index=True)[1]
                 self.orbit = orbits([firsts[self.orbit], one.rows], len(self.orbit))
 
-    def carrying(self, level: int, colours: _Colours, images: Places) -> Automorphism | None:
-        """An automorphism that takes the base before `level` to the points fixed in `colours`, the next to an image.
+    def carrying(self, depth: int, colours: Colours, images: Indices) -> Automorphism | None:
+        """An automorphism that takes the base before `depth` to the points fixed in `colours`, the next to an image.
 
         Goes no deeper than the base is long, which the work allowed keeps to some hundreds.
         """
-        goal = self.nodes[level + 1]
+        goal = self.nodes[depth + 1]
         for image in images:
-            child = self.fixed(colours, int(image))
+            # 1. the child for this image; cut off if it does not look like the node of the base
+            child = self.refinement.individualised(colours, int(image))
             if not goal.like(child):
                 continue
-            one = self.completed(_matching(goal.rows, child.rows))
-            if one is None and level + 1 < len(self.base):
-                cell = child.cell(int(goal.rows[self.base[level + 1]]))
-                one = self.carrying(level + 1, child, cell[np.argsort(cell != self.base[level + 1], kind="stable")])
+
+            # 2. match rows by colour, and try; then the children, that of the next base point itself first
+            one = self.completed(matching(goal.rows, child.rows))
+            if one is None and depth + 1 < len(self.base):
+                following = self.base[depth + 1]
+                cell = child.cell(int(goal.rows[following]))
+                one = self.carrying(depth + 1, child, cell[np.argsort(cell != following, kind="stable")])
             if one is not None:
                 return one
         return None
 
-    def completed(self, rows: Places) -> Automorphism | None:
-        """The automorphism with these images of the rows, or None."""
+    def completed(self, rows: Indices) -> Automorphism | None:
+        """The automorphism with these images of the rows, or None; all of it is compared with the program."""
+        # 1. budgets know of rows alone
         if not self.holds(self.budgets, rows, rows):
             return None
+
+        # 2. fingerprints of the reports when rows have moved: only the rows that do change them
         moved = np.flatnonzero(rows != np.arange(len(rows)))
         before = self.weights[np.argsort(rows)]
         self.spend(len(moved) * self.costs.shape[1])
-        sums = self.sums + (before[moved] - self.weights[moved]) @ self.costs[moved]
-        columns = np.searchsorted(self.bounds, sums)
-        if not np.array_equal(np.bincount(columns, minlength=len(self.bounds) + 1), np.bincount(self.columns)):
+        fingerprints = self.fingerprints + (before[moved] - self.weights[moved]) @ self.costs[moved]
+
+        # 3. the report of the same fingerprint is the image, if there are as many of each kind
+        kinds = np.searchsorted(self.bounds, fingerprints)
+        if not np.array_equal(np.bincount(kinds, minlength=len(self.bounds) + 1), np.bincount(self.kinds)):
             return None
-        reports = _matching(self.columns, columns)
+        reports = matching(self.kinds, kinds)
         return Automorphism(rows, reports) if self.holds(self.costs, rows, reports) else None
 
-    def holds(self, matrix: Array, rows: Places, columns: Places) -> bool:
-        same, compared = _invariant(matrix, rows, columns)
+    def holds(self, matrix: Array, rows: Indices, columns: Indices) -> bool:
+        """Whether permutations of its rows and columns leave a matrix as it is."""
+        same, compared = _compare(matrix, rows, columns)
         self.spend(compared)
         return same
 
-    def fixed(self, colours: _Colours, point: int) -> _Colours:
-        """One point gets a colour of its own."""
-        rows = colours.rows.copy()
-        rows[point] = rows.max() + 1
-        return self.refined(rows, colours.reports)
-
-    def refined(self, rows: Places, reports: Places) -> _Colours:
-        """Split colours by sums over budgets and costs, weighted by colours, until they stay."""
-        count = 0
-        while True:
-            self.spend(2 * (self.near.size + self.cheap.size))
-            sums = self.near @ self.there[rows] + self.back[rows] @ self.near + self.cheap @ self.onto[reports]
-            reports = _split(reports, self.into[rows] @ self.cheap)
-            rows = _split(rows, sums)
-            colours = int(rows.max() + reports.max())
-            if colours == count or rows.max() + 1 == len(rows):
-                return _Colours(rows, reports, sums[np.lexsort((sums, rows))])
-            count = colours
-
     def spend(self, entries: int) -> None:
+        """Count entries that are read; end the search where they are too many."""
         self.work += entries
         if self.work > self.limit or self.should_stop():
             raise _EndedEarly
 
 
-def _falling(matrix: Array) -> Array:
-    """1 / (1 + a / scale): bounded, and no two different sums of it agree but by accident."""
-    counted = matrix[np.isfinite(matrix) & (matrix > 0)]
-    scale = 0.7310585786300049 * np.exp(np.log(counted).mean()) if len(counted) else 1.0
-    return 1.0 / (1.0 + matrix / scale)
-
-
-def _split(colours: Places, sums: Array) -> Places:
-    """Colours numbered by old colour, then by sum; sums closer than 1e-10 relative stay together."""
-    order = np.lexsort((sums, colours))
-    apart = np.diff(sums[order]) > SAME_SUM * sums[order[1:]] + SAME_ENTRY
-    split = np.empty_like(colours)
-    split[order] = np.concatenate([[0], np.cumsum(apart | (np.diff(colours[order]) > 0))])
-    return split
-
-
-def _runs(values: Array) -> tuple[Places, Array]:
-    """Classes of nearly equal values in rising order, and what lies half-way between one and the next."""
-    classes = _split(np.zeros(len(values), np.int64), values)
-    ordered = np.sort(values)
-    last = np.flatnonzero(np.diff(np.sort(classes)))
-    return classes, (ordered[last] + ordered[last + 1]) / 2
-
-
-def _matching(colours: Places, images: Places) -> Places:
-    """A bijection that takes each point to one whose image colour is its colour: itself, where that will do."""
-    image = np.arange(len(colours))
-    left = np.flatnonzero(colours != images)
-    image[left[np.argsort(colours[left], kind="stable")]] = left[np.argsort(images[left], kind="stable")]
-    return image
-
-
 @numba.njit(cache=True, nogil=True)
-def _invariant(matrix: Array, rows: Places, columns: Places) -> tuple[bool, int]:
+def _compare(matrix: Array, rows: Indices, columns: Indices) -> tuple[bool, int]:
     """Whether matrix[rows[x], columns[z]] = matrix[x, z] throughout, and how many entries were compared."""
     everywhere = np.arange(len(columns))
     moved = np.flatnonzero(columns != everywhere)
     compared = 0
     for x in range(len(rows)):
-        row, image = matrix[x], matrix[rows[x]]
+        row = matrix[x]
+        image = matrix[rows[x]]
         for z in everywhere if rows[x] != x else moved:
-            a, b = row[z], image[columns[z]]
+            a = row[z]
+            b = image[columns[z]]
             compared += 1
             if a != b and not abs(a - b) <= SAME_ENTRY * (1 + min(a, b)):
                 return False, compared

@@ -32,23 +32,28 @@ class Clarabel:
     def solve(self, program: LinearProgram, settings: Settings) -> Solution:
         import clarabel
 
+        # 1. minimise q'x with b - M x in a product of cones: equal to 0, then 0 or more for inequalities and signs
         columns = len(program.cost)
+        rows = program.rows
+        equal = len(program.totals)
         signed = np.flatnonzero(program.signed)
-        place = np.arange(len(signed))
-        signs = sp.csc_array((-np.ones(len(signed)), (place, signed)), shape=(len(signed), columns))
+        signs = sp.csc_array((-np.ones(len(signed)), (np.arange(len(signed)), signed)), shape=(len(signed), columns))
         matrix = sp.csc_matrix(sp.vstack([program.equalities, -program.inequalities, signs], format="csc"))
-        rows, equal = program.rows, len(program.totals)
         bounds = np.concatenate([program.totals, -program.floors, np.zeros(len(signed))])
         cones = [
             clarabel.ZeroConeT(equal),  # pyright: ignore[reportAttributeAccessIssue]
             clarabel.NonnegativeConeT(rows + len(signed)),  # pyright: ignore[reportAttributeAccessIssue]
         ]
+
+        # 2. settings
         options = clarabel.DefaultSettings()  # pyright: ignore[reportAttributeAccessIssue]
         options.verbose = False
         options.tol_gap_abs = options.tol_gap_rel = options.tol_feas = settings.accuracy
         options.max_iter = 1000
         if settings.time_limit is not None:
             options.time_limit = max(settings.time_limit, 1e-3)
+
+        # 3. solve, with progress and stops
         solver = clarabel.DefaultSolver(  # pyright: ignore[reportAttributeAccessIssue]
             sp.csc_matrix((columns, columns)), program.cost, matrix, bounds, cones, options
         )
@@ -59,8 +64,11 @@ class Clarabel:
 
         solver.set_termination_callback(each_iteration)
         found = solver.solve()
+
+        # 4. read the answer; duals of equalities have the opposite sign here
         status = _STATUS.get(str(found.status), Status.FAILED)
-        primal, dual = np.array(found.x), np.array(found.z)
+        primal = np.array(found.x)
+        dual = np.array(found.z)
         if not (np.isfinite(primal).all() and np.isfinite(dual).all()):
             return Solution(Status.FAILED, message=f"clarabel: {found.status}, not finite")
         return Solution(

@@ -1,4 +1,4 @@
-"""What a linear-programming solver is to the rest of dxopt."""
+"""The interface of solvers of linear programs, their settings, and the table of their names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dxopt.solving.programs.program import LinearProgram, Solution
 
 @dataclass(frozen=True)
 class Settings:
-    """How well, how long, and whom to tell.
+    """How accurately and how long to solve, and where to report progress.
 
     Attributes
     ----------
@@ -23,7 +23,7 @@ class Settings:
     time_limit : float or None
         Seconds.
     should_stop : callable
-        Asked once an iteration; a solver that is told to stop returns what it has.
+        Asked once an iteration; a solver that is to stop returns what it has.
     progress : callable
         Given (iterations, value) once an iteration.
     """
@@ -40,7 +40,7 @@ class Solver(Protocol):
     name: ClassVar[str]
 
     def solve(self, program: LinearProgram, settings: Settings) -> Solution:
-        """Minimise; the status says how far it got."""
+        """Minimise; the status of the solution is how far it got."""
         ...
 
     @classmethod

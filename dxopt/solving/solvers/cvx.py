@@ -15,7 +15,7 @@ from dxopt.solving.solvers.contract import SOLVERS, Settings, example_programs
 class Cvx:
     """A solver reached through cvxpy with its own default settings.
 
-    It can be stopped only from outside: cvxpy passes no callback on, so nothing is kept of a stopped solve.
+    It can only be stopped from outside: cvxpy passes no callback on, so nothing is kept of a stopped solve.
     """
 
     name: ClassVar[str]
@@ -23,17 +23,24 @@ class Cvx:
     def solve(self, program: LinearProgram, settings: Settings) -> Solution:
         import cvxpy as cp
 
+        # 1. the program in terms of cvxpy
         x = cp.Variable(len(program.cost))
         sums = cp.Zero(program.equalities @ x - program.totals)
         private = cp.NonNeg(program.inequalities @ x - program.floors)
         rows: list[cp.Constraint] = [sums]
-        rows += [private] if program.rows else []
-        rows += [cp.NonNeg(x[np.flatnonzero(program.signed)])] if program.signed.any() else []
+        if program.rows:
+            rows.append(private)
+        if program.signed.any():
+            rows.append(cp.NonNeg(x[np.flatnonzero(program.signed)]))
         problem = cp.Problem(cp.Minimize(program.cost @ x), rows)
+
+        # 2. solve it
         try:
             problem.solve(solver=self.name.upper())
         except cp.SolverError as error:
             return Solution(Status.FAILED, message=f"{self.name}: {str(error).splitlines()[0]}")
+
+        # 3. read the answer; duals of equalities have the opposite sign there
         status = {
             cp.OPTIMAL: Status.OPTIMAL,
             cp.OPTIMAL_INACCURATE: Status.FEASIBLE,

@@ -13,9 +13,11 @@ from dxopt.solving.programs.program import LinearProgram, Solution
 from dxopt.solving.solvers.contract import SOLVERS, Settings, example_programs
 
 FINEST = 1e-9
-"""Asked for more, IPX tends to end without an optimum, and the simplex method takes over for minutes."""
+"""The finest accuracy: beyond, IPX tends to end without an optimum, and the simplex method takes over for minutes."""
+COARSEST = 1e-2
+"""The coarsest accuracy that is passed on."""
 MOST_ITERATIONS = 1000
-"""Near the smallest doubles IPX may go on for ever."""
+"""Near the smallest doubles IPX may never end."""
 
 
 @SOLVERS.register("highs")
@@ -28,8 +30,8 @@ class Highs:
         start = time.perf_counter()
         solution = _run(program, settings, "ipm", settings.time_limit)
         if solution.status in (Status.FEASIBLE, Status.FAILED):
-            left = settings.time_limit
-            left = None if left is None else left - (time.perf_counter() - start)
+            limit = settings.time_limit
+            left = None if limit is None else limit - (time.perf_counter() - start)
             if left is None or left > 0:
                 second = _run(program, settings, "simplex", left)
                 solution = second if second.primal is not None else solution
@@ -41,11 +43,13 @@ class Highs:
 
 
 def _run(program: LinearProgram, settings: Settings, method: str, time_limit: float | None) -> Solution:
+    """Solve a program by one method of HiGHS, `ipm` or `simplex`."""
     import highspy
 
+    # 1. options and the model
     highs = highspy.Highs()
     highs.silent()
-    accuracy = min(max(settings.accuracy, FINEST), 1e-2)
+    accuracy = min(max(settings.accuracy, FINEST), COARSEST)
     highs.setOptionValue("solver", method)
     highs.setOptionValue("run_crossover", "off")
     highs.setOptionValue("primal_feasibility_tolerance", accuracy)
@@ -56,17 +60,18 @@ def _run(program: LinearProgram, settings: Settings, method: str, time_limit: fl
         highs.setOptionValue("time_limit", max(time_limit, 1e-3))
     highs.passModel(_model(program, highspy))
 
+    # 2. progress and stops
     def each_iteration(event: Any) -> None:
         out = event.data_out
-        ipm = method == "ipm"
-        settings.progress(
-            out.ipm_iteration_count if ipm else out.simplex_iteration_count, out.objective_function_value
-        )
+        iterations = out.ipm_iteration_count if method == "ipm" else out.simplex_iteration_count
+        settings.progress(iterations, out.objective_function_value)
         if settings.should_stop():
             event.interrupt()
 
     highs.cbIpmInterrupt += each_iteration
     highs.cbSimplexInterrupt += each_iteration
+
+    # 3. solve
     start = time.perf_counter()
     highs.run()
     seconds = time.perf_counter() - start
@@ -74,10 +79,17 @@ def _run(program: LinearProgram, settings: Settings, method: str, time_limit: fl
 
 
 def _model(program: LinearProgram, highspy: Any) -> Any:
+    """The program as HiGHS takes it: bounds on every row and column, and the matrix by columns.
+
+    All entries are bounded below by 0, also where the program does not say so: rows imply it there.
+    """
     matrix = sp.csc_array(sp.vstack([program.equalities, program.inequalities], format="csc"))
-    equal, rows, columns = len(program.totals), program.rows, len(program.cost)
+    equal = len(program.totals)
+    rows = program.rows
+    columns = len(program.cost)
     model = highspy.HighsLp()
-    model.num_col_, model.num_row_ = columns, equal + rows
+    model.num_col_ = columns
+    model.num_row_ = equal + rows
     model.col_cost_ = program.cost
     model.col_lower_ = np.zeros(columns)
     model.col_upper_ = np.full(columns, highspy.kHighsInf)
@@ -91,6 +103,8 @@ def _model(program: LinearProgram, highspy: Any) -> Any:
 
 
 def _read(highs: Any, highspy: Any, program: LinearProgram, seconds: float) -> Solution:
+    """The solution that HiGHS ended with; only the parts of it that are there and finite."""
+    # 1. how it ended
     names = highspy.HighsModelStatus
     ended = highs.getModelStatus()
     status = {
@@ -102,9 +116,13 @@ def _read(highs: Any, highspy: Any, program: LinearProgram, seconds: float) -> S
         names.kIterationLimit: Status.FEASIBLE,
     }.get(ended, Status.FAILED)
     message = f"highs: {highs.modelStatusToString(ended)}"
-    found, info = highs.getSolution(), highs.getInfo()
+    info = highs.getInfo()
     iterations = max(info.ipm_iteration_count, 0) + max(info.simplex_iteration_count, 0)
-    primal, dual = np.array(found.col_value), np.array(found.row_dual)
+
+    # 2. the entries and the duals, equalities first
+    found = highs.getSolution()
+    primal = np.array(found.col_value)
+    dual = np.array(found.row_dual)
     equal = len(program.totals)
     usable = len(primal) == len(program.cost) and np.isfinite(primal).all() and bool(found.value_valid)
     duals = usable and bool(found.dual_valid) and np.isfinite(dual).all()

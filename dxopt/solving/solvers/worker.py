@@ -1,8 +1,9 @@
-"""Solvers run in one helper process, so that Ctrl-C, a deadline or a lack of memory stops them and nothing else.
+"""Runs solvers in one helper process, so that Ctrl-C, a deadline or a lack of memory stops them and nothing else.
 
-The parent sends (solver, program, accuracy, seconds); the worker answers with progress and then a `Solution`.
-Asked to stop (SIGINT), a solver with a callback returns what it has; one that does not within `GRACE` seconds is
-ended, and a new worker is started for the next solve. However the parent ends, its worker ends with it.
+The parent sends (solver, program, accuracy, seconds); the worker answers with any number of (iterations, value), and
+then one `Solution`. To stop a solver the parent sends SIGINT: a solver with a callback returns what it has. One that
+does not within `GRACE` seconds is ended, and a new worker is started for the next solve. However the parent ends, its
+worker ends with it (see `runtime.process`).
 """
 
 from __future__ import annotations
@@ -22,17 +23,21 @@ from dxopt.solving.programs.program import LinearProgram, Solution
 from dxopt.solving.solvers.contract import SOLVERS, Settings
 
 GRACE = 1.0
+"""Seconds that a solver has to stop by itself."""
 _TICK = 0.05
-_NAG = 0.2
+"""Seconds between two looks at whether to stop."""
+_SIGNAL_EVERY = 0.2
+"""Seconds between two signals: one that arrives before the worker has taken up the program is lost."""
 _REPORT_EVERY = 0.2
+"""Seconds between two reports of progress, at least."""
 
 
 class Worker(Process):
-    """A helper process and the line to it."""
+    """A helper process, seen from its parent."""
 
     def __init__(self) -> None:
         super().__init__("dxopt.solving.solvers.worker")
-        self.line.recv()
+        self.line.recv()  # "ready": it handles SIGINT from now on
 
     def solve(
         self,
@@ -42,22 +47,29 @@ class Worker(Process):
         stop: Stop,
         progress: Callable[[int, float], None],
     ) -> Solution:
-        """Send a program and wait for its solution, a stop, or the end of the process."""
+        """Send a program and wait for its solution.
+
+        Raises TimeoutError where the solver does not stop, and EOFError or OSError where the process has ended.
+        """
         self.line.send((solver, program, accuracy, stop.remaining()))
-        patience, nagged = None, 0.0
+        deadline = None
+        signalled = 0.0
         while True:
+            # 1. wait for an answer for one tick
             if self.line.poll(_TICK):
                 message = self.line.recv()
                 if isinstance(message, Solution):
                     return message
                 progress(*message)
+
+            # 2. pass a request to stop on, until the solver has had its time
             now = time.monotonic()
             if stop.requested:
-                patience = patience or now + GRACE
-                if now > patience:
+                deadline = deadline or now + GRACE
+                if now > deadline:
                     raise TimeoutError
-                if now - nagged > _NAG:
-                    nagged = now
+                if now - signalled > _SIGNAL_EVERY:
+                    signalled = now
                     self.process.send_signal(signal.SIGINT)
 
 
@@ -73,7 +85,7 @@ def solve(
     stop: Stop,
     progress: Callable[[int, float], None] = lambda iterations, value: None,
 ) -> Solution:
-    """Solve a linear program in the helper process; whatever happens there comes back as a Status."""
+    """Solve a linear program in the helper process, one at a time; a failure there is a status of the solution."""
     with _turn:
         try:
             solution = _ready().solve(solver, program, accuracy, stop, progress)
@@ -83,7 +95,7 @@ def solve(
         except (EOFError, OSError):
             end()
             solution = Solution(Status.FAILED, message=f"{solver}: its process died, out of memory perhaps")
-        except BaseException:
+        except BaseException:  # the answer to this program must not be taken for that to the next one
             end()
             raise
     if solution.status is not Status.OPTIMAL and stop.requested:
@@ -92,12 +104,13 @@ def solve(
 
 
 def _ready() -> Worker:
-    """The helper of this process: a new one if the last one died, or belongs to the process this is a copy of."""
+    """The worker of this process: a new one if the last one died, or belongs to the process this is a copy of."""
     global _worker, _owner
     if _worker is not None and _owner == os.getpid() and _worker.process.poll() is not None:
         end()
     if _worker is None or _owner != os.getpid():
-        _worker, _owner = Worker(), os.getpid()
+        _worker = Worker()
+        _owner = os.getpid()
     return _worker
 
 
@@ -113,8 +126,8 @@ atexit.register(end)
 
 
 def main(line: Connection) -> None:
-    """The helper process: answer programs until the line closes."""
-    import dxopt.solving.solvers  # noqa: F401
+    """Run in the helper process: solve programs until the line closes."""
+    import dxopt.solving.solvers  # noqa: F401 - registers the solvers
 
     asked_to_stop = threading.Event()
     signal.signal(signal.SIGINT, lambda signum, frame: asked_to_stop.set())

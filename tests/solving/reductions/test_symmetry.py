@@ -21,7 +21,7 @@ from tests.judges.oracle import optimum
 from tests.material.instances import KINDS, space_of
 
 Matrix = NDArray[np.float64]
-Places = NDArray[np.int64]
+Indices = NDArray[np.int64]
 
 
 def posed(distances: Matrix, prior: Matrix | float = 1.0) -> ChannelProgram:
@@ -157,7 +157,8 @@ def test_one_variable_is_left_for_each_orbit_of_pairs(name: str, after: int) -> 
 
 
 def test_reports_need_not_be_secrets() -> None:
-    at, reports = np.arange(10.0), np.arange(0, 9.5, 0.5)
+    at = np.arange(10.0)
+    reports = np.arange(0, 9.5, 0.5)
     program = ChannelProgram(np.abs(at[:, None] - reports), np.abs(at[:, None] - at))
     assert counts(program) == (5, 10)
     assert counts(ChannelProgram(program.costs + 0.1 * reports, program.budgets)) == (10, 19)
@@ -235,9 +236,10 @@ def test_channels_come_back_private_with_the_same_loss_and_rows(name: str) -> No
 
 def solved(
     program: ChannelProgram, found: Orbits
-) -> tuple[Matrix, Matrix, float, tuple[Places, Places, Places, Matrix]]:
+) -> tuple[Matrix, Matrix, float, tuple[Indices, Indices, Indices, Matrix]]:
     """Columns of the representatives, their prices and multipliers, from a linear program of their own."""
-    n, k = len(program.budgets), found.reports.size
+    n = len(program.budgets)
+    k = found.reports.size
     first, second = program.pairs
     cone = np.zeros((len(first), n))
     cone[np.arange(len(first)), second] = 1.0
@@ -257,7 +259,8 @@ def solved(
 @pytest.mark.parametrize("kind", ["grid", "mirror", "islands", "one-way", "reports"])
 def test_a_solution_by_classes_is_optimal_and_proves_it(kind: str) -> None:
     half = np.random.default_rng(8).random((3, 2))
-    at, reports = np.arange(5.0), np.arange(0, 4.5, 0.5)
+    at = np.arange(5.0)
+    reports = np.arange(0, 4.5, 0.5)
     program = {
         "grid": on_grid((3, 3)),
         "mirror": posed(dx.grid((3, 3)).distances, np.concatenate([half, half[:, :1]], axis=1).ravel()),

@@ -41,7 +41,8 @@ def test_agrees_with_the_oracle(seed: int, size: int, epsilon: float) -> None:
 @pytest.mark.parametrize("kind", ["cycle", "one-way", "islands", "mirror", "twins", "reports"])
 @pytest.mark.parametrize("epsilon", [0.4, 2.0])
 def test_symmetric_problems_agree_with_the_oracle(kind: str, epsilon: float) -> None:
-    at, half = np.arange(5.0), np.random.default_rng(3).random(3)
+    at = np.arange(5.0)
+    half = np.random.default_rng(3).random(3)
     cycle = dx.MetricSpace.from_graph(nx.cycle_graph(6))
     space = {
         "cycle": cycle,

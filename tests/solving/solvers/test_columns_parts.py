@@ -1,4 +1,4 @@
-"""What column generation is made of: the master, its bounds, and what it says of memory."""
+"""What column generation is made of: the master, its bounds, and the memory it asks for."""
 
 from __future__ import annotations
 
@@ -24,8 +24,10 @@ def never() -> bool:
 def test_the_master_is_solved_to_what_is_asked(seed: int, size: int, count: int, boxed: bool) -> None:
     """The last one by several threads."""
     rng = np.random.default_rng(seed)
-    columns, costs = rng.random((size, count)), rng.random(count)
-    low, high = -0.06 * rng.random(size) / size, (1.5 * rng.random(size) + 0.06) / size
+    columns = rng.random((size, count))
+    costs = rng.random(count)
+    low = -0.06 * rng.random(size) / size
+    high = (1.5 * rng.random(size) + 0.06) / size
     free = np.full(len(columns), np.inf)
     box = (low, high) if boxed else (-free, free)
     found = solve_master(columns, costs, np.ones(len(columns)), 1e-8, never, box)
@@ -34,11 +36,11 @@ def test_the_master_is_solved_to_what_is_asked(seed: int, size: int, count: int,
     prices = np.concatenate([costs, high, -low]) if boxed else costs
     exact = linprog(prices, A_eq=coupling, b_eq=np.ones(size))
     assert found.value == pytest.approx(exact.fun, rel=1e-7)
-    assert found.rows.sum() == pytest.approx(exact.fun, rel=1e-7)
+    assert found.prices.sum() == pytest.approx(exact.fun, rel=1e-7)
     assert (found.weights >= 0).all()
     if boxed:
-        assert (found.rows > low - 1e-6).all()
-        assert (found.rows < high + 1e-6).all()
+        assert (found.prices > low - 1e-6).all()
+        assert (found.prices < high + 1e-6).all()
     else:
         assert np.abs(columns @ found.weights - 1).max() < 1e-12
 
@@ -73,7 +75,8 @@ def test_any_trees_prove_a_bound(seed: int, pivots: int, spread: float) -> None:
 
 
 def test_memory_is_known_before() -> None:
-    few, many = Memory.of(100, 100, 100, there=1e9), Memory.of(20_000, 20_000, 20_000, there=20e9)
+    few = Memory.of(100, 100, 100, there=1e9)
+    many = Memory.of(20_000, 20_000, 20_000, there=20e9)
     assert few.columns == 20
     assert few.needed < 1e7
     assert many.columns == 0

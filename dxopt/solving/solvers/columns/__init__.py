@@ -1,4 +1,4 @@
-"""Column generation on the cone: see `generation`."""
+"""Column generation on the cone of private columns: see `generation`."""
 
 from dxopt.solving.solvers.columns.generation import solve_columns
 from dxopt.solving.solvers.columns.memory import Memory

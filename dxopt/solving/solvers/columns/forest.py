@@ -1,4 +1,4 @@
-"""The tree of every report, and its column with 1 at the root."""
+"""The basis forest: a basis tree for every report, its column with 1 at the root, and the duals it proves."""
 
 from __future__ import annotations
 
@@ -9,16 +9,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.proofs.duals import Dual
-from dxopt.solving.solvers.columns.pricing import multipliers, price_reports
+from dxopt.solving.solvers.columns.multipliers import edge_multipliers
+from dxopt.solving.solvers.columns.pricing import price_reports
 
 Array = NDArray[np.float64]
 _TIGHT = 1e-13
-_MOST_REPORTS, _LEAST_REPORTS, _WORK = 256, 8, 2**26
+"""Multipliers above minus this count as 0."""
+_MOST_REPORTS = 256
+_LEAST_REPORTS = 8
+_WORK = 2**26
+"""Reports are priced in batches, so that a stop is noticed: about this many entries of E for each."""
 
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """A tree of tight constraints for each of k reports over n points: see `pricing`.
+    """A basis tree for each of k reports over n points: see `basis`.
+
+    Trees are kept from one round to the next: prices change little, so few pivots lead to the next optimum.
 
     Attributes
     ----------
@@ -47,33 +54,38 @@ class Forest:
 
     def copy(self) -> Forest:
         """The trees as they are now."""
-        changing = {one.name: getattr(self, one.name) for one in fields(self)[2:]}
+        changing = {field.name: getattr(self, field.name) for field in fields(self)[2:]}
         return Forest(self.costs, self.factors, **{name: array.copy() for name, array in changing.items()})
 
     def at(self, costs: Array) -> Forest:
         """The same trees, to be priced at other costs `(k, n)`."""
         return replace(self, costs=np.ascontiguousarray(costs))
 
-    def price(self, rows: Array, pivots: int, should_stop: Callable[[], bool]) -> None:
-        """Price every report at row prices `(n,)`, from its last tree."""
+    def price(self, row_prices: Array, pivots: int, should_stop: Callable[[], bool]) -> None:
+        """Solve the pricing problem of every report at row prices `(n,)`, from its last tree."""
         step = max(_LEAST_REPORTS, min(_MOST_REPORTS, _WORK // len(self.factors) ** 2))
         for start in range(0, len(self.roots), step):
             if should_stop():
                 return
-            some = np.arange(start, min(start + step, len(self.roots)))
+            batch = np.arange(start, min(start + step, len(self.roots)))
             trees = self.roots, self.columns, self.parents, self.leads
-            price_reports(self.costs, rows, self.factors, *trees, some, pivots, _TIGHT)
+            price_reports(self.costs, row_prices, self.factors, *trees, batch, pivots, _TIGHT)
 
-    def multipliers(self, rows: Array) -> tuple[Array, Array]:
-        """For each edge at row prices `(n,)`, and the negative parts of what is left of r: `(k, n)` each."""
-        found, rest = np.empty(self.columns.shape), np.empty(self.columns.shape)
-        multipliers(self.costs, rows, self.columns, self.parents, self.leads, self.roots, found, rest)
+    def multipliers(self, row_prices: Array) -> tuple[Array, Array]:
+        """The multipliers of all edges at row prices `(n,)`, and the negative parts of the residuals: `(k, n)`."""
+        found = np.empty(self.columns.shape)
+        rest = np.empty(self.columns.shape)
+        edge_multipliers(self.costs, row_prices, self.columns, self.parents, self.leads, self.roots, found, rest)
         return found, rest
 
-    def dual(self, rows: Array) -> Dual:
-        """The multipliers of all edges at row prices `(n,)`."""
-        found, _ = self.multipliers(rows)
+    def dual(self, row_prices: Array) -> Dual:
+        """The row prices `(n,)` and the multipliers of all edges, as pairs v_first ≤ e^d v_second."""
+        found, _ = self.multipliers(row_prices)
         report, point = np.nonzero(found)
-        above, leading = self.parents[report, point].astype(np.int64), self.leads[report, point]
-        first, second = np.where(leading, point, above), np.where(leading, above, point)
-        return Dual(rows, report, first, second, found[report, point])
+        above = self.parents[report, point].astype(np.int64)
+        leading = self.leads[report, point]
+
+        # x follows p: v_p is at most e^d v_x, and the pair is (p, x); x leads p: the pair is (x, p)
+        first = np.where(leading, point, above)
+        second = np.where(leading, above, point)
+        return Dual(row_prices, report, first, second, found[report, point])

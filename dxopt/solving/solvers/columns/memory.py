@@ -7,10 +7,13 @@ from dataclasses import dataclass
 
 from dxopt.solving.solvers.columns.master import THREADS
 
-MOST_COLUMNS, LEAST_COLUMNS = 20, 4
+MOST_COLUMNS = 20
+LEAST_COLUMNS = 4
 """For each row: with fewer than 20, useful ones are lost and rounds multiply; with fewer than 4, it is not tried."""
 _SHARE = 0.8
-_PAIRS, _ENTRIES = 6, 10
+_PAIRS = 6
+_ENTRIES = 10
+_DOUBLE = 8.0
 
 
 @dataclass(frozen=True)
@@ -33,12 +36,14 @@ class Memory:
     def of(cls, points: int, reports: int, rows: int, there: float | None = None) -> Memory:
         """For n points, m reports and the rows of the master.
 
-        About 10 arrays of n·m doubles, 6 of n·n and 2 of rows·rows for each thread are held beside the columns, which
-        are held twice when new ones come in.
+        About 10 arrays of n·m doubles, 6 of n·n and 2 of rows·rows for each thread are held besides the columns,
+        which are held twice when new ones come in.
         """
         if there is None:
             there = _SHARE * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        fixed = 8.0 * (points * (_PAIRS * points + _ENTRIES * reports) + 2 * THREADS * rows**2)
-        each = 16.0 * rows * (points + (rows if rows < points else 0))
+        fixed = _DOUBLE * (points * (_PAIRS * points + _ENTRIES * reports) + 2 * THREADS * rows**2)
+
+        # one column for each row of the master, twice; with classes of points, its means over them as well
+        each = 2 * _DOUBLE * rows * (points + (rows if rows < points else 0))
         columns = min(MOST_COLUMNS, int(max(there - fixed, 0.0) / each))
         return cls(columns if columns >= LEAST_COLUMNS else 0, fixed + max(columns, LEAST_COLUMNS) * each, there)

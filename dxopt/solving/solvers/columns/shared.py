@@ -1,7 +1,13 @@
-"""The rows that columns share beside their sums, as column generation sees them: some at a time, with their prices.
+"""The rows that columns share besides their sums, as column generation sees them: some at a time, with their prices.
 
-In each group of rows a number t is no less than any of some forms of the columns, and costs 1; so prices of a group
-that sum to 1 turn the forms into costs, and prove a bound.
+In each group of rows an extra variable t, which costs 1, is no less than any of some linear forms of the columns: the
+master minimises their maximum. By duality, prices of 0 or more that sum to 1 over a group replace the maximum by one
+mixture of the forms, which is no greater: at fixed prices the forms are but costs of the columns, every report is
+priced on its own again, and the bound holds. Two kinds of programs have such rows:
+
+- the worst loss: one group, and the loss of each secret is a form (`Worst`);
+- an adversary's error within a budget: a group for each report, and what the adversary wins by each guess is a form;
+  the budget is one more row, on its own (`Guesses`).
 """
 
 from __future__ import annotations
@@ -15,15 +21,23 @@ from dxopt.solving.programs.coupling import GuessRows, WorstRows
 from dxopt.solving.programs.program import ChannelProgram
 
 Array = NDArray[np.float64]
-Places = NDArray[np.int64]
+Indices = NDArray[np.int64]
 _OVER = 1e-9
+"""A row counts as broken beyond this."""
 _LEAST = 1e-15
+"""Prices of a group are raised to this before they are scaled to sum to 1."""
 _GUESSES = 5
-_PRICE, _DEARER = 16.0, 4.0
+"""About how many guesses of each report there will be rows for."""
+_PRICE = 16.0
+"""The first limit on the price of the budget is this divided by what the cheapest channel leaves of the budget."""
+_DEARER = 4.0
+"""The factor by which that limit grows when the budget is broken."""
+_GROUP = 2.0
+"""The limit on prices of a group, which sum to 1: twice as much as any can be."""
 
 
 class Shared(ABC):
-    """Some rows B v + G t ≥ h; prices of them are `(r,)` arrays of 0 or more.
+    """Rows B v + G t ≥ h that are in the master; prices of them are `(r,)` arrays of 0 or more.
 
     Attributes
     ----------
@@ -32,9 +46,7 @@ class Shared(ABC):
     floors : (r,) array
         h.
     most : (r,) array
-        No price need be higher.
-    expected : int
-        About how many rows there will be.
+        Upper bounds on the prices: no price need be higher.
     """
 
     extras: Array
@@ -43,30 +55,31 @@ class Shared(ABC):
 
     @property
     def expected(self) -> int:
+        """About how many rows there will be."""
         return len(self.floors)
 
     @abstractmethod
-    def entries(self, columns: Array, reports: Places) -> Array:
+    def entries(self, columns: Array, reports: Indices) -> Array:
         """B for columns `(n, k)` of some reports, `(r, k)`."""
 
     @abstractmethod
     def costs(self, prices: Array) -> Array | float:
-        """What the prices make of a report in each row, `(m, n)`."""
+        """What the shared rows add to the cost of each report in each row at these prices, `(m, n)`."""
 
     @abstractmethod
     def feasible(self, prices: Array) -> Array:
-        """The nearest prices of which each group sums to 1."""
+        """Prices near these of which each group sums to 1."""
 
     @abstractmethod
     def value(self, channel: Array) -> float:
-        """Σ t for a channel `(n, m)`."""
+        """Σ t for a channel `(n, m)`, all rows counted, also those that are not in the master."""
 
     def begin(self) -> Array:
         """Prices to begin with."""
         return np.zeros(len(self.floors))
 
     def refine(self, channel: Array) -> int:
-        """Take in the rows that a channel breaks most; how many."""
+        """Add the rows that a channel breaks most to those in the master; return how many."""
         return 0
 
     def written(self, prices: Array) -> Array:
@@ -78,9 +91,11 @@ class Alone(Shared):
     """Columns that share nothing but their sums."""
 
     def __init__(self) -> None:
-        self.extras, self.floors, self.most = np.zeros((0, 0)), np.zeros(0), np.zeros(0)
+        self.extras = np.zeros((0, 0))
+        self.floors = np.zeros(0)
+        self.most = np.zeros(0)
 
-    def entries(self, columns: Array, reports: Places) -> Array:
+    def entries(self, columns: Array, reports: Indices) -> Array:
         return np.zeros((0, columns.shape[1]))
 
     def costs(self, prices: Array) -> float:
@@ -94,19 +109,23 @@ class Alone(Shared):
 
 
 class Worst(Shared):
-    """One group: the loss of each secret."""
+    """One group, t ≥ Σ_z l(x, z) v_z for every secret x: its prices are a prior, at which the loss is expected."""
 
     def __init__(self, rows: WorstRows) -> None:
-        self.losses, self.index = rows.losses, rows.index
+        self.losses = rows.losses
+        self.index = rows.index
         size = len(self.losses)
-        self.extras, self.floors, self.most = np.ones((size, 1)), np.zeros(size), np.full(size, 2.0)
+        self.extras = np.ones((size, 1))
+        self.floors = np.zeros(size)
+        self.most = np.full(size, _GROUP)
 
-    def entries(self, columns: Array, reports: Places) -> Array:
+    def entries(self, columns: Array, reports: Indices) -> Array:
         return -self.losses[:, reports] * columns[self.index]
 
     def costs(self, prices: Array) -> Array:
+        # secrets that are one row of the columns add up there
         weighted = (prices[:, None] * self.losses).T
-        if len(self.index) == self.index.max() + 1:
+        if len(self.index) == self.index.max() + 1:  # every secret has a row of its own
             return np.ascontiguousarray(weighted[:, np.argsort(self.index)])
         summed = np.zeros((len(weighted), int(self.index.max()) + 1))
         np.add.at(summed.T, self.index, weighted.T)
@@ -124,13 +143,18 @@ class Worst(Shared):
 
 
 class Guesses(Shared):
-    """The budget, and a group for each report, of which only guesses that the adversary would make are there.
+    """The budget, and a group t_z ≥ M_g·v_z for each report z, of which only likely guesses g are in the master.
 
-    A budget that is broken at the price that is thought to be the highest makes that higher.
+    Row 0 is the budget; row 1 + i is guess `guess[i]` after report `report[i]`. No bound on the budget's price is
+    known before: where the budget is broken at the highest price allowed, that is raised.
     """
 
     def __init__(self, rows: GuessRows) -> None:
-        self.missed, self.paid, self.budget = rows.missed, rows.paid, rows.budget
+        self.missed = rows.missed
+        self.paid = rows.paid
+        self.budget = rows.budget
+
+        # one guess for each report at first: the one that wins most before any report
         reports = self.paid.shape[1]
         self.report = np.arange(reports)
         self.guess = np.full(reports, int(self.missed.sum(axis=0).argmax()))
@@ -143,13 +167,15 @@ class Guesses(Shared):
         return _GUESSES * self.paid.shape[1]
 
     def _arrange(self) -> None:
-        count, reports = len(self.guess), self.paid.shape[1]
+        """Set G, h and the bounds on prices for the rows there are now."""
+        count = len(self.guess)
+        reports = self.paid.shape[1]
         self.extras = np.zeros((1 + count, reports))
         self.extras[1 + np.arange(count), self.report] = 1.0
         self.floors = np.append(-self.budget, np.zeros(count))
-        self.most = np.append(self.price, np.full(count, 2.0))
+        self.most = np.append(self.price, np.full(count, _GROUP))
 
-    def entries(self, columns: Array, reports: Places) -> Array:
+    def entries(self, columns: Array, reports: Indices) -> Array:
         paid = -(self.paid[:, reports] * columns).sum(axis=0)
         won = (self.missed.T @ columns)[self.guess]
         return np.vstack([paid, np.where(self.report[:, None] == reports, -won, 0.0)])
@@ -158,6 +184,7 @@ class Guesses(Shared):
         return prices[0] * self.paid.T + self._mixed(prices) @ self.missed.T
 
     def _mixed(self, prices: Array) -> Array:
+        """The prices of all guesses, `(m, g)`, 0 for those that are not in the master."""
         mixed = np.zeros((self.paid.shape[1], self.missed.shape[1]))
         np.add.at(mixed, (self.report, self.guess), prices[1:])
         return mixed
@@ -171,17 +198,24 @@ class Guesses(Shared):
         return np.append(kept[0], kept[1:] / totals[self.report])
 
     def value(self, channel: Array) -> float:
+        # a channel over the budget pays a price that no channel within it would be worth
         over = max(float((self.paid * channel).sum()) - self.budget, 0.0)
         return float((self.missed.T @ channel).max(axis=0).sum()) + _DEARER * self.price * over
 
     def refine(self, channel: Array) -> int:
+        # 1. a broken budget gets dearer
         if (self.paid * channel).sum() > self.budget + _OVER:
             self.price *= _DEARER
+
+        # 2. reports after which some guess wins more than all those in the master
         won = self.missed.T @ channel
-        best, taken = won.argmax(axis=0), np.zeros(won.shape, dtype=bool)
+        best = won.argmax(axis=0)
+        taken = np.zeros(won.shape, dtype=bool)
         taken[self.guess, self.report] = True
         allowed = np.where(taken, won, -np.inf).max(axis=0)
         reports = np.flatnonzero(won.max(axis=0) > allowed * (1 + _OVER) + _OVER / len(allowed))
+
+        # 3. their best guesses join
         self.report = np.append(self.report, reports)
         self.guess = np.append(self.guess, best[reports])
         self._arrange()
@@ -192,7 +226,7 @@ class Guesses(Shared):
 
 
 def shared_rows(program: ChannelProgram) -> Shared:
-    """What the columns of a program share."""
+    """The rows that the columns of a program share besides their sums."""
     match program.coupling:
         case WorstRows():
             return Worst(program.coupling)

@@ -1,0 +1,132 @@
+"""The dual side of column generation: the basis forest at some prices, and the best bound that any prices gave.
+
+Prices `(k + r,)` are those of k rows, one for each class of points, and of r shared rows. At fixed prices of the
+shared rows these are but costs, so let c_z include them. A class's price is spread evenly over its points.
+
+**The bound.** For row prices y and multipliers λ_z ≥ 0 let r_z = c_z - y - A'λ_z (`multipliers`). Any private channel
+K has K ≥ 0, A K_z ≥ 0 and rows that sum to 1, so
+
+    Σ_z ⟨c_z, K_z⟩  ≥  Σ_z ⟨y + r_z, K_z⟩  ≥  Σ_x (y_x + min_z min(0, r_z(x))).
+
+The terms of the last sum are themselves prices, at which no column is worth more than it costs: the floor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.numerics.partition import Partition
+from dxopt.solving.solvers.columns.forest import Forest
+from dxopt.solving.solvers.columns.shared import Shared
+
+Array = NDArray[np.float64]
+_SHY = 1e-8
+"""Prices are lowered by so much of their mean: one a hair too high on a far row makes columns of e^36 there."""
+_PIVOTS = 2000
+"""For each report and each pricing, at most."""
+_NEGATIVE = -1e-11
+"""Reduced costs below this are worth a column."""
+
+
+class DualBound:
+    """Prices every report, and keeps the best bound with the prices and trees that prove it.
+
+    Parameters
+    ----------
+    costs : (m, n) array
+        Those of the columns alone, without the shared rows.
+    factors : (n, n) array
+        E = e^{-d}.
+    classes : Partition
+    shared : Shared
+    should_stop : callable
+
+    Attributes
+    ----------
+    forest : Forest
+        The trees of the last pricing.
+    value : float
+        The best bound.
+    prices : (k + r,) array
+        Those that gave it.
+    floor : (k,) array
+        Row prices no higher than these, whose sum is the bound without the shared rows.
+    magnitude : float
+        About the size of the optimum; infinite while it is not known.
+    """
+
+    def __init__(
+        self, costs: Array, factors: Array, classes: Partition, shared: Shared, should_stop: Callable[[], bool]
+    ) -> None:
+        self.own = costs
+        self.classes = classes
+        self.sizes = np.bincount(classes.index)
+        self.shared = shared
+        self.should_stop = should_stop
+        self.forest = Forest.of(self.costs(shared.begin()), factors)
+        self.best_forest = self.forest
+        self.value = -np.inf
+        self.prices = np.concatenate([np.zeros(len(self.sizes)), shared.begin()])
+        self.floor = self.row_prices
+        self.magnitude = np.inf
+
+    @property
+    def row_prices(self) -> Array:
+        """The part of the best prices that belongs to the rows, `(k,)`."""
+        return self.prices[: len(self.sizes)]
+
+    def split(self, prices: Array) -> tuple[Array, Array]:
+        """Prices of the rows, and of the shared rows."""
+        rows, shared = np.split(prices, [len(self.sizes)])
+        return rows, shared
+
+    def costs(self, shared_prices: Array) -> Array:
+        """What reports cost in each row, `(m, n)`, at prices of the shared rows."""
+        return self.own + self.shared.costs(shared_prices)
+
+    def spread(self, row_prices: Array) -> Array:
+        """The prices of points `(n,)`, given those of their classes."""
+        return (row_prices / self.sizes)[self.classes.index]
+
+    def feasible(self, prices: Array) -> Array:
+        """Prices near these of which those of each group of shared rows sum to 1."""
+        rows, shared = self.split(prices)
+        return np.concatenate([rows, self.shared.feasible(shared)])
+
+    def extend(self, added: int) -> None:
+        """Make room for shared rows that have joined, at a price of 0."""
+        self.prices = np.append(self.prices, np.zeros(added))
+
+    def price(self, prices: Array) -> None:
+        """Solve the pricing problem of every report at (nearly) these prices, and note the bound."""
+        rows, shared = self.split(prices)
+        rows = rows - _SHY * min(np.abs(rows).sum(), self.magnitude) / self.sizes.sum() * self.sizes
+        if len(shared):
+            self.forest = self.forest.at(self.costs(shared))
+        self.forest.price(self.spread(rows), _PIVOTS, self.should_stop)
+        self._note(rows, shared)
+
+    def _note(self, rows: Array, shared: Array) -> None:
+        """Take the bound of these prices if it is better."""
+        # the least residual of each class, over its points and all reports
+        least = np.zeros(len(rows))
+        _, rest = self.forest.multipliers(self.spread(rows))
+        np.minimum.at(least, self.classes.index, rest.min(axis=0))
+
+        floor = rows + self.sizes * least
+        value = float(floor.sum() + shared @ self.shared.floors)
+        if value > self.value:
+            self.value = value
+            self.floor = floor
+            self.best_forest = self.forest.copy()
+            self.prices = np.concatenate([rows, shared])
+
+    def improving(self, costs: Array, prices: Array) -> NDArray[np.int64]:
+        """Reports whose last column has a negative reduced cost at other prices, those of the master, and costs."""
+        columns = self.forest.columns
+        rows, _ = self.split(prices)
+        reduced = np.einsum("zx,zx->z", costs - self.spread(rows), columns) / columns.max(axis=1)
+        return np.flatnonzero(reduced < _NEGATIVE)

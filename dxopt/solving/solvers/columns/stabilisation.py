@@ -1,0 +1,72 @@
+"""Stabilisation: what keeps row prices from jumping between rounds.
+
+While few columns are known, the master's prices are far from the optimal ones and jump from round to round, and most
+columns priced at them are never used. Besides stopping the master early (`master`) two devices keep prices near:
+
+- **A box**: bounds on the row prices, at first from 0 to a guess, then around the best prices so far, narrower as the
+  gap closes, and none at the end. It always contains prices at which no column is worth more than it costs, so that
+  the boxed master is bounded. While there is a box, the master's value is no value of a channel, only near one.
+- **Smoothing**: reports are priced between the master's prices and those that gave the best bound (Wentges 1997).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.numerics.partition import Partition
+from dxopt.solving.solvers.columns.master import Box
+
+Array = NDArray[np.float64]
+SMOOTHING = (0.5, 0.9, 0.7, 0.3, 0.0)
+"""Shares of the best prices so far in those that are priced, one after another; 0 is the master's prices alone."""
+_FIRST_WIDTH = 3.0
+"""The first box ends at this times what each row costs under the exponential mechanism."""
+_LEAST_LIMIT = 1e-3
+_WIDTH = 10.0
+"""Later boxes reach this times the root of the gap to both sides, relative to the price."""
+_LEAST_SIZE = 0.1
+
+
+def starting_box(costs: Array, capped: Array, classes: Partition) -> tuple[Box, NDArray[np.int64]]:
+    """The first box, from the exponential mechanism with the best remap; and a kernel's centre for each class.
+
+    Parameters
+    ----------
+    costs : (m, n) array
+    capped : (n, n) array
+        Finite budgets.
+    classes : Partition
+
+    Returns
+    -------
+    box : pair of (k,) arrays
+    centres : (k,) array
+        Of the points of a class, the one whose kernel column costs least.
+    """
+    # 1. the exponential mechanism, and the best report for each of its outputs
+    guess = np.exp(-0.5 * capped)
+    guess /= guess.sum(axis=1, keepdims=True)
+    expected = costs @ guess
+    best = expected.argmin(axis=0)
+
+    # 2. the cheapest output of each class
+    order = np.lexsort((expected.min(axis=0), classes.index))
+    _, first = np.unique(classes.index[order], return_index=True)
+    centres = order[first]
+
+    # 3. what each row costs then; prices at the optimum were between 0.23 and 3.5 times that
+    sizes = np.bincount(classes.index)
+    losses = (guess[:, centres] * costs[best[centres]].T) @ sizes
+    limit = _FIRST_WIDTH * classes.totals(losses[:, None])[:, 0]
+    return (np.zeros(len(limit)), np.maximum(limit, _LEAST_LIMIT * limit.mean())), centres
+
+
+def box_around(prices: Array, floor: Array, gap: float) -> Box:
+    """A box around the best row prices so far, the closer the gap the narrower.
+
+    `floor` is feasible prices below them (see `dual_bound`), which the box must contain.
+    """
+    size = np.abs(prices)
+    width = _WIDTH * np.sqrt(gap) * np.maximum(size, _LEAST_SIZE * size.mean())
+    return np.minimum(prices - width, floor), prices + width
