@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: solve figures test test-browser test-lowest lint format check bench bench-full clean
+.PHONY: solve figures test test-browser test-lowest test-wheel wheel lint format check bench bench-full clean
 
 solve: $(STAMP)-run
 	$(BIN)/dxopt batch problems --output results
@@ -30,6 +30,13 @@ test-lowest:
 	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check --requirement tests/lowest.txt
 	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	.venv-lowest/bin/python -m pytest -n 2
+
+wheel: | $(BIN)/python
+	rm -rf build dist
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+
+test-wheel: wheel
+	PYTHON=$(PYTHON) .ci/test-wheel dist/*.whl problems/ecp14-example-1-line.yaml
 
 format: $(STAMP)-lint
 	$(BIN)/ruff check --fix .
@@ -67,4 +74,4 @@ $(STAMP)-lint: pyproject.toml | $(BIN)/python
 	touch $@
 
 clean:
-	rm -rf $(VENV) .venv-lowest results figures build dxopt.egg-info
+	rm -rf $(VENV) .venv-lowest results figures build dist dxopt.egg-info

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from dxopt.studies.sweeps import sweep
 
 __version__ = "0.1.0"
+
+logging.getLogger("dxopt").addHandler(logging.NullHandler())
 
 _HOMES = {
     "dxopt.errors": (

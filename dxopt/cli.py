@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from dxopt import __version__
 from dxopt.errors import DxoptError
 from dxopt.runtime.stopping import terminable
 
@@ -32,6 +33,21 @@ Tolerance = Annotated[float | None, typer.Option(help="On the gap between value 
 TimeLimit = Annotated[float | None, typer.Option(help="Seconds for each problem.")]
 Show = Literal["reports", "comparisons", "table"]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"dxopt {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Options of dxopt itself."""
 
 
 @app.command("solve")
@@ -144,8 +160,8 @@ def report_page(
 
     with _bad_input():
         with Progress(Console(stderr=True), after=2.0) as progress:
-            page, shown = output or folder / PAGE, str(folder)
-            written = save_page(folder, page, figures=figures, tell=lambda line: progress.tell(shown, line))
+            page = output or folder / PAGE
+            written = save_page(folder, page, figures=figures, tell=lambda line: progress.tell(str(folder), line))
         for file in written:
             typer.echo(file)
 
@@ -213,7 +229,7 @@ def _run(
 
 
 def _asked(show: Show, sweep: tuple[str, list[str] | None] | None) -> dict[str, Any]:
-    """What is asked beside what a file asks."""
+    """What is asked besides what a file asks."""
     if show == "comparisons":
         from dxopt.solving.routes.choice import COMPARABLE
 
@@ -229,7 +245,7 @@ def _asked(show: Show, sweep: tuple[str, list[str] | None] | None) -> dict[str, 
 
 @contextmanager
 def _bad_input() -> Iterator[None]:
-    """A context that says in one line what is wrong with its input, and exits with 2; with 1 at Ctrl-C or SIGTERM."""
+    """A context that prints what is wrong with its input on one line and exits with 2; with 1 when interrupted."""
     try:
         with terminable():
             yield

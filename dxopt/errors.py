@@ -1,4 +1,4 @@
-"""The errors a user can meet. All of them say, in one line, what is wrong and what would be right."""
+"""The errors a user can meet. Each states in one line what is wrong and what would be right."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class DxoptError(Exception):
 
 
 class SpecError(DxoptError, ValueError):
-    """Bad input: `field` names where, the message says what is wrong and what would be right."""
+    """Bad input: `field` names where it is; the message states what is wrong and what would be right."""
 
     def __init__(self, field: str, wrong: str, fix: str = "") -> None:
         self.field = field

@@ -1,4 +1,4 @@
-"""What a batch asks of one problem: a solve, a sweep, an evaluation, and the comparison beside it."""
+"""The answer to one problem of a batch: a solve or a question of many solves, then evaluated and compared."""
 
 from __future__ import annotations
 
@@ -23,25 +23,40 @@ Tell = Callable[[str, str], None]
 Answer = Report | Swept
 
 
+def answered(task: Task, tell: Tell) -> Answer:
+    """The answer that a task asks for; `tell` is given (problem name, progress line)."""
+    return _solved(task, tell) if task.sweep is None else _swept(task, task.sweep, tell)
+
+
+def refuse_comparison(task: Task) -> None:
+    """Refuse to compare where the answer is not one mechanism.
+
+    Raises
+    ------
+    SpecError
+        If the task has both a question of many solves and something to compare with.
+    """
+    if task.sweep is not None and (task.compare or task.priors):
+        field = "objective" if isinstance(task.sweep, LossFrontier) else "epsilon"
+        wrong = f"asks for the {task.sweep}, which is not compared"
+        raise SpecError(field, wrong, "use dxopt solve, or give one value")
+
+
 def _solved(task: Task, tell: Tell) -> Report:
-    report = solve(task.problem, method=task.method, spanner=task.spanner, **_how(task, tell))
+    report = solve(task.problem, method=task.method, spanner=task.spanner, **_options(task, tell))
     report = _evaluated(task, report)
-    compared = task.compare or task.priors
-    return replace(report, comparison=_compared_with(task, report, tell)) if compared else report
+    if not (task.compare or task.priors):
+        return report
+    return replace(report, comparison=_comparison(task, report, tell))
 
 
 def _swept(task: Task, sweep: Sweep, tell: Tell) -> Swept:
-    answer = sweep.run(task.problem, **_how(task, tell))
+    answer = sweep.run(task.problem, **_options(task, tell))
     if isinstance(answer, Level) and answer.report is not None:
         return replace(answer, report=_evaluated(task, answer.report))
     if isinstance(answer, EpsilonSweep):
         return replace(answer, reports=tuple(_evaluated(task, report) for report in answer.reports))
     return answer
-
-
-def _not_compared(sweep: Sweep) -> SpecError:
-    field = "objective" if isinstance(sweep, LossFrontier) else "epsilon"
-    return SpecError(field, f"asks for the {sweep}, which is not compared", "use dxopt solve, or give one value")
 
 
 def _evaluated(task: Task, report: Report) -> Report:
@@ -53,8 +68,8 @@ def _evaluated(task: Task, report: Report) -> Report:
     return replace(report, evaluation=evaluation, beliefs=task.beliefs)
 
 
-def _how(task: Task, tell: Tell) -> dict[str, Any]:
-    """The options of a solve."""
+def _options(task: Task, tell: Tell) -> dict[str, Any]:
+    """The options of every solve for a task."""
     return {
         "solver": task.solver,
         "tolerance": task.tolerance,
@@ -63,9 +78,14 @@ def _how(task: Task, tell: Tell) -> dict[str, Any]:
     }
 
 
-def _compared_with(task: Task, report: Report, tell: Tell) -> Comparison:
-    solved = task.method in SPANNER_METHODS
-    methods = task.compare or (() if solved else (task.method,))
-    return compare(
-        task.problem, methods, priors=task.priors, reference=report if solved else None, **_how(task, tell)
-    )
+def _comparison(task: Task, report: Report, tell: Tell) -> Comparison:
+    """The report beside other mechanisms.
+
+    Where the report is of the optimum, it is the reference; otherwise its mechanism is one of those compared.
+    """
+    optimum = task.method in SPANNER_METHODS
+    methods = task.compare
+    if not methods and not optimum:
+        methods = (task.method,)
+    reference = report if optimum else None
+    return compare(task.problem, methods, priors=task.priors, reference=reference, **_options(task, tell))

@@ -14,7 +14,7 @@ from typing import Any
 import dxopt
 from dxopt.batch.jobs import Job
 from dxopt.batch.outcome import Done
-from dxopt.batch.worker import Hand
+from dxopt.batch.worker import RENEW, Worker
 from dxopt.errors import SpecError
 from dxopt.runtime.stopping import Stop
 
@@ -27,7 +27,7 @@ _TIMEOUT = 20.0
 def on_cluster(
     jobs: Mapping[int, Job], stop: Stop, address: str, *, memory_limit: float | None
 ) -> Iterator[tuple[int, Done]]:
-    """What becomes of each job, by its place, as they are done; one whose worker dies is done again by another.
+    """What becomes of each job, with its index, as they are done; one whose worker dies is done again by another.
 
     The workers read the problem files and write the results, at the same paths as here.
     """
@@ -35,9 +35,10 @@ def on_cluster(
         from distributed import Event
 
         halt = Event(f"dxopt-halt-{uuid.uuid4().hex}", client=client)
-        here = {"halt": halt.name, "memory_limit": memory_limit, "folder": str(Path.cwd())}
+        options = {"halt": halt.name, "memory_limit": memory_limit, "folder": str(Path.cwd())}
         waiting = {
-            client.submit(remotely, job, dxopt.__version__, **here, pure=False): place for place, job in jobs.items()
+            client.submit(remotely, job, dxopt.__version__, **options, pure=False): index
+            for index, job in jobs.items()
         }
         halted = False
         try:
@@ -46,8 +47,8 @@ def on_cluster(
                     halted = True
                     halt.set()
                 for future in [future for future in waiting if future.done()]:
-                    place = waiting.pop(future)
-                    yield place, _result(future, jobs[place])
+                    index = waiting.pop(future)
+                    yield index, _result(future, jobs[index])
                 time.sleep(_TICK)
         finally:
             with suppress(OSError):  # the scheduler is lost
@@ -60,27 +61,37 @@ def remotely(job: Job, version: str, *, halt: str, memory_limit: float | None, f
 
     if dxopt.__version__ != version:
         return job.not_done("failed", f"the cluster has dxopt {dxopt.__version__}, not {version}")
-    asked = Event(halt)
-    if asked.is_set():
+    halted = Event(halt)
+    if halted.is_set():
         return job.not_started()
-    hand = _kept.__dict__.get("hand")
-    if hand is None or hand.ended or _kept.how != (memory_limit, folder) or hand.over(0.5):
-        if hand is not None and not hand.ended:
-            hand.end()
-        hand = _kept.hand = Hand(memory_limit, folder=folder)
-        _kept.how = (memory_limit, folder)
-    hand.start(job)
-    look = time.monotonic() + _ASK_EVERY
-    while (done := hand.hear(lambda name, line: None)) is None:
-        hand.line.poll(_TICK)
-        if time.monotonic() > look:
-            look = time.monotonic() + _ASK_EVERY
-            if asked.is_set():
-                hand.ask_to_stop()
+    worker = _worker(memory_limit, folder)
+    worker.start(job)
+    # The event is asked for rarely, as each time is a message to the scheduler.
+    next_look = time.monotonic() + _ASK_EVERY
+    while (done := worker.poll(lambda name, line: None)) is None:
+        worker.connection.poll(_TICK)
+        if time.monotonic() > next_look:
+            next_look = time.monotonic() + _ASK_EVERY
+            if halted.is_set():
+                worker.ask_to_stop()
     return done
 
 
 _kept = threading.local()
+"""The process of each thread of a worker of the cluster, and what it was started with."""
+
+
+def _worker(memory_limit: float | None, folder: str) -> Worker:
+    """The process that this thread keeps, or a new one where that is dead, too large or not as asked for."""
+    worker = _kept.__dict__.get("worker")
+    options = (memory_limit, folder)
+    if worker is None or worker.ended or _kept.options != options or worker.exceeds_memory(RENEW):
+        if worker is not None and not worker.ended:
+            worker.end()
+        worker = Worker(memory_limit, folder=folder)
+        _kept.worker = worker
+        _kept.options = options
+    return worker
 
 
 def _result(future: Any, job: Job) -> Done:
@@ -94,31 +105,32 @@ def _result(future: Any, job: Job) -> Done:
 
 @contextmanager
 def _client(address: str) -> Iterator[Any]:
+    """A client of the scheduler at an address, or of a cluster that is started here and ends with the context."""
     try:
         from distributed import Client, LocalCluster
     except ImportError:
         raise SpecError("cluster", "needs Dask", "pip install 'dxopt[distributed]'") from None
     if not _known(address):
         raise SpecError("cluster", f"is {address!r}", "write local:4, or the address of a scheduler with its port")
-    if not address.startswith(LOCAL):
-        try:
-            client = Client(address, timeout=_TIMEOUT, set_as_default=False)
-        except (OSError, ValueError) as error:
-            reason = " ".join(str(error).split())
-            raise SpecError("cluster", f"{address} does not answer ({reason})", "start a scheduler there") from None
-        try:
+    if address.startswith(LOCAL):
+        count = int(address.removeprefix(LOCAL))
+        with (
+            LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=None) as cluster,  # pyright: ignore[reportArgumentType]
+            Client(cluster, set_as_default=False) as client,
+        ):
+            client.run(_deaf)
             yield client
-        finally:
-            with suppress(OSError):
-                client.close()
         return
-    count = int(address.removeprefix(LOCAL))
-    with (
-        LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=None) as cluster,  # pyright: ignore[reportArgumentType]
-        Client(cluster, set_as_default=False) as client,
-    ):
-        client.run(_deaf)
+    try:
+        client = Client(address, timeout=_TIMEOUT, set_as_default=False)
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise SpecError("cluster", f"{address} does not answer ({reason})", "start a scheduler there") from None
+    try:
         yield client
+    finally:
+        with suppress(OSError):
+            client.close()
 
 
 def _known(address: str) -> bool:

@@ -1,4 +1,4 @@
-"""What a batch is to do: one job for each problem of each file, found without building any of them."""
+"""The jobs of a batch: one for each problem of each file, found without building any of them."""
 
 from __future__ import annotations
 
@@ -6,21 +6,17 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dxopt.batch.lines import Line
 from dxopt.batch.outcome import SUMMARY, Done
 from dxopt.batch.overrides import Overrides
 from dxopt.errors import SpecError
 from dxopt.results.folder import is_result
-from dxopt.spec import names_and_files
+from dxopt.spec import ProblemFile, read_problems
 from dxopt.spec.source import stem
-
-if TYPE_CHECKING:
-    from dxopt.batch.overrides import Overrides
 
 
 @dataclass(frozen=True)
@@ -30,7 +26,7 @@ class Job:
     Attributes
     ----------
     file : Path
-    place : int
+    index : int
         Of the problem among those of its file.
     name : str
         Of the problem.
@@ -41,18 +37,18 @@ class Job:
     """
 
     file: Path
-    place: int
+    index: int
     name: str
     folder: Path
     overrides: Overrides
     digest: str
 
     def not_started(self) -> Done:
-        """What became of it where the run was interrupted before."""
+        """Its outcome where the run was interrupted before."""
         return self.not_done("not started", "not started, as the run was interrupted")
 
     def not_done(self, status: str, reason: str) -> Done:
-        """What became of it where it was never finished."""
+        """Its outcome where it was never finished."""
         return Done(Line(self.name, status=status, delivered=False), f"{self.name}: {reason}")
 
 
@@ -76,36 +72,39 @@ def problem_files(paths: Iterable[Path]) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
-def jobs_of(paths: Iterable[Path], output: Path, overrides: Overrides) -> list[Job | Done]:
-    """The jobs of files, and of those in folders, in order; a file that cannot be read has its error in their place.
+def jobs_of(
+    paths: Iterable[Path], output: Path, overrides: Overrides
+) -> Iterator[tuple[Job, ProblemFile] | tuple[Done, None]]:
+    """The jobs of files, and of those in folders, in order, each with its file as it was read.
+
+    A file that cannot be read has its error instead. Files are read one by one, as their jobs are asked for.
 
     Raises
     ------
     SpecError
         If a folder holds no problem file.
     """
-    jobs: list[Job | Done] = []
     taken: set[str] = {*SUMMARY}
-    for file in problem_files(paths):
+    for path in problem_files(paths):
         try:
-            names, data = names_and_files(file, overrides.sweep)
+            file = read_problems(path, overrides.sweep)
         except SpecError as error:
-            jobs.append(unreadable(file, error))
+            yield unreadable(path, error), None
             continue
-        inputs = digest_of([file, *data], overrides)
-        for place, name in enumerate(names):
+        inputs = digest_of(file, overrides)
+        for index, name in enumerate(file.names):
             folder = output / _folder_name(name, taken)
-            jobs.append(Job(file, place, name, folder, overrides, f"{inputs} {place}"))
-    return jobs
+            yield Job(path, index, name, folder, overrides, f"{inputs} {index}"), file
 
 
 def unreadable(file: Path, error: SpecError) -> Done:
-    """What became of the problems of a file that cannot be read."""
+    """The outcome of the problems of a file that cannot be read."""
     line = Line(stem(file), status="bad input", delivered=False)
     return Done(line, str(error), bad_input=True, unread=str(file))
 
 
 def _folder_name(name: str, taken: set[str]) -> str:
+    """A name for a result folder, which no earlier problem of the batch has; it is taken from then on."""
     plain = re.sub(r"[^\w.=-]+", "-", name).strip("-.") or "problem"
     number = 1
     unique = plain
@@ -116,10 +115,13 @@ def _folder_name(name: str, taken: set[str]) -> str:
     return unique
 
 
-def digest_of(files: Iterable[Path], overrides: Overrides) -> str:
+def digest_of(file: ProblemFile, overrides: Overrides) -> str:
     """SHA-256 of a problem file, the data files that it names, and the options."""
     digest = hashlib.sha256(json.dumps(asdict(overrides), sort_keys=True).encode())
-    for file in files:
-        content = hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else "missing"
-        digest.update(os.fsencode(f"{file.name} {content}\n"))
+    contents = [(file.path, file.sha256)]
+    for path in file.data:
+        content = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "missing"
+        contents.append((path, content))
+    for path, content in contents:
+        digest.update(os.fsencode(f"{path.name} {content}\n"))
     return digest.hexdigest()

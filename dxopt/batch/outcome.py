@@ -1,4 +1,4 @@
-"""What became of the problems of a batch, and the files that say so."""
+"""The outcome of each problem of a batch, and the summary files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SUMMARY: tuple[str, ...] = ("summary.json", "summary.md")
 
 @dataclass(frozen=True)
 class Done:
-    """What became of one problem.
+    """The outcome of one problem.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Done:
 
 @dataclass
 class Outcome:
-    """What became of a batch.
+    """The outcome of a batch.
 
     Attributes
     ----------
@@ -63,8 +63,10 @@ class Outcome:
     @classmethod
     def of(cls, results: Iterable[Done]) -> Outcome:
         """The outcome of problems in their order."""
-        outcome, unread = cls(), set()
+        outcome = cls()
+        unread: set[str] = set()
         for done in results:
+            # A file that cannot be read is one line, however many problems it was to have.
             if done.unread and done.unread in unread:
                 continue
             unread.add(done.unread)

@@ -1,4 +1,4 @@
-"""Options of the command line that take the place of a file's."""
+"""Options of the command line that replace a file's."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Overrides:
-    """Options of the command line that take the place of a file's; `compare` only where the file has none.
+    """Options of the command line that replace a file's; `compare` only where the file has none.
 
     With `sweep` a file is about its levels, and not about those that it has itself.
     """

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-from dxopt.batch.answering import Answer, Tell, _not_compared, _solved, _swept
+from dxopt.batch.answering import Answer, Tell, answered, refuse_comparison
 from dxopt.batch.jobs import Job, unreadable
 from dxopt.batch.lines import Line
 from dxopt.batch.outcome import Done
@@ -20,11 +20,16 @@ from dxopt.results.level import Level
 from dxopt.results.report import Report
 from dxopt.results.sweep import EpsilonSweep
 from dxopt.runtime.stopping import Status
-from dxopt.spec import Expect, Task, load
+from dxopt.spec import Expect, ProblemFile, Task, build_tasks, read_problems
 from dxopt.studies.questions import AtLevels, LossFrontier
 
 
-def perform(job: Job, tell: Tell, saved: Callable[[Answer], None] = lambda answer: None) -> Done:
+def perform(
+    job: Job,
+    tell: Tell,
+    saved: Callable[[Answer], None] = lambda answer: None,
+    file: ProblemFile | None = None,
+) -> Done:
     """Solve a problem and save its result.
 
     Parameters
@@ -34,20 +39,25 @@ def perform(job: Job, tell: Tell, saved: Callable[[Answer], None] = lambda answe
         Given (problem name, progress line).
     saved : callable
         Given the report, level or frontier once it is saved.
+    file : ProblemFile, optional
+        The job's file, where this process has read it already.
     """
+    # Step 1: the problem. Whatever is wrong with the file or its data ends the job here.
     try:
-        task = job.overrides.apply(_tasks(job.file, job.digest.partition(" ")[0], job.overrides.sweep)[job.place])
+        if file is None:
+            file = _read(job.file, job.digest.partition(" ")[0], job.overrides.sweep)
+        task = job.overrides.apply(_built(file)[job.index])
     except SpecError as error:
         return unreadable(job.file, error)
     except Exception as error:
         return _fault(job, Line(job.name, delivered=False), error)
-    problem, unsolved = task.problem, _unsolved(task)
+    # Step 2: the answer and its folder. A refusal points at its key in the file, a fault of dxopt leaves a traceback.
+    unsolved = _unsolved(task)
     started = time.perf_counter()
     try:
-        if task.sweep is not None and (task.compare or task.priors):
-            raise _not_compared(task.sweep)
+        refuse_comparison(task)
         require_writable(job.folder)
-        answer = _solved(task, tell) if task.sweep is None else _swept(task, task.sweep, tell)
+        answer = answered(task, tell)
         seconds = time.perf_counter() - started
         interrupted = answer.status is Status.INTERRUPTED or _broken_off(answer)
         line = replace(_line(unsolved, answer, seconds), folder=job.folder.name)
@@ -58,7 +68,7 @@ def perform(job: Job, tell: Tell, saved: Callable[[Answer], None] = lambda answe
     except SpecError as error:
         return Done(replace(unsolved, status="bad input"), str(task.located(error)), bad_input=True)
     except DxoptError as error:
-        return Done(replace(unsolved, status="failed"), f"{problem.name}: {error}")
+        return Done(replace(unsolved, status="failed"), f"{task.problem.name}: {error}")
     except Exception as error:
         return _fault(job, unsolved, error)
     saved(answer)
@@ -66,12 +76,20 @@ def perform(job: Job, tell: Tell, saved: Callable[[Answer], None] = lambda answe
 
 
 @lru_cache(maxsize=1)
-def _tasks(file: Path, content: str, sweep: AtLevels | None) -> list[Task]:
+def _read(path: Path, content: str, sweep: AtLevels | None) -> ProblemFile:
+    """A file as a worker reads it, once for all problems of a family; `content` is the digest that a job has."""
+    return read_problems(path, sweep)
+
+
+@lru_cache(maxsize=1)
+def _built(file: ProblemFile) -> list[Task]:
     """The tasks of a file; of the problems of a family one process builds the space once."""
-    return load(file, sweep)
+    return build_tasks(file)
 
 
 def _save(answer: Answer, job: Job, done: Done) -> None:
+    """Write the result folder; what is interrupted gets no record, so that `--resume` does it again."""
+
     def write(folder: Path) -> None:
         answer.write(folder)
         if job.overrides.compare and isinstance(answer, Report) and answer.comparison is not None:
@@ -89,6 +107,7 @@ def _save(answer: Answer, job: Job, done: Done) -> None:
 
 
 def _fault(job: Job, line: Line, error: Exception) -> Done:
+    """The outcome where dxopt itself failed: its traceback is left next to where the result was to go."""
     if isinstance(error, MemoryError):
         return Done(replace(line, status="out of memory"), f"{job.name}: out of memory")
     where = job.folder.with_name(f"{job.folder.name}.crash.txt")
@@ -130,6 +149,7 @@ def _line(unsolved: Line, answer: Answer, seconds: float) -> Line:
 
 
 def _broken_off(answer: Answer) -> bool:
+    """Whether the comparison of a finished report was interrupted."""
     return isinstance(answer, Report) and answer.comparison is not None and answer.comparison.interrupted
 
 

@@ -9,7 +9,7 @@ from multiprocessing.connection import wait
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from dxopt.batch.worker import Hand
+from dxopt.batch.worker import RENEW, Worker
 
 if TYPE_CHECKING:
     from dxopt.batch.answering import Tell
@@ -36,49 +36,56 @@ class Pool:
     """
 
     def __init__(self, workers: int, *, memory_limit: float | None, lock: int) -> None:
-        self._workers, self._memory_limit, self._lock = workers, memory_limit, lock
-        self._hands: list[Hand] = []
+        self._most = workers
+        self._memory_limit = memory_limit
+        self._lock = lock
+        self._workers: list[Worker] = []
 
     def __enter__(self) -> Pool:
-        self._start(min(self._workers, os.cpu_count() or 1))
+        self._start_up_to(min(self._most, os.cpu_count() or 1))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for hand in self._hands:
-            if not hand.ended:
-                hand.end()
+        for worker in self._workers:
+            if not worker.ended:
+                worker.end()
 
     def do(self, jobs: Mapping[int, Job], stop: Stop, tell: Tell) -> Iterator[tuple[int, Done]]:
-        """What becomes of each job, by its place, as they are done."""
-        waiting, running = deque(jobs.items()), dict[Hand, int]()
+        """What becomes of each job, with its index, in the order in which they are done."""
+        waiting = deque(jobs.items())
+        running: dict[Worker, int] = {}
         while waiting or running:
+            # After Ctrl-C no job begins any more; those that run deliver what they have.
             while stop.interrupted and waiting:
-                place, job = waiting.popleft()
-                yield place, job.not_started()
-            self._start(min(self._workers, len(waiting) + len(running)))
-            for hand in self._hands:
+                index, job = waiting.popleft()
+                yield index, job.not_started()
+            # Workers that died are replaced, but never by more than there are jobs.
+            self._start_up_to(min(self._most, len(waiting) + len(running)))
+            for worker in self._workers:
                 if stop.interrupted:
-                    hand.ask_to_stop()
-                if waiting and hand.ready and hand.job is None:
-                    if hand.used and hand.over(0.5):
-                        hand.end()
+                    worker.ask_to_stop()
+                if waiting and worker.ready and worker.job is None:
+                    # What is left in memory of earlier jobs must not count against the next one.
+                    if worker.used and worker.exceeds_memory(RENEW):
+                        worker.end()
                         continue
-                    place, job = waiting.popleft()
-                    running[hand] = place
-                    hand.start(job)
+                    index, job = waiting.popleft()
+                    running[worker] = index
+                    worker.start(job)
             self._drop_ended()
-            wait([hand.line for hand in self._hands], _TICK)
-            for hand in self._hands:
-                done = hand.hear(tell)
+            # Sleep until a worker has a message, or it is time to look at memory and at `stop` again.
+            wait([worker.connection for worker in self._workers], _TICK)
+            for worker in self._workers:
+                done = worker.poll(tell)
                 if done is not None:
-                    yield running.pop(hand), done
+                    yield running.pop(worker), done
             self._drop_ended()
 
-    def _start(self, count: int) -> None:
-        for _ in range(count - len(self._hands)):
-            self._hands.append(Hand(self._memory_limit, keep=[self._lock]))
+    def _start_up_to(self, count: int) -> None:
+        for _ in range(count - len(self._workers)):
+            self._workers.append(Worker(self._memory_limit, keep=[self._lock]))
 
     def _drop_ended(self) -> None:
-        self._hands = [hand for hand in self._hands if not hand.ended]
+        self._workers = [worker for worker in self._workers if not worker.ended]

@@ -1,4 +1,4 @@
-"""What is going on: a spinner on a terminal, plain lines elsewhere."""
+"""Progress: a spinner on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Progress:
     """A context that shows (problem, line) pairs on a console.
 
     Away from a terminal a line is printed when a problem starts, every five seconds after that, and in a batch once
-    it is done. Nothing is told of the first `after` seconds. On a terminal there is a line for each problem that is
-    being solved, with its time, cut where the terminal ends: `several` at once, or the last one.
+    it is done. Nothing is shown during the first `after` seconds. On a terminal there is a line for each problem that
+    is being solved, with its time, cut where the terminal ends: `several` at once, or the last one.
     """
 
     def __init__(self, console: Console, *, after: float = 0.0, several: bool = False) -> None:
@@ -48,7 +48,7 @@ class Progress:
             self._status.stop()
 
     def tell(self, problem: str, line: str) -> None:
-        """Show where a problem stands."""
+        """Show how far a problem is."""
         if time.monotonic() < self._begin:
             return
         if self._status is not None:
@@ -63,7 +63,7 @@ class Progress:
         self._failed += not line.delivered
         failed = f", {self._failed} failed" if self._failed else ""
         self._count = f"{count} of {of} done{failed}"
-        self._running = {name: told for name, told in self._running.items() if name != line.problem}
+        self._running = {name: text for name, text in self._running.items() if name != line.problem}
         for times in (self._since, self._last):
             times.pop(line.problem, None)
         seconds = "" if line.seconds is None else f", {line.seconds:.1f} s"
@@ -81,7 +81,8 @@ class Progress:
 
     def __rich__(self) -> Text:
         """What is shown now on a terminal."""
-        running, now = self._running, time.monotonic()
+        running = self._running
+        now = time.monotonic()
         most = max(1, min(_MOST, self._console.height - 4))
         lines = [
             Text.assemble((f"{now - self._since[name]:4.0f} s  ", "dim"), (name, "bold"), "  ", line)

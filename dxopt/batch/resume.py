@@ -1,4 +1,4 @@
-"""What earlier runs finished: a record in each result folder of what the result was made from."""
+"""A record in each result folder of what the result was made from, for `--resume`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 RECORD = "input.json"
 _FORMAT = 1
-_BESIDE = re.compile(r"\.(.+)-[a-z0-9_]{8}")
+_PARTIAL = re.compile(r"\.(.+)-[a-z0-9_]{8}")
 
 
 def record(job: Job, done: Done, folder: Path) -> None:
@@ -38,7 +38,7 @@ def record(job: Job, done: Done, folder: Path) -> None:
 
 
 def finished(job: Job) -> Done | None:
-    """What became of a job in an earlier run that finished it, where nothing has changed since."""
+    """The outcome of a job in an earlier run that finished it, where nothing has changed since."""
     recorded = _recorded(job.folder)
     if recorded.get("digest") != job.digest or recorded.get("version") != dxopt.__version__:
         return None
@@ -65,13 +65,15 @@ def _recorded(folder: Path) -> dict[str, Any]:
 
 
 def recover(folders: Iterable[Path]) -> None:
-    """Clear what killed processes left beside result folders; a result that was moved away is put back."""
+    """Remove what killed processes left next to result folders; a result that was moved away is put back."""
     for parent, group in groupby(sorted(folders), key=lambda folder: folder.parent):
         names = {folder.name for folder in group}
         for left in list(parent.iterdir()) if parent.is_dir() else []:
-            found = _BESIDE.fullmatch(left.name)
+            # Only folders that a write of one of these results makes; whatever else is there is not ours.
+            found = _PARTIAL.fullmatch(left.name)
             if found is None or found[1] not in names:
                 continue
+            # The write was killed after the old result was moved away and before the new one was in its stead.
             if is_result(left / "old") and not (parent / found[1]).exists():
                 (left / "old").replace(parent / found[1])
             shutil.rmtree(left, ignore_errors=True)

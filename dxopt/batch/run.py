@@ -5,17 +5,13 @@ What takes long to load is imported where it is used: processes that are started
 
 from __future__ import annotations
 
-import fcntl
-import os
-import tempfile
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dxopt.batch.lock import hold
 from dxopt.batch.overrides import Overrides
 from dxopt.batch.pool import Pool
 from dxopt.errors import SpecError
@@ -28,7 +24,6 @@ if TYPE_CHECKING:
     from dxopt.batch.outcome import Done, Outcome
 
 Settled = Callable[["Line", int, int], None]
-_PATIENCE = 10.0
 
 
 def run(
@@ -63,13 +58,13 @@ def run(
 
     results: list[Done] = []
     with Stop() as stop, terminable():
-        for job in jobs_of(paths, output, overrides or Overrides()):
+        for job, file in jobs_of(paths, output, overrides or Overrides()):
             if not isinstance(job, Job):
                 done = job
             elif stop.interrupted:
                 done = job.not_started()
             else:
-                done = perform(job, tell, finished)
+                done = perform(job, tell, finished, file)
             stop.interrupted |= done.interrupted
             results.append(done)
     return Outcome.of(results)
@@ -89,7 +84,7 @@ def run_apart(
 ) -> Outcome:
     """Solve every problem of every file in processes of their own, each with one thread for linear algebra.
 
-    A problem that is killed, or takes too much memory, is reported and the others go on. At the end, or when it is
+    A problem that is killed, or takes too much memory, is reported and the others continue. At the end, or when it is
     interrupted, summary.json and summary.md are in the output folder.
 
     Parameters
@@ -116,7 +111,7 @@ def run_apart(
         raise SpecError("jobs", f"is {workers}", "give 1 or more")
     if memory_limit is not None and not memory_limit > 0:
         raise SpecError("memory_limit", f"is {memory_limit:g}", "give a positive number of MiB")
-    with _held(output) as lock, Stop() as stop, terminable():
+    with hold(output) as lock, Stop() as stop, terminable():
         if cluster is None:
             with Pool(workers, memory_limit=memory_limit, lock=lock) as pool:
                 return _run(paths, output, overrides, resume, settled, lambda jobs: pool.do(jobs, stop, tell))
@@ -134,57 +129,39 @@ def _run(
     settled: Settled,
     doing: Callable[[Mapping[int, Job]], Iterator[tuple[int, Done]]],
 ) -> Outcome:
-    """Find the jobs, have those done that are not finished, and sum up."""
+    """Find the jobs, let those be done that are not finished, and sum up."""
     from dxopt.batch.jobs import Job, jobs_of
     from dxopt.batch.outcome import Outcome
     from dxopt.batch.resume import finished, other_version, recover
 
-    found = jobs_of(paths, output, overrides or Overrides())
-    jobs = {place: job for place, job in enumerate(found) if isinstance(job, Job)}
+    found = [job for job, _ in jobs_of(paths, output, overrides or Overrides())]
+    jobs = {index: job for index, job in enumerate(found) if isinstance(job, Job)}
+    results = {index: done for index, done in enumerate(found) if not isinstance(done, Job)}
     recover(job.folder for job in jobs.values())
-    earlier = {place: done for place, job in jobs.items() if resume and (done := finished(job)) is not None}
-    versions = Counter(map(other_version, jobs.values())) if resume else Counter()
-    results = {place: job for place, job in enumerate(found) if not isinstance(job, Job)} | earlier
+    earlier: dict[int, Done] = {}
+    versions: Counter[str | None] = Counter()
+    if resume:
+        earlier = {index: done for index, job in jobs.items() if (done := finished(job)) is not None}
+        versions = Counter(map(other_version, jobs.values()))
+    results |= earlier
     try:
-        for place, done in doing({place: job for place, job in jobs.items() if place not in earlier}):
-            results[place] = done
+        for index, done in doing({index: job for index, job in jobs.items() if index not in earlier}):
+            results[index] = done
             settled(done.line, len(results), len(found))
         recover(job.folder for job in jobs.values())
     finally:
-        missing = {place: job.not_started() for place, job in jobs.items() if place not in results}
+        # Whatever ends the batch, its summary has one line for each problem.
+        missing = {index: job.not_started() for index, job in jobs.items() if index not in results}
         outcome = Outcome.of(done for _, done in sorted({**results, **missing}.items()))
-        outcome.notes += [f"{len(earlier)} of {len(found)} were finished before"] if earlier else []
-        outcome.notes += [
-            f"{count} earlier results are of dxopt {version}, and were asked for again"
-            for version, count in versions.items()
-            if version is not None
-        ]
+        outcome.notes += _notes(len(earlier), len(found), versions)
         outcome.save(output)
     return outcome
 
 
-@contextmanager
-def _held(output: Path) -> Iterator[int]:
-    """Hold the output folder, so that two batches never write to it at once; also held by the processes started."""
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-        lock = os.open(output, os.O_RDONLY)
-        tempfile.TemporaryFile(dir=output).close()
-    except OSError as error:
-        raise SpecError("output", f"{output} cannot be written: {error.strerror}", "name another folder") from None
-    try:
-        until = time.monotonic() + _PATIENCE
-        while True:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > until:
-                    fix = "wait for it, or name another folder"
-                    raise SpecError("output", f"another batch is writing to {output}", fix) from None
-                time.sleep(0.05)
-            except OSError:
-                break  # a file system without locks
-        yield lock
-    finally:
-        os.close(lock)
+def _notes(earlier: int, problems: int, versions: Counter[str | None]) -> list[str]:
+    """What is to be known of earlier results: how many are kept, and how many are of another version."""
+    notes = [f"{earlier} of {problems} were finished before"] if earlier else []
+    for version, count in versions.items():
+        if version is not None:
+            notes.append(f"{count} earlier results are of dxopt {version}, and were asked for again")
+    return notes

@@ -1,4 +1,4 @@
-"""Processes that do the jobs: what they say, what memory they hold, and that one dies alone."""
+"""Worker processes: their messages, the memory that they hold, and what becomes of a job whose worker dies."""
 
 from __future__ import annotations
 
@@ -21,12 +21,14 @@ if TYPE_CHECKING:
 ONE_THREAD: dict[str, str] = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "RAYON_NUM_THREADS"), "1"
 )
+RENEW = 0.5
+"""A worker that holds more than this share of the limit does no further job; another takes its place."""
 _MIB = 2**20
 _PATIENCE = 1.0
 
 
-class Hand(Process):
-    """A process with one thread for linear algebra, and the job that it has.
+class Worker(Process):
+    """A process with one thread for linear algebra, and the job that it does.
 
     Parameters
     ----------
@@ -41,42 +43,50 @@ class Hand(Process):
     ) -> None:
         super().__init__("dxopt.batch.worker_main", environment=ONE_THREAD, keep=keep, folder=folder)
         self.job: Job | None = None
-        self.ready = self.used = False
-        self._limit = memory_limit
-        self._asked = False
+        self.ready = False
+        self.used = False
+        self._memory_limit = memory_limit
+        self._asked_to_stop = False
 
     def start(self, job: Job) -> None:
         """Begin a job."""
-        self.job, self.used = job, True
-        with suppress(OSError):  # it has died; `hear` will say so
-            self.line.send(job)
+        self.job = job
+        self.used = True
+        with suppress(OSError):  # it has died; the next `poll` finds that
+            self.connection.send(job)
 
     def ask_to_stop(self) -> None:
         """Pass Ctrl-C on, once."""
-        if not self._asked and self.job is not None:
-            self._asked = True
+        if not self._asked_to_stop and self.job is not None:
+            self._asked_to_stop = True
             self.process.send_signal(signal.SIGINT)
 
-    def hear(self, tell: Tell) -> Done | None:
-        """Pass on what is said; what became of the job, once that is known. A hand that died is `ended`."""
-        done = self._died() if self.over() else self._heard(tell)
+    def poll(self, tell: Tell) -> Done | None:
+        """Pass on the messages that came; return what became of the job once that is known.
+
+        Afterwards a worker that died, or held too much memory and was killed, is `ended`.
+        """
+        done = self._died() if self.exceeds_memory() else self._receive(tell)
         if done is not None:
             self.job = None
         return done
 
-    def over(self, share: float = 1.0) -> bool:
+    def exceeds_memory(self, share: float = 1.0) -> bool:
         """Whether it holds more memory than a share of the limit."""
-        return self._limit is not None and _resident(self.process.pid) > share * self._limit * _MIB
+        if self._memory_limit is None:
+            return False
+        return _resident(self.process.pid) > share * self._memory_limit * _MIB
 
     @property
     def ended(self) -> bool:
         """Whether it can do no more jobs."""
-        return self.line.closed
+        return self.connection.closed
 
-    def _heard(self, tell: Tell) -> Done | None:
+    def _receive(self, tell: Tell) -> Done | None:
+        """Read the messages of `worker_main`: that it is ready, lines of progress, the outcome of the job."""
         try:
-            while self.line.poll():
-                match self.line.recv():
+            while self.connection.poll():
+                match self.connection.recv():
                     case "ready":
                         self.ready = True
                     case (name, text):
@@ -88,23 +98,32 @@ class Hand(Process):
         return None
 
     def _died(self) -> Done | None:
-        job, over = self.job, self.over()
+        """End the process for good; return what became of its job, if it had one."""
+        job = self.job
+        over = self.exceeds_memory()
+        # A process that closed its connection is about to end: its exit code tells why. One over the limit is killed.
         if not over:
             with suppress(subprocess.TimeoutExpired):
                 self.process.wait(_PATIENCE)
         code = self.process.poll()
         self.end()
-        if job is None:
-            if over and not self.used:
-                wrong = f"is {self._limit:g} MiB, which a process without a problem takes already"
-                raise SpecError("memory_limit", wrong, "give more")
-            if not self.ready:
-                raise DxoptError(f"a worker process did not start (code {code}); see what it wrote")
-            return None
+        if job is not None:
+            return self._lost(job, over, code)
+        # No job is lost. But where not even starting works, other workers would die in the same way, without end.
+        if over and not self.used:
+            wrong = f"is {self._memory_limit:g} MiB, which a process without a problem takes already"
+            raise SpecError("memory_limit", wrong, "give more")
+        if not self.ready:
+            raise DxoptError(f"a worker process did not start (code {code}); see what it wrote")
+        return None
+
+    def _lost(self, job: Job, over: bool, code: int | None) -> Done:
+        """What became of a job whose process had to be killed, or died by itself with an exit code."""
         if over:
-            return job.not_done("out of memory", f"out of memory: it took more than {self._limit:g} MiB")
-        how = f"killed by signal {-code}; out of memory perhaps" if code and code < 0 else f"ended with code {code}"
-        return job.not_done("killed", f"its process was {how}" if code and code < 0 else f"its process {how}")
+            return job.not_done("out of memory", f"out of memory: it took more than {self._memory_limit:g} MiB")
+        if code and code < 0:
+            return job.not_done("killed", f"its process was killed by signal {-code}; out of memory perhaps")
+        return job.not_done("killed", f"its process ended with code {code}")
 
 
 def _resident(process: int) -> int:

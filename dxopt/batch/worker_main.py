@@ -1,4 +1,4 @@
-"""The process that does jobs one after another, each in the same way as any other process."""
+"""The program that a worker runs: jobs one after another, each done as in any other process."""
 
 from __future__ import annotations
 
@@ -11,22 +11,24 @@ from dxopt.runtime.stopping import Stop, terminable
 _EVERY = 0.2
 
 
-def main(line: Connection) -> None:
-    """Do the jobs that come by the line until it closes; Ctrl-C ends the one that is running."""
-    told: tuple[str, float] = ("", 0.0)
+def main(connection: Connection) -> None:
+    """Do the jobs that come until the connection closes; Ctrl-C ends the one that is running."""
+    last_name = ""
+    last_time = 0.0
 
     def tell(name: str, text: str) -> None:
-        nonlocal told
+        nonlocal last_name, last_time
         now = time.monotonic()
-        if told[0] != name or now - told[1] > _EVERY:
-            told = name, now
-            line.send((name, text))
+        if last_name != name or now - last_time > _EVERY:
+            last_name = name
+            last_time = now
+            connection.send((name, text))
 
     with Stop(), terminable():
-        line.send("ready")
+        connection.send("ready")
         while True:
             try:
-                job = line.recv()
+                job = connection.recv()
             except (EOFError, OSError):
                 return
-            line.send(perform(job, tell))
+            connection.send(perform(job, tell))

@@ -1,1 +1,1 @@
-"""What programs need: stopping, processes, registries, arrays in files."""
+"""What programs need: stopping, processes, registries, arrays in files, logged progress."""

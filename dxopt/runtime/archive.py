@@ -1,4 +1,9 @@
-"""Arrays in one file: written whole or not at all, and read with one line for whatever is wrong with it."""
+"""Arrays in one file, and the arrays of parts within those of a whole.
+
+A file is written whole or not at all, and read with one line for whatever is wrong with it. A part, such as a factor
+of a product, has its arrays among those of the whole, under names that begin with its own; a part that occurs several
+times is stored once.
+"""
 
 from __future__ import annotations
 
@@ -68,23 +73,23 @@ def read(file: Path, build: Callable[[dict[str, NDArray[Any]]], Content], versio
         raise SpecError("file", f"{file} is no saved {kind}, or damaged ({error})", "save it again") from None
 
 
+def nested(name: int | str, arrays: Arrays) -> Arrays:
+    """The arrays of a part as the whole stores them: under the name of the part, then their own."""
+    return {f"{name}/{key}": value for key, value in arrays.items()}
+
+
+def part(arrays: Mapping[str, Any], name: int | str) -> Arrays:
+    """The arrays of a part, out of those of the whole, as they were before `nested`."""
+    start = f"{name}/"
+    return {key.removeprefix(start): value for key, value in arrays.items() if key.startswith(start)}
+
+
 def distinct(parts: tuple[Any, ...]) -> list[Any]:
-    """Each object once, in order."""
+    """The parts that are to be stored: each object once, in order."""
     return list({id(entry): entry for entry in parts}.values())
 
 
 def which(parts: tuple[Any, ...], kept: list[Any]) -> list[int]:
-    """The place of each object among the distinct ones."""
-    places = {id(entry): place for place, entry in enumerate(kept)}
-    return [places[id(entry)] for entry in parts]
-
-
-def nested(place: int | str, arrays: Arrays) -> Arrays:
-    """Arrays of a part, under names of their own."""
-    return {f"{place}/{key}": value for key, value in arrays.items()}
-
-
-def part(arrays: Mapping[str, Any], place: int | str) -> Arrays:
-    """The arrays of a part under their first names."""
-    start = f"{place}/"
-    return {key.removeprefix(start): value for key, value in arrays.items() if key.startswith(start)}
+    """The index of each part among the distinct ones."""
+    indices = {id(entry): index for index, entry in enumerate(kept)}
+    return [indices[id(entry)] for entry in parts]

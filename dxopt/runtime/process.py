@@ -1,4 +1,4 @@
-"""Processes of one's own: a line to each, and none that outlives the process which started it."""
+"""Processes that end with the one that started them, and a connection to each."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from multiprocessing.connection import Connection
 
 
 class Process:
-    """A Python module that runs in a process of its own, and the line to it.
+    """A Python module that runs in a process of its own, and the connection to it.
 
     Parameters
     ----------
     module : str
-        Its function `main` is given the other end of the line.
+        Its function `main` is given the other end of the connection.
     environment : dict, optional
         Variables besides those of this process.
     keep : sequence of int
@@ -36,6 +36,7 @@ class Process:
         keep: Sequence[int] = (),
         folder: str | None = None,
     ) -> None:
+        # The socket carries messages. The pipe carries none: its end there closes when this process is gone.
         here, there = socket.socketpair()
         lifeline, self._lifeline = os.pipe()
         self.process = subprocess.Popen(
@@ -49,18 +50,18 @@ class Process:
         )
         there.close()
         os.close(lifeline)
-        self.line = Connection(here.detach())
+        self.connection = Connection(here.detach())
 
     def end(self) -> None:
         """Kill the process, and with it those that it started."""
-        self.line.close()
+        self.connection.close()
         self.process.kill()
         self.process.wait()
         os.close(self._lifeline)
 
 
-def main(module: str, line: str, lifeline: str) -> None:
-    """Run `main` of a module with the line to the process that started this one, and end when that one does.
+def main(module: str, connection: str, lifeline: str) -> None:
+    """Run `main` of a module with the connection to the process that started this one, and end when that one does.
 
     The other end of the lifeline closes when that process ends, however it does; the kernel then sends SIGIO here,
     which nobody handles, so that even compiled code is ended.
@@ -69,7 +70,7 @@ def main(module: str, line: str, lifeline: str) -> None:
     fcntl.fcntl(end, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(end, fcntl.F_SETFL, os.O_ASYNC | os.O_NONBLOCK)
     if not select.select([end], [], [], 0)[0]:
-        import_module(module).main(Connection(int(line)))
+        import_module(module).main(Connection(int(connection)))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""One way to name the things a problem file can name."""
+"""Registries: tables of classes by name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Registry(Generic[T]):
     Parameters
     ----------
     field : str
-        What the names stand for; used in error messages.
+        The kind of thing that is named; used in error messages.
     """
 
     def __init__(self, field: str) -> None:

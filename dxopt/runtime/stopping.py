@@ -1,4 +1,4 @@
-"""When to stop: a deadline, and Ctrl-C or SIGTERM turned into a request that every stage can see."""
+"""When to stop: a deadline, and Ctrl-C or SIGTERM as a request that every stage can see; how a solve ended."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from types import FrameType, TracebackType
 
 @contextmanager
 def terminable() -> Iterator[None]:
-    """A context in which SIGTERM is taken as Ctrl-C; only in the main thread."""
+    """A context in which SIGTERM is handled as Ctrl-C; only in the main thread."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -27,8 +27,8 @@ def terminable() -> Iterator[None]:
 class Stop:
     """A context in which the first Ctrl-C asks for a stop and the second one raises KeyboardInterrupt.
 
-    Of contexts within each other the inner one is asked first, and those around it once it ends; one that begins
-    after those around it were asked is asked at once.
+    Of nested contexts the inner one is asked first, and those around it once it ends; one that begins after those
+    around it were asked is asked at once.
     Outside the main thread, where no signal arrives, only the deadline counts.
 
     Parameters
@@ -58,6 +58,7 @@ class Stop:
 
     def __enter__(self) -> Stop:
         if threading.current_thread() is threading.main_thread():
+            # Where the handler until now is the method of another Stop, that one is around this one.
             self._previous = signal.signal(signal.SIGINT, self._ask)
             around = getattr(self._previous, "__self__", None)
             self.interrupted |= isinstance(around, Stop) and around.interrupted
@@ -74,6 +75,7 @@ class Stop:
             self._previous = None
 
     def _ask(self, signum: int, frame: FrameType | None) -> None:
+        """Handle Ctrl-C."""
         if self.interrupted:
             raise KeyboardInterrupt
         self.interrupted = True

@@ -13,6 +13,7 @@ from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import Certificate, Proven, certify, gap
 from dxopt.proofs.duals import Dual
 from dxopt.results.report import Report
+from dxopt.runtime.logged import Logged
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.solving.attempts import Attempt, Options, PartAnswer, Progress, Refusal, Start
 from dxopt.solving.routes.choice import COLUMNS, METHODS, SPANNER_METHODS, attempts
@@ -54,7 +55,7 @@ def solve(
     time_limit : float, optional
         Seconds. At the limit, or at Ctrl-C, the best mechanism known is returned, proven as always.
     progress : callable, optional
-        Given a line of text now and then.
+        Given a line of text now and then; the logger "dxopt" gets the same lines at level INFO.
     start : Report, optional
         An earlier answer for the same secrets and reports: at another ε, under a similar prior or loss, or stopped
         before its end. Column generation begins with its row prices; every other way does without.
@@ -72,7 +73,7 @@ def solve(
     _check(method, solver, spanner, tolerance, time_limit)
     earlier = None if start is None else _earlier(start, problem)
     with Stop(time_limit) as stop:
-        tell = progress or (lambda line: None)
+        tell = Logged.of(progress)
 
         def part(smaller: Problem, prefix: str) -> PartAnswer:
             left = stop.remaining()
@@ -81,7 +82,7 @@ def solve(
                 method=method,
                 tolerance=0.9 * tolerance,
                 time_limit=None if left is None else max(left, 1e-3),
-                progress=lambda line: tell(prefix + line),
+                progress=tell.under(prefix),
             )
             stop.interrupted |= found.status is Status.INTERRUPTED
             proven = Proven(found.mechanism, found.certificate, found.dual, found.claim)

@@ -1,7 +1,7 @@
 """Problem files: YAML in, tasks out."""
 
-from dxopt.spec.build import Expect, Task, load
-from dxopt.spec.family import names_and_files
+from dxopt.spec.build import Expect, Task, build_tasks, load
+from dxopt.spec.family import ProblemFile, read_problems
 from dxopt.spec.fields import MAX_REGULAR
 from dxopt.spec.levels import read_levels
 from dxopt.spec.schema import json_schema
@@ -10,10 +10,12 @@ from dxopt.spec.source import SpecFileError
 __all__ = [
     "MAX_REGULAR",
     "Expect",
+    "ProblemFile",
     "SpecFileError",
     "Task",
+    "build_tasks",
     "json_schema",
     "load",
-    "names_and_files",
     "read_levels",
+    "read_problems",
 ]

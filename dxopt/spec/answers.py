@@ -59,8 +59,8 @@ class Answers(f.Section):
                 raise bad(f"{self.query} needs {key}", f"add {key}", "query")
         if self.query == "count":
             self._check_values(self.of, "of")
-        for place, listed in enumerate(self.of or [] if self.query == "counts" else []):
-            self._check_values(listed, "of", place)
+        for index, listed in enumerate(self.of or [] if self.query == "counts" else []):
+            self._check_values(listed, "of", index)
         return self
 
     @model_validator(mode="after")
@@ -78,10 +78,10 @@ class Answers(f.Section):
         """Refuse what is no list of values that a record may have."""
         if not isinstance(listed, list) or not listed:
             raise bad(f"is {shown(listed)}", _LIST, *at)
-        for place, value in enumerate(listed):
+        for index, value in enumerate(listed):
             if isinstance(value, bool) or _plain(value) not in self.universe.values:
                 known = ", ".join(str(one) for one in self.universe.values)
-                raise bad(f"is {shown(value)}, which no record can be", f"choose from {known}", *at, place)
+                raise bad(f"is {shown(value)}, which no record can be", f"choose from {known}", *at, index)
 
     @property
     def induced(self) -> bool:

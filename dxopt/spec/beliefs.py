@@ -27,7 +27,7 @@ class Learns(f.Section):
 
 
 def build_beliefs(source: Source, asked: Learns | None, space: MetricSpace) -> tuple[Beliefs, ...]:
-    """The positions of the points that are asked about; errors at their places."""
+    """The beliefs that are asked about, with the indices of their points; errors point at the labels."""
     if asked is None:
         return ()
     if not space.symmetric:
@@ -35,12 +35,12 @@ def build_beliefs(source: Source, asked: Learns | None, space: MetricSpace) -> t
     found = []
     for number, members in enumerate(asked.within):
         with source.within("learns", "within", number):
-            places = [space.index(label) for label in members]
-        found.append(Beliefs(f"learns.within[{number}]", tuple(places), hiding=False))
+            indices = [space.index(label) for label in members]
+        found.append(Beliefs(f"learns.within[{number}]", tuple(indices), hiding=False))
     for number, instead in enumerate(asked.hiding):
-        places = list(range(len(space)))
+        indices = list(range(len(space)))
         with source.within("learns", "hiding", number):
             for label, other in instead.items():
-                places[space.index(label)] = space.index(other)
-        found.append(Beliefs(f"learns.hiding[{number}]", tuple(places), hiding=True))
+                indices[space.index(label)] = space.index(other)
+        found.append(Beliefs(f"learns.hiding[{number}]", tuple(indices), hiding=True))
     return tuple(found)

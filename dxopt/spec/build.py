@@ -1,4 +1,4 @@
-"""From a problem file to the tasks it stands for."""
+"""The tasks of a problem file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dxopt.solving.routes.choice import COMPARABLE
 from dxopt.spec import objectives as o
 from dxopt.spec import sheet as s
 from dxopt.spec.beliefs import build_beliefs
-from dxopt.spec.family import Member, read_members, read_swept
+from dxopt.spec.family import Member, ProblemFile, read_problems
 from dxopt.spec.fields import MAX_LOCATIONS
 from dxopt.spec.locations import Secrets, build_reports, build_space
 from dxopt.spec.priors import CornerPrior, build_priors
@@ -74,13 +74,13 @@ class Task:
     sweep : SmallestEpsilon, EpsilonFrontier, LossFrontier, AtLevels or None
         What is asked where one solve does not answer it; the problem is then the first one.
     beliefs : tuple of Beliefs
-        What to say of an adversary's beliefs.
+        What to report of an adversary's beliefs.
     records : int or None
         How many records databases have that are evaluated besides.
     source : Path
         The file.
     origin : Source
-        What was read from it, with the place of everything.
+        What was read from it, with the position of everything.
     """
 
     problem: Problem
@@ -100,7 +100,7 @@ class Task:
     origin: Source = field(repr=False)
 
     def located(self, error: SpecError) -> SpecError:
-        """An error met while solving, at the place in the file that it speaks of, if it speaks of the file."""
+        """An error met while solving, at the position in the file that it is about, if it is about the file."""
         field = error.field
         paths = ((field,), ("epsilon", field), ("objective", field, "from"), ("objective", field))
         written = next(filter(self.origin.has, paths), None)
@@ -110,9 +110,9 @@ class Task:
 
 
 def load(path: str | Path, sweep: AtLevels | None = None) -> list[Task]:
-    """The tasks of a problem file: one, or one for each problem of a family, in the order of `names_and_files`.
+    """The tasks of a problem file: one, or one for each problem of a family, in the order of their names.
 
-    With a sweep, whose levels take the place of those of the file, there is one task for each prior. Its mechanisms
+    With a sweep, whose levels replace those of the file, there is one task for each prior. Its mechanisms
     are those that the sweep names, or else those that the file has in `compare` or in a list of methods, or else all.
 
     Raises
@@ -120,15 +120,28 @@ def load(path: str | Path, sweep: AtLevels | None = None) -> list[Task]:
     SpecFileError
         If anything is wrong with the file or the files it names; the first thing in file order.
     """
-    members = read_members(Path(path)) if sweep is None else read_swept(Path(path), sweep)
-    secrets = build_space(members[0].source, members[0].sheet.space)
-    if sweep is not None:
-        return [_swept(member, secrets, sweep) for member in members]
-    return [task for member in members for task in _tasks(member, secrets)]
+    return build_tasks(read_problems(Path(path), sweep))
+
+
+def build_tasks(file: ProblemFile) -> list[Task]:
+    """The tasks of a problem file that was read; see `load`. They share one space.
+
+    Raises
+    ------
+    SpecFileError
+        If the problems cannot be built, or anything is wrong with the data files.
+    """
+    first = file.members[0]
+    secrets = build_space(first.source, first.sheet.space)
+    if file.sweep is not None:
+        return [_swept(member, secrets, file.sweep) for member in file.members]
+    return [task for member in file.members for task in _tasks(member, secrets)]
 
 
 def _swept(member: Member, secrets: Secrets, sweep: AtLevels) -> Task:
-    source, sheet = member.source, member.sheet
+    """The task of a sweep: that of the first level, without what is about one mechanism or one level."""
+    source = member.source
+    sheet = member.sheet
     unsuited = {
         "prior": isinstance(sheet.prior, CornerPrior),
         "objective": isinstance(sheet.sweep, LossFrontier),
@@ -151,23 +164,23 @@ def _swept(member: Member, secrets: Secrets, sweep: AtLevels) -> Task:
 
 
 def _tasks(member: Member, secrets: Secrets) -> list[Task]:
-    source, sheet = member.source, member.sheet
-    if sheet.method == "tight" and not secrets.space.symmetric:
-        raise source.error(("method",), "tight needs symmetric distances", "use method: optimal")
-    if ERROR_BOUND in sheet.evaluate and not secrets.space.symmetric:
-        place = sheet.evaluate.index(ERROR_BOUND)
-        raise source.error(("evaluate", place), f"{ERROR_BOUND} needs symmetric distances", "leave it out")
+    """The tasks of a member, one per level: what does not depend on the level is built once."""
+    source = member.source
+    sheet = member.sheet
+    if not secrets.space.symmetric:
+        _refuse_symmetric_only(source, sheet)
     epsilons = sheet.epsilons()
     priors = build_priors(source, sheet.prior, secrets, epsilons, "prior")
     others = {
         name: build_priors(source, asked, secrets, epsilons, "priors", name) for name, asked in sheet.priors.items()
     }
-    loss, objective = _loss(source, sheet, secrets), _objective(source, sheet.objective, secrets)
+    loss = _loss(source, sheet, secrets)
+    objective = _objective(source, sheet.objective, secrets)
     expected = sheet.expect if isinstance(sheet.expect, list) else [sheet.expect] * len(epsilons)
     beliefs = build_beliefs(source, sheet.learns, secrets.space)
     tasks: list[Task] = []
     each = zip(epsilons, member.names, priors, expected, strict=True)
-    for place, (epsilon, title, prior, expect) in enumerate(each):
+    for index, (epsilon, title, prior, expect) in enumerate(each):
         with source.within("loss"):
             problem = Problem(
                 secrets.space,
@@ -189,7 +202,7 @@ def _tasks(member: Member, secrets: Secrets) -> list[Task]:
                 time_limit=sheet.time_limit,
                 evaluate=tuple(sheet.evaluate),
                 compare=tuple(sheet.compare),
-                priors={name: of_each[place] for name, of_each in others.items()},
+                priors={name: of_each[index] for name, of_each in others.items()},
                 expect=expect and Expect(expect.value, expect.tolerance, source=expect.source),
                 sweep=sheet.sweep,
                 beliefs=beliefs,
@@ -199,6 +212,15 @@ def _tasks(member: Member, secrets: Secrets) -> list[Task]:
             )
         )
     return tasks
+
+
+def _refuse_symmetric_only(source: Source, sheet: s.Sheet) -> None:
+    """Refuse what is about symmetric distances alone."""
+    if sheet.method == "tight":
+        raise source.error(("method",), "tight needs symmetric distances", "use method: optimal")
+    if ERROR_BOUND in sheet.evaluate:
+        index = sheet.evaluate.index(ERROR_BOUND)
+        raise source.error(("evaluate", index), f"{ERROR_BOUND} needs symmetric distances", "leave it out")
 
 
 def _loss(source: Source, sheet: s.Sheet, secrets: Secrets) -> Loss:
@@ -227,5 +249,5 @@ def _losses(source: Source, asked: o.Loss, secrets: Secrets, reports: Reports | 
                 return Loss.of(asked.values, secrets.space, reports)
             case o.MatrixFile():
                 blame = source.blame(*where, "file")
-                matrix = read_matrix(source.beside(asked.file), blame, most_rows=MAX_LOCATIONS)
+                matrix = read_matrix(source.resolve(asked.file), blame, most_rows=MAX_LOCATIONS)
                 return Loss.of(matrix, secrets.space, reports)

@@ -1,4 +1,4 @@
-"""The errors of the models, in plain words and at their place in the file."""
+"""The errors of the models, in plain words and at their position in the file."""
 
 from __future__ import annotations
 
@@ -50,15 +50,15 @@ _LENGTHS = {"too_short": "at least {min_length}", "too_long": "at most {max_leng
 def _models() -> dict[tuple[str | int, ...], type[BaseModel]]:
     """The model behind each mapping, by the names on the way to it (a union adds the tag it chose)."""
     models: dict[tuple[str | int, ...], Any] = {(): Sheet, ("privacy",): Privacy}
-    for place, union in _UNIONS.items():
+    for names, union in _UNIONS.items():
         for member in get_args(get_args(union)[0]):
-            model, tag = get_args(member)[0], get_args(member)[-1]
+            model, *_, tag = get_args(member)
             inner = get_args(model)[0] if get_args(model) else model
             if isinstance(tag, Tag) and isinstance(inner, type) and issubclass(inner, BaseModel):
-                models[*place, tag.tag] = inner
+                models[*names, tag.tag] = inner
                 for name, part in inner.model_fields.items():
                     if isinstance(part.annotation, type) and issubclass(part.annotation, BaseModel):
-                        models[*place, tag.tag, name] = part.annotation
+                        models[*names, tag.tag, name] = part.annotation
     return models
 
 
@@ -74,35 +74,42 @@ def first_error(source: Source, error: ValidationError) -> SpecFileError:
 
 
 def _in_words(source: Source, detail: Any) -> tuple[FieldPath, str, str, bool, Any]:
-    """Where, what is wrong, what would be right, whether the key is at fault, and the place in the order."""
-    kind, location, context = detail["type"], tuple(detail["loc"]), detail.get("ctx", {})
-    path, location = _path(location) + tuple(context.get("at", ())), _general(location)
-    at_key, missing = False, not source.has(path)
-    if kind == "spec":
-        wrong, fix = context["wrong"], context["fix"]
-    elif kind == "missing":
-        wrong, fix = "is missing", f"add {' or '.join(_alternatives(location) or [str(path[-1])])}"
-    elif kind == "extra_forbidden":
-        at_key = True
-        wrong, fix = _unknown_key(location)
-    elif kind in ("union_tag_not_found", "union_tag_invalid"):
+    """Where, what is wrong, what would be right, whether the key is at fault, and the position among other errors."""
+    kind = detail["type"]
+    context = detail.get("ctx", {})
+    location = _general(tuple(detail["loc"]))
+    path = _path(tuple(detail["loc"])) + tuple(context.get("at", ()))
+    if kind in ("union_tag_not_found", "union_tag_invalid"):
         path, wrong, fix = _wrong_kind(path, location, detail["input"])
-        missing = not source.has(path)
-    elif kind in _LIMITS:
-        key, words = _LIMITS[kind]
-        wrong, fix = f"is {shown(detail['input'])}", f"give a number {words} {context[key]:g}"
-    elif kind in _LENGTHS:
-        wrong, fix = f"has {context['actual_length']} entries", f"give {_LENGTHS[kind].format(**context)}"
-    elif kind in _TYPES:
-        wrong, fix = f"is {shown(detail['input'])}", f"give {_TYPES[kind]}"
+    elif kind == "missing":
+        wrong = "is missing"
+        fix = f"add {' or '.join(_alternatives(location) or [str(path[-1])])}"
+    elif kind == "extra_forbidden":
+        wrong, fix = _unknown_key(location)
     else:
-        wrong, fix = f"is {shown(detail['input'])}", detail["msg"]
-    return path, wrong, fix, at_key, source.order(path, missing=missing)
+        wrong, fix = _wrong_value(kind, context, detail)
+    at_key = kind == "extra_forbidden"
+    return path, wrong, fix, at_key, source.order(path, missing=not source.has(path))
+
+
+def _wrong_value(kind: str, context: dict[str, Any], detail: Any) -> tuple[str, str]:
+    """What is wrong with a value that is there, and what would be right."""
+    if kind == "spec":
+        return context["wrong"], context["fix"]
+    if kind in _LENGTHS:
+        return f"has {context['actual_length']} entries", f"give {_LENGTHS[kind].format(**context)}"
+    wrong = f"is {shown(detail['input'])}"
+    if kind in _LIMITS:
+        key, words = _LIMITS[kind]
+        return wrong, f"give a number {words} {context[key]:g}"
+    if kind in _TYPES:
+        return wrong, f"give {_TYPES[kind]}"
+    return wrong, detail["msg"]
 
 
 def _path(location: tuple[str | int, ...]) -> FieldPath:
     """Where in the file: the location without the tags of unions."""
-    return tuple(part for place, part in enumerate(location) if _general(location[:place]) not in _UNIONS)
+    return tuple(part for depth, part in enumerate(location) if _general(location[:depth]) not in _UNIONS)
 
 
 def _general(location: tuple[str | int, ...]) -> tuple[str | int, ...]:
@@ -121,7 +128,8 @@ def _keys(model: type[BaseModel]) -> list[str]:
 def _alternatives(location: tuple[str | int, ...]) -> list[str]:
     """The keys of which a mapping has exactly one, where the last of `location` is one of them."""
     *section, key = _names(location)
-    where, kind = tuple(section[:-1]), "".join(section[-1:]).partition(" ")[0]
+    where = tuple(section[:-1])
+    kind = "".join(section[-1:]).partition(" ")[0]
     tags = [str(names[-1]) for names in _TAGS if names[:-1] == where]
     keys = [tag.partition(" ")[2] for tag in tags if tag.startswith(f"{kind} ")]
     return keys if key in keys else []
@@ -142,6 +150,7 @@ def _nearest(name: str, known: Iterable[str]) -> str:
 
 
 def _wrong_kind(field: FieldPath, location: FieldPath, value: Any) -> tuple[FieldPath, str, str]:
+    """Where a value names none of the kinds that there are, what is wrong with it, and what would be right."""
     kinds = [kind for names in _TAGS if names[:-1] == location for kind in _kinds(_MODELS[names])]
     choice = f"one of {', '.join(dict.fromkeys(kinds))}"
     if not isinstance(value, dict):

@@ -33,7 +33,7 @@ class Member:
     names : tuple of str
         One per level.
     together : str
-        What those of a sweep over the levels are called.
+        The name of a sweep over the levels.
     """
 
     source: Source
@@ -48,51 +48,68 @@ class Member:
         return asked if isinstance(asked, list) else []
 
 
-def read_members(path: Path) -> list[Member]:
-    """What a problem file asks for: one member, or one for each method and prior; nothing is built yet.
+@dataclass(frozen=True, eq=False)
+class ProblemFile:
+    """A problem file that was read: what it asks for is known, and nothing is built yet.
+
+    Attributes
+    ----------
+    members : tuple of Member
+        One, or one for each method and prior; of a sweep, one for each prior.
+    sweep : AtLevels or None
+        The levels that replace the file's own.
+    """
+
+    members: tuple[Member, ...]
+    sweep: AtLevels | None = None
+
+    @property
+    def path(self) -> Path:
+        """Where the file is."""
+        return self.members[0].source.path
+
+    @property
+    def sha256(self) -> str:
+        """The digest of its bytes."""
+        return self.members[0].source.sha256
+
+    @property
+    def names(self) -> list[str]:
+        """The names of its problems, or of its sweeps, in their order."""
+        if self.sweep is not None:
+            return [member.together for member in self.members]
+        return [name for member in self.members for name in member.names]
+
+    @property
+    def data(self) -> list[Path]:
+        """The data files that it names, each once."""
+        source = self.members[0].source
+        return list(dict.fromkeys(source.resolve(name) for name in _files(source.root.value)))
+
+
+def read_problems(path: Path, sweep: AtLevels | None = None) -> ProblemFile:
+    """Read what a problem file asks for, or what a sweep over levels makes of it.
+
+    The members of a sweep differ in their priors alone: each is the first of those that differ in their methods,
+    which are all part of one sweep. It is at the first level of the sweep, whether the file has a level of its own
+    or not.
 
     Raises
     ------
     SpecFileError
         If anything is wrong with the file itself; the first thing in file order.
     """
-    return _members(read(path))
-
-
-def read_swept(path: Path, sweep: AtLevels) -> list[Member]:
-    """What a sweep over levels makes of a problem file: one member, or one for each prior.
-
-    Each is the first of those that differ in their methods, which are all part of one sweep. It is at the first level
-    of the sweep, whether the file has a level of its own or not.
-
-    Raises
-    ------
-    SpecFileError
-        As `read_members`.
-    """
-    members: dict[int | None, Member] = {}
-    for member in _members(_at(read(path), sweep.epsilons[0])):
-        members.setdefault(member.source.chosen.get("prior"), member)
-    return list(members.values())
-
-
-def names_and_files(path: Path, sweep: AtLevels | None = None) -> tuple[list[str], list[Path]]:
-    """The names of the problems of a file, or of its sweeps, in their order, and the data files that it names.
-
-    Raises
-    ------
-    SpecFileError
-        If anything is wrong with the file itself.
-    """
-    members = read_members(path) if sweep is None else read_swept(path, sweep)
-    source = members[0].source
-    files = dict.fromkeys(source.beside(name) for name in _files(source.root.value))
-    names = [name for member in members for name in (member.names if sweep is None else (member.together,))]
-    return names, list(files)
+    source = read(path)
+    if sweep is None:
+        return ProblemFile(tuple(_members(source)))
+    first_of_prior: dict[int | None, Member] = {}
+    for member in _members(_at(source, sweep.epsilons[0])):
+        first_of_prior.setdefault(member.source.chosen.get("prior"), member)
+    return ProblemFile(tuple(first_of_prior.values()), sweep)
 
 
 def _at(source: Source, epsilon: float) -> Source:
-    """A file with one level instead of its own, and of what is expected there."""
+    """A file with one level instead of its own, and without what is expected at those."""
     value, parts = (
         {key: part for key, part in of.items() if key not in _OF_LEVELS}
         for of in (source.root.value, source.root.parts)
@@ -101,6 +118,7 @@ def _at(source: Source, epsilon: float) -> Source:
 
 
 def _members(source: Source) -> list[Member]:
+    """A member for each combination of the entries of the file's lists of methods and priors."""
     parts = {key: _entries(source, key) for key in LISTED if isinstance(source.root.value.get(key), list)}
     if parts and "expect" in source.root.value:
         several = " and ".join(parts)
@@ -108,9 +126,10 @@ def _members(source: Source) -> list[Member]:
             ("expect",), f"is not told apart for a list of {several}", "leave it out, or split the file"
         )
     members = []
-    for places in itertools.product(*(range(len(names)) for names in parts.values())):
-        one = replace(source, chosen=dict(zip(parts, places, strict=True)))
-        entries = {key: f"{key}={parts[key][place]}" for key, place in one.chosen.items()}
+    # Each combination is validated as a file of its own, so that an error points at the entry that brings it.
+    for indices in itertools.product(*(range(len(names)) for names in parts.values())):
+        one = replace(source, chosen=dict(zip(parts, indices, strict=True)))
+        entries = {key: f"{key}={parts[key][index]}" for key, index in one.chosen.items()}
         members.append(_member(one, entries))
         if len(members) * len(members[0].names) > MAX_FAMILY:
             raise source.error((next(iter(parts)),), f"makes more than {MAX_FAMILY:,} problems", "split the file")
@@ -118,19 +137,22 @@ def _members(source: Source) -> list[Member]:
 
 
 def _member(source: Source, entries: Mapping[str, str]) -> Member:
+    """The member with the chosen entries; its problems are named after these, and after their level in a family."""
     try:
         sheet = s.Sheet.model_validate(source.value)
     except ValidationError as error:
         raise first_error(source, error) from None
-    name, names = sheet.name or stem(source.path), []
+    name = sheet.name or stem(source.path)
+    names = []
     for epsilon in sheet.epsilons():
         level = [f"epsilon={_short(epsilon)}"] if sheet.is_family and epsilon is not None else []
-        names.append(_told(name, [*level, *entries.values()]))
-    together = _told(name, [entry for key, entry in entries.items() if key != "method"])
+        names.append(_titled(name, [*level, *entries.values()]))
+    together = _titled(name, [entry for key, entry in entries.items() if key != "method"])
     return Member(source, sheet, tuple(names), together)
 
 
-def _told(name: str, entries: list[str]) -> str:
+def _titled(name: str, entries: list[str]) -> str:
+    """The name of a problem with the entries that tell it from others of its family."""
     return f"{name} [{', '.join(entries)}]" if entries else name
 
 
@@ -142,12 +164,12 @@ def _entries(source: Source, key: str) -> list[str]:
     wanted = "names" if key == "method" else "names and mappings with a kind"
     if not all(isinstance(entry, str | dict) for entry in entries):
         raise source.error((key,), "is a list of something else", f"give one, or a list of {wanted}")
-    for place, entry in enumerate(entries):
-        if entry in entries[:place]:
-            raise source.error((key, place), "is given twice", "keep one")
+    for index, entry in enumerate(entries):
+        if entry in entries[:index]:
+            raise source.error((key, index), "is given twice", "keep one")
     kinds = [str(entry.get("kind")) if isinstance(entry, dict) else entry for entry in entries]
     often = Counter(kinds)
-    return [kind if often[kind] == 1 else f"{kind} {place}" for place, kind in enumerate(kinds, start=1)]
+    return [kind if often[kind] == 1 else f"{kind} {index}" for index, kind in enumerate(kinds, start=1)]
 
 
 def _files(value: Any) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The types that fields of a problem file have, whatever section they stand in."""
+"""The types of the fields of a problem file, whatever section they are in."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _node(value: Any, *at: int) -> str | int:
 def _edge(value: Any) -> tuple[str, str, float]:
     if not isinstance(value, list) or len(value) not in (2, 3):
         raise bad(f"is {shown(value)}, not an edge", "write [from, to] or [from, to, length]")
-    start, end = (_node(node, place) for place, node in enumerate(value[:2]))
+    start, end = (_node(node, index) for index, node in enumerate(value[:2]))
     length = q.number(value[2], 2) if len(value) == 3 else 1.0
     if length < 0:
         raise bad(f"is the number {length:g}", "give a length of 0 or more", 2)

@@ -49,6 +49,8 @@ class Range(f.Section):
 
     def values(self) -> list[float]:
         """The values, each the double nearest to what the decimals written in the file give."""
+        # In exact decimals, so that 0.1, 0.2, 0.3 are the doubles that a file would write. The slack is for ends such
+        # as 1/3, which no decimal gives: a value that close to the end is the end.
         start, to, step = (Fraction(repr(value)) for value in (self.start, self.to, self.step))
         slack = step / 10**9
         count = math.floor((to - start + slack) / step) + 1
@@ -56,17 +58,26 @@ class Range(f.Section):
         return [float(to if abs(value - to) <= slack else value) for value in reached]
 
 
-class Frontier(f.Section):
+class RisingRange(f.Section):
+    """Both ends of a range over which a curve is proven, and how closely."""
+
+    start: q.Number = Field(alias="from")
+    to: q.Number
+    resolution: q.Fraction
+
+    @model_validator(mode="after")
+    def _rising(self) -> Self:
+        if not self.start < self.to:
+            raise bad(f"is {self.to:g}, not above from: {self.start:g}", "give a larger one", "to")
+        return self
+
+
+class Frontier(RisingRange):
     """The least loss at every level of a range."""
 
     start: q.Positive = Field(alias="from", description="Smallest level.")
     to: q.Positive = Field(description="Largest level.")
     resolution: q.Fraction = Field(description="How closely the loss is proven, as a share of its whole fall.")
-
-    @model_validator(mode="after")
-    def _rising(self) -> Self:
-        require_rising(self.start, self.to)
-        return self
 
     @property
     def sweep(self) -> EpsilonFrontier:
@@ -86,12 +97,6 @@ class Smallest(f.Section):
         return SmallestEpsilon(self.max_loss, self.accuracy)
 
 
-def require_rising(start: float, to: float) -> None:
-    """Refuse a range that does not rise."""
-    if not start < to:
-        raise bad(f"is {to:g}, not above from: {start:g}", "give a larger one", "to")
-
-
 def read_levels(text: str) -> tuple[float, ...]:
     """Levels from the command line: `FROM:TO:STEP`, ends included, or `A,B,C`; numbers as in a problem file.
 
@@ -105,9 +110,8 @@ def read_levels(text: str) -> tuple[float, ...]:
         if len(written) == 1:
             values = [_level(part.strip()) for part in text.split(",")]
         elif len(written) == 3:
-            values = Range(
-                **dict(zip(("from", "to", "step"), map(_level, map(str.strip, written)), strict=True))
-            ).values()
+            levels = [_level(part.strip()) for part in written]
+            values = Range(**dict(zip(("from", "to", "step"), levels, strict=True))).values()
         else:
             raise SpecError("epsilon", f"is {text!r}", "give levels as FROM:TO:STEP, or as A,B,C")
     except PydanticCustomError as error:

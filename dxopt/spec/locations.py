@@ -64,7 +64,7 @@ def build_reports(source: Source, asked: m.ReportsFile | m.ReportsValues, space:
     as_text = not np.issubdtype(space.points.dtype, np.number)
     with source.within("reports"):
         if isinstance(asked, m.ReportsFile):
-            table = Table.read(source.beside(asked.file), source.blame("reports", "file"), most_rows=MAX_LOCATIONS)
+            table = Table.read(source.resolve(asked.file), source.blame("reports", "file"), most_rows=MAX_LOCATIONS)
             points = _coordinates(source, "reports", table, asked.columns, range(len(table)), as_text)
         else:
             points = _array(asked.values, "reports", source, as_text)
@@ -96,7 +96,7 @@ def _built(source: Source, asked: m.Space) -> Secrets:
             return Secrets(MetricSpace.from_graph(_small(graph, source, "edges"), "length"))
         case m.DistancesFile():
             blame = source.blame("space", "file")
-            matrix = read_matrix(source.beside(asked.file), blame, most_rows=MAX_LOCATIONS)
+            matrix = read_matrix(source.resolve(asked.file), blame, most_rows=MAX_LOCATIONS)
             return Secrets(MetricSpace.from_distances(matrix, close=asked.close))
         case m.DistancesValues():
             return Secrets(MetricSpace.from_distances(asked.values, close=asked.close))
@@ -123,9 +123,9 @@ def _located(
 def _on_earth(source: Source, asked: e.BoundingBox | e.H3Box | e.H3Cells | e.Roads) -> MetricSpace:
     match asked:
         case e.BoundingBox():
-            sides, shape = (asked.south, asked.west, asked.north, asked.east), asked.shape
+            sides = (asked.south, asked.west, asked.north, asked.east)
             return geo.bounding_grid(
-                *sides, shape=shape, spacing=asked.spacing, unit=asked.unit, project=asked.project
+                *sides, shape=asked.shape, spacing=asked.spacing, unit=asked.unit, project=asked.project
             )
         case e.H3Box():
             if estimated(asked.box, asked.resolution) > 2 * MAX_LOCATIONS:
@@ -135,7 +135,7 @@ def _on_earth(source: Source, asked: e.BoundingBox | e.H3Box | e.H3Cells | e.Roa
             return geo.h3_cells(cells=asked.cells, unit=asked.unit)
         case e.Roads():
             given = asked.model_dump(include={"weight", "unit", "directed", "largest"})
-            space = geo.roads(source.beside(asked.file), **given)
+            space = geo.roads(source.resolve(asked.file), **given)
     if len(space) > MAX_LOCATIONS:
         key, fix = ("file", "a smaller network") if isinstance(asked, e.Roads) else ("resolution", "a coarser one")
         raise source.error(("space", key), f"{TOO_LARGE} with its {len(space):,}", f"give {fix}")
@@ -144,7 +144,7 @@ def _on_earth(source: Source, asked: e.BoundingBox | e.H3Box | e.H3Cells | e.Roa
 
 def _from_table(source: Source, asked: m.PointsFile) -> Secrets:
     most = MAX_LOCATIONS if asked.top is None else None
-    table = Table.read(source.beside(asked.file), source.blame("space", "file"), most_rows=most)
+    table = Table.read(source.resolve(asked.file), source.blame("space", "file"), most_rows=most)
     rows = range(len(table))
     if asked.top is not None:
         count, _, column = asked.top.partition(" by ")
@@ -164,7 +164,7 @@ def _coordinates(
     source: Source, section: str, table: Table, columns: list[str], rows: Sequence[int], as_text: bool | None
 ) -> NDArray[Any]:
     """Chosen rows of the columns, `(n, k)`: numbers, text, or (None) text only if not all are numbers."""
-    blames = [source.blame(section, "columns", place) for place in range(len(columns))]
+    blames = [source.blame(section, "columns", index) for index in range(len(columns))]
     cells = [table.column(name, blame) for name, blame in zip(columns, blames, strict=True)]
     if not as_text:
         try:
@@ -188,7 +188,7 @@ def _array(values: list[list[str | int | float]], section: str, source: Source, 
 def _graph(source: Source, asked: m.GraphFile) -> nx.Graph:
     blame = source.blame("space", "file")
     if asked.is_csv:
-        table = Table.read(source.beside(asked.file), blame)
+        table = Table.read(source.resolve(asked.file), blame)
         if len(table.header) < 2:
             raise blame(f"{table.name} has one column", "give the two ends of each edge in the first two")
         ends = [[row[0].strip(), row[1].strip()] for row in table.rows]
@@ -199,7 +199,7 @@ def _graph(source: Source, asked: m.GraphFile) -> nx.Graph:
         return _joined(edges, directed=bool(asked.directed), attribute=asked.weight or "length")
     import networkx as nx
 
-    path = source.beside(asked.file)
+    path = source.resolve(asked.file)
     try:
         return nx.read_graphml(path)
     except FileNotFoundError:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Discriminator, Field, Tag
 
 from dxopt.model.loss import LOSSES
 from dxopt.model.objective import ExpectedLoss, WorstLoss
 from dxopt.spec import fields as f
 from dxopt.spec import quantities as q
-from dxopt.spec.levels import require_rising
+from dxopt.spec.levels import RisingRange
 from dxopt.spec.spaces import kind_of
 from dxopt.studies.questions import LossFrontier
 
@@ -52,17 +52,12 @@ class LeastLoss(f.Section):
     kind: Literal["expected_loss", "worst_loss"] = Field(description="Which loss is to be least.")
 
 
-class Budgets(f.Section):
+class Budgets(RisingRange):
     """The largest error at every loss budget of a range."""
 
     start: q.Number = Field(alias="from", description="Smallest budget.")
     to: q.Number = Field(description="Largest budget.")
     resolution: q.Fraction = Field(description="How closely the error is proven, as a share of its whole rise.")
-
-    @model_validator(mode="after")
-    def _rising(self) -> Self:
-        require_rising(self.start, self.to)
-        return self
 
     @property
     def sweep(self) -> LossFrontier:

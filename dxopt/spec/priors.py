@@ -126,9 +126,10 @@ def _fixed(source: Source, asked: Prior, secrets: Secrets, blame: Callable[..., 
 
 
 def _by_column(source: Source, asked: ColumnPrior, secrets: Secrets, blame: Callable[..., Blame]) -> Beliefs:
-    table, rows = secrets.table, secrets.rows
+    table = secrets.table
+    rows = secrets.rows
     if asked.file is not None:
-        table = Table.read(source.beside(asked.file), blame("file"), most_rows=MAX_LOCATIONS)
+        table = Table.read(source.resolve(asked.file), blame("file"), most_rows=MAX_LOCATIONS)
         rows = range(len(table))
     if table is None:
         raise blame("file")("is missing, as the space has no CSV file", "add file")
@@ -137,7 +138,7 @@ def _by_column(source: Source, asked: ColumnPrior, secrets: Secrets, blame: Call
 
 
 def _by_samples(source: Source, asked: SamplesPrior, secrets: Secrets, blame: Callable[..., Blame]) -> Beliefs:
-    table = Table.read(source.beside(asked.file), blame("file"))
+    table = Table.read(source.resolve(asked.file), blame("file"))
     columns = [(name, blame("columns", i)) for i, name in enumerate(asked.columns)]
     points = secrets.space.points
     if points is not None and np.issubdtype(points.dtype, np.number):
@@ -149,7 +150,7 @@ def _by_samples(source: Source, asked: SamplesPrior, secrets: Secrets, blame: Ca
 
 
 def _by_check_ins(source: Source, asked: CheckInsPrior, secrets: Secrets, blame: Callable[..., Blame]) -> Beliefs:
-    table = Table.read(source.beside(asked.file), blame("file"))
+    table = Table.read(source.resolve(asked.file), blame("file"))
     columns = [table.numbers(name, blame("columns", i)) for i, name in enumerate(asked.columns)]
     weights = None if asked.weight is None else table.numbers(asked.weight, blame("weight"))
     return Beliefs.from_check_ins(secrets.space, np.stack(columns, axis=1), weights, within=asked.within)

@@ -42,7 +42,7 @@ def shown(value: Any) -> str:
 
 
 def number(value: Any, *at: str | int, infinite: bool = False) -> float:
-    """The number that `value`, a scalar of a problem file, stands for; raises `bad` if it stands for none."""
+    """The number that a scalar of a problem file means; raises `bad` if it means none."""
     if isinstance(value, str) and infinite and value in INFINITY:
         return math.inf
     if isinstance(value, str):
@@ -53,7 +53,8 @@ def number(value: Any, *at: str | int, infinite: bool = False) -> float:
 
 
 def _evaluated(text: str, at: tuple[str | int, ...]) -> float:
-    call, quotient = _CALL.fullmatch(text), _QUOTIENT.fullmatch(text)
+    call = _CALL.fullmatch(text)
+    quotient = _QUOTIENT.fullmatch(text)
     try:
         if call:
             value = _FUNCTIONS[call[1]](float(call[2]))

@@ -1,7 +1,8 @@
-"""YAML text as plain data with places, from the events of the ruamel parser."""
+"""YAML text as plain data with positions, from the events of the ruamel parser."""
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator
 from functools import partial
@@ -12,7 +13,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.reader import ReaderError
 
-from dxopt.spec.source import FieldPath, Node, Place, Source, SpecFileError, dotted
+from dxopt.spec.source import FieldPath, Node, Position, Source, SpecFileError, dotted
 
 MAX_BYTES = 64_000_000
 MAX_NODES = 1_000_000
@@ -33,29 +34,30 @@ def read(path: Path) -> Source:
         If it cannot be read, is not UTF-8, is not one YAML mapping, repeats a key, tags a value, or grows
         without measure through its aliases.
     """
-    text = _text(path)
+    raw = _bytes(path)
+    text = _decoded(path, raw)
     wrong = partial(SpecFileError, str(path))
     try:
         root = _Composer(path, text).document()
     except ReaderError as error:
         before = text[: error.position]
-        place = before.count("\n") + 1, error.position - before.rfind("\n")
-        raise wrong(*place, "syntax", "a control character", "remove it") from None
+        position = before.count("\n") + 1, error.position - before.rfind("\n")
+        raise wrong(*position, "syntax", "a control character", "remove it") from None
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        place = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+        position = _position(mark) if mark else (1, 1)
         fix = "indent with spaces" if "\\t" in str(error.problem) else "mend the YAML here or just before"
-        raise wrong(*place, "syntax", str(error.problem), fix) from None
+        raise wrong(*position, "syntax", str(error.problem), fix) from None
     except YAMLError as error:
         raise wrong(1, 1, "syntax", str(error), "mend the YAML") from None
     if root is None:
         raise wrong(1, 1, "file", "is empty", "describe a problem: at least `space` and `epsilon`")
     if not isinstance(root.value, dict):
         raise wrong(*root.start, "file", "is not a mapping of keys to values", "write lines such as `epsilon: 0.8`")
-    return Source(path, root)
+    return Source(path, root, hashlib.sha256(raw).hexdigest())
 
 
-def _text(path: Path) -> str:
+def _bytes(path: Path) -> bytes:
     wrong = partial(SpecFileError, str(path), 1, 1, "file")
     try:
         with path.open("rb") as file:
@@ -68,11 +70,16 @@ def _text(path: Path) -> str:
         raise wrong(f"cannot be read ({error})", "check the name and the permissions") from None
     if len(raw) > MAX_BYTES:
         raise wrong(f"is larger than {MAX_BYTES:,} bytes", "put large tables into CSV files")
+    return raw
+
+
+def _decoded(path: Path, raw: bytes) -> str:
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         before = raw[: error.start].decode("utf-8-sig", "replace")
-        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+        line = before.count("\n") + 1
+        column = len(before) - before.rfind("\n")
         raise SpecFileError(str(path), line, column, "file", "is not UTF-8", "save it as UTF-8") from None
 
 
@@ -97,14 +104,16 @@ class _Composer:
     def _node(self, event: Any, path: FieldPath) -> Node:
         if type(event).__name__ == "AliasEvent":
             return self._alias(event, path)
+        # Refuse what plain data does not need, and what would grow without measure.
         if event.tag is not None:
             raise self._error(event, path, f"the tag {event.tag} has no meaning here", "remove it")
         if len(path) > MAX_DEPTH:
             raise self._error(event, path[:1], f"is nested more than {MAX_DEPTH} deep", "flatten it")
         self._count(1, event, path)
+        # Until the node is complete its anchor has no value: an alias met before that is part of itself.
         if event.anchor is not None:
             self._anchors[event.anchor] = None
-        node = Node(None, _place(event.start_mark), _place(event.end_mark))
+        node = Node(None, _position(event.start_mark), _position(event.end_mark))
         kind = type(event).__name__
         if kind == "ScalarEvent":
             node.value = _scalar(event.value) if event.style is None else event.value
@@ -122,11 +131,12 @@ class _Composer:
         target = self._anchors[event.anchor]
         if target is None:
             raise self._error(event, path, f"*{event.anchor} contains itself", "write the value out")
+        # A few lines of aliases of aliases can mean billions of values, so each counts as what it is written out.
         self._count(target.size, event, path)
         return Node(
             target.value,
-            _place(event.start_mark),
-            _place(event.end_mark),
+            _position(event.start_mark),
+            _position(event.end_mark),
             target.size,
             target.parts,
             target.keys,
@@ -143,7 +153,7 @@ class _Composer:
         while type(event := next(self._events)).__name__ != "SequenceEndEvent":
             self._add(node, len(node.value), event, path)
             node.value.append(node.parts[len(node.value)].value)
-        node.end = _place(event.end_mark)
+        node.end = _position(event.end_mark)
 
     def _mapping(self, node: Node, path: FieldPath) -> None:
         node.value = {}
@@ -154,21 +164,22 @@ class _Composer:
             if key in node.keys:
                 line = node.keys[key].line
                 raise self._error(event, (*path, key), f"is given twice, first on line {line}", "keep one")
-            node.keys[key] = _place(event.start_mark)
+            node.keys[key] = _position(event.start_mark)
             self._add(node, key, next(self._events), path)
             node.value[key] = node.parts[key].value
-        node.end = _place(event.end_mark)
+        node.end = _position(event.end_mark)
 
     def _add(self, node: Node, key: str | int, event: Any, path: FieldPath) -> None:
-        node.parts[key] = part = self._node(event, (*path, key))
+        part = self._node(event, (*path, key))
+        node.parts[key] = part
         node.size += part.size
 
     def _error(self, event: Any, path: FieldPath, wrong: str, fix: str) -> SpecFileError:
-        return SpecFileError(self._file, *_place(event.start_mark), dotted(path) or "file", wrong, fix)
+        return SpecFileError(self._file, *_position(event.start_mark), dotted(path) or "file", wrong, fix)
 
 
-def _place(mark: Any) -> Place:
-    return Place(mark.line + 1, mark.column + 1)
+def _position(mark: Any) -> Position:
+    return Position(mark.line + 1, mark.column + 1)
 
 
 def _scalar(text: str) -> Any:

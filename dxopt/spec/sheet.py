@@ -116,9 +116,9 @@ class Sheet(f.Section):
             raise bad(f"{self.method} needs an epsilon", "add epsilon, or use method: optimal", "method")
         if self.method == "tight" and self.delta:
             raise bad("tight does not go with delta", "use method: optimal, or leave out delta", "method")
-        for place, measure in enumerate(self.evaluate):
+        for index, measure in enumerate(self.evaluate):
             if measure in OF_LEVELS and not self.asks_privacy:
-                raise bad(f"{measure} needs an epsilon", "add epsilon, or leave it out", "evaluate", place)
+                raise bad(f"{measure} needs an epsilon", "add epsilon, or leave it out", "evaluate", index)
         for name in ("learns", "records"):
             if getattr(self, name) is not None and not self.asks_privacy:
                 raise bad("needs an epsilon", "add epsilon, or leave it out", name)

@@ -38,7 +38,9 @@ class SpecFileError(SpecError):
 
     def __init__(self, file: str, line: int, column: int, field: str, wrong: str, fix: str = "") -> None:
         super().__init__(field, wrong, fix)
-        self.file, self.line, self.column = file, line, column
+        self.file = file
+        self.line = line
+        self.column = column
 
     def __str__(self) -> str:
         text = f"{self.file}:{self.line}:{self.column}: {self.field}: {self.wrong}"
@@ -49,7 +51,7 @@ class SpecFileError(SpecError):
         return type(self), (self.file, self.line, self.column, self.field, self.wrong, self.fix)
 
 
-class Place(NamedTuple):
+class Position(NamedTuple):
     """A line and a column, both counted from 1."""
 
     line: int
@@ -58,14 +60,14 @@ class Place(NamedTuple):
 
 @dataclass(slots=True)
 class Node:
-    """A value, where it stands, and how many values it holds once its aliases are written out."""
+    """A value, its position in the file, and how many values it holds once its aliases are written out."""
 
     value: Any
-    start: Place
-    end: Place
+    start: Position
+    end: Position
     size: int = 1
     parts: dict[str | int, Node] = field(default_factory=dict)
-    keys: dict[str, Place] = field(default_factory=dict)
+    keys: dict[str, Position] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -76,54 +78,61 @@ class Source:
     ----------
     path : Path
     root : Node
+    sha256 : str
+        Of the bytes of the file.
     chosen : dict
-        For keys whose lists make a family, the place of the entry that this problem has.
+        For keys whose lists make a family, the index of the entry that this problem has.
     """
 
     path: Path
     root: Node
+    sha256: str
     chosen: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def value(self) -> dict[str, Any]:
         """What is written, with one entry of each list that makes a family."""
-        return self.root.value | {key: self.root.value[key][place] for key, place in self.chosen.items()}
+        return self.root.value | {key: self.root.value[key][index] for key, index in self.chosen.items()}
 
     def error(self, path: FieldPath, wrong: str, fix: str = "", *, at_key: bool = False) -> SpecFileError:
         """What is wrong with the value (or the key) at `path`, or with what should be there.
 
         Scalars are pointed at themselves, lists, mappings and missing values at the nearest key above.
         """
-        return SpecFileError(str(self.path), *self._place(path, at_key), dotted(self._whole(path)), wrong, fix)
+        return SpecFileError(str(self.path), *self._position(path, at_key), dotted(self._whole(path)), wrong, fix)
 
     def blame(self, *path: str | int) -> Callable[[str, str], SpecFileError]:
         """Makes errors at `path` out of what is wrong and what would be right."""
         return partial(self.error, path)
 
-    def beside(self, name: str) -> Path:
-        """A file that the problem file names."""
+    def resolve(self, name: str) -> Path:
+        """The path of a file that the problem file names, relative to its own folder."""
         return self.path.parent / name
 
     def _whole(self, path: FieldPath) -> FieldPath:
-        """The path in the file of a path in this problem."""
-        chosen = [place for key, place in self.chosen.items() if path[:1] == (key,)]
+        """The path in the file of a path in this problem: with the index of the chosen entry of a list."""
+        chosen = [index for key, index in self.chosen.items() if path[:1] == (key,)]
         return (*path[:1], *chosen, *path[1:])
 
-    def _place(self, path: FieldPath, at_key: bool) -> Place:
-        node, place, path = self.root, self.root.start, self._whole(path)
-        for depth, part in enumerate(path):
+    def _position(self, path: FieldPath, at_key: bool) -> Position:
+        """The position of the value, or the key, at `path`; of the nearest key above where the file has none."""
+        node = self.root
+        position = node.start
+        whole = self._whole(path)
+        for depth, part in enumerate(whole):
             if part not in node.parts:
-                return place
-            place = node.keys[part] if isinstance(part, str) else node.parts[part].start
+                return position
+            position = node.keys[part] if isinstance(part, str) else node.parts[part].start
             node = node.parts[part]
-            if depth == len(path) - 1 and not at_key and isinstance(node.value, str | int | float):
-                place = node.start
-        return place
+            is_last = depth == len(whole) - 1
+            if is_last and not at_key and isinstance(node.value, str | int | float):
+                position = node.start
+        return position
 
-    def order(self, path: FieldPath, *, missing: bool = False) -> tuple[Place, bool]:
-        """Sorts errors in file order; what is missing counts as the end of the mapping that lacks it."""
+    def order(self, path: FieldPath, *, missing: bool = False) -> tuple[Position, bool]:
+        """The key that sorts errors in file order; a missing value counts as the end of the mapping it belongs to."""
         if not missing:
-            return self._place(path, at_key=True), True
+            return self._position(path, at_key=True), True
         node = self.root
         for part in self._whole(path)[:-1]:
             node = node.parts.get(part, node)
@@ -140,15 +149,17 @@ class Source:
 
     @contextmanager
     def within(self, *section: str | int) -> Iterator[None]:
-        """Give a SpecError raised inside the place of the key of `section`, or a part of it, that it speaks of."""
+        """A context that gives a SpecError its position: of the key in `section` that it names, or of the section."""
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # results that are not finite are refused below
                 yield
         except SpecFileError:
             raise
         except SpecError as error:
+            # The field of the error may be a key here, or what it is about may be written under another key.
             options = [(*section, key) for key in (error.field, *_ELSEWHERE)]
             path = next((path for path in options if self.has(path)), section)
+            # "is 7" reads well only after the name of its field, so the name is added where the path has none.
             named = error.field in path or not error.wrong.startswith("is ")
             raise self.error(path, error.wrong if named else f"{error.field} {error.wrong}", error.fix) from None
 

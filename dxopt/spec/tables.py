@@ -21,7 +21,7 @@ Blame = Callable[[str, str], SpecFileError]
 
 @dataclass(frozen=True)
 class Table:
-    """A CSV file with a header: the cells, and the line each row stands on."""
+    """A CSV file with a header: its cells, and the line number of each row."""
 
     name: str
     header: list[str]
@@ -51,8 +51,8 @@ class Table:
         """The cells of one column."""
         if name not in self.header:
             raise blame(f"{self.name} has no column {name!r}", f"its columns are {', '.join(self.header)}")
-        place = self.header.index(name)
-        return [row[place].strip() for row in self.rows]
+        index = self.header.index(name)
+        return [row[index].strip() for row in self.rows]
 
     def numbers(self, name: str, blame: Blame, rows: Sequence[int] | None = None) -> NDArray[np.float64]:
         """The cells of one column as finite numbers; of the rows with these indices only, where given."""

@@ -23,7 +23,7 @@ _VALUE = {"anyOf": [_SIMPLE, {"type": "array", "items": _SIMPLE}]}
 def _value(value: Any, *at: int) -> Any:
     """A number, text, or a list of attributes as a tuple."""
     if isinstance(value, list) and value and not at:
-        return tuple(_value(part, place) for place, part in enumerate(value))
+        return tuple(_value(part, index) for index, part in enumerate(value))
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise bad(f"is {shown(value)}", "give a number, text, or a list of attributes", *at)
     return value

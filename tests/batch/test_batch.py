@@ -10,10 +10,11 @@ import pytest
 
 import dxopt as dx
 from dxopt import batch
-from dxopt.batch import perform as performing
+from dxopt.batch import answering
 from dxopt.batch.jobs import problem_files
 from dxopt.batch.lines import summary
 from dxopt.errors import SpecError
+from dxopt.spec import family
 
 GOOD = "space: {kind: line, size: 4}\nepsilon: 1.0\n"
 
@@ -36,14 +37,14 @@ def test_bad_and_good_files_side_by_side(tmp_path: Path) -> None:
 
 def test_a_fault_of_ours_is_reported_and_the_rest_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, a=GOOD, b=GOOD)
-    real = performing.solve
+    real = answering.solve
 
     def sometimes(problem, **options):
         if problem.name == "a":
             raise ZeroDivisionError("one\ntwo")
         return real(problem, **options)
 
-    monkeypatch.setattr(performing, "solve", sometimes)
+    monkeypatch.setattr(answering, "solve", sometimes)
     outcome = batch.run([tmp_path], tmp_path / "out")
     assert [line.status for line in outcome.lines] == ["crashed", "optimal"]
     assert "\n" not in outcome.errors[0]
@@ -120,11 +121,11 @@ def test_a_budget_that_cannot_be_met_is_bad_input(tmp_path: Path) -> None:
     outcome = batch.run([tmp_path], tmp_path / "out")
     assert [line.status for line in outcome.lines] == ["bad input", "optimal", "failed"]
     assert outcome.exit_code == 2
-    told, over = outcome.errors
-    assert told.startswith(f"{tmp_path / 'a.yaml'}:5:13: objective.max_loss: is 0.01, below ")
-    assert told.endswith("; raise it")
+    reported, over = outcome.errors
+    assert reported.startswith(f"{tmp_path / 'a.yaml'}:5:13: objective.max_loss: is 0.01, below ")
+    assert reported.endswith("; raise it")
     assert over.startswith("c: the expected loss ")
-    assert "\n" not in told + over
+    assert "\n" not in reported + over
 
 
 def test_lines_say_what_is_wanted_in_strict_json(tmp_path: Path) -> None:
@@ -160,3 +161,20 @@ def test_the_bytes_of_a_file_name_need_not_be_text(tmp_path: Path) -> None:
     summarised = json.loads((tmp_path / "out" / "summary.json").read_text(encoding="utf-8"))
     assert [line["problem"] for line in summarised["problems"]] == ["a\\xe9", "b\\xff"]
     assert dx.load(tmp_path / "out" / "a-xe9").problem.name == "a\\xe9"
+
+
+def test_a_file_is_read_once_for_its_names_its_digest_and_all_its_problems(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, a="space: {kind: line, size: 3}\nepsilon: [1, 2]\n", b=GOOD)
+    read: list[str] = []
+    real = family.read
+
+    def counted(path: Path):
+        read.append(path.name)
+        return real(path)
+
+    monkeypatch.setattr(family, "read", counted)
+    outcome = batch.run([tmp_path], tmp_path / "out")
+    assert [line.status for line in outcome.lines] == ["optimal"] * 3
+    assert read == ["a.yaml", "b.yaml"]

@@ -38,14 +38,14 @@ def test_two_processes_give_what_one_gives(tmp_path: Path) -> None:
 
 
 def test_each_process_uses_one_thread(tmp_path: Path) -> None:
-    from dxopt.batch.worker import Hand
+    from dxopt.batch.worker import Worker
 
-    hand = Hand()
+    worker = Worker()
     try:
-        assert hand.line.poll(30)
-        environment = Path(f"/proc/{hand.process.pid}/environ").read_text(encoding="utf-8").split("\0")
+        assert worker.connection.poll(30)
+        environment = Path(f"/proc/{worker.process.pid}/environ").read_text(encoding="utf-8").split("\0")
     finally:
-        hand.end()
+        worker.end()
     assert {"OPENBLAS_NUM_THREADS=1", "OMP_NUM_THREADS=1", "NUMBA_NUM_THREADS=1"} <= set(environment)
 
 

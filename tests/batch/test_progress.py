@@ -100,7 +100,7 @@ def test_long_names_lose_their_middle_in_a_narrow_terminal_and_only_there() -> N
 def test_an_interrupted_batch_gives_the_cursor_back(sign: signal.Signals, tmp_path: Path) -> None:
     text = "name: {}\nspace: {{kind: grid, shape: [22, 22]}}\nepsilon: 0.3\nprior: {{kind: explicit, values: {}}}\n"
     for name in ("one", "two"):
-        weights = [1 + (7 * place) % 13 for place in range(484)]
+        weights = [1 + (7 * index) % 13 for index in range(484)]
         weights = [weight / sum(weights) for weight in weights]
         (tmp_path / f"{name}.yaml").write_text(text.format(name, weights) + "method: optimal\n", encoding="utf-8")
     ours, theirs = pty.openpty()
@@ -129,10 +129,10 @@ def test_an_interrupted_batch_gives_the_cursor_back(sign: signal.Signals, tmp_pa
         batch.kill()
         reader.join(10)
         os.close(ours)
-    told = seen.decode("utf-8", "replace")
-    assert "\x1b[?25l" in told and told.rfind("\x1b[?25h") > told.rfind("\x1b[?25l")
-    assert "Traceback" not in told
-    assert "problem" in told[told.rfind("\x1b[?25h") :]
+    printed = seen.decode("utf-8", "replace")
+    assert "\x1b[?25l" in printed and printed.rfind("\x1b[?25h") > printed.rfind("\x1b[?25l")
+    assert "Traceback" not in printed
+    assert "problem" in printed[printed.rfind("\x1b[?25h") :]
 
 
 @pytest.fixture
@@ -145,9 +145,9 @@ def results(tmp_path: Path) -> Path:
 
 
 def test_a_page_tells_what_is_proven_and_drawn(results: Path) -> None:
-    told: list[str] = []
-    save_page(results, results / "page.html", figures=True, tell=told.append)
-    assert told == [
+    printed: list[str] = []
+    save_page(results, results / "page.html", figures=True, tell=printed.append)
+    assert printed == [
         "proving 1 of 2: one",
         "proving 2 of 2: two",
         "writing the page",

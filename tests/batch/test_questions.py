@@ -34,7 +34,7 @@ def write(folder: Path, **texts: str) -> list[Path]:
 
 
 def read(file: Path) -> dict[str, Any]:
-    """What a JSON file says; infinity and the like are refused."""
+    """The content of a JSON file; infinity and the like are refused."""
 
     def refuse(constant: str) -> None:
         raise AssertionError(constant)
@@ -119,19 +119,19 @@ def test_the_table_and_its_json(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "place"),
+    ("text", "position"),
     [
         ("epsilon:\n  max_loss: 0.7\n", "3:13: epsilon.max_loss: is 0.7, but any level will do"),
         ("epsilon:\n  max_loss: -1\n", "3:13: epsilon.max_loss: is -1, below "),
         (BUDGETS.replace("0.1,", "-1,"), "2:53: objective.max_loss.from: is -1, below "),
     ],
 )
-def test_what_no_mechanism_does_is_bad_input(tmp_path: Path, text: str, place: str) -> None:
+def test_what_no_mechanism_does_is_bad_input(tmp_path: Path, text: str, position: str) -> None:
     outcome = batch.run(write(tmp_path, a=text, b="epsilon: 1\n"), tmp_path / "out")
     assert [line.status for line in outcome.lines] == ["bad input", "optimal"]
     assert outcome.lines[0].epsilon is None
-    (told,) = outcome.errors
-    assert told.startswith(f"{tmp_path / 'a.yaml'}:{place}")
+    (reported,) = outcome.errors
+    assert reported.startswith(f"{tmp_path / 'a.yaml'}:{position}")
     assert outcome.exit_code == 2
 
 

@@ -23,7 +23,7 @@ from tests.material.batches import FAMILY, SMALL, arrays, start, times, told, wr
 
 
 def test_what_a_kill_left_is_resumed(tmp_path: Path) -> None:
-    texts = {f"p{place}": FAMILY.replace("0.5", f"0.{place + 1}") for place in range(6)}
+    texts = {f"p{index}": FAMILY.replace("0.5", f"0.{index + 1}") for index in range(6)}
     files = write(tmp_path, **texts)
     whole = batch.run_apart(files, tmp_path / "whole")
     rng = np.random.default_rng(5)
@@ -143,7 +143,7 @@ def test_a_disk_that_fills_up_loses_nothing(tmp_path: Path) -> None:
     if mounted.returncode:
         pytest.skip("no file system can be mounted here")
     try:
-        files = write(tmp_path, **{f"p{place:02d}": SMALL for place in range(12)})
+        files = write(tmp_path, **{f"p{index:02d}": SMALL for index in range(12)})
         outcome = batch.run_apart(files, out, workers=2)
         saved = set(times(out))
         assert 0 < len(saved) < 12
@@ -169,10 +169,10 @@ def test_a_disk_that_fills_up_loses_nothing(tmp_path: Path) -> None:
 
 
 def test_two_batches_do_not_write_to_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dxopt.batch import run as running
+    from dxopt.batch import lock
 
-    monkeypatch.setattr(running, "_PATIENCE", 0.2)
+    monkeypatch.setattr(lock, "PATIENCE", 0.2)
     files = write(tmp_path, a=SMALL)
-    with running._held(tmp_path / "out"), pytest.raises(SpecError, match="another batch is writing"):
+    with lock.hold(tmp_path / "out"), pytest.raises(SpecError, match="another batch is writing"):
         batch.run_apart(files, tmp_path / "out")
     assert batch.run_apart(files, tmp_path / "out").exit_code == 0

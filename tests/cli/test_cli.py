@@ -14,8 +14,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import dxopt as dx
 from dxopt.cli import app
 from tests.material.broken_specs import BROKEN, FILES, GOOD, Broken
+from tests.material.files import ROOT
 
 GRID = "space: {kind: grid, shape: [3, 3]}\nepsilon: 0.5\n"
 
@@ -31,6 +33,17 @@ def town(tmp_path: Path) -> Path:
 def call(*arguments: str | Path):
     """Run the command line in this process."""
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def test_the_version_is_printed_and_is_that_of_the_citation() -> None:
+    done = call("--version")
+    assert done.exit_code == 0
+    assert done.stdout == f"dxopt {dx.__version__}\n"
+    assert f"\nversion: {dx.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+
+def test_types_are_part_of_the_package() -> None:
+    assert (Path(dx.__path__[0]) / "py.typed").is_file()
 
 
 def test_the_good_file_gives_0_and_a_result_folder(town: Path) -> None:
@@ -85,18 +98,18 @@ ERROR = (
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         (ERROR, ["4 reports", "largest adversary's error", "not asked for", " of at most 0.4"]),
         (GRID + "objective: worst_loss\n", ["least worst loss", "(worst loss)", "proven, epsilon 0.5 of 0.5"]),
         (GRID + "delta: 0.05\n", ["least expected loss", "proven, epsilon 0.5, delta 0.05 of 0.05"]),
     ],
 )
-def test_other_problems_give_0_and_a_result(tmp_path: Path, text: str, told: list[str]) -> None:
+def test_other_problems_give_0_and_a_result(tmp_path: Path, text: str, expected: list[str]) -> None:
     (tmp_path / "a.yaml").write_text(text, encoding="utf-8")
     done = call("solve", tmp_path / "a.yaml", "-o", tmp_path / "out")
     assert done.exit_code == 0, done.output
-    for words in told:
+    for words in expected:
         assert words in done.stdout
     proof = json.loads((tmp_path / "out" / "a" / "certificate.json").read_text(encoding="utf-8"))
     assert proof["private"] is ("epsilon" in text)
@@ -187,14 +200,16 @@ def test_bad_options_are_named(tmp_path: Path, option: str, value: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("redirected", "code", "told"),
+    ("redirected", "code", "expected"),
     [(">&-", 0, "town: optimal"), (">/dev/full", 1, "output: cannot be written: No space left on device")],
 )
-def test_what_cannot_be_printed_is_one_line_at_most(tmp_path: Path, redirected: str, code: int, told: str) -> None:
+def test_what_cannot_be_printed_is_one_line_at_most(
+    tmp_path: Path, redirected: str, code: int, expected: str
+) -> None:
     (tmp_path / "town.yaml").write_text(GRID, encoding="utf-8")
     command = f"{sys.executable} -m dxopt.cli batch town.yaml {redirected}"
     done = subprocess.run(["bash", "-c", command], cwd=tmp_path, stderr=subprocess.PIPE, text=True, timeout=60)
     assert done.returncode == code
-    assert told in done.stderr.splitlines()[-1]
+    assert expected in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr
     assert (tmp_path / "results" / "town" / "report.json").is_file()

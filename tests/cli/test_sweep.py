@@ -53,7 +53,7 @@ def test_levels_as_they_are_written(text: str, levels: tuple[float, ...]) -> Non
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("0:1:0.1", "epsilon: is 0; give a number above 0"),
         ("1:2:0", "epsilon: is 0; give a number above 0"),
@@ -74,10 +74,10 @@ def test_levels_as_they_are_written(text: str, levels: tuple[float, ...]) -> Non
         ("0.5,1/2", "epsilons: has 0.5 twice; keep one"),
     ],
 )
-def test_bad_levels_are_one_line(tmp_path: Path, text: str, told: str) -> None:
+def test_bad_levels_are_one_line(tmp_path: Path, text: str, expected: str) -> None:
     done = sweep(tmp_path, SPACE + "epsilon: 1\n", levels=text)
     assert done.exit_code == 2
-    assert done.stderr.startswith(told)
+    assert done.stderr.startswith(expected)
     assert done.stderr.count("\n") == 1
     assert not (tmp_path / "out").exists()
 
@@ -160,7 +160,7 @@ def test_priors_are_a_family_and_levels_and_methods_are_not(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("epsilon: 1\nspanner: 1.5\n", "4:10: spanner: does not go with a sweep of epsilon 0.5 to 1; leave it out"),
         ("epsilon: 1\nprior: {kind: corner, point: '0'}\n", "4:1: prior: does not go with a sweep"),
@@ -171,10 +171,10 @@ def test_priors_are_a_family_and_levels_and_methods_are_not(tmp_path: Path) -> N
         ),
     ],
 )
-def test_what_does_not_go_with_a_sweep(tmp_path: Path, text: str, told: str) -> None:
+def test_what_does_not_go_with_a_sweep(tmp_path: Path, text: str, expected: str) -> None:
     done = sweep(tmp_path, SPACE + text)
     assert done.exit_code == 2
-    assert told in done.stderr
+    assert expected in done.stderr
     assert done.stderr.count("\n") == 1
     assert not (tmp_path / "out" / "town").exists()
 

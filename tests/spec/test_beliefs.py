@@ -27,23 +27,23 @@ def solved(text: str, tmp_path: Path) -> dx.Report:
 def test_beliefs(tmp_path: Path) -> None:
     prior = "prior: {kind: explicit, values: [0.5, 0.3, 0.2]}\n"
     report = solved(LINE + prior + "learns:\n  within: [[0, 1], ['0', '2']]\n  hiding: [{0: 1, '1': 2}]\n", tmp_path)
-    prior, told = report.problem.prior, report.evaluation
+    prior, reported = report.problem.prior, report.evaluation
     for number, members in enumerate(([0, 1], [0, 2])):
         known = dx.characterise.within(report.mechanism, prior, members)
-        assert told[f"learns.within[{number}]"] == known.gain
-        assert told[f"learns.within[{number}], at most"] == known.bound
+        assert reported[f"learns.within[{number}]"] == known.gain
+        assert reported[f"learns.within[{number}], at most"] == known.bound
         assert known.gain <= known.bound
     hidden = dx.characterise.after_hiding(report.mechanism, prior, [1, 2, 2])
-    assert told["learns.hiding[0]"] == hidden.gain
-    assert told["learns.hiding[0], at most"] == pytest.approx(2.0)
+    assert reported["learns.hiding[0]"] == hidden.gain
+    assert reported["learns.hiding[0], at most"] == pytest.approx(2.0)
 
 
 def test_records(tmp_path: Path) -> None:
     report = solved(LINE + "delta: 0.05\nrecords: 1000\n", tmp_path)
-    told, value = report.evaluation, report.certificate.value
-    assert told["expected loss of 1000 records"] == pytest.approx(1000 * value, rel=1e-9)
-    assert told["epsilon of one record"] == pytest.approx(2.0)
-    assert told["delta of one record"] == pytest.approx(0.05)
+    reported, value = report.evaluation, report.certificate.value
+    assert reported["expected loss of 1000 records"] == pytest.approx(1000 * value, rel=1e-9)
+    assert reported["epsilon of one record"] == pytest.approx(2.0)
+    assert reported["delta of one record"] == pytest.approx(0.05)
 
 
 @pytest.mark.parametrize(("neighbours", "back"), [("listed", 1.0), ("listed_one_way", np.inf)])
@@ -92,10 +92,10 @@ def test_what_is_wrong_is_said_at_its_line(text: str, message: str, line: int, t
     file.write_text(text, encoding="utf-8")
     with pytest.raises(SpecFileError) as caught:
         load(file)
-    told = str(caught.value)
-    assert told.startswith(f"{file}:{line}:")
-    assert message in told
-    assert "\n" not in told
+    reported = str(caught.value)
+    assert reported.startswith(f"{file}:{line}:")
+    assert message in reported
+    assert "\n" not in reported
 
 
 def test_delta_bounds_no_beliefs() -> None:

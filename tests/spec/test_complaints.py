@@ -1,4 +1,4 @@
-"""Problem files that are refused: one line, at the right place; and the schema that editors use."""
+"""Problem files that are refused: one line, at the right position; and the schema that editors use."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def test_enough_is_broken() -> None:
 
 def test_files_that_cannot_be_read(folder: Path) -> None:
     (folder / "latin.yaml").write_bytes("name: x\nloss: größe\n".encode("latin-1"))
-    places = {"latin.yaml": (2, 9), ".": (1, 1), "none.yaml": (1, 1), "a\0b": (1, 1), "latin.csv/x": (1, 1)}
-    for name, (line, column) in places.items():
+    positions = {"latin.yaml": (2, 9), ".": (1, 1), "none.yaml": (1, 1), "a\0b": (1, 1), "latin.csv/x": (1, 1)}
+    for name, (line, column) in positions.items():
         with pytest.raises(SpecFileError) as caught:
             load(folder / name)
         check_line(caught.value, folder / name, Broken(name, "", line, column, "file"))
@@ -68,10 +68,10 @@ def test_words(folder: Path, name: str, words: str) -> None:
 
 def test_the_first_error_in_file_order_is_told(folder: Path) -> None:
     wrong = [("euclidean", "euclid"), ("2.0}", "x}"), ("loss:", "los:"), ("highs", "1")]
-    for place in range(len(wrong)):
-        new = wrong[place][1].removesuffix("}").removesuffix(":")
-        error = refusal(folder, edited(*reversed(wrong[place:])))
-        assert edited(wrong[place]).splitlines()[error.line - 1][error.column - 1 :].startswith(new)
+    for start in range(len(wrong)):
+        new = wrong[start][1].removesuffix("}").removesuffix(":")
+        error = refusal(folder, edited(*reversed(wrong[start:])))
+        assert edited(wrong[start]).splitlines()[error.line - 1][error.column - 1 :].startswith(new)
 
 
 def test_what_is_missing_comes_after_what_its_mapping_holds(folder: Path) -> None:

@@ -8,7 +8,7 @@ import jsonschema
 import numpy as np
 import pytest
 
-from dxopt.spec import json_schema, names_and_files
+from dxopt.spec import json_schema, read_problems
 from tests.material.spec_files import refusal, tasks_of
 
 LINE = "name: town\nspace: {kind: line, size: 3}\n"
@@ -36,7 +36,9 @@ def test_every_combination_is_a_problem(tmp_path: Path) -> None:
 
 def test_names_are_known_before_anything_is_built(tmp_path: Path) -> None:
     tasks = tasks_of(tmp_path, LINE + WHOLE)
-    assert names_and_files(tmp_path / "problem.yaml") == ([task.problem.name for task in tasks], [])
+    file = read_problems(tmp_path / "problem.yaml")
+    assert file.names == [task.problem.name for task in tasks]
+    assert file.data == []
 
 
 def test_priors_of_one_kind_are_numbered(tmp_path: Path) -> None:
@@ -55,12 +57,11 @@ def test_data_files_are_found_at_any_depth(tmp_path: Path) -> None:
     space = "space: {kind: points, file: town.csv, columns: [x]}\nepsilon: 1\n"
     tasks = tasks_of(tmp_path, space + "prior: [uniform, {kind: column, column: people, file: more.csv}]\n")
     assert tasks[1].problem.prior.probabilities.tolist() == [0.75, 0.25]
-    _, files = names_and_files(tmp_path / "problem.yaml")
-    assert files == [tmp_path / "town.csv", tmp_path / "more.csv"]
+    assert read_problems(tmp_path / "problem.yaml").data == [tmp_path / "town.csv", tmp_path / "more.csv"]
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "column", "told"),
+    ("text", "line", "column", "message"),
     [
         ("method: []\n", 4, 1, "method: has 0 entries; give at least 1"),
         ("method: [optimal, optimal]\n", 4, 19, "method[1]: is given twice; keep one"),
@@ -78,9 +79,11 @@ def test_data_files_are_found_at_any_depth(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_bad_lists_are_refused_at_their_place(tmp_path: Path, text: str, line: int, column: int, told: str) -> None:
+def test_bad_lists_are_refused_at_their_position(
+    tmp_path: Path, text: str, line: int, column: int, message: str
+) -> None:
     error = refusal(tmp_path, LINE + "epsilon: 1\n" + text)
-    assert str(error).startswith(f"{tmp_path / 'problem.yaml'}:{line}:{column}: {told}")
+    assert str(error).startswith(f"{tmp_path / 'problem.yaml'}:{line}:{column}: {message}")
 
 
 def test_editors_take_lists_as_well(tmp_path: Path) -> None:

@@ -120,10 +120,10 @@ def test_gaps_are_smaller_than_the_accuracy_unless_a_tolerance_is_given(folder: 
 @pytest.mark.parametrize("text", list(BAD))
 def test_what_is_wrong_is_one_line_at_its_place(folder: Path, text: str) -> None:
     message, line, column = BAD[text]
-    told = str(refusal(folder, PAIR + text))
-    assert told.startswith(f"{folder / 'problem.yaml'}:{line}:{column}: {message}"), told
-    assert len(told.splitlines()) == 1
-    assert "; " in told
+    reported = str(refusal(folder, PAIR + text))
+    assert reported.startswith(f"{folder / 'problem.yaml'}:{line}:{column}: {message}"), reported
+    assert len(reported.splitlines()) == 1
+    assert "; " in reported
 
 
 FORM = [text for text, (message, _, _) in BAD.items() if not message.startswith(UNFIT) and "not above" not in message]

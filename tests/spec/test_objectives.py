@@ -244,10 +244,10 @@ def test_delta_and_its_pairs(folder: Path) -> None:
 @pytest.mark.parametrize("text", list(BAD), ids=lambda text: BAD[text][-1])
 def test_what_is_wrong_is_one_line_at_its_place(guesses: Path, text: str) -> None:
     message, line, column, _ = BAD[text]
-    told = str(refusal(guesses, HEAD + text))
-    assert told.startswith(f"{guesses / 'problem.yaml'}:{line}:{column}: {message}"), told
-    assert len(told.splitlines()) == 1
-    assert "; " in told
+    reported = str(refusal(guesses, HEAD + text))
+    assert reported.startswith(f"{guesses / 'problem.yaml'}:{line}:{column}: {message}"), reported
+    assert len(reported.splitlines()) == 1
+    assert "; " in reported
 
 
 def test_infinite_losses_are_refused_where_they_count(folder: Path) -> None:

@@ -37,7 +37,7 @@ class Worker(Process):
 
     def __init__(self) -> None:
         super().__init__("dxopt.solving.solvers.worker")
-        self.line.recv()  # "ready": it handles SIGINT from now on
+        self.connection.recv()  # "ready": it handles SIGINT from now on
 
     def solve(
         self,
@@ -51,13 +51,13 @@ class Worker(Process):
 
         Raises TimeoutError where the solver does not stop, and EOFError or OSError where the process has ended.
         """
-        self.line.send((solver, program, accuracy, stop.remaining()))
+        self.connection.send((solver, program, accuracy, stop.remaining()))
         deadline = None
         signalled = 0.0
         while True:
             # 1. wait for an answer for one tick
-            if self.line.poll(_TICK):
-                message = self.line.recv()
+            if self.connection.poll(_TICK):
+                message = self.connection.recv()
                 if isinstance(message, Solution):
                     return message
                 progress(*message)
