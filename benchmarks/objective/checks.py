@@ -10,7 +10,7 @@ import dxopt as dx
 from benchmarks.contract import Array, Places
 from benchmarks.objective.verdict import Rejected
 from dxopt.numerics.rounding import factor_above
-from dxopt.proofs.certify import ROW_SUM_ERROR, prove_private
+from dxopt.proofs.privacy import ROW_SUM_ERROR, prove_private
 
 WHOLE_POINTS = 500
 SAMPLE_CELLS = 20_000_000

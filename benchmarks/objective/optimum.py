@@ -13,7 +13,8 @@ from benchmarks.objective.checks import carries_proof, refuted, sample_holds
 from benchmarks.objective.verdict import PROVEN, Rejected, Score
 from dxopt.proofs.bounds import proven_bound
 from dxopt.proofs.candidate import Candidate
-from dxopt.proofs.certify import ROW_SUM_ERROR, certify, gap, objective_value
+from dxopt.proofs.certify import certify, gap, objective_value
+from dxopt.proofs.privacy import ROW_SUM_ERROR
 from dxopt.results.report import Report
 
 PROVEN_CELLS = 4_000_000

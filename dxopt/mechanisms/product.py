@@ -18,7 +18,7 @@ from dxopt.model.loss import Loss, Reports
 from dxopt.model.mechanism import Mechanism, Privacy, unpacked
 from dxopt.numerics.draws import uniforms
 from dxopt.numerics.rounding import UNIT
-from dxopt.proofs.certify import ROW_SUM_ERROR
+from dxopt.proofs.privacy import ROW_SUM_ERROR
 from dxopt.runtime.archive import Arrays, distinct, nested, part, which
 from dxopt.spaces.archive import unpack
 from dxopt.spaces.products import sides

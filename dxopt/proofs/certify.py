@@ -20,18 +20,14 @@ from dxopt.model.mechanism import Mechanism, Privacy
 from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
 from dxopt.numerics.excess import bound_pairs, least_delta
-from dxopt.numerics.rounding import SMALLEST, UNIT, factor_above
-from dxopt.numerics.tropical import product
+from dxopt.numerics.rounding import SMALLEST
 from dxopt.proofs.bounds import proven_bound
 from dxopt.proofs.candidate import Candidate, Claim
 from dxopt.proofs.duals import AnyDual
+from dxopt.proofs.privacy import prove_private, require_channel
 from dxopt.proofs.repair import brought_within_budget, expected_above, repair
 from dxopt.runtime.archive import Arrays
 from dxopt.spaces.archive import unpack
-
-ROW_SUM_ERROR = 2.0**-50
-"""How far from 1 the row sums of any proven mechanism are at most: `require_channel` proves it."""
-_ROUNDING = 8 * UNIT
 
 
 @dataclass(frozen=True)
@@ -190,83 +186,6 @@ def objective_value(problem: Problem, channel: NDArray[np.float64]) -> float:
 def gap(value: float, bound: float) -> float:
     """|value - bound| / max(|value|, 1e-12)."""
     return abs(value - bound) / max(abs(value), 1e-12)
-
-
-def prove_private(problem: Problem, channel: NDArray[np.float64]) -> float:
-    """Prove that a channel `(n, m)` is private, and return its realised ε.
-
-    With W ≥ (1 - 3·2^-53) max_z K[x, z] / K[x', z] and G ≥ e^{-εd} (1 + 16·2^-53), the pair (x, x') is private
-    where fl(W·G) ≤ 1 + 8·2^-53; a pair with K[x', z] ≥ fl(G·K[x, z]) in every report z, as the repair leaves it,
-    is within that. Where G is capped at 1, rows are compared themselves.
-
-    Raises
-    ------
-    CertificateError
-        Naming a pair and a report for which the inequality is not proven, or a row that does not sum to 1.
-    """
-    require_channel(channel)
-    distances = problem.space.distances
-    # 1. the largest ratio of two rows in any report against e^{-εd}, both rounded up
-    factors = factor_above(problem.epsilon, distances)
-    worst = _worst_ratios(channel)
-    broken = np.multiply(worst, factors, out=np.zeros(factors.shape), where=factors > 0) > 1 + _ROUNDING
-    # 2. pairs whose budget is (nearly) 0 must have equal rows, which ratios cannot tell
-    broken |= _unlike(channel, factors == 1)
-    np.fill_diagonal(broken, False)
-    if broken.any():
-        x, other = np.unravel_index(int(broken.argmax()), broken.shape)
-        raise CertificateError(_violation(problem, channel, int(x), int(other)))
-    return min(_realised(worst, distances), problem.epsilon)
-
-
-def require_channel(channel: NDArray[np.float64]) -> None:
-    """Raise CertificateError unless entries are probabilities and rows sum to 1 up to 2^-50."""
-    if not np.isfinite(channel).all() or (channel < 0).any():
-        raise CertificateError("the channel has entries that are no probabilities")
-    off = [abs(math.fsum([-1.0, *row])) for row in channel]
-    if max(off) > ROW_SUM_ERROR:
-        raise CertificateError(f"row {int(np.argmax(off))} of the channel sums to 1 only within {max(off):.1e}")
-
-
-def _worst_ratios(channel: NDArray[np.float64]) -> NDArray[np.float64]:
-    """max_z K[x, z] / K[x', z] for all x and x', `(n, n)`, up to 3·2^-53 relative, or ∞ where 1 / K[x', z] overflows.
-
-    Entries of 0 ask for nothing, whatever they are divided by: -1 keeps their products out of the maximum.
-    """
-    inverse = np.full(channel.shape[::-1], np.inf)
-    with np.errstate(over="ignore"):
-        np.divide(1.0, channel.T, out=inverse, where=channel.T > 0)
-    return product(np.where(channel > 0, channel, -1.0), inverse)
-
-
-def _unlike(channel: NDArray[np.float64], alike: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """The pairs `(n, n)` of those given where K[x, z] > K[x', z] for some z, compared exactly."""
-    kinds: dict[bytes, int] = {}
-    kind = np.array([kinds.setdefault(row.tobytes(), len(kinds)) for row in channel])
-    doubtful = alike & (kind[:, None] != kind)
-    for x, other in np.argwhere(doubtful):
-        doubtful[x, other] = (channel[x] > channel[other]).any()
-    return doubtful
-
-
-def _realised(worst: NDArray[np.float64], distances: NDArray[np.float64]) -> float:
-    """The least level that allows the ratios, rounded up."""
-    counted = np.isfinite(distances) & (distances > 0)
-    with np.errstate(over="ignore"):
-        levels = (np.log(worst[counted]) + 64 * UNIT) / distances[counted]
-    return float(levels.max(initial=0.0)) * (1 + 16 * UNIT)
-
-
-def _violation(problem: Problem, channel: NDArray[np.float64], x: int, other: int) -> str:
-    with np.errstate(divide="ignore", over="ignore"):
-        ratios = np.divide(channel[x], channel[other], out=np.zeros(channel.shape[1]), where=channel[x] > 0)
-    report = int(ratios.argmax())
-    labels = problem.space.labels
-    return (
-        f"secrets {labels[x]} and {labels[other]} are told apart by report "
-        f"{problem.reports.labels[report]}: {channel[x, report]:.17g} against "
-        f"{channel[other, report]:.17g} with a budget of {problem.budgets[x, other]:.6g}"
-    )
 
 
 def _pairs(problem: Problem) -> str:

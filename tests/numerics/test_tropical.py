@@ -13,7 +13,7 @@ import dxopt as dx
 from dxopt.numerics import tropical
 from dxopt.numerics.rounding import factor_above
 from dxopt.numerics.tropical import close, product
-from dxopt.proofs.certify import prove_private
+from dxopt.proofs.privacy import prove_private
 from dxopt.proofs.repair import repair
 from tests.material.instances import KINDS, problem_of
 

@@ -12,8 +12,9 @@ import dxopt as dx
 from dxopt.numerics.rounding import factor_above, factor_below
 from dxopt.proofs.bounds import proven_bound
 from dxopt.proofs.candidate import Candidate
-from dxopt.proofs.certify import certify, objective_value, prove_private
+from dxopt.proofs.certify import certify, objective_value
 from dxopt.proofs.duals import Dual
+from dxopt.proofs.privacy import prove_private
 from dxopt.proofs.repair import repair
 from tests.judges.exact import exp_enclosure, row_sum_errors, violations
 from tests.judges.oracle import best_channel
