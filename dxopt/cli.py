@@ -155,7 +155,7 @@ def report_page(
     from rich.console import Console
 
     from dxopt.batch.progress import Progress
-    from dxopt.results.folder import PAGE
+    from dxopt.results.files import PAGE
     from dxopt.results.page import save_page
 
     with _bad_input():
@@ -274,7 +274,7 @@ def _parts(answer: Answer, show: Show) -> list[object]:
 
 
 def _show(outcome: Outcome, output: Path, as_json: bool, *, table: bool) -> None:
-    from dxopt.batch.lines import summary
+    from dxopt.batch.table import summary
 
     if as_json:
         typer.echo(outcome.as_json())

@@ -60,11 +60,11 @@ def _swept(task: Task, sweep: Sweep, tell: Tell) -> Swept:
 
 
 def _evaluated(task: Task, report: Report) -> Report:
-    evaluation = {name: MEASURES[name](report) for name in task.evaluate}
+    evaluation = {name: MEASURES[name](report.mechanism, report.problem) for name in task.evaluate}
     for beliefs in task.beliefs:
-        evaluation |= learned(report, beliefs)
+        evaluation |= learned(report.mechanism, report.problem, beliefs)
     if task.records is not None:
-        evaluation |= of_records(report, task.records)
+        evaluation |= of_records(report.mechanism, report.problem, task.records)
     return replace(report, evaluation=evaluation, beliefs=task.beliefs)
 
 

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from dxopt.batch.lines import Line
 from dxopt.batch.outcome import SUMMARY, Done
 from dxopt.batch.overrides import Overrides
+from dxopt.batch.table import Line
 from dxopt.errors import SpecError
 from dxopt.results.folder import is_result
 from dxopt.spec import ProblemFile, read_problems

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from dxopt.batch.lines import Line, markdown
+from dxopt.batch.table import Line, markdown
 from dxopt.errors import SpecError
 
 SUMMARY: tuple[str, ...] = ("summary.json", "summary.md")
@@ -84,7 +84,7 @@ class Outcome:
 
     def as_json(self) -> str:
         """The lines and errors for machines."""
-        content = {"problems": [asdict(line) for line in self.lines], "errors": self.errors}
+        content = {"problems": [line.content() for line in self.lines], "errors": self.errors}
         return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
 
     def as_markdown(self) -> str:

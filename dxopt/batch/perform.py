@@ -11,11 +11,13 @@ from pathlib import Path
 
 from dxopt.batch.answering import Answer, Tell, answered, refuse_comparison
 from dxopt.batch.jobs import Job, unreadable
-from dxopt.batch.lines import Line
 from dxopt.batch.outcome import Done
 from dxopt.batch.resume import record
+from dxopt.batch.table import Line
 from dxopt.errors import DxoptError, SpecError
-from dxopt.results.folder import COMPARISON, finite, place, require_writable
+from dxopt.results.figures.plots import pictures
+from dxopt.results.files import COMPARISON, finite
+from dxopt.results.folder import replace_folder, require_writable, write_contents
 from dxopt.results.level import Level
 from dxopt.results.report import Report
 from dxopt.results.sweep import EpsilonSweep
@@ -89,16 +91,17 @@ def _built(file: ProblemFile) -> list[Task]:
 
 def _save(answer: Answer, job: Job, done: Done) -> None:
     """Write the result folder; what is interrupted gets no record, so that `--resume` does it again."""
+    contents = answer.contents()
+    if job.overrides.compare and isinstance(answer, Report) and answer.comparison is not None:
+        contents |= pictures(COMPARISON, answer.comparison.figure())
 
-    def write(folder: Path) -> None:
-        answer.write(folder)
-        if job.overrides.compare and isinstance(answer, Report) and answer.comparison is not None:
-            answer.comparison.plot(folder / COMPARISON)
+    def fill(folder: Path) -> None:
+        write_contents(folder, contents)
         if not done.interrupted:
             record(job, done, folder)
 
     try:
-        place(job.folder, write)
+        replace_folder(job.folder, fill)
     except (OSError, SpecError) as error:
         cause = error if isinstance(error, OSError) else error.__context__
         if not isinstance(cause, OSError):

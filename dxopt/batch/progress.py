@@ -11,7 +11,7 @@ from rich.console import Console, RichCast
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from dxopt.batch.lines import Line
+    from dxopt.batch.table import Line
 
 _EVERY = 5.0
 _MOST = 12

@@ -6,14 +6,13 @@ import json
 import re
 import shutil
 from collections.abc import Iterable
-from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dxopt
-from dxopt.batch.lines import Line
 from dxopt.batch.outcome import Done
+from dxopt.batch.table import Line
 from dxopt.results.comparison import Comparison
 from dxopt.results.folder import is_result, write_json
 
@@ -31,7 +30,7 @@ def record(job: Job, done: Done, folder: Path) -> None:
         "format": _FORMAT,
         "version": dxopt.__version__,
         "digest": job.digest,
-        "line": asdict(done.line),
+        "line": done.line.content(),
         "error": done.error,
     }
     write_json(folder / RECORD, content)

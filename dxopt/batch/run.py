@@ -20,8 +20,8 @@ from dxopt.runtime.stopping import Stop, terminable
 if TYPE_CHECKING:
     from dxopt.batch.answering import Answer, Tell
     from dxopt.batch.jobs import Job
-    from dxopt.batch.lines import Line
     from dxopt.batch.outcome import Done, Outcome
+    from dxopt.batch.table import Line
 
 Settled = Callable[["Line", int, int], None]
 

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import SpecError
 from dxopt.model.objective import AdversaryError
 from dxopt.model.problem import Problem
 from dxopt.proofs.bounds import proven_bound
 from dxopt.proofs.duals import AdversaryDual
-from dxopt.results import folder as places
 from dxopt.results.figures import plots
+from dxopt.results.files import finite, numbers
 from dxopt.results.proven_range import ProvenRange
-from dxopt.results.report import write_parts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,14 +22,18 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 _INSIDE = 1e-3
+"""Share of the width between two budgets that a budget laid between them stays away from either."""
 
 
 @dataclass(frozen=True, eq=False)
 class BudgetFrontier(ProvenRange):
     """What is proven of the adversary's largest error between two loss budgets, at every budget.
 
-    See `sweeping.ProvenRange` for its attributes.
+    See `dxopt.results.proven_range.ProvenRange` for its attributes.
     """
+
+    ALONG: ClassVar[str] = "budgets"
+    POINTS: ClassVar[str] = "budgets"
 
     @property
     def budgets(self) -> Array:
@@ -63,12 +64,13 @@ class BudgetFrontier(ProvenRange):
 
     @property
     def breakpoints(self) -> Array:
-        """Budgets where the slope changes, as far as the resolution tells: the error is linear between them.
+        """Budgets where the slope changes, up to the resolution: the error is linear between them.
 
         Those of the solved budgets whose error is further above the chord of their neighbours than the resolution
         asked for, where the tangents of both neighbours meet.
         """
-        budgets, values = self.budgets, self.values
+        budgets = self.budgets
+        values = self.values
         share = (budgets[1:-1] - budgets[:-2]) / (budgets[2:] - budgets[:-2])
         chord = values[:-2] + share * (values[2:] - values[:-2])
         allowed = self.wanted * (self.bounds[-1] - values[0])
@@ -81,25 +83,37 @@ class BudgetFrontier(ProvenRange):
 
         That is where they meet, or at an end if they meet outside; the first array is then well inside all the same.
         """
-        budgets, bounds, prices = self.budgets, self.bounds, self.prices
-        first, second, width = budgets[:-1], budgets[1:], np.diff(budgets)
+        budgets = self.budgets
+        bounds = self.bounds
+        prices = self.prices
+        first = budgets[:-1]
+        second = budgets[1:]
+        width = np.diff(budgets)
+        # The tangents b_i + p_i (t - t_i) and b_j + p_j (t - t_j) of neighbours i, j meet where
+        # t (p_i - p_j) = b_j - b_i - p_j t_j + p_i t_i. Parallel ones have no such point: the middle will do.
         turn = prices[:-1] - prices[1:]
         with np.errstate(divide="ignore", invalid="ignore"):
             meet = (bounds[1:] - bounds[:-1] - prices[1:] * second + prices[:-1] * first) / turn
         meet = np.where(turn > 0, meet, 0.5 * (first + second))
         inside = np.clip(meet, first + _INSIDE * width, second - _INSIDE * width)
-        above = [self._tangents(at) - self._chords(at) for at in (first, np.clip(meet, first, second), second)]
+        # The lower of two lines less a third one is concave, with its corner where the two meet: over an interval it
+        # is largest there or at an end.
+        points = (first, np.clip(meet, first, second), second)
+        above = [self._tangents(at) - self._chords(at) for at in points]
         return inside, np.max(above, axis=0)
 
-    def _tangents(self, places: Array) -> Array:
-        """The lower of two tangents at a place between each budget and the next one, `(k - 1,)`."""
-        budgets, bounds, prices = self.budgets, self.bounds, self.prices
-        rising = bounds[:-1] + prices[:-1] * (places - budgets[:-1])
-        return np.minimum(rising, bounds[1:] + prices[1:] * (places - budgets[1:]))
+    def _tangents(self, points: Array) -> Array:
+        """The lower of two tangents at a point between each budget and the next one, `(k - 1,)`."""
+        budgets = self.budgets
+        bounds = self.bounds
+        prices = self.prices
+        rising = bounds[:-1] + prices[:-1] * (points - budgets[:-1])
+        falling = bounds[1:] + prices[1:] * (points - budgets[1:])
+        return np.minimum(rising, falling)
 
-    def _chords(self, places: Array) -> Array:
-        """The chord at a place between each budget and the next one, `(k - 1,)`."""
-        share = (places - self.budgets[:-1]) / np.diff(self.budgets)
+    def _chords(self, points: Array) -> Array:
+        """The chord at a point between each budget and the next one, `(k - 1,)`."""
+        share = (points - self.budgets[:-1]) / np.diff(self.budgets)
         return self.values[:-1] + share * np.diff(self.values)
 
     def between(self, max_loss: float) -> tuple[float, float]:
@@ -112,24 +126,22 @@ class BudgetFrontier(ProvenRange):
         SpecError
             If the budget is outside of the frontier.
         """
-        budgets = self.budgets
-        if not budgets[0] <= max_loss <= budgets[-1]:
-            raise SpecError("max_loss", f"is {max_loss:g}", f"give one from {budgets[0]:g} to {budgets[-1]:g}")
-        place = max(int(np.searchsorted(budgets, max_loss)) - 1, 0)
-        posed = _within(self.problem, max_loss)
-        bounds = [proven_bound(posed, report.dual)[0] for report in self.reports[place : place + 2]]
+        budgets = self._require_inside("max_loss", max_loss)
+        below = max(int(np.searchsorted(budgets, max_loss)) - 1, 0)
+        posed = with_budget(self.problem, max_loss)
+        bounds = [proven_bound(posed, report.dual)[0] for report in self.reports[below : below + 2]]
         return float(np.interp(max_loss, budgets, self.values)), min(bounds)
 
     def figure(self) -> Figure:
         """The errors that are possible, and the tangents that none is above."""
         inside, _ = self.widest()
-        places = np.concatenate([self.budgets, inside])
-        order = np.argsort(places)
+        points = np.concatenate([self.budgets, inside])
+        order = np.argsort(points)
         bounds = np.concatenate([self.bounds, self._tangents(inside)])
         return plots.against_epsilon(
             [
                 plots.Curve("possible", self.budgets, self.values),
-                plots.Curve("nothing is above: proven", places[order], bounds[order], "dashed", colour=1),
+                plots.Curve("nothing is above: proven", points[order], bounds[order], "dashed", colour=1),
                 plots.Curve("mechanisms", self.budgets, self.values, "points"),
             ],
             title=f"{self.problem.name}: resolution {self.resolution:.2g}",
@@ -137,39 +149,23 @@ class BudgetFrontier(ProvenRange):
             level=f"loss budget ({self.problem.loss.name})",
         )
 
-    def write(self, folder: Path) -> None:
-        """Fill a result folder."""
-        budgets, wanted = self.budgets.tolist(), self.problem.objective.name
-        asked = {"from": budgets[0], "to": budgets[-1], "resolution": self.wanted}
-        places.describe(self.problem, folder / places.DESCRIPTION, objective={"kind": wanted, "max_loss": asked})
-        proven = {
-            "objective": wanted,
-            "epsilon": places.finite(self.problem.epsilon),
-            "status": str(self.status),
-            "wanted": self.wanted,
-            "resolution": places.finite(self.resolution),
-            "budgets": budgets,
-            "values": places.numbers(self.values),
-            "bounds": places.numbers(self.bounds),
-            "prices": places.numbers(self.prices),
-            "breakpoints": self.breakpoints.tolist(),
-        }
-        places.write_json(folder / places.FRONTIER, {"problem": self.problem.name, **proven})
-        self.plot(folder / places.FRONTIER)
-        write_parts(self.reports, folder)
+    def _asked(self, asked: dict[str, Any]) -> dict[str, Any]:
+        return {"objective": {"kind": self.problem.objective.name, "max_loss": asked}}
 
-    def __str__(self) -> str:
-        asked = "" if self.resolution <= self.wanted else f" of {self.wanted:.3g} asked for ({self.status})"
-        lines = [
-            f"{self.problem.name}: {self.problem.objective.title} at {len(self.reports)} budgets",
-            f"resolution {self.resolution:.3g}{asked}; {len(self.breakpoints)} breakpoints",
-            f"{'max_loss':>14}  {'possible':>14}  {'bound':>14}  {'price':>14}",
-        ]
-        rows = zip(self.budgets, self.values, self.bounds, self.prices, strict=True)
-        return "\n".join([*lines, *("  ".join(f"{number:>14.8g}" for number in row) for row in rows)])
+    def _setting(self) -> dict[str, Any]:
+        return {"epsilon": finite(self.problem.epsilon)}
+
+    def _further(self) -> dict[str, Any]:
+        return {"prices": numbers(self.prices), "breakpoints": self.breakpoints.tolist()}
+
+    def _remark(self) -> str:
+        return f"; {len(self.breakpoints)} breakpoints"
+
+    def _columns(self) -> dict[str, Array]:
+        return {"max_loss": self.budgets, "possible": self.values, "bound": self.bounds, "price": self.prices}
 
 
-def _within(problem: Problem, max_loss: float) -> Problem:
+def with_budget(problem: Problem, max_loss: float) -> Problem:
     """The same problem with another loss budget."""
     assert isinstance(problem.objective, AdversaryError)
     return problem.but(objective=AdversaryError(max_loss, problem.objective.adversary_loss))

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
+
+from dxopt.results.evidence import Evidence
+from dxopt.results.figures import plots
+from dxopt.results.figures.bars import Bars, Line, Quantity, Row, bars
+from dxopt.results.figures.tables import aligned, as_html_table, as_rich_table, cell, privacy_cell
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from matplotlib.figure import Figure
     from rich.console import Group
-    from rich.table import Table
-
-    from dxopt.results.evidence import Evidence
 
 _COLUMNS = ("vs. optimal", "with optimal remap", "vs. optimal", "private", "leakage (bits)")
 
 
 @dataclass(frozen=True)
 class Compared:
-    """One mechanism of a comparison; the figures are None where it does not exist, and the note says why.
+    """One mechanism of a comparison; the figures are None where it does not exist, and the note states why.
 
     Attributes
     ----------
@@ -64,6 +67,11 @@ class Compared:
     under: Mapping[str, float] = field(default_factory=dict)
     baseline: bool = False
 
+    @property
+    def unproven(self) -> bool:
+        """Whether it is a baseline that is not private at the level asked for."""
+        return self.baseline and not self.private
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -87,6 +95,8 @@ class Comparison:
     delta : float
     bounds : dict
         For each of the other priors, by name, a bound like `bound` under that prior.
+    evidence : Evidence or None
+        The channels and duals that prove the figures, where they are known.
     """
 
     problem: str
@@ -99,32 +109,44 @@ class Comparison:
     delta: float = 0.0
     bounds: Mapping[str, float] = field(default_factory=dict)
 
+    evidence: Evidence | None = field(default=None, repr=False, compare=False)
+
     @classmethod
     def read(cls, content: Mapping[str, Any]) -> Comparison:
-        """The inverse of `dataclasses.asdict`."""
+        """The inverse of `content`."""
         return cls(**{**content, "rows": tuple(Compared(**row) for row in content["rows"])})
 
-    @property
-    def evidence(self) -> Evidence | None:
-        """The channels and duals that prove the figures, where they are known. It is no figure, and no field."""
-        return vars(self).get("_evidence")
-
-    def proven_by(self, evidence: Evidence | None) -> Comparison:
-        """The same figures with what proves them."""
-        same = replace(self)
-        object.__setattr__(same, "_evidence", evidence)
-        return same
+    def content(self) -> dict[str, Any]:
+        """The figures by name, for JSON, without what proves them."""
+        figures = {figure.name: getattr(self, figure.name) for figure in fields(self) if figure.name != "evidence"}
+        return {**figures, "rows": [asdict(row) for row in self.rows], "bounds": dict(self.bounds)}
 
     def figure(self) -> Figure:
-        """Bars: the loss of each mechanism beside the optimum and the bound, and its leakage in bits."""
-        from dxopt.results.figures.bars import draw
+        """Bars: the loss of each mechanism next to the optimum and the bound, and its leakage in bits.
 
-        return draw(self)
+        Bars of what is not private are hatched, and the ε that it has is below its name.
+        """
+        rows = [row for row in self.rows if row.value is not None]
+        losses = [Bars([row.value for row in rows], colour=0)]
+        if any(row.remapped is not None for row in rows):
+            remapped = Bars([row.remapped for row in rows], colour=5, label="with the optimal remap")
+            losses = [Bars(losses[0].lengths, colour=0, label="as it is"), remapped]
+        leakages = [Bars([row.leakage for row in rows], colour=4)]
+        lines = []
+        if rows and rows[0].value is not None:
+            lines.append(Line(rows[0].value, rows[0].name, colour=1))
+        if self.bound is not None and math.isfinite(self.bound):
+            lines.append(Line(self.bound, "bound on every private mechanism", colour=6, dashed=True))
+        asked = "no privacy asked for" if self.epsilon is None else f"ε = {privacy_cell(self.epsilon, self.delta)}"
+        return bars(
+            f"{self.problem}: {asked}",
+            [_labelled(row) for row in rows],
+            (Quantity(self.objective, losses), Quantity("leakage (bits)", leakages)),
+            lines,
+        )
 
     def plot(self, file: str | Path) -> tuple[Path, Path]:
         """Write the figure as `file.svg` and `file.png`; the folder is made where it is missing."""
-        from dxopt.results.figures import plots
-
         return plots.write(self.figure(), file)
 
     def __str__(self) -> str:
@@ -135,11 +157,11 @@ class Comparison:
         from rich.console import Group
         from rich.text import Text
 
-        tables = [as_rich(table) for table in self._tables()]
+        tables = [as_rich_table(table) for table in self._tables()]
         return Group(*(Text(line) for line in self._head()), *tables, *(Text(line) for line in self._notes()))
 
     def _repr_html_(self) -> str:
-        tables = "".join(f"<table>{''.join(map(_html_row, table))}</table>" for table in self._tables())
+        tables = "".join(map(as_html_table, self._tables()))
         head, notes = ("<br>".join(map(html.escape, lines)) for lines in (self._head(), self._notes()))
         return f"<p>{head}</p>{tables}<p>{notes}</p>"
 
@@ -150,7 +172,7 @@ class Comparison:
         if self.bounds or any(row.under for row in rows):
             names = list(rows[0].under) if rows else []
             header = ["mechanism", f"{self.objective} as asked", *(f"under {name}" for name in names)]
-            bound = ["bound", figure(self.bound, ".7f"), *(figure(self.bounds.get(name), ".7f") for name in names)]
+            bound = ["bound", cell(self.bound, ".7f"), *(cell(self.bounds.get(name), ".7f") for name in names)]
             tables.append([header, *(_cells_under(row, names) for row in rows), bound])
         return tables
 
@@ -170,56 +192,28 @@ class Comparison:
 def _cells(row: Compared) -> list[str]:
     return [
         row.name,
-        figure(row.value, ".7f"),
-        figure(row.excess, "+z.1%"),
-        figure(row.remapped, ".7f"),
-        figure(row.remapped_excess, "+z.1%"),
+        cell(row.value, ".7f"),
+        cell(row.excess, "+z.1%"),
+        cell(row.remapped, ".7f"),
+        cell(row.remapped_excess, "+z.1%"),
         _privacy(row),
-        figure(row.leakage, ".4f"),
+        cell(row.leakage, ".4f"),
     ]
+
+
+def _labelled(row: Compared) -> Row:
+    if row.unproven:
+        return Row(row.name, f"not private: ε {privacy_cell(row.epsilon, row.delta) or '∞'}", hatched=True)
+    return Row(row.name)
 
 
 def _privacy(row: Compared) -> str:
     if row.private:
-        return f"proven, {level(row.epsilon, row.delta)}"
+        return f"proven, {privacy_cell(row.epsilon, row.delta)}"
     if row.baseline:
-        return f"no, {'infinite' if row.epsilon is None else level(row.epsilon, row.delta)}"
+        return f"no, {'infinite' if row.epsilon is None else privacy_cell(row.epsilon, row.delta)}"
     return "not asked"
 
 
 def _cells_under(row: Compared, names: Sequence[str]) -> list[str]:
-    return [row.name, figure(row.value, ".7f"), *(figure(row.under[name], ".7f") for name in names)]
-
-
-def aligned(table: Sequence[Sequence[str]]) -> list[str]:
-    """A table as lines of plain text, never cut."""
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table]
-
-
-def as_rich(table: Sequence[Sequence[str]]) -> Table:
-    """The same for a rich console."""
-    from rich.table import Table
-    from rich.text import Text
-
-    header, *body = table
-    drawn = Table(box=None, padding=(0, 1, 0, 0), header_style="bold")
-    for place, column in enumerate(header):
-        drawn.add_column(column.replace(" ", "\n").replace("_", "_\n"), justify="right" if place else "left")
-    for row in body:
-        drawn.add_row(*(Text(cell) for cell in row))
-    return drawn
-
-
-def _html_row(row: Sequence[str]) -> str:
-    return "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
-
-
-def level(epsilon: float | None, delta: float | None) -> str:
-    """A level of privacy as a cell of a table: blank where there is none, with δ where there is one."""
-    return figure(epsilon, ".5g") + (f", δ {delta:.3g}" if delta else "")
-
-
-def figure(number: float | None, how: str) -> str:
-    """A number as a cell of a table: blank where there is none."""
-    return "" if number is None else format(number, how)
+    return [row.name, cell(row.value, ".7f"), *(cell(row.under[name], ".7f") for name in names)]

@@ -1,30 +1,27 @@
 """What the figures of a comparison are about: channels, other priors and duals, as arrays and back.
 
-The file compared.npz holds, for the row of each place k from 0 that is not about the mechanism of the folder,
-`k/matrix` `(n, m)`, or why it is left out as `k/left_out`; the other priors as `priors` (names) and `probabilities`
-`(k, n)`; the dual of the bound as `bound/...`, unless that is the bound of the certificate; and the dual of the bound
-under the prior of each place k as `bounds/k/...`. Arrays of a dual are as in dual.npz.
+The file compared.npz holds, for each row k from 0 that is not about the mechanism of the folder, `k/matrix` `(n, m)`,
+or why it is left out as `k/left_out`; the other priors as `priors` (names) and `probabilities` `(k, n)`; the dual of
+the bound as `bound/...`, unless that is the bound of the certificate; and the dual of the bound under prior k as
+`bounds/k/...`. Arrays of a dual are as in dual.npz.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.model.mechanism import MatrixMechanism, Mechanism
 from dxopt.proofs.duals import AnyDual, pack_dual, unpack_dual
-from dxopt.results.comparison import Comparison
 from dxopt.runtime.archive import Arrays, nested, part
-
-if TYPE_CHECKING:
-    from dxopt.results.report import Report
 
 Array = NDArray[np.float64]
 WRITTEN_TRIPLES = 50_000_000
+"""Channels are written down up to this n²·m, which is what it takes to prove one private."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,40 +45,61 @@ class Evidence:
     dual: AnyDual | None
     duals: Mapping[str, AnyDual | None]
 
-    def pack(self, report: Report, comparison: Comparison) -> Arrays:
-        """The arrays of compared.npz, without what the other files of the report hold."""
-        size, arrays = len(report.problem.space), {}
-        for place, row in enumerate(comparison.rows):
-            channel = self.channels.get(row.name)
+    def pack(self, names: Sequence[str], matrix: Array | None, size: int, *, certified: bool) -> Arrays:
+        """The arrays of compared.npz, without what the other files of the folder hold.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Of the rows, in order.
+        matrix : (n, m) array or None
+            That of the mechanism of the folder, where it is written down.
+        size : int
+            n, the number of secrets.
+        certified : bool
+            Whether the bound is that of the certificate, so that its dual is in dual.npz.
+        """
+        arrays: Arrays = {}
+        for row, name in enumerate(names):
+            channel = self.channels.get(name)
             if isinstance(channel, str):
-                arrays |= nested(place, {"left_out": channel})
-            elif channel is not None and not _is_of(channel, report.mechanism):
-                arrays |= nested(place, {"matrix": channel})
+                arrays |= nested(row, {"left_out": channel})
+            elif channel is not None and not (matrix is not None and np.array_equal(channel, matrix)):
+                arrays |= nested(row, {"matrix": channel})
         if self.priors:
             arrays |= {"priors": list(self.priors), "probabilities": np.stack(list(self.priors.values()))}
-        if comparison.bound not in (None, report.certificate.bound):
+        if not certified:
             arrays |= nested("bound", pack_dual(self.dual, size))
-        for place, name in enumerate(self.priors):
+        for prior, name in enumerate(self.priors):
             if name in self.duals:
-                arrays |= nested(f"bounds/{place}", pack_dual(self.duals[name], size))
+                arrays |= nested(f"bounds/{prior}", pack_dual(self.duals[name], size))
         return arrays
 
     @classmethod
     def unpack(
-        cls, arrays: Mapping[str, Any], comparison: Comparison, mechanism: Mechanism, dual: AnyDual | None
+        cls, arrays: Mapping[str, Any], rows: Mapping[str, bool], mechanism: Mechanism, dual: AnyDual | None
     ) -> Evidence:
-        """The inverse of `pack`, where mechanism and dual are those of the report; nothing is proven anew."""
+        """The inverse of `pack`; nothing is proven anew.
+
+        Parameters
+        ----------
+        arrays : mapping
+        rows : mapping of names to bool
+            Whether the mechanism of each row exists, in their order.
+        mechanism, dual : Mechanism, Dual of any kind or None
+            Those of the folder.
+        """
         channels: dict[str, Array | str] = {}
-        for place, row in enumerate(comparison.rows):
-            if f"{place}/left_out" in arrays:
-                channels[row.name] = str(arrays[f"{place}/left_out"])
-            elif f"{place}/matrix" in arrays:
-                channels[row.name] = arrays[f"{place}/matrix"]
-            elif row.value is not None:
-                channels[row.name] = written(mechanism)
+        for row, (name, exists) in enumerate(rows.items()):
+            if f"{row}/left_out" in arrays:
+                channels[name] = str(arrays[f"{row}/left_out"])
+            elif f"{row}/matrix" in arrays:
+                channels[name] = arrays[f"{row}/matrix"]
+            elif exists:
+                channels[name] = written(mechanism)
         names = [str(name) for name in arrays.get("priors", ())]
         priors = dict(zip(names, arrays.get("probabilities", ()), strict=True))
-        packed = {name: part(arrays, f"bounds/{place}") for place, name in enumerate(names)}
+        packed = {name: part(arrays, f"bounds/{prior}") for prior, name in enumerate(names)}
         best = part(arrays, "bound")
         return cls(
             channels,
@@ -97,7 +115,3 @@ def written(mechanism: Mechanism) -> Array | str:
         return f"the {mechanism.name} is not written down"
     size, reports = mechanism.matrix.shape
     return mechanism.matrix if size**2 * reports <= WRITTEN_TRIPLES else f"n²·m is over {WRITTEN_TRIPLES:,}"
-
-
-def _is_of(channel: Array, mechanism: Mechanism) -> bool:
-    return isinstance(mechanism, MatrixMechanism) and np.array_equal(channel, mechanism.matrix)

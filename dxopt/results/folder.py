@@ -1,55 +1,76 @@
-"""Result folders: where one may go, what it holds, and how it takes the place of an earlier one all at once."""
+"""Result folders: where one may go, and how plain content becomes its files, all at once.
+
+Nothing is computed here: what a folder is to hold is known before the first file is written.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import math
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
-from dxopt.model.problem import Problem
+from dxopt.results.files import (
+    CERTIFICATE,
+    COMPARED,
+    COMPARISON,
+    DESCRIPTION,
+    DIGESTS,
+    DUAL,
+    FRONTIER,
+    LEVEL,
+    MECHANISM,
+    PAGE,
+    PARTS,
+    PROBLEM,
+    REPORT,
+    SWEEP,
+    SWEEP_TABLE,
+    TABLE,
+    Content,
+    Contents,
+)
 
-REPORT = "report.json"
-LEVEL = "level.json"
-FRONTIER = "frontier.json"
-SWEEP = "sweep.json"
-SWEEP_TABLE = "sweep.csv"
-COMPARISON = "comparison"
-PARTS = "parts"
-DESCRIPTION = "problem.yaml"
-TABLE = "table.npz"
-COMPARED = "compared.npz"
-DIGESTS = "digests.json"
-PAGE = "report.html"
-_PROOF = (REPORT, "certificate.json", "mechanism.npz")
-_ARRAYS = ("problem.npz", "dual.npz", TABLE, COMPARED)
+_PROOF = (REPORT, CERTIFICATE, MECHANISM)
+_ARRAYS = (PROBLEM, DUAL, TABLE, COMPARED)
 _QUESTIONS = (LEVEL, FRONTIER, SWEEP)
 _PICTURES = tuple(f"{name}.{ending}" for name in ("frontier", "sweep", COMPARISON) for ending in ("svg", "png"))
 _FILES = (DESCRIPTION, *_ARRAYS, *_PROOF, *_QUESTIONS, PARTS, *_PICTURES, SWEEP_TABLE, PAGE, "input.json", DIGESTS)
 
 
-def place(folder: Path, write: Callable[[Path], object]) -> Path:
-    """Let `write` fill a fresh folder, and put it where `folder` is: an earlier result is replaced, other files kept.
+def save_contents(folder: Path, contents: Contents) -> Path:
+    """Write a result folder: an earlier result is replaced all at once, other files are kept.
 
     Raises
     ------
     SpecError
         If the folder holds something that is no result, or cannot be written.
     """
-    fresh = _beside(folder)
+    return replace_folder(folder, lambda fresh: write_contents(fresh, contents))
+
+
+def replace_folder(folder: Path, fill: Callable[[Path], object]) -> Path:
+    """Let `fill` fill a fresh folder, and move it to `folder`: an earlier result is replaced, other files are kept.
+
+    Raises
+    ------
+    SpecError
+        If the folder holds something that is no result, or cannot be written.
+    """
+    fresh = _fresh_folder(folder)
     try:
-        write(fresh)
+        fill(fresh)
         write_digests(fresh)
         fresh.chmod(0o755)
         if folder.exists():
+            # What a user put there moves along. The earlier result is moved away before the fresh one takes its name,
+            # so that whoever reads `folder` finds one result or the other, and never files of both.
             shutil.copytree(folder, fresh, ignore=shutil.ignore_patterns(*_FILES), dirs_exist_ok=True)
             old = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
             folder.replace(old / "old")
@@ -63,12 +84,12 @@ def place(folder: Path, write: Callable[[Path], object]) -> Path:
 
 
 def require_writable(folder: Path) -> None:
-    """Raise SpecError unless a result can be saved to `folder`; to be asked before the work is done."""
-    _beside(folder).rmdir()
+    """Raise SpecError unless a result can be saved to `folder`; to be called before the work is done."""
+    _fresh_folder(folder).rmdir()
 
 
-def _beside(folder: Path) -> Path:
-    """A fresh folder next to `folder`, to be moved to its place."""
+def _fresh_folder(folder: Path) -> Path:
+    """An empty folder next to `folder`, on the same file system, that can be renamed to it."""
     if folder.exists() and not is_result(folder) and (not folder.is_dir() or any(folder.iterdir())):
         raise SpecError("output", f"{folder} exists and is no result folder", "name another folder")
     try:
@@ -88,17 +109,39 @@ def holds_report(folder: Path) -> bool:
     return all((folder / name).is_file() for name in _PROOF)
 
 
-def finite(number: float) -> float | None:
-    """JSON has no infinity."""
-    return number if math.isfinite(number) else None
+def write_contents(folder: Path, contents: Mapping[str, Content]) -> None:
+    """Write files to a folder that is there; folders within it get digests of their own."""
+    for name, content in contents.items():
+        path = folder / name
+        match content:
+            case bytes():
+                path.write_bytes(content)
+            case str():
+                path.write_text(content, encoding="utf-8", newline="")
+            case Mapping():
+                _write_mapping(path, content)
+            case _:
+                content.save(path)
 
 
-def numbers(array: NDArray[np.float64]) -> list[float | None]:
-    """The same for each entry."""
-    return [finite(number) for number in array.tolist()]
+def _write_mapping(path: Path, content: Mapping[str, Any]) -> None:
+    match path.suffix:
+        case ".npz":
+            np.savez_compressed(path, **content)
+        case ".json":
+            write_json(path, content)
+        case ".yaml":
+            from ruamel.yaml import YAML
+
+            with path.open("w", encoding="utf-8") as stream:
+                YAML().dump(content, stream)
+        case _:
+            path.mkdir(parents=True)
+            write_contents(path, content)
+            write_digests(path)
 
 
-def write_json(path: Path, content: dict[str, Any]) -> None:
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Write JSON, indented."""
     path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
@@ -113,25 +156,3 @@ def write_digests(folder: Path) -> None:
     names = sorted(str(path.relative_to(folder)) for path in [*files, *folder.glob(f"{PARTS}/*/{DIGESTS}")])
     digests = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
     write_json(folder / DIGESTS, {"format": 1, "sha256": digests})
-
-
-def describe(problem: Problem, path: Path, **changes: Any) -> None:
-    """Write what a problem is about as YAML, with some entries changed."""
-    from ruamel.yaml import YAML
-
-    metric = problem.space.metric.name if problem.space.metric else "given distances"
-    described = {
-        "name": problem.name,
-        "epsilon": finite(problem.epsilon),
-        "delta": problem.delta,
-        "objective": problem.objective.name,
-        "space": {
-            "points": len(problem.space),
-            "metric": metric,
-            "structure": problem.space.structure.kind,
-        },
-        "prior": problem.prior.name,
-        "loss": problem.loss.name,
-    }
-    with path.open("w", encoding="utf-8") as stream:
-        YAML().dump({**described, **changes}, stream)

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import SpecError
-from dxopt.results import folder as places
 from dxopt.results.figures import plots
 from dxopt.results.proven_range import ProvenRange
-from dxopt.results.report import write_parts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,8 +21,11 @@ Array = NDArray[np.float64]
 class Frontier(ProvenRange):
     """What is proven of the least loss between two levels, at every ε.
 
-    See `sweeping.ProvenRange` for its attributes.
+    See `dxopt.results.proven_range.ProvenRange` for its attributes.
     """
+
+    ALONG: ClassVar[str] = "epsilons"
+    POINTS: ClassVar[str] = "levels"
 
     @property
     def epsilons(self) -> Array:
@@ -57,9 +56,9 @@ class Frontier(ProvenRange):
         SpecError
             If the level is outside of the frontier.
         """
-        levels = self.epsilons
-        if not levels[0] <= epsilon <= levels[-1]:
-            raise SpecError("epsilon", f"is {epsilon:g}", f"give one from {levels[0]:g} to {levels[-1]:g}")
+        levels = self._require_inside("epsilon", epsilon)
+        # The least loss falls as ε grows: the bound at the next level above holds here, and so does the loss that is
+        # possible at the next level below. At a level of the frontier both are that level itself.
         above = int(np.searchsorted(levels, epsilon, side="left"))
         below = int(np.searchsorted(levels, epsilon, side="right")) - 1
         return float(self.bounds[above]), float(self.values[below])
@@ -67,7 +66,8 @@ class Frontier(ProvenRange):
     def figure(self) -> Figure:
         """The band that is proven, as two staircases: the least loss lies between them at every level."""
         levels = np.repeat(self.epsilons, 2)[1:-1]
-        possible, bound = np.repeat(self.values[:-1], 2), np.repeat(self.bounds[1:], 2)
+        possible = np.repeat(self.values[:-1], 2)
+        bound = np.repeat(self.bounds[1:], 2)
         figure = plots.against_epsilon(
             [
                 plots.Curve("possible: proven", levels, possible),
@@ -81,32 +81,11 @@ class Frontier(ProvenRange):
         figure.axes[0].fill_between(levels, bound, possible, color=plots.COLOURS[0], alpha=0.15, linewidth=0)
         return figure
 
-    def write(self, folder: Path) -> None:
-        """Fill a result folder."""
-        levels = self.epsilons.tolist()
-        asked = {"from": levels[0], "to": levels[-1], "resolution": self.wanted}
-        places.describe(self.problem, folder / places.DESCRIPTION, epsilon=asked)
-        proven = {
-            "objective": self.problem.objective.name,
-            "status": str(self.status),
-            "wanted": self.wanted,
-            "resolution": places.finite(self.resolution),
-            "epsilons": levels,
-            "values": places.numbers(self.values),
-            "bounds": places.numbers(self.bounds),
-        }
-        places.write_json(folder / places.FRONTIER, {"problem": self.problem.name, **proven})
-        self.plot(folder / places.FRONTIER)
-        write_parts(self.reports, folder)
+    def _asked(self, asked: dict[str, Any]) -> dict[str, Any]:
+        return {"epsilon": asked}
 
-    def __str__(self) -> str:
-        asked = "" if self.resolution <= self.wanted else f" of {self.wanted:.3g} asked for ({self.status})"
-        lines = [
-            f"{self.problem.name}: {self.problem.objective.title} at {len(self.reports)} levels",
-            f"resolution {self.resolution:.3g}{asked}: proven at every level between",
-            f"{'epsilon':>14}  {'possible':>14}  {'bound':>14}",
-        ]
-        rows = zip(self.epsilons, self.values, self.bounds, strict=True)
-        return "\n".join(
-            [*lines, *(f"{level:>14.8g}  {value:>14.8g}  {bound:>14.8g}" for level, value, bound in rows)]
-        )
+    def _remark(self) -> str:
+        return ": proven at every level between"
+
+    def _columns(self) -> dict[str, Array]:
+        return {"epsilon": self.epsilons, "possible": self.values, "bound": self.bounds}

@@ -1,19 +1,19 @@
-"""The smallest ε for a loss: the two reports that prove it, and its folder."""
+"""The smallest ε for a loss: the two reports that prove it, and what its folder holds."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from pathlib import Path
 
 from dxopt.model.problem import Problem
-from dxopt.results import folder as places
-from dxopt.results.report import Report, write_parts, write_report
+from dxopt.results.files import DESCRIPTION, LEVEL, Contents, finite
+from dxopt.results.report import Report
+from dxopt.results.result import Result, description, parts
 from dxopt.runtime.stopping import Status
 
 
 @dataclass(frozen=True, eq=False)
-class Level:
+class Level(Result):
     """The smallest ε at which a loss is possible, between two levels that are proven.
 
     Attributes
@@ -57,29 +57,24 @@ class Level:
         """epsilon / below - 1: how far from the true level either end may be; infinite where one is missing."""
         return self.epsilon / self.below - 1 if self.below > 0 else math.inf
 
-    def save(self, folder: str | Path) -> Path:
-        """Write a result folder: the report, for `dx.load`, and level.json, which says what is proven of the level.
+    def contents(self) -> Contents:
+        """The files of a result folder by name: the report, for `dx.load`, and level.json with what is proven of ε.
 
-        What refutes the level below is in `parts/000`, a result folder as well. Where there is no report, a
-        description of the problem takes its place. An earlier result is replaced.
+        What refutes the ε below is in `parts/000`, a result folder as well. Where there is no report, there is a
+        description of the problem alone.
         """
-        return places.place(Path(folder), self.write)
-
-    def write(self, folder: Path) -> None:
-        """Fill a result folder."""
         asked = {"max_loss": self.max_loss, "accuracy": self.accuracy}
         proven = {
-            "epsilon": places.finite(self.epsilon),
+            "epsilon": finite(self.epsilon),
             "below": self.below,
-            "resolution": places.finite(self.resolution),
+            "resolution": finite(self.resolution),
             "status": str(self.status),
         }
-        places.write_json(folder / places.LEVEL, {"problem": self.problem.name, **asked, **proven})
+        contents: Contents = {DESCRIPTION: description(self.problem, epsilon=asked)}
         if self.report is not None:
-            write_report(self.report, folder)
-        else:
-            places.describe(self.problem, folder / places.DESCRIPTION, epsilon=asked)
-        write_parts([] if self.refuted is None else [self.refuted], folder)
+            contents = self.report.contents()
+        contents[LEVEL] = {"problem": self.problem.name, **asked, **proven}
+        return contents | parts([] if self.refuted is None else [self.refuted])
 
     def __str__(self) -> str:
         if self.report is None:

@@ -1,4 +1,4 @@
-"""Further figures of a report, by the names that a problem file uses."""
+"""Further figures of a mechanism, by the names that a problem file uses."""
 
 from __future__ import annotations
 
@@ -8,20 +8,23 @@ from typing import Any
 
 from dxopt.analysis import characterise, evaluate
 from dxopt.analysis.sanitisation import error_bounds, product_sanitisation
+from dxopt.model.mechanism import Mechanism
 from dxopt.model.problem import Problem
-from dxopt.results.report import Report
 
-SMALLEST_DELTA, ERROR_BOUND = "smallest_delta", "error_bound"
+SMALLEST_DELTA = "smallest_delta"
+ERROR_BOUND = "error_bound"
 OF_LEVELS = (SMALLEST_DELTA, ERROR_BOUND)
 """The measures that need an ε."""
-MEASURES: dict[str, Callable[[Report], float]] = {
-    "expected_loss": lambda r: evaluate.expected_loss(r.mechanism, r.problem.prior, r.problem.loss),
-    "worst_loss": lambda r: evaluate.worst_loss(r.mechanism, r.problem.loss),
-    "utility": lambda r: evaluate.utility(r.mechanism, r.problem.prior),
-    "min_entropy_leakage": lambda r: evaluate.min_entropy_leakage(r.mechanism, r.problem.prior),
-    "adversary_error": lambda r: evaluate.adversary_error(r.mechanism, r.problem.prior),
-    ERROR_BOUND: lambda r: _error_bound(r.problem),
-    SMALLEST_DELTA: lambda r: evaluate.smallest_delta(r.mechanism, r.problem.epsilon, pairs=r.problem.pairs),
+MEASURES: dict[str, Callable[[Mechanism, Problem], float]] = {
+    "expected_loss": lambda mechanism, problem: evaluate.expected_loss(mechanism, problem.prior, problem.loss),
+    "worst_loss": lambda mechanism, problem: evaluate.worst_loss(mechanism, problem.loss),
+    "utility": lambda mechanism, problem: evaluate.utility(mechanism, problem.prior),
+    "min_entropy_leakage": lambda mechanism, problem: evaluate.min_entropy_leakage(mechanism, problem.prior),
+    "adversary_error": lambda mechanism, problem: evaluate.adversary_error(mechanism, problem.prior),
+    ERROR_BOUND: lambda _, problem: _error_bound(problem),
+    SMALLEST_DELTA: lambda mechanism, problem: evaluate.smallest_delta(
+        mechanism, problem.epsilon, pairs=problem.pairs
+    ),
 }
 
 
@@ -38,7 +41,8 @@ class Beliefs:
     ----------
     name : str
     places : tuple of int
-        Secrets of which the adversary knows that it is one; or, for each secret, the one that takes its place.
+        Indices of secrets: the adversary knows that the secret is one of them; or, for each secret, the one that it
+        is replaced by.
     hiding : bool
         Whether it is the second.
     """
@@ -53,16 +57,16 @@ class Beliefs:
         return cls(**{**content, "places": tuple(content["places"])})
 
 
-def learned(report: Report, asked: Beliefs) -> dict[str, float]:
+def learned(mechanism: Mechanism, problem: Problem, asked: Beliefs) -> dict[str, float]:
     """How far a report moves those beliefs at most, as d_P, and what privacy promises (CABP13 Thms 1 to 4)."""
     measure = characterise.after_hiding if asked.hiding else characterise.within
-    found = measure(report.mechanism, report.problem.prior, asked.places)
+    found = measure(mechanism, problem.prior, asked.places)
     return {asked.name: found.gain, f"{asked.name}, at most": found.bound}
 
 
-def of_records(report: Report, records: int) -> dict[str, float]:
+def of_records(mechanism: Mechanism, problem: Problem, records: int) -> dict[str, float]:
     """What databases of n records cost if each is perturbed on its own, and how private that is (HLM14 Thm 5)."""
-    problem, sanitisation = report.problem, product_sanitisation(report.mechanism, records)
+    sanitisation = product_sanitisation(mechanism, records)
     return {
         f"expected loss of {records} records": sanitisation.expected_error(problem.prior, problem.loss),
         "epsilon of one record": sanitisation.one_record,

@@ -1,31 +1,38 @@
-"""What the two frontiers share."""
+"""What the two frontiers share: reports at points of a range, and what they prove between them."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import SpecError
 from dxopt.model.problem import Problem
-from dxopt.results import folder as places
 from dxopt.results.figures import plots
+from dxopt.results.files import DESCRIPTION, FRONTIER, Contents, finite, numbers
 from dxopt.results.report import Report
+from dxopt.results.result import Result, description, parts
 from dxopt.runtime.stopping import Status
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+Array = NDArray[np.float64]
+
 
 @dataclass(frozen=True, eq=False)
-class ProvenRange(ABC):
-    """What is proven of a quantity along a range, from answers at some places of it.
+class ProvenRange(Result):
+    """What is proven of a quantity along a range, from answers at some points of it.
 
     Attributes
     ----------
     problem : Problem
     reports : tuple of k Report
-        One for each place, increasing.
+        One for each point, increasing.
     wanted : float
         The resolution that was asked for.
     status : Status
@@ -33,26 +40,103 @@ class ProvenRange(ABC):
         `feasible`: what is left is larger gaps. `interrupted` and `time limit`: stopped before.
     """
 
+    ALONG: ClassVar[str]
+    """What the range is of, as a property and in frontier.json."""
+    POINTS: ClassVar[str]
+    """What its points are called."""
+
     problem: Problem
     reports: tuple[Report, ...]
     wanted: float
     status: Status
 
+    @property
+    @abstractmethod
+    def values(self) -> Array:
+        """What is possible at the points, `(k,)`: proven."""
+
+    @property
+    @abstractmethod
+    def bounds(self) -> Array:
+        """What nothing is better than at the points, `(k,)`: proven."""
+
+    @property
+    @abstractmethod
+    def resolution(self) -> float:
+        """How far what is possible and what is proven are apart at most, as a share of the whole range of values."""
+
     @abstractmethod
     def figure(self) -> Figure:
         """What is possible, and what is proven."""
-
-    @abstractmethod
-    def write(self, folder: Path) -> None:
-        """Fill a result folder."""
 
     def plot(self, file: str | Path) -> tuple[Path, Path]:
         """Write the figure as `file.svg` and `file.png`; the folder is made where it is missing."""
         return plots.write(self.figure(), file)
 
-    def save(self, folder: str | Path) -> Path:
-        """Write a result folder: what was asked, frontier.json with what is proven, and the figure.
+    def contents(self) -> Contents:
+        """The files of a result folder by name: what was asked, frontier.json with what is proven, and the figure.
 
-        The reports that prove it are in `parts`, a result folder for each. An earlier result there is replaced.
+        The reports that prove it are in `parts`, a result folder for each.
         """
-        return places.place(Path(folder), self.write)
+        points = self._points().tolist()
+        asked = {"from": points[0], "to": points[-1], "resolution": self.wanted}
+        proven = {
+            "problem": self.problem.name,
+            "objective": self.problem.objective.name,
+            **self._setting(),
+            "status": str(self.status),
+            "wanted": self.wanted,
+            "resolution": finite(self.resolution),
+            self.ALONG: points,
+            "values": numbers(self.values),
+            "bounds": numbers(self.bounds),
+            **self._further(),
+        }
+        return {
+            DESCRIPTION: description(self.problem, **self._asked(asked)),
+            FRONTIER: proven,
+            **plots.pictures("frontier", self.figure()),
+            **parts(self.reports),
+        }
+
+    def __str__(self) -> str:
+        asked = "" if self.resolution <= self.wanted else f" of {self.wanted:.3g} asked for ({self.status})"
+        columns = self._columns()
+        lines = [
+            f"{self.problem.name}: {self.problem.objective.title} at {len(self.reports)} {self.POINTS}",
+            f"resolution {self.resolution:.3g}{asked}{self._remark()}",
+            "  ".join(f"{name:>14}" for name in columns),
+        ]
+        rows = zip(*columns.values(), strict=True)
+        return "\n".join([*lines, *("  ".join(f"{number:>14.8g}" for number in row) for row in rows)])
+
+    def _points(self) -> Array:
+        """The points, `(k,)`, increasing."""
+        return getattr(self, self.ALONG)
+
+    def _require_inside(self, name: str, point: float) -> Array:
+        """The points; SpecError unless a point, given under a name, is between the first and the last of them."""
+        points = self._points()
+        if not points[0] <= point <= points[-1]:
+            raise SpecError(name, f"is {point:g}", f"give one from {points[0]:g} to {points[-1]:g}")
+        return points
+
+    @abstractmethod
+    def _asked(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """The entry of problem.yaml that asks for the range."""
+
+    def _setting(self) -> dict[str, Any]:
+        """Further entries of frontier.json, on the problem."""
+        return {}
+
+    def _further(self) -> dict[str, Any]:
+        """Further entries of frontier.json, on what is proven."""
+        return {}
+
+    @abstractmethod
+    def _remark(self) -> str:
+        """What follows the resolution in text."""
+
+    @abstractmethod
+    def _columns(self) -> dict[str, Array]:
+        """The table in text: names of columns, and their numbers."""

@@ -1,8 +1,9 @@
-"""A report on disk: a self-contained folder with a format version."""
+"""Reads a result folder and proves it again."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +21,8 @@ from dxopt.proofs.certify import Certificate, certify, gap, objective_value, pro
 from dxopt.proofs.duals import AnyDual, unpack_dual
 from dxopt.results.comparison import Comparison
 from dxopt.results.evidence import Evidence
-from dxopt.results.folder import (
-    COMPARED,
-    PARTS,
-    REPORT,
-    SWEEP,
-    holds_report,
-)
+from dxopt.results.files import CERTIFICATE, COMPARED, DUAL, MECHANISM, PARTS, PROBLEM, REPORT, SWEEP
+from dxopt.results.folder import holds_report
 from dxopt.results.measures import Beliefs
 from dxopt.results.report import FORMAT, Report
 from dxopt.runtime.archive import DAMAGED
@@ -35,6 +31,7 @@ from dxopt.spaces.archive import unpack_positions
 from dxopt.spaces.space import MetricSpace, Structure
 
 AGREEMENT = 1e-12
+"""How far a number proven again may differ from the one that was saved, relative where it is above 1."""
 
 
 def load(folder: str | Path) -> Report:
@@ -43,7 +40,7 @@ def load(folder: str | Path) -> Report:
     Raises
     ------
     SpecError
-        If the folder is no result, lacks a file, or has another format version.
+        If the folder is no result, misses a file, or has another format version.
     CertificateError
         If the channel cannot be proven private, or value or bound differ from those saved by more than 1e-12.
     """
@@ -56,40 +53,41 @@ def load(folder: str | Path) -> Report:
     if not holds_report(folder):
         raise SpecError("folder", f"{folder} is no result folder of a report", "name one that `save` wrote")
     try:
-        summary = json.loads((folder / REPORT).read_text(encoding="utf-8"))
-        if summary["format"] != FORMAT:
-            raise SpecError("format", f"version {summary['format']} is not {FORMAT}", "use a matching dxopt")
-        proof = _certificate(json.loads((folder / "certificate.json").read_text(encoding="utf-8")))
-        with np.load(folder / "dual.npz") as arrays:
-            dual = unpack_dual(arrays)
-        with np.load(folder / "problem.npz") as arrays:
-            asked = dict(arrays)
-        if "distances" in asked:
-            problem, mechanism = _read_written(folder, summary, asked, proof)
-        else:
-            mechanism = Mechanism.load(folder / "mechanism.npz")
-            problem = _asked_of(mechanism, summary, asked)
-        reductions = tuple(AppliedReduction(**entry) for entry in summary["reductions"])
-        status = Status(summary["status"])
-        beliefs = tuple(Beliefs.read(entry) for entry in summary.get("beliefs", ()))
-        compared = summary.get("comparison")
-        comparison = _read_comparison(folder, compared, mechanism, dual) if compared else None
+        report = _read(folder)
     except (SpecError, CertificateError):
         raise
     except DAMAGED as error:
         raise SpecError("folder", f"{folder} is damaged ({error})", "solve the problem again") from None
-    _check(problem, mechanism, dual, proof)
-    if (status is Status.OPTIMAL) != (proof.gap <= summary["tolerance"]):
-        raise CertificateError(f"the status {status} does not fit a gap of {proof.gap:.2e}")
+    _check(report)
+    return report
+
+
+def _read(folder: Path) -> Report:
+    """Return the report of a folder as it was saved; the mechanism alone is proven again by now."""
+    summary = json.loads((folder / REPORT).read_text(encoding="utf-8"))
+    if summary["format"] != FORMAT:
+        raise SpecError("format", f"version {summary['format']} is not {FORMAT}", "use a matching dxopt")
+    proof = _certificate(json.loads((folder / CERTIFICATE).read_text(encoding="utf-8")))
+    with np.load(folder / DUAL) as arrays:
+        dual = unpack_dual(arrays)
+    with np.load(folder / PROBLEM) as arrays:
+        asked = dict(arrays)
+    # Distances are saved with a matrix. Without them the mechanism is one whose file has the space as well.
+    if "distances" in asked:
+        problem, mechanism = _read_written(folder, summary, asked, proof)
+    else:
+        mechanism = Mechanism.load(folder / MECHANISM)
+        problem = _asked_of(mechanism, summary, asked)
+    compared = summary.get("comparison")
     return Report(
         problem=problem,
         mechanism=mechanism,
         certificate=proof,
         dual=dual,
-        status=status,
-        reductions=reductions,
-        comparison=comparison,
-        beliefs=beliefs,
+        status=Status(summary["status"]),
+        reductions=tuple(AppliedReduction(**entry) for entry in summary["reductions"]),
+        comparison=_read_comparison(folder, compared, mechanism, dual) if compared else None,
+        beliefs=tuple(Beliefs.read(entry) for entry in summary.get("beliefs", ())),
         **{key: summary[key] for key in ("claim", "route", "refused", "seconds", "tolerance", "evaluation")},
     )
 
@@ -99,8 +97,9 @@ def _read_comparison(folder: Path, content: dict[str, Any], mechanism: Mechanism
     comparison = Comparison.read(content)
     if not (folder / COMPARED).is_file():
         return comparison
+    rows = {row.name: row.value is not None for row in comparison.rows}
     with np.load(folder / COMPARED) as arrays:
-        return comparison.proven_by(Evidence.unpack(dict(arrays), comparison, mechanism, dual))
+        return replace(comparison, evidence=Evidence.unpack(dict(arrays), rows, mechanism, dual))
 
 
 def _certificate(content: dict[str, Any]) -> Certificate:
@@ -110,7 +109,7 @@ def _certificate(content: dict[str, Any]) -> Certificate:
 def _read_written(
     folder: Path, summary: dict[str, Any], asked: dict[str, Any], proof: Certificate
 ) -> tuple[Problem, Mechanism]:
-    with np.load(folder / "mechanism.npz") as arrays:
+    with np.load(folder / MECHANISM) as arrays:
         described = dict(arrays)
     problem = _problem(summary, asked, described)
     bound = problem.pairs if problem.delta else "all"
@@ -122,7 +121,9 @@ def _read_written(
 
 def _asked_of(mechanism: Mechanism, summary: dict[str, Any], asked: dict[str, Any]) -> Problem:
     """The problem on the space and reports of a mechanism."""
-    space, reports, name = mechanism.space, mechanism.reports, summary["loss"]
+    space = mechanism.space
+    reports = mechanism.reports
+    name = summary["loss"]
     loss = Loss(asked["loss"], reports, name) if "loss" in asked else Loss.of(name, space, reports)
     prior = Prior(asked["prior"], summary["prior"])
     return Problem(space, prior=prior, loss=loss, **_wanted(summary, asked))
@@ -147,7 +148,8 @@ def _problem(summary: dict[str, Any], arrays: dict[str, Any], described: dict[st
     structure = _structure(**summary["structure"])
     for array in arrays.values():
         array.flags.writeable = False
-    points, found = described.get("points"), unpack_positions(described)
+    points = described.get("points")
+    found = unpack_positions(described)
     space = MetricSpace(labels, points, None, structure, given=arrays["distances"], positions=found)
     report_labels = tuple(str(label) for label in described["report_labels"])
     reports = Reports(report_labels, described.get("report_points"), summary["secrets_are_reports"])
@@ -161,18 +163,30 @@ def _structure(kind: Any, shape: list[int], spacing: float) -> Structure:
     return Structure() if kind in ("product", "tree") else Structure(kind, tuple(shape), spacing)
 
 
-def _check(problem: Problem, mechanism: Mechanism, dual: AnyDual, proof: Certificate) -> None:
+def _check(report: Report) -> None:
+    """Raise CertificateError unless the certificate and the status hold by the arrays."""
+    problem = report.problem
+    mechanism = report.mechanism
+    proof = report.certificate
     if proof.private is not problem.private:
         raise CertificateError("the certificate does not say that the channel is private")
+    # A matrix is proven as it is. `certify` would repair it first, and the numbers would be those of another channel.
     if isinstance(mechanism, MatrixMechanism):
-        privacy, value = proven_privacy(problem, mechanism.matrix), objective_value(problem, mechanism.matrix)
-        realised, relaxed = privacy.epsilon, privacy.delta
-        bound, _ = proven_bound(problem, dual)
+        privacy = proven_privacy(problem, mechanism.matrix)
+        realised = privacy.epsilon
+        relaxed = privacy.delta
+        value = objective_value(problem, mechanism.matrix)
+        bound, _ = proven_bound(problem, report.dual)
     else:
-        found = certify(problem, Candidate(mechanism, dual)).certificate
-        realised, relaxed, value, bound = found.epsilon, found.delta, found.value, found.bound
+        found = certify(problem, Candidate(mechanism, report.dual)).certificate
+        realised = found.epsilon
+        relaxed = found.delta
+        value = found.value
+        bound = found.bound
     again = {"epsilon": realised, "delta": relaxed, "value": value, "bound": bound, "gap": gap(value, bound)}
     for name, number in again.items():
         saved = getattr(proof, name)
         if number != saved and not abs(number - saved) <= AGREEMENT * max(1.0, abs(number)):
             raise CertificateError(f"{name} is {number:.17g} by the arrays, but {saved:.17g} was saved")
+    if (report.status is Status.OPTIMAL) != (proof.gap <= report.tolerance):
+        raise CertificateError(f"the status {report.status} does not fit a gap of {proof.gap:.2e}")

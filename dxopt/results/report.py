@@ -1,14 +1,16 @@
-"""The answer to a problem."""
+"""Reports: the answer to a problem, its lines of text, and what its folder holds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dxopt.analysis import evaluate
 from dxopt.errors import CertificateError, UnsupportedError
 from dxopt.model.mechanism import MatrixMechanism, Mechanism
 from dxopt.model.objective import AdversaryError
@@ -16,19 +18,24 @@ from dxopt.model.problem import Problem
 from dxopt.proofs.candidate import AppliedReduction, Claim
 from dxopt.proofs.certify import Certificate
 from dxopt.proofs.duals import AnyDual, LineDual, ProductDual, pack_dual
-from dxopt.release.tables import integer_table
+from dxopt.release.tables import IntegerTable, integer_table
 from dxopt.results.comparison import Comparison
-from dxopt.results.folder import (
+from dxopt.results.evidence import Evidence
+from dxopt.results.figures.tables import as_html, as_panel, as_text
+from dxopt.results.files import (
+    CERTIFICATE,
     COMPARED,
     DESCRIPTION,
-    PARTS,
+    DUAL,
+    MECHANISM,
+    PROBLEM,
     REPORT,
     TABLE,
-    describe,
+    Contents,
     finite,
-    write_digests,
-    write_json,
 )
+from dxopt.results.measures import Beliefs
+from dxopt.results.result import Result, description
 from dxopt.runtime.stopping import Status
 from dxopt.spaces.archive import pack_positions
 from dxopt.spaces.geo.located import known
@@ -36,19 +43,19 @@ from dxopt.spaces.geo.located import known
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from dxopt.results.measures import Beliefs
-
 FORMAT = 1
 
 STRUCTURE = ("kind", "shape", "spacing")
 
 TABLE_TRIPLES = 50_000_000
+"""There is an integer table up to this n²·m, which is what it takes to prove one private."""
 
 WRITTEN_PAIRS = 5_000_000
+"""Distances and losses of a mechanism in closed form are written out up to this n·max(n, m)."""
 
 
 @dataclass(frozen=True, eq=False)
-class Report:
+class Report(Result):
     """A mechanism with what was proven of it and how it was found.
 
     Attributes
@@ -102,98 +109,151 @@ class Report:
             return False
         return self.claim != "exact" or self.status is Status.OPTIMAL
 
-    def save(self, folder: str | Path) -> Path:
-        """Write a result folder; `dxopt.load` reads it back.
+    @cached_property
+    def table(self) -> IntegerTable | str:
+        """The mechanism as integers, for exact sampling; or why there is no such table."""
+        problem = self.problem
+        if not isinstance(self.mechanism, MatrixMechanism):
+            return "the mechanism is not written down"
+        if not problem.private:
+            return "no privacy was asked for"
+        if len(problem.space) ** 2 * len(problem.reports) > TABLE_TRIPLES:
+            return f"n²·m is over {TABLE_TRIPLES:,}"
+        try:
+            return integer_table(self.mechanism, prior=problem.prior, loss=problem.loss)
+        except (UnsupportedError, CertificateError) as error:
+            return str(error)
 
-        An earlier result there is replaced, other files are kept.
+    def lines(self) -> list[tuple[str, str]]:
+        """What is known, as lines of a name and a text."""
+        problem = self.problem
+        proof = self.certificate
+        secrets, reports = problem.shape
+        wanted = f"{'least' if problem.objective.sign > 0 else 'largest'} {problem.objective.title}"
+        lines = [
+            ("problem", f"{problem.name}: {secrets} secrets, {reports} reports, {problem.loss.name} loss; {wanted}"),
+            ("status", f"{self.status}" + ("" if self.delivered else " (not certified optimal)")),
+            ("private", _privacy(problem, proof)),
+            ("value", f"{proof.value:.10g} ({problem.objective.title})"),
+            ("bound", f"{proof.bound:.10g}"),
+            ("gap", f"{proof.gap:.2e} (tolerance {self.tolerance:.0e})"),
+            ("route", self.route),
+        ]
+        if math.isfinite(problem.objective.max_loss):
+            spent = evaluate.expected_loss(self.mechanism, problem.prior, problem.loss)
+            lines.append(("expected loss", f"{spent:.10g} of at most {problem.objective.max_loss:.10g}"))
+        lines += [(f"not {name}", reason) for name, reason in self.refused.items()]
+        lines += [(reduction.name, _reduced(reduction)) for reduction in self.reductions]
+        lines += [(name.replace("_", " "), f"{value:.10g}") for name, value in self.evaluation.items()]
+        lines += [(f"proof of {what}", how) for what, how in proof.how.items()]
+        return [*lines, ("seconds", f"{self.seconds:.2f}")]
 
-        Raises
-        ------
-        SpecError
-            If the folder holds something that is no result, or cannot be written.
+    def contents(self) -> Contents:
+        """The files of a result folder by name: all that `dx.load` needs to prove the report again, and the table."""
+        proof = asdict(self.certificate)
+        problem_arrays, mechanism = self._arrays()
+        contents: Contents = {
+            MECHANISM: mechanism,
+            PROBLEM: problem_arrays,
+            DUAL: pack_dual(self.dual, len(self.problem.space)),
+            CERTIFICATE: {**proof, "epsilon": finite(proof["epsilon"])},
+            REPORT: self._summary(),
+            DESCRIPTION: description(self.problem, arrays=PROBLEM),
+        }
+        if isinstance(self.table, IntegerTable):
+            contents[TABLE] = self.table
+        if self.comparison is not None and self.comparison.evidence is not None:
+            contents[COMPARED] = self._evidence(self.comparison, self.comparison.evidence)
+        return contents
+
+    def _arrays(self) -> tuple[dict[str, Any], dict[str, Any] | Mechanism]:
+        """What problem.npz and mechanism.npz hold.
+
+        A matrix goes with its labels and points, and all distances and losses go with the problem. A mechanism in
+        closed form, or one that a dual in closed form is about, knows its own file, from which the space follows;
+        distances and losses are then written out where that is little.
         """
-        from dxopt.results.folder import place
+        problem = self.problem
+        mechanism = self.mechanism
+        arrays: dict[str, Any] = {
+            "prior": problem.prior.probabilities,
+            "epsilon": problem.epsilon,
+            "delta": problem.delta,
+        }
+        if isinstance(problem.objective, AdversaryError):
+            arrays |= {"max_loss": problem.objective.max_loss, "adversary_loss": problem.objective.guesses}
+        explicit = isinstance(mechanism, MatrixMechanism)
+        if explicit and not isinstance(self.dual, LineDual | ProductDual):
+            arrays |= {"distances": problem.space.distances, "loss": problem.losses}
+            return arrays, _labelled(problem, mechanism)
+        if not problem.loss.by_distance:
+            arrays["loss"] = problem.losses
+        size, reports = problem.shape
+        if explicit and size * max(size, reports) <= WRITTEN_PAIRS:
+            arrays |= {"pair_distances": problem.space.distances, "report_losses": problem.losses}
+        return arrays, mechanism
 
-        return place(Path(folder), self.write)
+    def _evidence(self, comparison: Comparison, evidence: Evidence) -> dict[str, Any]:
+        matrix = self.mechanism.matrix if isinstance(self.mechanism, MatrixMechanism) else None
+        certified = comparison.bound in (None, self.certificate.bound)
+        names = [row.name for row in comparison.rows]
+        return evidence.pack(names, matrix, len(self.problem.space), certified=certified)
 
-    def write(self, folder: Path) -> None:
-        """Fill a result folder."""
-        from dxopt.results.report import write_report
-
-        write_report(self, folder)
+    def _summary(self) -> dict[str, Any]:
+        """What report.json holds."""
+        problem = self.problem
+        return {
+            "format": FORMAT,
+            "problem": problem.name,
+            "secrets_are_reports": problem.reports.secrets,
+            "loss": problem.loss.name,
+            "objective": problem.objective.name,
+            "pairs": problem.pairs,
+            "prior": problem.prior.name,
+            "structure": {key: getattr(problem.space.structure, key) for key in STRUCTURE},
+            "mechanism": self.mechanism.name,
+            "status": str(self.status),
+            "claim": self.claim,
+            "route": self.route,
+            "refused": dict(self.refused),
+            "reductions": [asdict(reduction) for reduction in self.reductions],
+            "seconds": self.seconds,
+            "tolerance": self.tolerance,
+            "evaluation": dict(self.evaluation),
+            "beliefs": [asdict(beliefs) for beliefs in self.beliefs],
+            "comparison": self.comparison and self.comparison.content(),
+            "table": self.table if isinstance(self.table, str) else None,
+        }
 
     def __str__(self) -> str:
-        from dxopt.batch.lines import as_text
-
-        return as_text(self)
+        return as_text(self.lines())
 
     def __repr__(self) -> str:
         proof = self.certificate
         return f"<Report {self.problem.name}: {self.status}, value {proof.value:.6g}, gap {proof.gap:.1e}>"
 
     def __rich__(self) -> RenderableType:
-        from dxopt.batch.lines import as_panel
-
-        return as_panel(self)
+        return as_panel(self.problem.name, self.lines())
 
     def _repr_html_(self) -> str:
-        from dxopt.batch.lines import as_html
-
-        return as_html(self)
+        return as_html(self.lines())
 
 
-def write_report(report: Report, folder: Path) -> None:
-    """Write the files of a report to a folder that is there."""
-    problem, mechanism = report.problem, report.mechanism
-    asked: dict[str, Any] = {"prior": problem.prior.probabilities, "epsilon": problem.epsilon, "delta": problem.delta}
-    if isinstance(problem.objective, AdversaryError):
-        asked |= {"max_loss": problem.objective.max_loss, "adversary_loss": problem.objective.guesses}
-    if isinstance(mechanism, MatrixMechanism) and not isinstance(report.dual, LineDual | ProductDual):
-        asked |= {"distances": problem.space.distances, "loss": problem.losses}
-        np.savez_compressed(folder / "mechanism.npz", **_written(problem, mechanism))
-    else:
-        if not problem.loss.by_distance:
-            asked["loss"] = problem.losses
-        size, reports = problem.shape
-        if isinstance(mechanism, MatrixMechanism) and size * max(size, reports) <= WRITTEN_PAIRS:
-            asked |= {"pair_distances": problem.space.distances, "report_losses": problem.losses}
-        mechanism.save(folder / "mechanism.npz")
-    np.savez_compressed(folder / "problem.npz", **asked)
-    np.savez_compressed(folder / "dual.npz", **pack_dual(report.dual, len(problem.space)))
-    proof = asdict(report.certificate)
-    write_json(folder / "certificate.json", {**proof, "epsilon": finite(proof["epsilon"])})
-    write_json(folder / REPORT, {**_summary(report), "table": _write_table(report, folder / TABLE)})
-    if report.comparison is not None and report.comparison.evidence is not None:
-        np.savez_compressed(folder / COMPARED, **report.comparison.evidence.pack(report, report.comparison))
-    describe(problem, folder / DESCRIPTION, arrays="problem.npz")
-
-
-def write_parts(reports: Iterable[Report], folder: Path) -> None:
-    """Write the reports that an answer rests on: each is a result folder in `parts`, named by its place."""
-    for position, report in enumerate(reports):
-        part = folder / PARTS / f"{position:03}"
-        part.mkdir(parents=True)
-        write_report(report, part)
-        write_digests(part)
-
-
-def _write_table(report: Report, file: Path) -> str | None:
-    """Write the mechanism as integers; or say why there is no such file."""
-    problem, mechanism = report.problem, report.mechanism
-    if not isinstance(mechanism, MatrixMechanism):
-        return "the mechanism is not written down"
+def _privacy(problem: Problem, proof: Certificate) -> str:
     if not problem.private:
-        return "no privacy was asked for"
-    if len(problem.space) ** 2 * len(problem.reports) > TABLE_TRIPLES:
-        return f"n²·m is over {TABLE_TRIPLES:,}"
-    try:
-        integer_table(mechanism, prior=problem.prior, loss=problem.loss).save(file)
-    except (UnsupportedError, CertificateError) as error:
-        return str(error)
-    return None
+        return "not asked for"
+    if problem.delta:
+        return f"proven, epsilon {proof.epsilon:.10g}, delta {proof.delta:.6g} of {problem.delta:.6g}"
+    return f"proven, epsilon {proof.epsilon:.10g} of {problem.epsilon:.10g}"
 
 
-def _written(problem: Problem, mechanism: Mechanism) -> dict[str, Any]:
+def _reduced(reduction: AppliedReduction) -> str:
+    sizes = f"{reduction.before:,} to {reduction.after:,} {reduction.of}".rstrip()
+    return f"{sizes}{', exact' if reduction.exact else ''}: {reduction.note}"
+
+
+def _labelled(problem: Problem, mechanism: Mechanism) -> dict[str, Any]:
+    """A matrix with what its rows and columns are called, and where they are."""
     arrays: dict[str, Any] = {
         "matrix": mechanism.matrix,
         "labels": np.array(problem.space.labels),
@@ -203,27 +263,3 @@ def _written(problem: Problem, mechanism: Mechanism) -> dict[str, Any]:
         if array is not None:
             arrays[name] = array.astype(str) if array.dtype == object else array
     return arrays | pack_positions(known(problem.space))
-
-
-def _summary(report: Report) -> dict[str, Any]:
-    return {
-        "format": FORMAT,
-        "problem": report.problem.name,
-        "secrets_are_reports": report.problem.reports.secrets,
-        "loss": report.problem.loss.name,
-        "objective": report.problem.objective.name,
-        "pairs": report.problem.pairs,
-        "prior": report.problem.prior.name,
-        "structure": {key: getattr(report.problem.space.structure, key) for key in STRUCTURE},
-        "mechanism": report.mechanism.name,
-        "status": str(report.status),
-        "claim": report.claim,
-        "route": report.route,
-        "refused": dict(report.refused),
-        "reductions": [asdict(reduction) for reduction in report.reductions],
-        "seconds": report.seconds,
-        "tolerance": report.tolerance,
-        "evaluation": dict(report.evaluation),
-        "beliefs": [asdict(beliefs) for beliefs in report.beliefs],
-        "comparison": report.comparison and asdict(report.comparison),
-    }

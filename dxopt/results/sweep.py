@@ -1,4 +1,4 @@
-"""Loss and leakage against ε: the optimum and other mechanisms at several levels, and its folder."""
+"""Loss and leakage against ε: the optimum and other mechanisms at several levels, and what its folder holds."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import csv
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +16,14 @@ from numpy.typing import NDArray
 from dxopt.errors import SpecError
 from dxopt.model.problem import Problem
 from dxopt.proofs.certify import gap
-from dxopt.results import folder as places
-from dxopt.results.comparison import Compared, aligned, as_rich, figure
+from dxopt.results.comparison import Compared
 from dxopt.results.figures import plots
+from dxopt.results.figures.panels import Panel, panels
+from dxopt.results.figures.tables import aligned, as_rich_table, cell
+from dxopt.results.files import DESCRIPTION, PARTS, SWEEP, SWEEP_TABLE, Contents
 from dxopt.results.reading import load
-from dxopt.results.report import Report, write_parts
+from dxopt.results.report import Report
+from dxopt.results.result import Result, description, parts
 from dxopt.runtime.archive import DAMAGED
 from dxopt.runtime.stopping import Status
 
@@ -31,7 +35,7 @@ Array = NDArray[np.float64]
 FORMAT = 1
 OPTIMAL = "optimal"
 _COLUMNS = 6
-"""That many beside the levels fit a terminal."""
+"""That many besides the levels fit a terminal."""
 FIGURES: tuple[str, ...] = (
     "epsilon",
     "method",
@@ -46,7 +50,7 @@ FIGURES: tuple[str, ...] = (
 
 
 @dataclass(frozen=True, eq=False)
-class EpsilonSweep:
+class EpsilonSweep(Result):
     """The optimum and other mechanisms at several levels.
 
     Attributes
@@ -97,8 +101,8 @@ class EpsilonSweep:
     @property
     def baselines(self) -> frozenset[str]:
         """Those that are no private mechanisms at some level: what they have there is measured."""
-        every = (row for rows in self._rows for row in rows.values())
-        return frozenset(row.name for row in every if row.baseline and not row.private)
+        every = (row for level in self._rows for row in level.values())
+        return frozenset(row.name for row in every if row.unproven)
 
     @property
     def gap(self) -> float:
@@ -130,47 +134,43 @@ class EpsilonSweep:
         ]
 
     def figure(self) -> Figure:
-        """Two panels over the same levels: the loss of each mechanism with the bound, and the leakage in bits."""
-        from dxopt.results.figures.panels import draw
+        """Two panels over the same levels: the loss of each mechanism with the bound, and the leakage in bits.
 
-        return draw(self)
+        Each mechanism has its colour and symbol in both panels; what is not private is dotted, the bound dashed.
+        """
+        objective = self.problem.objective.title
+        bound = plots.Curve("bound on every private mechanism", self.epsilons, self.bounds)
+        return panels(
+            self.problem.name,
+            "ε per unit of distance",
+            Panel(f"{objective} ({self.problem.loss.name})", self._curves(self.values), bound),
+            Panel("min-entropy leakage (bits)", self._curves(self.leakage)),
+        )
 
     def plot(self, file: str | Path) -> tuple[Path, Path]:
         """Write the figure as `file.svg` and `file.png`; the folder is made where it is missing."""
         return plots.write(self.figure(), file)
 
-    def save(self, folder: str | Path) -> Path:
-        """Write a result folder, for `EpsilonSweep.load`; an earlier result there is replaced.
+    def contents(self) -> Contents:
+        """The files of a result folder by name: sweep.json with the levels, sweep.csv with the figures, and the plot.
 
-        It holds sweep.json with the levels, sweep.csv with the figures, the plot, and in `parts` a result folder for
-        each level, which `dx.load` and `dxopt verify` read as any other.
-
-        Raises
-        ------
-        SpecError
-            If the folder holds something that is no result, or cannot be written.
+        In `parts` is a result folder for each level, which `dx.load` and `dxopt verify` read as any other.
         """
-        return places.place(Path(folder), self.write)
-
-    def write(self, folder: Path) -> None:
-        """Fill a result folder."""
-        levels = self.epsilons.tolist()
-        places.describe(self.problem, folder / places.DESCRIPTION, epsilon=list(self.asked))
-        content = {
+        levels = {
             "format": FORMAT,
             "problem": self.problem.name,
             "objective": self.problem.objective.name,
             "status": str(self.status),
             "asked": list(self.asked),
-            "epsilons": levels,
+            "epsilons": self.epsilons.tolist(),
         }
-        places.write_json(folder / places.SWEEP, content)
-        with (folder / places.SWEEP_TABLE).open("w", encoding="utf-8", newline="") as stream:
-            writer = csv.DictWriter(stream, FIGURES, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(self.figures)
-        self.plot(folder / places.SWEEP)
-        write_parts(self.reports, folder)
+        return {
+            DESCRIPTION: description(self.problem, epsilon=list(self.asked)),
+            SWEEP: levels,
+            SWEEP_TABLE: self._csv(),
+            **plots.pictures("sweep", self.figure()),
+            **parts(self.reports),
+        }
 
     @classmethod
     def load(cls, folder: str | Path) -> EpsilonSweep:
@@ -179,24 +179,26 @@ class EpsilonSweep:
         Raises
         ------
         SpecError
-            If the folder is no result of a sweep, lacks a file, or has another format version.
+            If the folder is no result of a sweep, misses a file, or has another format version.
         CertificateError
-            If a report does not hold, or is not at the level that sweep.json says.
+            If a report does not hold, or is not at the level that sweep.json names.
         """
         folder = Path(folder)
-        if not (folder / places.SWEEP).is_file():
+        if not (folder / SWEEP).is_file():
             raise SpecError("folder", f"{folder} is no result folder of a sweep", "name one that `sweep` wrote")
         try:
-            content = json.loads((folder / places.SWEEP).read_text(encoding="utf-8"))
+            content = json.loads((folder / SWEEP).read_text(encoding="utf-8"))
             if content["format"] != FORMAT:
                 raise SpecError("format", f"version {content['format']} is not {FORMAT}", "use a matching dxopt")
-            status, asked, levels = Status(content["status"]), tuple(content["asked"]), content["epsilons"]
-            parts = [folder / places.PARTS / f"{place:03}" for place in range(len(levels))]
+            status = Status(content["status"])
+            asked = tuple(content["asked"])
+            levels = content["epsilons"]
+            folders = [folder / PARTS / f"{position:03}" for position in range(len(levels))]
         except SpecError:
             raise
         except DAMAGED as error:
             raise SpecError("folder", f"{folder} is damaged ({error})", "make the sweep again") from None
-        reports = tuple(load(part) for part in parts)
+        reports = tuple(load(part) for part in folders)
         if not reports or [report.problem.epsilon for report in reports] != levels:
             raise SpecError("folder", f"{folder} has other levels than sweep.json says", "make the sweep again")
         return cls(reports[0].problem, reports, asked, status)
@@ -210,7 +212,7 @@ class EpsilonSweep:
 
         levels, *columns = zip(*self._table(), strict=True)
         groups = (columns[first : first + _COLUMNS] for first in range(0, len(columns), _COLUMNS))
-        tables = [as_rich([*zip(levels, *group, strict=True)]) for group in groups]
+        tables = [as_rich_table([*zip(levels, *group, strict=True)]) for group in groups]
         return Group(Text(self._head()), *tables, *(Text(line) for line in self._notes()))
 
     @property
@@ -226,8 +228,25 @@ class EpsilonSweep:
             for name in self.methods
         }
 
+    def _curves(self, quantities: dict[str, Array]) -> list[plots.Curve]:
+        """The curve of a quantity of each mechanism."""
+        baselines = self.baselines
+        curves = []
+        for name in self.methods:
+            label, line = (f"{name} (not private)", "dotted") if name in baselines else (name, "solid")
+            curves.append(plots.Curve(label, self.epsilons, quantities[name], line))
+        return curves
+
+    def _csv(self) -> str:
+        text = StringIO(newline="")
+        writer = csv.DictWriter(text, FIGURES, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(self.figures)
+        return text.getvalue()
+
     def _head(self) -> str:
-        count, asked = len(self.reports), len(self.asked)
+        count = len(self.reports)
+        asked = len(self.asked)
         reached = f"{count} of {asked} levels" if count < asked else f"{asked} level{'' if asked == 1 else 's'}"
         return f"{self.problem.name}: {self.problem.objective.title} at {reached} ({self.status})"
 
@@ -235,16 +254,17 @@ class EpsilonSweep:
         others = self.methods[1:]
         table = [["epsilon", OPTIMAL, "bound", "gap", "leakage (bits)", *others]]
         for report, rows in zip(self.reports, self._rows, strict=True):
-            proof, best = report.certificate, rows.get(OPTIMAL)
+            proof = report.certificate
+            best = rows.get(OPTIMAL)
             values = (rows[name].value if name in rows else None for name in others)
             table.append(
                 [
                     f"{report.problem.epsilon:.8g}",
-                    figure(proof.value, ".7f"),
-                    figure(proof.bound, ".7f"),
-                    figure(proof.gap, ".1e"),
-                    figure(best and best.leakage, ".4f"),
-                    *(figure(value, ".7f") for value in values),
+                    cell(proof.value, ".7f"),
+                    cell(proof.bound, ".7f"),
+                    cell(proof.gap, ".1e"),
+                    cell(best and best.leakage, ".4f"),
+                    *(cell(value, ".7f") for value in values),
                 ]
             )
         return table

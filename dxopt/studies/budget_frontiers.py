@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,16 +11,14 @@ from numpy.typing import NDArray
 from dxopt.errors import SpecError
 from dxopt.model.objective import AdversaryError
 from dxopt.model.problem import Problem
-from dxopt.results.budget_frontier import BudgetFrontier, _within
+from dxopt.results.budget_frontier import BudgetFrontier, with_budget
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.solving.attempts import Progress
-from dxopt.studies.series import answering, ended
-
-if TYPE_CHECKING:
-    pass
+from dxopt.studies.series import answering, ended, require_above, require_share
 
 Array = NDArray[np.float64]
 _NEXT_TO = 1e-9
+"""Budgets nearer to each other than this, relative, are not separated any further."""
 
 
 def budget_frontier(
@@ -63,31 +60,33 @@ def budget_frontier(
     """
     if not isinstance(problem.objective, AdversaryError):
         raise SpecError("objective", f"is {problem.objective.name}, which has no loss budget", "use dx.frontier")
-    least, most = _within(problem, low), _within(problem, high)
-    if not least.objective.max_loss < most.objective.max_loss:
-        raise SpecError("high", f"is {high:g}, not above {low:g}", "give a larger one")
-    if not 0 < resolution < 1:
-        raise SpecError("resolution", f"is {resolution:g}", "give a number between 0 and 1")
+    least = with_budget(problem, low)
+    most = with_budget(problem, high)
+    require_above(least.objective.max_loss, most.objective.max_loss)
+    require_share("resolution", resolution)
     with Stop(time_limit) as stop:
         answer = answering(solver, progress, stop)
         reports = [answer(posed, tolerance, None) for posed in (least, most)]
         found = BudgetFrontier(problem, tuple(reports), resolution, Status.FEASIBLE)
         while (following := _next(found)) is not None and not stop.requested:
-            place, budget = following
-            reports.insert(place + 1, answer(_within(problem, budget), tolerance, reports[place]))
+            index, budget = following
+            reports.insert(index + 1, answer(with_budget(problem, budget), tolerance, reports[index]))
             found = replace(found, reports=tuple(reports))
         status = ended(found.resolution <= resolution, found.reports, stop)
     return replace(found, status=status)
 
 
 def _next(found: BudgetFrontier) -> tuple[int, float] | None:
-    """After which budget another one helps most, and which; None where none does."""
+    """Return after which budget another one helps most, and which; None where none does."""
     inside, above = found.widest()
-    budgets, gaps = found.budgets, found.bounds - found.values
+    budgets = found.budgets
+    gaps = found.bounds - found.values
     rise = found.bounds[-1] - found.values[0]
     scale = max(float(np.abs(budgets).max()), math.ulp(1.0))
+    # A budget helps where the tangents are further above the chord than was asked for, by more than the gaps of the
+    # answers at both ends, which no further budget closes, and where there is room for one.
     helps = (above > found.wanted * rise) & (above > gaps[:-1] + gaps[1:]) & (np.diff(budgets) > _NEXT_TO * scale)
     if not helps.any():
         return None
-    place = int(np.where(helps, above, -np.inf).argmax())
-    return place, float(inside[place])
+    index = int(np.where(helps, above, -np.inf).argmax())
+    return index, float(inside[index])

@@ -17,7 +17,7 @@ from dxopt.model.problem import Problem
 from dxopt.proofs.certify import gap
 from dxopt.results.comparison import Compared, Comparison
 from dxopt.results.evidence import Evidence, written
-from dxopt.results.folder import finite
+from dxopt.results.files import finite
 from dxopt.results.report import Report
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.solving.attempts import Progress
@@ -26,6 +26,7 @@ from dxopt.solving.solve import solve
 
 REFERENCE = "optimal"
 VERDICT_POINTS = 400
+"""For more secrets than that it is not decided whether the prior is regular."""
 _NOT_STARTED = "not started, as the run was interrupted"
 
 
@@ -40,10 +41,10 @@ def compare(
     time_limit: float | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Put mechanisms beside the best one and beside a proven bound on every private one.
+    """Compare mechanisms with the best one and with a proven bound on every private one.
 
     Each mechanism is made for the problem's space, ε and δ, repaired and proven private; its value is what the
-    problem's objective is about. One that does not exist for the problem, or is over its budget, is a row that says
+    problem's objective is about. One that does not exist for the problem, or is over its budget, is a row that states
     why. Baselines such as cloaking are no private mechanisms: theirs is the level that they are measured to have.
 
     Parameters
@@ -63,44 +64,30 @@ def compare(
     Returns
     -------
     Comparison
-        After Ctrl-C with the rows that were finished; the others say that they were not started.
+        After Ctrl-C with the rows that were finished; the others state that they were not started.
 
     Raises
     ------
     SpecError
         If there is no mechanism of a name, a prior does not fit, or an option is wrong.
     """
-    names, others = checked_methods(methods), _others(problem, priors or {})
+    names = checked_methods(methods)
+    others = _others(problem, priors or {})
     options = {"solver": solver, "tolerance": tolerance, "time_limit": time_limit, "progress": progress}
-    entries: dict[str, _Entry | str] = {}
-    answers: list[Report] = []
-    optima: dict[str, Report] = {}
     with Stop() as stop:
-        for name in names:
-            if stop.interrupted and not (name == REFERENCE and reference is not None):
-                entries[name] = _NOT_STARTED
-            elif name in BASELINES:
-                entries[name] = _measured(problem, name)
-            else:
-                found = _report(problem, name, reference, options)
-                entries[name] = _entry(problem, name, found)
-                if isinstance(found, Report):
-                    answers.append(found)
-                    stop.interrupted |= found.status is Status.INTERRUPTED
-        for name, other in others.items():
-            found = _NOT_STARTED if stop.interrupted else _under(other, **options)
-            entries[f"{REFERENCE} for {name}"] = _entry(problem, REFERENCE, found)
-            if isinstance(found, Report):
-                optima[name] = found
-                stop.interrupted |= found.status is Status.INTERRUPTED
+        entries, answers = _made(problem, names, reference, options, stop)
+        optima, of_optima = _optima(problem, others, options, stop)
+        entries |= of_optima
         regular = None if stop.interrupted else _verdict(problem)
+    # Every answer has a bound on all private mechanisms, whatever its own mechanism: the sharpest of them is kept,
+    # with the dual that proves it.
     best = max(answers, key=lambda found: problem.objective.sign * found.certificate.bound, default=None)
     bound = best and best.certificate.bound
     evidence = Evidence(
-        {name: written(entry.mechanism) for name, entry in entries.items() if isinstance(entry, _Entry)},
-        {name: other.prior.probabilities for name, other in others.items()},
-        best and best.dual,
-        {name: found.dual for name, found in optima.items()},
+        channels={name: written(entry.mechanism) for name, entry in entries.items() if isinstance(entry, _Entry)},
+        priors={name: other.prior.probabilities for name, other in others.items()},
+        dual=best and best.dual,
+        duals={name: found.dual for name, found in optima.items()},
     )
     return Comparison(
         problem.name,
@@ -112,7 +99,8 @@ def compare(
         objective=problem.objective.title,
         delta=problem.delta,
         bounds={name: found.certificate.bound for name, found in optima.items()},
-    ).proven_by(evidence)
+        evidence=evidence,
+    )
 
 
 def checked_methods(methods: Iterable[str] | None) -> list[str]:
@@ -148,6 +136,41 @@ class _Entry:
     note: str
     value: float
     baseline: bool = False
+
+
+def _made(
+    problem: Problem, names: Iterable[str], reference: Report | None, options: dict[str, Any], stop: Stop
+) -> tuple[dict[str, _Entry | str], list[Report]]:
+    """Return the mechanisms by name, or why there are none, and the reports among them, until the first Ctrl-C."""
+    entries: dict[str, _Entry | str] = {}
+    answers: list[Report] = []
+    for name in names:
+        if stop.interrupted and not (name == REFERENCE and reference is not None):
+            entries[name] = _NOT_STARTED
+        elif name in BASELINES:
+            entries[name] = _measured(problem, name)
+        else:
+            found = _report(problem, name, reference, options)
+            entries[name] = _entry(problem, name, found)
+            if isinstance(found, Report):
+                answers.append(found)
+                stop.interrupted |= found.status is Status.INTERRUPTED
+    return entries, answers
+
+
+def _optima(
+    problem: Problem, others: Mapping[str, Problem], options: dict[str, Any], stop: Stop
+) -> tuple[dict[str, Report], dict[str, _Entry | str]]:
+    """Return the optima for other priors by prior, and the same as mechanisms for the problem by row."""
+    optima: dict[str, Report] = {}
+    entries: dict[str, _Entry | str] = {}
+    for name, other in others.items():
+        found = _NOT_STARTED if stop.interrupted else _under(other, **options)
+        entries[f"{REFERENCE} for {name}"] = _entry(problem, REFERENCE, found)
+        if isinstance(found, Report):
+            optima[name] = found
+            stop.interrupted |= found.status is Status.INTERRUPTED
+    return optima, entries
 
 
 def _report(problem: Problem, name: str, reference: Report | None, options: dict[str, Any]) -> Report | str:
@@ -217,12 +240,14 @@ def _measured(problem: Problem, name: str) -> _Entry | str:
 def _rows(
     problem: Problem, others: Mapping[str, Problem], entries: Mapping[str, _Entry | str], bound: float | None
 ) -> Iterator[Compared]:
+    """Yield the rows in order; excesses are relative to the reference, which is the first."""
     best: float | None = None
     for name, entry in entries.items():
         if isinstance(entry, str):
             yield Compared(name, note=entry)
             continue
-        value, mechanism = entry.value, entry.mechanism
+        value = entry.value
+        mechanism = entry.mechanism
         best = value if name == REFERENCE else best
         averaged = isinstance(problem.objective, ExpectedLoss)
         remapped = evaluate.adversary_error(mechanism, problem.prior, problem.loss) if averaged else None
@@ -251,6 +276,7 @@ def _value(problem: Problem, mechanism: Mechanism) -> float:
 
 
 def _excess(value: float, best: float | None) -> float | None:
+    """How far a value is above the best one, relative to that; None where that is missing or 0."""
     return None if not best else (value - best) / abs(best)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +14,11 @@ from dxopt.model.problem import Problem
 from dxopt.results.frontier import Frontier
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.solving.attempts import Progress
-from dxopt.studies.series import answering, ended, positive
-
-if TYPE_CHECKING:
-    pass
+from dxopt.studies.series import answering, ended, positive, require_above, require_share
 
 Array = NDArray[np.float64]
 _NEXT_TO = 1e-9
-"""Levels nearer to each other than this, relative, are not told apart any further."""
+"""Levels nearer to each other than this, relative, are not separated any further."""
 
 
 def frontier(
@@ -65,29 +61,35 @@ def frontier(
     """
     if isinstance(problem.objective, AdversaryError):
         raise SpecError("objective", "has a loss budget of its own", "use dx.budget_frontier, or another objective")
-    least, most = positive("low", low), positive("high", high)
-    if not least < most:
-        raise SpecError("high", f"is {most:g}, not above {least:g}", "give a larger one")
-    if not 0 < resolution < 1:
-        raise SpecError("resolution", f"is {resolution:g}", "give a number between 0 and 1")
+    least = positive("low", low)
+    most = positive("high", high)
+    require_above(least, most)
+    require_share("resolution", resolution)
     with Stop(time_limit) as stop:
         answer = answering(solver, progress, stop)
         reports = [answer(problem.at(least), tolerance, None)]
         reports.append(answer(problem.at(most), tolerance, reports[0]))
         found = Frontier(problem, tuple(reports), resolution, Status.FEASIBLE)
-        while (place := _widest(found)) is not None and not stop.requested:
-            below, above = reports[place], reports[place + 1]
-            level = math.sqrt(below.problem.epsilon * above.problem.epsilon)
-            reports.insert(place + 1, answer(problem.at(level), tolerance, below))
+        # Each further level halves the widest interval on a logarithmic scale. As the least loss falls, its value is
+        # possible above it and its bound holds below it, so that the interval becomes two that are less high.
+        while (index := _widest(found)) is not None and not stop.requested:
+            below = reports[index]
+            above = reports[index + 1]
+            epsilon = math.sqrt(below.problem.epsilon * above.problem.epsilon)
+            reports.insert(index + 1, answer(problem.at(epsilon), tolerance, below))
             found = Frontier(problem, tuple(reports), resolution, Status.FEASIBLE)
         status = ended(found.resolution <= resolution, found.reports, stop)
     return replace(found, status=status)
 
 
 def _widest(found: Frontier) -> int | None:
-    """Between which level and the next one least is proven, of those where a level between may help; None if none."""
-    values, bounds, levels = found.values, found.bounds, found.epsilons
+    """Return after which level a further one helps most: where least is proven; None where none helps."""
+    values = found.values
+    bounds = found.bounds
+    levels = found.epsilons
+    # Between two levels the least loss is at most the value at the first and at least the bound at the second.
     widths = values[:-1] - bounds[1:]
+    # A level between cannot narrow an interval below the gaps of the answers at its ends, which stem from the solver.
     gaps = (values - bounds)[:-1] + (values - bounds)[1:]
     helps = (
         (widths > found.wanted * (values[0] - bounds[-1]))

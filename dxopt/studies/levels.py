@@ -15,14 +15,18 @@ from dxopt.results.level import Level
 from dxopt.results.report import Report
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.solving.attempts import Progress
-from dxopt.studies.series import Answer, answering, finite, positive, stopped
+from dxopt.studies.series import Answer, answering, finite, positive, require_above, require_share, stopped
 
 FARTHEST = 40.0
 """The search ends where the budgets of all pairs are at least this: e^{-εd} is then lost in the rounding of rows."""
 _ROUGH = 1e-3
+"""No gap is wider than this, relative to the loss."""
 _SHARPER = 1e-2
+"""The gap as a share of the width of the bracket, while that is wide."""
 _PULL = 0.2
+"""κ of the ITP method, with its exponent 2: how much an estimate is moved towards the middle."""
 _GROWTH = 4.0
+"""Factor from one step to the next, away from an ε that is on neither side."""
 
 
 def smallest_epsilon(
@@ -54,7 +58,7 @@ def smallest_epsilon(
     accuracy : float
         Distance of the two proven levels, relative.
     solver, tolerance
-        As for `dx.solve`. Where the gap leaves open on which side of `max_loss` a level is, the result says so.
+        As for `dx.solve`. Where the gap leaves open on which side of `max_loss` a level is, the result states that.
     time_limit : float, optional
         Seconds for the whole search. At the limit, or at Ctrl-C, the levels proven so far are returned.
     progress : callable, optional
@@ -68,10 +72,10 @@ def smallest_epsilon(
     if isinstance(problem.objective, AdversaryError):
         raise SpecError("objective", "has a loss budget of its own", "ask for expected_loss or worst_loss")
     budget = finite("max_loss", max_loss)
-    if not 0 < accuracy < 1:
-        raise SpecError("accuracy", f"is {accuracy:g}", "give a number between 0 and 1")
+    require_share("accuracy", accuracy)
     ends = _range(problem, low, high)
     with Stop(time_limit) as stop:
+        # First a bracket, then the search within it; what is left undecided on the way ends either, and is enclosed.
         search = _Search(problem, budget, tolerance, answering(solver, progress, stop), stop)
         first = min(max(problem.epsilon, ends[0]), ends[1])
         unsure = search.bracketed(first, ends)
@@ -85,7 +89,7 @@ def smallest_epsilon(
 
 @dataclass(eq=False)
 class _Search:
-    """The largest level that is too low, the smallest one that is enough, and what was solved on the way."""
+    """The bracket, from the largest ε that is too low to the smallest one that is enough, and all that was solved."""
 
     problem: Problem
     budget: float
@@ -96,22 +100,26 @@ class _Search:
     high: Report | None = None
     known: list[Report] = field(default_factory=list)
 
-    def enough(self, level: float) -> bool | None:
-        """Whether the loss is possible at a level; None where that was not proven.
+    def enough(self, epsilon: float) -> bool | None:
+        """Whether the loss is possible at an ε; None where that was not proven. The bracket shrinks accordingly.
 
         First with a gap that goes with the width of the bracket, then with the tolerance if that decides nothing.
         """
+        # While the bracket is wide the loss differs much from the budget, so that a rough answer decides. Each solve
+        # starts from the answer at the nearest ε, which is warm enough for column generation to spare rounds.
         rough = max(self.tolerance, min(_ROUGH, _SHARPER * self._width()))
-        start = min(self.known, key=lambda report: abs(math.log(report.problem.epsilon / level)), default=None)
+        start = min(self.known, key=lambda report: abs(math.log(report.problem.epsilon / epsilon)), default=None)
         for gap in (rough, self.tolerance) if rough > self.tolerance else (rough,):
-            start = self.answer(self.problem.at(level), gap, start)
+            start = self.answer(self.problem.at(epsilon), gap, start)
             self.known.append(start)
+            # A mechanism that loses no more proves that ε is enough; a bound above the budget proves that it is not.
+            # Where the budget is between the two, neither is proven.
             if start.certificate.value <= self.budget:
-                if self.high is None or level < self.high.problem.epsilon:
+                if self.high is None or epsilon < self.high.problem.epsilon:
                     self.high = start
                 return True
             if start.certificate.bound > self.budget:
-                if self.low is None or level > self.low.problem.epsilon:
+                if self.low is None or epsilon > self.low.problem.epsilon:
                     self.low = start
                 return False
             if self.stop.requested:
@@ -119,52 +127,67 @@ class _Search:
         return None
 
     def bracketed(self, first: float, ends: tuple[float, float]) -> float | None:
-        """Go from a level by steps that grow until there is one on either side; a level where that is not proven."""
-        level, factor = first, 2.0
-        enough = self.enough(level)
+        """Go from one ε by growing steps until there is one on either side; return one where that is not proven."""
+        epsilon = first
+        factor = 2.0
+        enough = self.enough(epsilon)
         while (self.low is None or self.high is None) and not self.stop.requested:
             if enough is None:
-                return level
-            following = max(level / factor, ends[0]) if enough else min(level * factor, ends[1])
-            if following == level:
+                return epsilon
+            # The least loss falls as ε grows: where the loss is possible the bracket is below, otherwise above.
+            following = max(epsilon / factor, ends[0]) if enough else min(epsilon * factor, ends[1])
+            if following == epsilon:
                 return None
-            level, factor = following, 2 * factor
-            enough = self.enough(level)
+            epsilon = following
+            factor *= 2
+            enough = self.enough(epsilon)
         return None
 
     def closed_in(self, accuracy: float) -> float | None:
-        """Narrow the bracket to the accuracy (Oliveira and Takahashi 2020); a level that is on neither side, or None.
+        """Narrow the bracket to the accuracy (Oliveira and Takahashi 2020); return an ε on neither side, or None.
 
-        The secant's estimate is moved towards the middle, at least so much that it soon lies on the other side.
+        The ITP method interpolates, truncates and projects: it is as fast as the secant where the loss is smooth, and
+        takes at most one step more than bisection whatever the loss is. All of it is in ln ε.
         """
         start = self._width()
+        # Bisection takes that many steps, and one more is allowed.
         left = math.ceil(math.log2(max(start / accuracy, 1.0))) + 1
         while (width := self._width()) > accuracy and not self.stop.requested:
             low, high = self._ends()
-            middle, estimate = 0.5 * (low + high), self._secant()
+            middle = 0.5 * (low + high)
+            # Interpolate: where the secant meets the budget.
+            estimate = self._secant()
+            # Truncate: move that towards the middle. Secants may stay on one side of the root for long, so that only
+            # one end of the bracket moves; with the pull, the estimate soon is on the other side.
             pull = max(_PULL * width**2 / start, 0.4 * accuracy)
             estimate += math.copysign(min(pull, abs(middle - estimate)), middle - estimate)
+            # Project: stay so near to the middle that what is left of the bracket, whichever side it is, can still be
+            # bisected to the accuracy in the steps that are left.
             reach = max(accuracy * 2.0 ** (left - 1) - 0.5 * width, 0.0)
-            level = math.exp(min(max(estimate, middle - reach), middle + reach))
+            epsilon = math.exp(min(max(estimate, middle - reach), middle + reach))
             left -= 1
-            if self.enough(level) is None:
-                return level
+            if self.enough(epsilon) is None:
+                return epsilon
         return None
 
     def around(self, unsure: float, accuracy: float, ends: tuple[float, float]) -> None:
-        """Step away from a level that is on neither side until both sides are proven again."""
+        """Step away from an ε that is on neither side until both sides are proven again.
+
+        Near the true ε the budget is between value and bound. Steps of half the accuracy, growing, soon leave that
+        range in either direction; then the bracket is as narrow as the gaps of the solver allow.
+        """
         for direction in (-1.0, 1.0):
             step = 0.5 * accuracy
             while not self.stop.requested:
-                level = unsure * math.exp(direction * step)
+                epsilon = unsure * math.exp(direction * step)
                 lowest = ends[0] if self.low is None else self.low.problem.epsilon
                 highest = ends[1] if self.high is None else self.high.problem.epsilon
-                if not lowest < level < highest or self.enough(level) is not None:
+                if not lowest < epsilon < highest or self.enough(epsilon) is not None:
                     break
                 step *= _GROWTH
 
     def found(self, accuracy: float) -> Level:
-        """What is proven."""
+        """Return what is proven."""
         close = self._width() <= accuracy * (1 + 1e-6)
         return Level(
             problem=self.problem,
@@ -176,25 +199,28 @@ class _Search:
         )
 
     def _ends(self) -> tuple[float, float]:
+        """ln ε at both ends of the bracket."""
         assert self.low is not None and self.high is not None
         return math.log(self.low.problem.epsilon), math.log(self.high.problem.epsilon)
 
     def _width(self) -> float:
-        """Of the bracket in ln ε; infinite before there is one."""
+        """The width of the bracket in ln ε; infinite before there is one."""
         if self.low is None or self.high is None:
             return math.inf
         low, high = self._ends()
         return high - low
 
     def _secant(self) -> float:
+        """ln ε where the line through bound at the lower end and value at the upper one meets the budget."""
         assert self.low is not None and self.high is not None
-        (low, high), above = self._ends(), self.low.certificate.bound - self.budget
+        low, high = self._ends()
+        above = self.low.certificate.bound - self.budget
         under = self.budget - self.high.certificate.value
         return low + (high - low) * above / (above + under)
 
 
 def _require_bracket(search: _Search, ends: tuple[float, float], low: float | None, high: float | None) -> None:
-    """SpecError where every level will do, or none."""
+    """Raise SpecError where every level will do, or none."""
     if search.low is None and search.high is not None and search.high.problem.epsilon <= ends[0]:
         loss = search.high.certificate.value
         if low is None:
@@ -203,7 +229,8 @@ def _require_bracket(search: _Search, ends: tuple[float, float], low: float | No
             )
             raise SpecError("max_loss", wrong, "lower it")
         raise SpecError("low", f"is {low:g}, where no more than {loss:.10g} need be lost already", "lower it")
-    last, proof = search.known[-1].problem.epsilon, search.known[-1].certificate
+    last = search.known[-1].problem.epsilon
+    proof = search.known[-1].certificate
     if search.high is None and last >= ends[1]:
         least = f"{proof.bound:.10g}, the least loss" if proof.bound > search.budget else f"{proof.value:.10g}, found"
         wrong = f"is {search.budget:.10g}, below {least} at epsilon = {last:.6g}"
@@ -216,10 +243,11 @@ def _range(problem: Problem, low: float | None, high: float | None) -> tuple[flo
     most = math.inf if high is None else positive("high", high)
     if low is None or high is None:
         distances = problem.space.distances
+        # Budgets εd below ALIKE count as 0: at the least ε that is so of the farthest pair, and of all others. At the
+        # largest one even the nearest pair has a budget of FARTHEST.
         apart = distances[np.isfinite(distances) & (distances > 0)]
         nearest, farthest = (float(apart.min()), float(apart.max())) if len(apart) else (1.0, 1.0)
         least = ALIKE / farthest if low is None else least
         most = max(FARTHEST / nearest, 2 * least) if high is None else most
-    if not least < most:
-        raise SpecError("high", f"is {most:g}, not above {least:g}", "give a larger one")
+    require_above(least, most)
     return least, most

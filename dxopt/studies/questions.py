@@ -66,7 +66,7 @@ class LossFrontier:
 
 @dataclass(frozen=True)
 class AtLevels:
-    """The optimum at several levels, beside other mechanisms; None for those that a file, or a comparison, has."""
+    """The optimum at several levels, next to other mechanisms; None for those that a file, or a comparison, has."""
 
     epsilons: tuple[float, ...]
     methods: tuple[str, ...] | None = None

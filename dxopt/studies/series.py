@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
 
 from dxopt.errors import SpecError
 from dxopt.model.problem import Problem, checked_level
@@ -13,14 +12,14 @@ from dxopt.runtime.stopping import Status, Stop
 from dxopt.solving.attempts import Progress
 from dxopt.solving.solve import solve
 
-if TYPE_CHECKING:
-    pass
-
 Answer = Callable[[Problem, float, Report | None], Report]
 
 
 def answering(solver: str, progress: Progress | None, stop: Stop) -> Answer:
-    """What solves a problem to a gap, from an earlier answer, until it is time to stop, and then in no time."""
+    """Return what solves a problem to a gap from an earlier answer.
+
+    Once it is time to stop, it returns at once with what is known of the problem without a solver.
+    """
 
     def answer(problem: Problem, gap: float, start: Report | None) -> Report:
         left = 0.0 if stop.interrupted else stop.remaining()
@@ -34,7 +33,8 @@ def answering(solver: str, progress: Progress | None, stop: Stop) -> Answer:
         )
         stop.interrupted |= report.status is Status.INTERRUPTED
         if progress is not None:
-            budget, value = problem.objective.max_loss, report.certificate.value
+            budget = problem.objective.max_loss
+            value = report.certificate.value
             asked = f"max_loss {budget:.10g}" if math.isfinite(budget) else f"epsilon {problem.epsilon:.10g}"
             progress(f"{asked}: {problem.objective.title} {value:.10g}")
         return report
@@ -43,21 +43,21 @@ def answering(solver: str, progress: Progress | None, stop: Stop) -> Answer:
 
 
 def stopped(stop: Stop) -> Status:
-    """How what did not reach its end ended: at Ctrl-C, at the time limit, or because it could not."""
+    """Return how a series ended that did not reach its end: at Ctrl-C, at the time limit, or because it could not."""
     if stop.interrupted:
         return Status.INTERRUPTED
     return Status.TIME_LIMIT if stop.expired else Status.FEASIBLE
 
 
 def ended(reached: bool, reports: Iterable[Report], stop: Stop) -> Status:
-    """How a sweep ended: optimal where it reached its end, or ran on until only gaps within tolerance are left."""
+    """Return how a series ended: optimal where it reached its end, or only gaps within tolerance are left."""
     if reached or (not stop.requested and all(report.status is Status.OPTIMAL for report in reports)):
         return Status.OPTIMAL
     return stopped(stop)
 
 
 def positive(name: str, given: float) -> float:
-    """A level given under a name; SpecError unless it is positive and finite."""
+    """Return an ε given under a name; raise SpecError unless it is positive and finite."""
     try:
         return checked_level(given)
     except SpecError as error:
@@ -65,7 +65,7 @@ def positive(name: str, given: float) -> float:
 
 
 def finite(name: str, given: float) -> float:
-    """A number given under a name; SpecError unless it is finite."""
+    """Return a number given under a name; raise SpecError unless it is finite."""
     try:
         number = float(given)
     except (TypeError, ValueError):
@@ -73,3 +73,15 @@ def finite(name: str, given: float) -> float:
     if not math.isfinite(number):
         raise SpecError(name, f"is {number:g}", "give a finite number")
     return number
+
+
+def require_above(low: float, high: float) -> None:
+    """Raise SpecError unless the upper end of a range is above the lower one."""
+    if not low < high:
+        raise SpecError("high", f"is {high:g}, not above {low:g}", "give a larger one")
+
+
+def require_share(name: str, given: float) -> None:
+    """Raise SpecError unless a number given under a name is between 0 and 1."""
+    if not 0 < given < 1:
+        raise SpecError(name, f"is {given:g}", "give a number between 0 and 1")

@@ -26,7 +26,7 @@ def sweep(
     time_limit: float | None = None,
     progress: Progress | None = None,
 ) -> EpsilonSweep:
-    """The optimum at several levels, with its bound and leakage, beside other mechanisms at the same levels.
+    """The optimum at several levels, with its bound and leakage, next to other mechanisms at the same levels.
 
     Levels are taken in increasing order, and each solve starts from the answer before it. That spares column
     generation some of its rounds (7% for ten levels on a Euclidean 10×10 grid; from high levels to low ones it
@@ -39,7 +39,7 @@ def sweep(
     epsilons : k numbers
         Levels per unit of distance, positive, in any order.
     methods : names, optional
-        Of mechanisms and baselines to put beside the optimum, as for `dx.compare`; none by default.
+        Of mechanisms and baselines to compare with the optimum, as for `dx.compare`; none by default.
     solver, tolerance
         As for `dx.solve`, at each level.
     time_limit : float, optional
@@ -58,7 +58,8 @@ def sweep(
         If there is no level, one is given twice or is not positive, there is no mechanism of a name, the problem asks
         for no privacy, or an option is wrong.
     """
-    levels, names = checked_levels(epsilons), checked_methods([] if methods is None else methods)
+    levels = checked_levels(epsilons)
+    names = checked_methods([] if methods is None else methods)
     if not problem.private:
         raise SpecError("epsilon", "is not given: the problem asks for no privacy", "give the problem one")
     reports: list[Report] = []

@@ -12,7 +12,7 @@ import dxopt as dx
 from dxopt import batch
 from dxopt.batch import answering
 from dxopt.batch.jobs import problem_files
-from dxopt.batch.lines import summary
+from dxopt.batch.table import summary
 from dxopt.errors import SpecError
 from dxopt.spec import family
 

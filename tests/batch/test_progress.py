@@ -18,8 +18,8 @@ from rich.table import Table
 from typer.testing import CliRunner
 
 import dxopt as dx
-from dxopt.batch.lines import Line, summary
 from dxopt.batch.progress import Progress
+from dxopt.batch.table import Line, summary
 from dxopt.cli import app
 from dxopt.results.page import save_page, writing
 

@@ -25,7 +25,8 @@ OPTIONS = (
 def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A browser of its own for the session; the test is skipped where Chromium or Selenium is missing."""
     webdriver = pytest.importorskip("selenium.webdriver")
-    browser, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    browser = shutil.which("chromium")
+    driver = shutil.which("chromedriver")
     if browser is None or driver is None:
         pytest.skip("needs chromium and chromedriver")
     options = webdriver.ChromeOptions()

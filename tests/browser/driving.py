@@ -56,7 +56,7 @@ def shown(browser: Any, number: int) -> Any:
 
 
 def pointed(browser: Any, canvas: Any, across: float, down: float) -> None:
-    """Move the pointer to a place in a canvas, as shares of its width and height."""
+    """Move the pointer to a point of a canvas, as shares of its width and height."""
     from selenium.webdriver.common.action_chains import ActionChains
 
     browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", canvas)
@@ -72,9 +72,9 @@ def pressed(canvas: Any, *names: str) -> None:
 
 
 def state(figure: Any) -> tuple[str | None, int, int, float]:
-    """What a map shows: its mode, the place pointed at, the most probable one, and how probable that is."""
-    mode, place, top, most = (figure.get_attribute(f"data-{name}") for name in ("mode", "place", "top", "most"))
-    return mode, int(place), int(top), float(most)
+    """What a map shows: its mode, the index pointed at, the most probable one, and how probable that is."""
+    mode, index, top, most = (figure.get_attribute(f"data-{name}") for name in ("mode", "place", "top", "most"))
+    return mode, int(index), int(top), float(most)
 
 
 def painted(browser: Any, canvas: Any) -> str:

@@ -97,7 +97,8 @@ def test_what_is_not_private_is_outlined_and_the_bound_is_where_it_is(browser: A
     filled = [bar.value_of_css_property("fill") != "none" for bar in every(loss, "svg[role] rect")[::2]]
     assert filled == [row.name != "cloaking" for row in rows] and not all(filled)
     assert "cloaking (not private, ε ∞)" in [text.text for text in every(loss, "svg[role] text")]
-    bar, lines = box(browser, find(loss, "svg[role] rect")), every(loss, "svg[role] line")
+    bar = box(browser, find(loss, "svg[role] rect"))
+    lines = every(loss, "svg[role] line")
     at = bar["left"] + bar["width"] * compared.comparison.bound / float(rows[0].value or 0)
     boxes = [box(browser, line) for line in lines]
     assert len(boxes) == len(rows)
@@ -114,7 +115,8 @@ def test_points_of_a_sweep_are_where_their_values_are(browser: Any, swept: dx.Ep
     for chart, figures in zip(charts, (swept.values, swept.leakage), strict=True):
         names = [item.text.removesuffix(" (not private)") for item in every(chart, ".legend li")]
         assert names[: len(figures)] == list(figures)
-        values, places = [], []
+        values = []
+        boxes = []
         for name, group in zip(names[: len(figures)], every(chart, "svg[role] > g.curve"), strict=False):
             points = every(group, "circle")
             script = "return arguments[0].map((point) => point.querySelector('title').textContent)"
@@ -123,22 +125,23 @@ def test_points_of_a_sweep_are_where_their_values_are(browser: Any, swept: dx.Ep
             assert [float(value) for value, _ in told] == pytest.approx(figures[name][kept], rel=1e-6)
             assert [float(level) for _, level in told] == pytest.approx(swept.epsilons[kept])
             values += list(figures[name][kept])
-            places += [box(browser, point) for point in points]
-        middles = np.array([(place["top"] + place["bottom"]) / 2 for place in places])
+            boxes += [box(browser, point) for point in points]
+        middles = np.array([(one["top"] + one["bottom"]) / 2 for one in boxes])
         slope, start = np.polyfit(values, middles, 1)
         assert slope < 0 and middles == pytest.approx(slope * np.array(values) + start, abs=0.5)
-        assert len({round(place["left"]) for place in places}) == len(swept.epsilons)
+        assert len({round(one["left"]) for one in boxes}) == len(swept.epsilons)
 
 
 def test_the_numbers_of_a_sweep_unfold_and_are_sorted(browser: Any, swept: dx.EpsilonSweep) -> None:
     found = part(browser, 2)
-    fold, table = find(found, "section details"), find(found, "section details table")
+    fold = find(found, "section details")
+    table = find(found, "section details table")
     assert not table.is_displayed()
     find(fold, "summary").click()
     assert table.is_displayed()
 
-    def column(place: int) -> list[str]:
-        return [cell.text for cell in every(table, f"tbody tr > :nth-child({place})")]
+    def column(index: int) -> list[str]:
+        return [cell.text for cell in every(table, f"tbody tr > :nth-child({index})")]
 
     rows = [
         (row.name, float(level), row.value, row.leakage)
@@ -147,13 +150,13 @@ def test_the_numbers_of_a_sweep_unfold_and_are_sorted(browser: Any, swept: dx.Ep
         if row.value is not None and row.leakage is not None
     ]
     assert column(1) == [name for name, *_ in rows]
-    for place, key in ((2, 1), (3, 2), (6, 3)):
+    for index, key in ((2, 1), (3, 2), (6, 3)):
         wanted = sorted(float(row[key]) for row in rows)
-        button = find(table, f"thead th:nth-child({place}) button")
+        button = find(table, f"thead th:nth-child({index}) button")
         button.click()
-        assert [float(text) for text in column(place)] == pytest.approx(wanted, abs=1e-4)
+        assert [float(text) for text in column(index)] == pytest.approx(wanted, abs=1e-4)
         pressed(button, "ENTER")
-        assert [float(text) for text in column(place)] == pytest.approx(wanted[::-1], abs=1e-4)
+        assert [float(text) for text in column(index)] == pytest.approx(wanted[::-1], abs=1e-4)
     find(table, "thead th:nth-child(5) button").click()
     gaps = [float(text) for text in column(5) if text]
     assert gaps == sorted(gaps) and gaps[0] < 1e-5 < gaps[-1]

@@ -65,18 +65,18 @@ def test_every_column_is_sorted_both_ways(browser: Any, reports: list[dx.Report]
     table = find(browser, "main > section:first-child table")
     heads = table.find_elements("css selector", "thead th")
 
-    def column(place: int) -> list[str]:
+    def column(index: int) -> list[str]:
         script = "return [...arguments[0].tBodies[0].rows].map((row) => row.cells[arguments[1]].textContent)"
-        return browser.execute_script(script, table, place)
+        return browser.execute_script(script, table, index)
 
-    for place, head in enumerate(heads):
+    for index, head in enumerate(heads):
         button = find(head, "button")
-        texts = column(place)
+        texts = column(index)
         ordered = sorted(texts, key=_natural)
         button.click()
-        assert head.get_attribute("aria-sort") == "ascending" and column(place) == ordered
+        assert head.get_attribute("aria-sort") == "ascending" and column(index) == ordered
         button.click()
-        assert head.get_attribute("aria-sort") == "descending" and column(place) == ordered[::-1]
+        assert head.get_attribute("aria-sort") == "descending" and column(index) == ordered[::-1]
         assert sum(each.get_attribute("aria-sort") != "none" for each in heads) == 1
     find(heads[4], "button").click()
     values = {name: report.certificate.value for name, report in zip(NAMES, reports, strict=True)}
@@ -95,25 +95,28 @@ def test_links_open_the_result_that_they_name(browser: Any) -> None:
 
 @pytest.mark.parametrize("number", [1, 2, 3, 4])
 def test_maps_show_rows_and_posteriors_of_the_mechanism(browser: Any, reports: list[dx.Report], number: int) -> None:
-    figure, report = find(shown(browser, number), ".map"), reports[number - 1]
-    canvas, matrix = find(figure, "canvas"), report.mechanism.matrix
-    labels, prior = report.problem.space.labels, report.problem.prior.probabilities
+    figure = find(shown(browser, number), ".map")
+    report = reports[number - 1]
+    canvas = find(figure, "canvas")
+    matrix = report.mechanism.matrix
+    labels = report.problem.space.labels
+    prior = report.problem.prior.probabilities
     seen = set()
     for across, down in ((0.15, 0.3), (0.5, 0.5), (0.8, 0.7)):
         pointed(browser, canvas, across, down)
-        mode, place, top, most = state(figure)
-        assert mode == "reports" and matrix[place, top] == pytest.approx(matrix[place].max(), rel=1e-6)
-        assert most == pytest.approx(matrix[place].max(), rel=1e-6)
-        assert find(figure, ".told").text.startswith(f"From {labels[place]}, with prior {_said(prior[place])}")
+        mode, index, top, most = state(figure)
+        assert mode == "reports" and matrix[index, top] == pytest.approx(matrix[index].max(), rel=1e-6)
+        assert most == pytest.approx(matrix[index].max(), rel=1e-6)
+        assert find(figure, ".told").text.startswith(f"From {labels[index]}, with prior {_said(prior[index])}")
         listed = [float(line.text) for line in every(figure, ".told li span:first-child")]
-        assert listed == pytest.approx(np.sort(matrix[place])[::-1][: len(listed)], rel=1e-3)
-        seen.add(place)
+        assert listed == pytest.approx(np.sort(matrix[index])[::-1][: len(listed)], rel=1e-3)
+        seen.add(index)
     assert len(seen) == 3
     find(figure, "input[value=posterior]").click()
     for across, down in ((0.4, 0.5), (0.6, 0.6)):
         pointed(browser, canvas, across, down)
-        mode, place, top, most = state(figure)
-        joint = prior * matrix[:, place]
+        mode, index, top, most = state(figure)
+        joint = prior * matrix[:, index]
         assert mode == "posterior"
         assert most == pytest.approx(joint.max() / (joint.sum() or 1.0), rel=1e-4)
         assert joint[top] == pytest.approx(joint.max(), rel=1e-4)
@@ -126,23 +129,27 @@ def test_maps_show_rows_and_posteriors_of_the_mechanism(browser: Any, reports: l
 def test_a_map_answers_to_touch(browser: Any, reports: list[dx.Report]) -> None:
     sized(browser, PHONE, 800, mobile=True)
     figure = find(shown(browser, 3), ".map")
-    canvas, before = find(figure, "canvas"), state(figure)[1]
+    canvas = find(figure, "canvas")
+    before = state(figure)[1]
     browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", canvas)
     box = browser.execute_script("return arguments[0].getBoundingClientRect().toJSON()", canvas)
     point = {"x": box["left"] + 0.3 * box["width"], "y": box["top"] + 0.85 * box["height"]}
     browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [point]})
     browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
     until(browser, lambda _: state(figure)[1] != before)
-    _, place, _, most = state(figure)
-    assert most == pytest.approx(reports[2].mechanism.matrix[place].max(), rel=1e-6)
+    _, index, _, most = state(figure)
+    assert most == pytest.approx(reports[2].mechanism.matrix[index].max(), rel=1e-6)
 
 
 @pytest.mark.parametrize("number", [2, 4])
 def test_heat_maps_show_entries_and_name_rows_and_columns(
     browser: Any, reports: list[dx.Report], number: int
 ) -> None:
-    figure, report = find(shown(browser, number), ".heat"), reports[number - 1]
-    canvas, matrix, labels = find(figure, "canvas"), report.mechanism.matrix, report.problem.space.labels
+    figure = find(shown(browser, number), ".heat")
+    report = reports[number - 1]
+    canvas = find(figure, "canvas")
+    matrix = report.mechanism.matrix
+    labels = report.problem.space.labels
     size = len(labels)
     for across, down in ((0.31, 0.31), (0.72, 0.13)):
         pointed(browser, canvas, across, down)
@@ -158,7 +165,7 @@ def test_heat_maps_show_entries_and_name_rows_and_columns(
             length = canvas.rect["height" if along == "top" else "width"]
             text = browser.execute_script("return arguments[0].textContent", name)
             assert labels[min(int(drawn / length * size), size - 1)] == text
-    low, middle, high = (find(figure, f".numbers .{place}").text for place in ("low", "middle", "high"))
+    low, middle, high = (find(figure, f".numbers .{index}").text for index in ("low", "middle", "high"))
     assert float(low.removeprefix("≤ ")) < float(middle) < float(high) == 1
 
 

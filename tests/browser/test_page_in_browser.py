@@ -1,4 +1,4 @@
-"""A page with a small grid, whose first place has a hostile name, beside mechanisms of Montreal, in Chromium."""
+"""A page with a small grid, whose first location has a hostile name, and of mechanisms of Montreal, in Chromium."""
 
 from __future__ import annotations
 
@@ -111,15 +111,16 @@ def test_the_system_may_ask_for_dark_colours(browser: Any) -> None:
 
 def test_pointing_at_a_location_shows_where_its_reports_go(browser: Any, reports: list[dx.Report]) -> None:
     figure = find(shown(browser, 5), ".map")
-    canvas, matrix = find(figure, "canvas"), reports[4].mechanism.matrix
+    canvas = find(figure, "canvas")
+    matrix = reports[4].mechanism.matrix
     seen = set()
     for across, down in ((0.0, 0.0), (1.0, 0.0), (0.5, 0.6), (0.0, 0.9), (1.0, 0.9)):
         pointed(browser, canvas, min(max(across, 0.01), 0.99), min(max(down, 0.01), 0.99))
-        mode, place, _, most = state(figure)
-        assert mode == "reports" and most == pytest.approx(matrix[place].max(), rel=1e-6)
-        seen.add((place, painted(browser, canvas)))
+        mode, index, _, most = state(figure)
+        assert mode == "reports" and most == pytest.approx(matrix[index].max(), rel=1e-6)
+        seen.add((index, painted(browser, canvas)))
     corners = {2, 11, 0, 9}
-    assert corners <= {place for place, _ in seen} and len({picture for _, picture in seen}) == len(seen) == 5
+    assert corners <= {index for index, _ in seen} and len({picture for _, picture in seen}) == len(seen) == 5
     assert darkest(browser, canvas) > 100
 
 
@@ -128,8 +129,8 @@ def test_names_are_text_wherever_they_are_shown(browser: Any) -> None:
     for mode in ("reports", "posterior"):
         find(figure, f"input[value={mode}]").click()
         listed = set()
-        for place in range(1, 13):
-            find(figure, f"select option:nth-child({place})").click()
+        for index in range(1, 13):
+            find(figure, f"select option:nth-child({index})").click()
             listed |= {line.text for line in every(figure, ".told li span:last-child")}
         assert mode == "reports" or EVIL in listed
         find(figure, "select option:nth-child(1)").click()
@@ -141,17 +142,18 @@ def test_names_are_text_wherever_they_are_shown(browser: Any) -> None:
 
 def test_pointing_at_a_report_shows_what_an_adversary_believes(browser: Any, reports: list[dx.Report]) -> None:
     figure = find(shown(browser, 1), ".map")
-    canvas, report = find(figure, "canvas"), reports[0]
+    canvas = find(figure, "canvas")
+    report = reports[0]
     before = painted(browser, canvas)
     find(figure, "input[value=posterior]").click()
     assert painted(browser, canvas) != before
     for across in (0.3, 0.6):
         pointed(browser, canvas, across, 0.5)
-        mode, place, _, most = state(figure)
-        joint = report.problem.prior.probabilities * report.mechanism.matrix[:, place]
+        mode, index, _, most = state(figure)
+        joint = report.problem.prior.probabilities * report.mechanism.matrix[:, index]
         assert mode == "posterior" and most == pytest.approx((joint / joint.sum()).max(), rel=1e-5)
         told = find(figure, ".told").text
-        assert told.startswith(f"After the report {report.problem.space.labels[place]}, which comes with probability")
+        assert told.startswith(f"After the report {report.problem.space.labels[index]}, which comes with probability")
         assert report.problem.space.labels[int(joint.argmax())] in told
     assert find(figure, ".chosen").text == "Report"
 
@@ -172,7 +174,8 @@ def test_a_map_is_used_by_keyboard_and_by_its_list(browser: Any) -> None:
 
 def test_the_heat_map_tells_entries_to_pointer_and_keyboard(browser: Any, reports: list[dx.Report]) -> None:
     figure = find(shown(browser, 5), ".heat")
-    canvas, matrix = find(figure, "canvas"), reports[4].mechanism.matrix
+    canvas = find(figure, "canvas")
+    matrix = reports[4].mechanism.matrix
 
     def entry() -> tuple[int, int]:
         secret, report = (int(canvas.get_attribute(f"data-{name}")) for name in ("secret", "report"))

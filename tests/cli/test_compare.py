@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -56,7 +56,7 @@ def test_solve_prints_and_saves_the_comparison(tmp_path: Path) -> None:
     assert comparison is not None
     assert [row.name for row in comparison.rows] == ["optimal", "tight"]
     saved = json.loads((tmp_path / "out" / "town" / "report.json").read_text(encoding="utf-8"))["comparison"]
-    assert saved == json.loads(json.dumps(asdict(comparison)))
+    assert saved == json.loads(json.dumps(comparison.content()))
 
 
 def test_without_compare_there_is_none(tmp_path: Path) -> None:

@@ -47,8 +47,8 @@ class Parsed(HTMLParser):
 
     @property
     def channels(self) -> dict[str, Any]:
-        (place,) = (k for k, a in enumerate(self.all("script")) if a.get("id") == "channels")
-        return json.loads(self.texts["script"][place])
+        (index,) = (k for k, a in enumerate(self.all("script")) if a.get("id") == "channels")
+        return json.loads(self.texts["script"][index])
 
 
 @cache

@@ -11,8 +11,9 @@ import pytest
 from rich.console import Console
 
 import dxopt as dx
-from dxopt.batch.lines import rows
 from dxopt.proofs.duals import Dual
+from dxopt.results.files import Contents
+from dxopt.results.folder import save_contents
 from tests.material.checks import assert_proven, change_array
 
 FILES = {"problem.yaml", "problem.npz", "mechanism.npz", "dual.npz", "certificate.json", "report.json"}
@@ -218,22 +219,22 @@ def test_shown_as_text_html_and_in_colour(report: dx.Report) -> None:
     assert f"{proof.value:.6g}" in repr(report)
 
 
-def test_what_is_wanted_and_what_was_proven_of_it_are_told() -> None:
-    told = dict(rows(dx.solve(points().but(objective="worst_loss", delta=0.05))))
-    assert told["problem"] == "points: 9 secrets, 9 reports, distance loss; least worst loss"
-    assert told["value"].endswith(" (worst loss)")
-    assert told["private"].startswith("proven, epsilon 0.8, delta 0.0")
-    assert told["private"].endswith(" of 0.05")
-    assert "expected loss" not in told
-    told = dict(rows(dx.solve(points().but(objective=dx.AdversaryError(0.7, "binary"), epsilon=None))))
-    assert told["problem"].endswith("; largest adversary's error")
-    assert told["value"].endswith(" (adversary's error)")
-    assert told["private"] == "not asked for"
-    spent, most = told["expected loss"].split(" of at most ")
+def test_what_is_wanted_and_what_was_proven_of_it_are_lines() -> None:
+    lines = dict(dx.solve(points().but(objective="worst_loss", delta=0.05)).lines())
+    assert lines["problem"] == "points: 9 secrets, 9 reports, distance loss; least worst loss"
+    assert lines["value"].endswith(" (worst loss)")
+    assert lines["private"].startswith("proven, epsilon 0.8, delta 0.0")
+    assert lines["private"].endswith(" of 0.05")
+    assert "expected loss" not in lines
+    lines = dict(dx.solve(points().but(objective=dx.AdversaryError(0.7, "binary"), epsilon=None)).lines())
+    assert lines["problem"].endswith("; largest adversary's error")
+    assert lines["value"].endswith(" (adversary's error)")
+    assert lines["private"] == "not asked for"
+    spent, most = lines["expected loss"].split(" of at most ")
     assert (float(spent), most) == (pytest.approx(0.7, abs=1e-7), "0.7")
-    told = dict(rows(dx.solve(points())))
-    assert told["private"].endswith(" of 0.8")
-    assert told["value"].endswith(" (expected loss)")
+    lines = dict(dx.solve(points()).lines())
+    assert lines["private"].endswith(" of 0.8")
+    assert lines["value"].endswith(" (expected loss)")
 
 
 def test_names_are_not_markup() -> None:
@@ -247,3 +248,39 @@ def test_names_are_not_markup() -> None:
         assert name in capture.get()
         assert name in str(report)
         assert "<b>" not in report._repr_html_()
+
+
+def test_the_table_is_computed_once_and_before_anything_is_written(
+    report: dx.Report, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+
+    def fails(*arguments: object, **options: object) -> None:
+        raise ZeroDivisionError
+
+    with monkeypatch.context() as patched:
+        patched.setattr("dxopt.results.report.integer_table", fails)
+        report.save(folder.with_name("again"))
+        with pytest.raises(ZeroDivisionError):
+            dx.load(folder).save(folder)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    assert {path.name for path in folder.parent.iterdir()} == {"out", "again"}
+    assert isinstance(report.table, dx.IntegerTable)
+    free = points().but(objective=dx.AdversaryError(0.7, "binary"), epsilon=None)
+    assert dx.solve(free).table == "no privacy was asked for"
+
+
+def test_the_files_of_a_folder_are_its_contents_and_their_digests(report: dx.Report, tmp_path: Path) -> None:
+    contents: Contents = {**report.contents(), "parts/000": {"a.txt": "ä\n", "b.bin": b"\0"}}
+    assert {path.name for path in save_contents(tmp_path / "out", contents).iterdir()} == {
+        *report.contents(),
+        "parts",
+        "digests.json",
+    }
+    part = tmp_path / "out" / "parts" / "000"
+    assert {path.name: path.read_bytes() for path in part.iterdir() if path.name != "digests.json"} == {
+        "a.txt": "ä\n".encode(),
+        "b.bin": b"\0",
+    }
+    digests = json.loads((tmp_path / "out" / "digests.json").read_text(encoding="utf-8"))["sha256"]
+    assert set(digests) == {*report.contents(), "parts/000/digests.json"}

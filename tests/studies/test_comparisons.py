@@ -57,7 +57,8 @@ def test_figures_are_those_of_each_mechanism_alone(problem: dx.Problem, loss: st
 
 def test_baselines_are_measured_not_promised(problem: dx.Problem) -> None:
     rows = rows_of(dx.compare(problem, ["cloaking", "rate_distortion"]))
-    cloaking, channel = rows["cloaking"], rows["rate_distortion"]
+    cloaking = rows["cloaking"]
+    channel = rows["rate_distortion"]
     assert (cloaking.baseline, cloaking.private, cloaking.epsilon) == (True, False, None)
     assert "not private" in cloaking.note
     assert (channel.baseline, channel.private, channel.note) == (True, True, "")
@@ -77,7 +78,8 @@ def test_baselines_are_measured_not_promised(problem: dx.Problem) -> None:
 
 def test_the_tight_mechanism_within_and_outside_its_region(problem: dx.Problem) -> None:
     space = problem.space
-    inside, outside = dx.Prior.uniform(space), dx.Prior.from_weights(space, [90.0, *[1.0] * 8])
+    inside = dx.Prior.uniform(space)
+    outside = dx.Prior.from_weights(space, [90.0, *[1.0] * 8])
     regular = dx.compare(dx.Problem(space, epsilon=0.9, prior=inside, loss="binary"), ["tight"])
     assert (regular.verdict or "").startswith("regular: ")
     assert rows_of(regular)["tight"].gap == pytest.approx(0.0, abs=1e-9)

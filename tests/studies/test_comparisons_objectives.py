@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 
 import pytest
 
@@ -37,8 +36,8 @@ def test_more_is_better_for_the_error_of_an_adversary(problem: dx.Problem) -> No
     best, exponential, tight = comparison.rows
     assert comparison.objective == "adversary's error"
     assert exponential.value is None
-    assert exponential.note.startswith("the expected loss ")
-    assert exponential.note.endswith("is not brought within its budget 0.65")
+    assert exponential.note.startswith("has an expected loss of ")
+    assert exponential.note.endswith(", above the budget of 0.65")
     assert best.value is not None
     assert tight.value is not None
     assert comparison.bound is not None
@@ -72,4 +71,4 @@ def test_delta_is_shown_and_used(problem: dx.Problem) -> None:
     assert lines[0] == "problem, epsilon 1, delta 0.2"
     assert "proven, 1, δ 0.2" in lines[4]
     assert "δ" not in lines[5]
-    assert dx.Comparison.read(json.loads(json.dumps(asdict(comparison)))) == comparison
+    assert dx.Comparison.read(json.loads(json.dumps(comparison.content()))) == comparison

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +27,8 @@ def problem() -> dx.Problem:
 
 def test_other_priors_that_may_be_the_true_one(problem: dx.Problem) -> None:
     """Cha13: the optimum for the right prior and the one for a uniform prior, each under both."""
-    space, uniform = problem.space, dx.Prior.uniform(problem.space)
+    space = problem.space
+    uniform = dx.Prior.uniform(problem.space)
     corner = dx.Prior.from_weights(space, [50, *[1] * 8])
     comparison = dx.compare(problem, ["exponential"], priors={"uniform": uniform, "corner": corner})
     rows = rows_of(comparison)
@@ -53,7 +53,7 @@ def test_other_priors_that_may_be_the_true_one(problem: dx.Problem) -> None:
     lines = str(comparison).splitlines()
     assert any(line.startswith("mechanism") and "under uniform" in line and "under corner" in line for line in lines)
     assert any(line.startswith("bound ") and f"{comparison.bounds['corner']:.7f}" in line for line in lines)
-    assert dx.Comparison.read(json.loads(json.dumps(asdict(comparison)))) == comparison
+    assert dx.Comparison.read(json.loads(json.dumps(comparison.content()))) == comparison
 
 
 def test_priors_that_cannot_be_compared(problem: dx.Problem) -> None:

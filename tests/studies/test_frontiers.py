@@ -1,4 +1,4 @@
-"""The least loss against ε: what is proven between two levels holds at every one, and is as narrow as it says."""
+"""The least loss against ε: what is proven between two levels holds at every one, and is as narrow as it claims."""
 
 from __future__ import annotations
 
@@ -120,10 +120,10 @@ def test_said_and_drawn(found: dx.Frontier, tmp_path: Path) -> None:
     assert len(text.splitlines()) == 3 + len(found.reports)
     (axes,) = found.figure().axes
     drawn = {str(line.get_label()): np.asarray(line.get_xydata()) for line in axes.lines}
-    for label, place in (("possible: proven", 1), ("nothing private is below: proven", 0)):
+    for label, index in (("possible: proven", 1), ("nothing private is below: proven", 0)):
         levels, values = drawn[label].T
         for level in (0.5001, 1.0001, 2.9):
-            assert np.interp(level, levels, values) == pytest.approx(found.between(level)[place], abs=1e-6)
+            assert np.interp(level, levels, values) == pytest.approx(found.between(level)[index], abs=1e-6)
     for file in found.plot(tmp_path / "new" / "frontier"):
         assert file.stat().st_size > 1000
         assert file.stem == "frontier"
@@ -164,7 +164,8 @@ def test_interrupted_at_any_moment(monkeypatch: pytest.MonkeyPatch, problem: dx.
     exact = {level: optimum(problem.at(level)) for level in (0.6, 1.0, 2.0)}
     whole = dx.frontier(problem, 0.5, 3.0, resolution=0.2)
     assert whole.status == "optimal"
-    questions, sizes = asked[0], []
+    questions = asked[0]
+    sizes = []
     for moment in range(0, questions, 3):
         asked[:] = [0, moment]
         found = dx.frontier(problem, 0.5, 3.0, resolution=0.2)

@@ -189,7 +189,8 @@ def test_said_in_words() -> None:
 
 
 def test_interrupted_at_any_moment(monkeypatch: pytest.MonkeyPatch) -> None:
-    problem, right = skewed(), 1.70073706
+    problem = skewed()
+    right = 1.70073706
     whole = stop_after(monkeypatch, 10**9)
     assert dx.smallest_epsilon(problem, 0.5).status == "optimal"
     widths = []

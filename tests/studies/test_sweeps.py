@@ -1,4 +1,4 @@
-"""Sweeps over ε: what is said of each level is what a solve at that level says."""
+"""Sweeps over ε: what is reported of each level is what a solve at that level returns."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ def test_values_and_bounds_are_those_of_the_optimum(kind: str, changes: dict[str
 def test_each_mechanism_is_as_it_is_by_itself(found: dx.EpsilonSweep, problem: dx.Problem) -> None:
     assert found.epsilons.tolist() == [0.3, 0.8, 2.0]
     assert found.methods == ("optimal", "exponential", "tight", "cloaking")
-    for place, level in enumerate(LEVELS):
+    for index, level in enumerate(LEVELS):
         alone = dx.solve(problem.at(level), method="exponential")
         leaked = dx.evaluate.min_entropy_leakage(alone.mechanism, problem.prior)
-        assert found.values["exponential"][place] == pytest.approx(alone.certificate.value, rel=1e-12)
-        assert found.leakage["exponential"][place] == pytest.approx(leaked, rel=1e-12)
+        assert found.values["exponential"][index] == pytest.approx(alone.certificate.value, rel=1e-12)
+        assert found.leakage["exponential"][index] == pytest.approx(leaked, rel=1e-12)
     best = found.reports[1]
     leaked = dx.evaluate.min_entropy_leakage(best.mechanism, problem.prior)
     assert found.leakage["optimal"][1] == pytest.approx(leaked, rel=1e-12)

@@ -43,10 +43,10 @@ def test_saved_and_loaded(found: dx.EpsilonSweep, tmp_path: Path) -> None:
     assert len(rows) == 10
     assert [row["method"] for row in rows if float(row["epsilon"]) == 2.0] == list(found.methods)
     for row in rows:
-        place = LEVELS.index(float(row["epsilon"]))
-        assert float(row["value"]) == found.values[row["method"]][place]
-        assert float(row["leakage"]) == found.leakage[row["method"]][place]
-        assert float(row["bound"]) == found.bounds[place]
+        index = LEVELS.index(float(row["epsilon"]))
+        assert float(row["value"]) == found.values[row["method"]][index]
+        assert float(row["leakage"]) == found.leakage[row["method"]][index]
+        assert float(row["bound"]) == found.bounds[index]
         gap = abs(float(row["value"]) - float(row["bound"])) / float(row["value"])
         assert float(row["gap"]) == pytest.approx(gap, rel=1e-9, abs=1e-15)
         assert (row["private"] == "True") == (row["method"] != "cloaking")
@@ -68,7 +68,7 @@ def test_an_earlier_result_is_replaced_as_a_whole(
         raise OSError("disk full")
 
     with monkeypatch.context() as patched:
-        patched.setattr("dxopt.results.sweep.write_parts", fails)
+        patched.setattr("dxopt.results.folder.write_digests", fails)
         with pytest.raises(OSError, match="disk full"):
             dx.sweep(problem, [1.0]).save(folder)
     assert len(dx.EpsilonSweep.load(folder).reports) == 3
@@ -87,7 +87,7 @@ def test_what_is_no_sweep_or_damaged(found: dx.EpsilonSweep, problem: dx.Problem
     with pytest.raises(dx.SpecError, match=r"is a sweep; load a level of it, as .*parts/000, or use dx"):
         dx.load(folder)
     whole = (folder / "sweep.json").read_text(encoding="utf-8")
-    for old, new, told in [
+    for old, new, message in [
         ('"format": 1', '"format": 2', "version 2 is not 1"),
         ("0.8", "0.9", "has other levels than sweep.json says"),
         ('"optimal"', '"best"', "is damaged"),
@@ -95,7 +95,7 @@ def test_what_is_no_sweep_or_damaged(found: dx.EpsilonSweep, problem: dx.Problem
         ("{", "", "is damaged"),
     ]:
         (folder / "sweep.json").write_text(whole.replace(old, new), encoding="utf-8")
-        with pytest.raises(dx.SpecError, match=told):
+        with pytest.raises(dx.SpecError, match=message):
             dx.EpsilonSweep.load(folder)
     (folder / "sweep.json").write_text(whole, encoding="utf-8")
     proof = folder / "parts" / "002" / "certificate.json"

@@ -59,15 +59,21 @@ def _adversary() -> dx.Report:
 def _measured() -> dx.Report:
     report = dx.solve(_problem())
     asked = (Beliefs("learns.within[0]", (0, 1, 4), False), Beliefs("learns.hiding[0]", (1, 1, 2, 3, 4, 3), True))
-    evaluation = {name: MEASURES[name](report) for name in ("error_bound", "adversary_error")}
+    evaluation = {
+        name: MEASURES[name](report.mechanism, report.problem) for name in ("error_bound", "adversary_error")
+    }
     for beliefs in asked:
-        evaluation |= learned(report, beliefs)
-    return replace(report, evaluation=evaluation | of_records(report, 1000), beliefs=asked)
+        evaluation |= learned(report.mechanism, report.problem, beliefs)
+    return replace(report, evaluation=evaluation | of_records(report.mechanism, report.problem, 1000), beliefs=asked)
 
 
 def _measured_relaxed() -> dx.Report:
     report = dx.solve(_problem(delta=0.05))
-    return replace(report, evaluation={"error_bound": MEASURES["error_bound"](report)} | of_records(report, 7))
+    return replace(
+        report,
+        evaluation={"error_bound": MEASURES["error_bound"](report.mechanism, report.problem)}
+        | of_records(report.mechanism, report.problem, 7),
+    )
 
 
 KINDS: dict[str, Callable[[], dx.Report]] = {
@@ -240,7 +246,9 @@ def test_beliefs_that_turn_impossible_are_infinite(tmp_path: Path) -> None:
     distances = [[0, math.inf, math.inf], [math.inf, 0, 1], [math.inf, 1, 0]]
     report = dx.solve(_of([1, 1, 1], distances, 1.0))
     beliefs = Beliefs("learns.within[0]", (0, 1, 2), False)
-    evaluation = learned(report, beliefs) | {"adversary_error": MEASURES["adversary_error"](report)}
+    evaluation = learned(report.mechanism, report.problem, beliefs) | {
+        "adversary_error": MEASURES["adversary_error"](report.mechanism, report.problem)
+    }
     saved = replace(report, evaluation=evaluation, beliefs=(beliefs,)).save(tmp_path / "saved")
     assert evaluation["learns.within[0]"] == math.inf
     verdict = verify(saved)

@@ -55,7 +55,9 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     for kind, make in KINDS.items():
         report = dx.solve(make())
         if kind != "one way":
-            report = replace(report, evaluation={name: MEASURES[name](report) for name in MEASURED})
+            report = replace(
+                report, evaluation={name: MEASURES[name](report.mechanism, report.problem) for name in MEASURED}
+            )
         saved[kind] = report.save(base / kind)
         assert not judged(saved[kind])[0]
         assert verify(saved[kind]).outcome is Outcome.HOLDS

@@ -33,7 +33,7 @@ def _points(**changes: Any) -> dx.Problem:
 
 def _reported() -> dx.Report:
     report = dx.solve(_points())
-    measured = {"min_entropy_leakage": MEASURES["min_entropy_leakage"](report)}
+    measured = {"min_entropy_leakage": MEASURES["min_entropy_leakage"](report.mechanism, report.problem)}
     compared = dx.compare(report.problem, ["exponential"], reference=report)
     return replace(report, evaluation=measured, comparison=compared)
 

@@ -195,19 +195,16 @@ def test_parts_are_replaced_and_not_searched(tmp_path: Path) -> None:
 
 
 def test_a_save_that_breaks_off_leaves_the_earlier_result(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dxopt.results import report as writing
-
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    real = writing.write_report
-    written = []
+    written: list[Path] = []
 
-    def write_report(report: dx.Report, part: Path) -> None:
+    def breaks_off(part: Path) -> None:
         written.append(part)
         if len(written) == 2:
             raise KeyboardInterrupt
-        real(report, part)
+        write_digests(part)
 
-    monkeypatch.setattr(writing, "write_report", write_report)
+    monkeypatch.setattr("dxopt.results.folder.write_digests", breaks_off)
     with pytest.raises(KeyboardInterrupt):
         KINDS["frontier"]().save(folder)
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before

@@ -42,7 +42,9 @@ def test_untouched_results_hold(kind: str, tmp_path: Path) -> None:
     ]
     names = names if np.isfinite(report.problem.space.distances).all() else ["expected_loss", "utility"]
     verdict = verify(
-        replace(report, evaluation={name: MEASURES[name](report) for name in names}).save(tmp_path / "a")
+        replace(report, evaluation={name: MEASURES[name](report.mechanism, report.problem) for name in names}).save(
+            tmp_path / "a"
+        )
     )
     assert verdict.outcome is Outcome.HOLDS, str(verdict)
     assert verdict.exit_code == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -44,7 +45,7 @@ class Curve:
     line : str
         solid, dashed, dotted, or points for symbols that nothing joins.
     colour : int
-        Place in `COLOURS`.
+        Index in `COLOURS`.
     marker : str
         Symbol of matplotlib at each level of a line; none by default.
     """
@@ -76,7 +77,7 @@ class Reading:
 
 
 def style() -> AbstractContextManager[None]:
-    """The style of all figures, whatever the user's settings are; draw within it."""
+    """Return the style of all figures, whatever the user's settings are; draw within it."""
     import matplotlib
 
     settings: dict[Any, Any] = {**matplotlib.rcParamsDefault, **_STYLE}
@@ -84,7 +85,7 @@ def style() -> AbstractContextManager[None]:
 
 
 def blank(width: float = 7.2, height: float = 4.6) -> Figure:
-    """An empty figure, in inches, that arranges its parts itself and needs no display."""
+    """Return an empty figure, in inches, that arranges its parts itself and needs no display."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -103,7 +104,7 @@ def against_epsilon(
     readings: Sequence[Reading] = (),
     shaded: tuple[float, float, str] | None = None,
 ) -> Figure:
-    """Curves against epsilon, with thresholds marked, and one legend below.
+    """Return a figure of curves against epsilon, with thresholds marked, and one legend below.
 
     Parameters
     ----------
@@ -133,7 +134,7 @@ def draw(
     readings: Sequence[Reading] = (),
     shaded: tuple[float, float, str] | None = None,
 ) -> None:
-    """The same on axes of a larger figure, without titles and legend."""
+    """Draw curves on axes of a larger figure, without titles and legend; see `against_epsilon`."""
     if shaded is not None:
         low, high, label = shaded
         axes.axvspan(low, high, color="#888888", alpha=0.15, linewidth=0, label=label)
@@ -150,29 +151,42 @@ def draw(
             color=COLOURS[curve.colour],
             label=curve.label,
         )
-    for place, reading in enumerate(readings):
+    for number, reading in enumerate(readings):
         axes.plot(
             [reading.level],
             [reading.value],
             linestyle="none",
-            marker="sD^v"[place % 4],
+            marker="sD^v"[number % 4],
             markerfacecolor="none",
             color="#000000",
             label=reading.label,
         )
 
 
-def save(figure: Figure, folder: Path, name: str) -> tuple[Path, Path]:
-    """Write `name.svg` and `name.png`, without dates or versions; the folder is made where it is missing."""
-    folder.mkdir(parents=True, exist_ok=True)
-    drawn, painted = folder / f"{name}.svg", folder / f"{name}.png"
+def pictures(name: str, figure: Figure) -> dict[str, bytes]:
+    """Return `name.svg` and `name.png` of a figure, without dates or versions."""
+    drawn = BytesIO()
+    painted = BytesIO()
     with style():
         figure.savefig(drawn, format="svg", metadata={"Date": None, "Creator": None})
         figure.savefig(painted, format="png", metadata={"Software": None})
-    return drawn, painted
+    return {f"{name}.svg": drawn.getvalue(), f"{name}.png": painted.getvalue()}
+
+
+def save(figure: Figure, folder: Path, name: str) -> tuple[Path, Path]:
+    """Write `name.svg` and `name.png` to a folder, which is made where it is missing."""
+    folder.mkdir(parents=True, exist_ok=True)
+    drawn, painted = pictures(name, figure).items()
+    return _written(folder, *drawn), _written(folder, *painted)
 
 
 def write(figure: Figure, file: str | Path) -> tuple[Path, Path]:
     """Write `file.svg` and `file.png`; an ending of `file` makes no difference."""
     target = Path(file)
     return save(figure, target.parent, target.stem)
+
+
+def _written(folder: Path, name: str, content: bytes) -> Path:
+    file = folder / name
+    file.write_bytes(content)
+    return file

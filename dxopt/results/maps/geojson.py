@@ -20,7 +20,7 @@ Ring = NDArray[np.float64]
 def geojson(answer: Mechanism | Report, *, secret: Any = None, prior: Prior | None = None) -> dict[str, Any]:
     """The locations of a mechanism with their probabilities, as a FeatureCollection that `json.dumps` writes.
 
-    Locations are points, or polygons where each stands for an area. The properties of each are its `label`, its
+    Locations are points, or polygons where each represents an area. The properties of each are its `label`, its
     `prior` probability π_x, the probability `reported` = Σ_x π_x K[x, z] that it is reported, and, for a secret x,
     `given_secret` = K[x, z] and whether it `is_secret` itself. Reports that are not the secrets are features of
     their own, and have no prior.
@@ -44,9 +44,9 @@ def geojson(answer: Mechanism | Report, *, secret: Any = None, prior: Prior | No
     about: dict[str, NDArray[Any]] = {"reported": located.expected()}
     marked: dict[str, NDArray[Any]] = {"prior": located.prior}
     if secret is not None:
-        place = located.place(secret)
-        about["given_secret"] = mechanism.row(place)
-        marked["is_secret"] = np.arange(len(mechanism.space)) == place
+        index = located.index(secret)
+        about["given_secret"] = mechanism.row(index)
+        marked["is_secret"] = np.arange(len(mechanism.space)) == index
     if mechanism.reports.secrets:
         features = _features(located.secrets, mechanism.space.labels, marked | about)
     else:
@@ -72,8 +72,8 @@ def _features(found: Positions, labels: Sequence[str], columns: dict[str, NDArra
 
 def _points(found: Positions) -> list[dict[str, Any]]:
     longitudes = _on_map(found.degrees[:, 1])
-    places = np.column_stack([longitudes, found.degrees[:, 0]]).tolist()
-    return [{"type": "Point", "coordinates": place} for place in places]
+    points = np.column_stack([longitudes, found.degrees[:, 0]]).tolist()
+    return [{"type": "Point", "coordinates": point} for point in points]
 
 
 def _on_map(longitudes: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -84,8 +84,12 @@ def _on_map(longitudes: NDArray[np.float64]) -> NDArray[np.float64]:
 def _area(outline: Ring, centre: dict[str, Any]) -> dict[str, Any]:
     """A polygon, cut in two at ±180° of longitude; the centre alone where a pole is inside."""
     ring = outline[:, ::-1]
+    # An outline is one piece around its location: it only spans half of all longitudes if it goes around a pole, and
+    # then its corners alone do not bound a polygon.
     if np.ptp(ring[:, 0]) >= 180:
         return centre
+    # Turned by whole circles, the western end is from -180° on. What is then east of 180° is a polygon of its own,
+    # one circle further west, as the format asks for.
     ring = ring - [360.0 * np.floor((ring[:, 0].min() + 180.0) / 360.0), 0.0]
     pieces = [ring]
     if ring[:, 0].max() > 180:
@@ -99,8 +103,11 @@ def _area(outline: Ring, centre: dict[str, Any]) -> dict[str, Any]:
 def _cut(ring: Ring, side: float) -> Ring:
     """The part of a convex ring that is west (1) or east (-1) of 180°."""
     kept = []
+    # Sutherland and Hodgman: corners on the side that is kept stay, and each edge across 180° adds the point where it
+    # crosses.
     for here, there in zip(ring, np.roll(ring, -1, axis=0), strict=True):
-        ahead, behind = side * (180.0 - here[0]), side * (180.0 - there[0])
+        ahead = side * (180.0 - here[0])
+        behind = side * (180.0 - there[0])
         if ahead >= 0:
             kept.append(here)
         if ahead * behind < 0:
@@ -110,9 +117,11 @@ def _cut(ring: Ring, side: float) -> Ring:
 
 
 def _closed(ring: Ring) -> list[list[float]]:
-    """Without corners that repeat, counterclockwise, the first corner again at the end."""
+    """Return a ring without corners that repeat, counterclockwise, with the first corner again at the end."""
     distinct = ring[(ring != np.roll(ring, 1, axis=0)).any(axis=1)]
     x, y = (distinct - distinct[0]).T
+    # Twice the area, positive where the corners go counterclockwise (the shoelace formula). Relative to a corner,
+    # so that small areas far from the origin keep their digits.
     twice = float((x * np.roll(y, -1) - y * np.roll(x, -1)).sum())
     ordered = distinct if twice >= 0 else distinct[::-1]
     return [*ordered.tolist(), ordered[0].tolist()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +14,11 @@ from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
 from dxopt.results.report import Report
 from dxopt.spaces.geo.located import positions
+from dxopt.spaces.metrics import EARTH_RADIUS_KM
 from dxopt.spaces.positions import Positions
+
+KM_PER_DEGREE = math.radians(EARTH_RADIUS_KM)
+"""Of latitude, and of longitude at the equator."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,11 +61,11 @@ class Located:
     def expected(self) -> NDArray[np.float64]:
         """Σ_x π_x K[x, z] for each report z, `(m,)`."""
         total = np.zeros(len(self.mechanism.reports))
-        for places, rows in self.mechanism.blocks():
-            total += self.prior[places] @ rows
+        for secrets, rows in self.mechanism.blocks():
+            total += self.prior[secrets] @ rows
         return total
 
-    def place(self, secret: Any) -> int:
+    def index(self, secret: Any) -> int:
         """The index of a secret given by its label or its index."""
         space = self.mechanism.space
         if isinstance(secret, str) and secret not in space.labels and secret.isdecimal():
@@ -73,7 +78,8 @@ class Located:
 
 
 def _of_reports(mechanism: Mechanism, found: Positions) -> Positions:
-    points, reports = mechanism.space.points, mechanism.reports
+    points = mechanism.space.points
+    reports = mechanism.reports
     if reports.secrets:
         return found
     if reports.points is None or points is None or not np.array_equal(points, found.degrees):

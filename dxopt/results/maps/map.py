@@ -17,10 +17,10 @@ from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
 from dxopt.results.figures.plots import COLOURS, blank, style
 from dxopt.results.maps.geojson import geojson
-from dxopt.results.maps.located import Located
+from dxopt.results.maps.located import KM_PER_DEGREE, Located
+from dxopt.results.maps.window import Window
 from dxopt.results.report import Report
-from dxopt.spaces.metrics import EARTH_RADIUS_KM
-from dxopt.spaces.positions import Positions, unrolled
+from dxopt.spaces.positions import Positions
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,13 +34,11 @@ _MAP = "YlGnBu"
 _MARK = COLOURS[1]
 _GREY = "#8a8a8a"
 _NEVER = "#ededed"
-_SMALLEST, _ALONE = 1e-8, 5e-4  # degrees
-_KM_PER_DEGREE = math.radians(EARTH_RADIUS_KM)
 
 
 @dataclass(frozen=True, eq=False)
 class _Panel:
-    """Probabilities of places, and which place is the secret."""
+    """Probabilities of locations, and the index of the one that is the secret."""
 
     title: str
     values: NDArray[np.float64]
@@ -71,9 +69,11 @@ def draw_map(answer: Mechanism | Report, *, secret: Any = None, prior: Prior | N
     """
     located = Located.of(answer, prior)
     panels = _panels(located, secret)
+    # Up to three panels in a row, and four as two by two. All show the same window and scale of colours,
+    # which goes with the square root, so that small probabilities differ as well.
     across = min(len(panels), 2 if len(panels) == 4 else 3)
     down = math.ceil(len(panels) / across)
-    window = _Window.around(located)
+    window = Window.around(located)
     with style():
         from matplotlib.colors import PowerNorm
 
@@ -133,72 +133,13 @@ def _panels(located: Located, secret: Any) -> list[_Panel]:
     if not 1 <= len(asked) <= MOST_PANELS:
         raise SpecError("secret", f"{len(asked)} secrets", f"give 1 to {MOST_PANELS} of them")
     panels = []
-    for place in map(located.place, asked):
-        title = f"what is reported from {located.mechanism.space.labels[place]}"
-        panels.append(_Panel(title, located.mechanism.row(place), located.reports, place))
+    for index in map(located.index, asked):
+        title = f"what is reported from {located.mechanism.space.labels[index]}"
+        panels.append(_Panel(title, located.mechanism.row(index), located.reports, index))
     return panels
 
 
-@dataclass(frozen=True)
-class _Window:
-    """The part of the Earth that is drawn, in degrees; longitudes go on beyond ±180° where the places do."""
-
-    west: float
-    east: float
-    south: float
-    north: float
-
-    @classmethod
-    def around(cls, located: Located) -> _Window:
-        both = (located.secrets, located.reports)
-        middle = _middle(np.concatenate([found.degrees[:, 1] for found in both]))
-        shapes = [
-            _on_map(array, middle).reshape(-1, 2)
-            for found in both
-            for array in (found.degrees, found.outlines, found.streets)
-            if array is not None
-        ]
-        (west, south), (east, north) = np.min(np.vstack(shapes), axis=0), np.max(np.vstack(shapes), axis=0)
-        bare = cls(float(west), float(east), float(south), float(north))
-        size = max(north - south, (east - west) * bare.shrinking)
-        alone = 0.0 if size > _SMALLEST else _ALONE
-        aside = (0.04 * size + alone) / bare.shrinking
-        down, up = 0.11 * size + 1.2 * alone, 0.04 * size + alone
-        return cls(bare.west - aside, bare.east + aside, bare.south - down, bare.north + up)
-
-    @property
-    def shrinking(self) -> float:
-        """How much shorter a degree of longitude is than one of latitude."""
-        return max(math.cos(math.radians((self.south + self.north) / 2)), 0.05)
-
-    @property
-    def steepness(self) -> float:
-        """Height over width as drawn, between 1/3 and 2."""
-        return min(max((self.north - self.south) / ((self.east - self.west) * self.shrinking), 1 / 3), 2.0)
-
-    def on_map(self, degrees: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Places `(n, 2)`, or shapes `(n, k, 2)`, as (longitude, latitude) in the window."""
-        return _on_map(degrees, (self.west + self.east) / 2)
-
-
-def _middle(longitudes: NDArray[np.float64]) -> float:
-    """Opposite to the middle of the widest gap between longitudes."""
-    around = np.unique(np.mod(longitudes, 360.0))
-    gaps = np.diff(around, append=around[0] + 360.0)
-    widest = int(gaps.argmax())
-    return float(unrolled(around[widest] + gaps[widest] / 2 - 180.0, 0.0))
-
-
-def _on_map(degrees: NDArray[np.float64], middle: float) -> NDArray[np.float64]:
-    """(longitude, latitude) of places, or of shapes that stay in one piece, within 180 degrees of a middle."""
-    longitudes = degrees[..., 1]
-    centres = longitudes
-    if degrees.ndim == 3:
-        centres = (longitudes.min(axis=1, keepdims=True) + longitudes.max(axis=1, keepdims=True)) / 2
-    return np.stack([longitudes + (unrolled(centres, middle) - centres), degrees[..., 0]], axis=-1)
-
-
-def _draw(axes: Axes, panel: _Panel, window: _Window, scale: Normalize, located: Located) -> Collection:
+def _draw(axes: Axes, panel: _Panel, window: Window, scale: Normalize, located: Located) -> Collection:
     from matplotlib.collections import LineCollection
 
     found = panel.found
@@ -211,6 +152,7 @@ def _draw(axes: Axes, panel: _Panel, window: _Window, scale: Normalize, located:
         axes.plot([x], [y], "o", ms=11, mfc="none", mec="white", mew=3.2, zorder=4)
         axes.plot([x], [y], "o", ms=11, mfc="none", mec=_MARK, mew=1.8, zorder=5, label="the secret")
         axes.legend(loc="lower right", handletextpad=0.2, borderaxespad=0.1)
+    # What is never reported is crossed out: pale it would look like what is rarely reported.
     never = panel.values == 0
     if never.any():
         x, y = window.on_map(found.degrees[never]).T
@@ -224,7 +166,7 @@ def _draw(axes: Axes, panel: _Panel, window: _Window, scale: Normalize, located:
     return drawn
 
 
-def _areas(axes: Axes, panel: _Panel, window: _Window, scale: Normalize) -> Collection:
+def _areas(axes: Axes, panel: _Panel, window: Window, scale: Normalize) -> Collection:
     from matplotlib.collections import PolyCollection
 
     shapes = list(window.on_map(panel.found.outlines)) if panel.found.outlines is not None else []
@@ -233,7 +175,7 @@ def _areas(axes: Axes, panel: _Panel, window: _Window, scale: Normalize) -> Coll
     return axes.add_collection(areas)
 
 
-def _dots(axes: Axes, panel: _Panel, window: _Window, scale: Normalize) -> Collection:
+def _dots(axes: Axes, panel: _Panel, window: Window, scale: Normalize) -> Collection:
     x, y = window.on_map(panel.found.degrees).T
     size = float(np.clip(9000 / len(x), 10, 90))
     order = np.argsort(panel.values, kind="stable")
@@ -279,13 +221,13 @@ def _degrees(axes: Axes) -> None:
     axes.tick_params(labelsize=7.5, colors="#555555", length=2.5)
 
 
-def _scale_bar(axes: Axes, window: _Window) -> None:
+def _scale_bar(axes: Axes, window: Window) -> None:
     """A round number of kilometres, or metres, in the lower left."""
-    across = (window.east - window.west) * window.shrinking * _KM_PER_DEGREE
+    across = (window.east - window.west) * window.shrinking * KM_PER_DEGREE
     power = 10.0 ** math.floor(math.log10(across / 4))
     length = max(step * power for step in (1, 2, 5) if step * power <= across / 4)
     start = window.west + 0.03 * (window.east - window.west)
-    end = start + length / (_KM_PER_DEGREE * window.shrinking)
+    end = start + length / (KM_PER_DEGREE * window.shrinking)
     height = window.south + 0.035 * (window.north - window.south)
     axes.plot([start, end], [height, height], color="#222222", linewidth=2.2, solid_capstyle="butt", zorder=6)
     text = f"{length:g} km" if length >= 1 else f"{1000 * length:g} m"

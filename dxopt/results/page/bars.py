@@ -1,4 +1,4 @@
-"""Bars as inline SVG that follows the colours of the page: a row for each name, which stands above its bars."""
+"""Bars as inline SVG that follows the colours of the page: a row for each name, with its bars below."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from dataclasses import dataclass
 
 from dxopt.results.page.markup import Markup, element
 
-_WIDTH, _NAME, _BAR, _ROOM = 440.0, 20.0, 9.0, 9.0
+_WIDTH = 440.0
+_NAME = 20.0
+_BAR = 9.0
+_ROOM = 9.0
 _EDGE = 4.0
 
 
@@ -34,7 +37,7 @@ def bars(
     quantities: Sequence[tuple[str, int]],
     mark: tuple[str, float | None] = ("", None),
 ) -> Markup:
-    """A figure with a legend where there is something to tell apart.
+    """Return a figure, with a legend where there are several quantities or a mark.
 
     Parameters
     ----------
@@ -45,33 +48,36 @@ def bars(
     mark : (name, value)
         A line across the bars of every row, where the value is a finite number.
     """
-    told, at = mark[0], _finite(mark[1])
+    meaning = mark[0]
+    at = _finite(mark[1])
+    # Bars start at 0, so that 0 is within the range; the mark has to be as well.
     numbers = [0.0, *(number for row in rows for number in map(_finite, row.lengths) if number is not None)]
-    low, high = min(*numbers, at or 0.0), max(*numbers, at or 0.0)
+    low = min(*numbers, at or 0.0)
+    high = max(*numbers, at or 0.0)
     wide = (_WIDTH - 2 * _EDGE) / ((high - low) or 1.0)
 
-    def place(number: float) -> float:
+    def across(number: float) -> float:
         return round(_EDGE + (number - low) * wide, 2)
 
     step = _NAME + _BAR * len(quantities) + _ROOM
     parts: list[Markup] = []
     for count, row in enumerate(rows):
         top = count * step
-        said = ", ".join(_figure(number) for number in row.lengths)
+        lengths = ", ".join(_figure(number) for number in row.lengths)
         parts.append(element("text", row.name, x=_EDGE, y=top + 14))
-        parts.append(element("text", said, x=_WIDTH - _EDGE, y=top + 14, text_anchor="end"))
+        parts.append(element("text", lengths, x=_WIDTH - _EDGE, y=top + 14, text_anchor="end"))
         for index, (number, (_, colour)) in enumerate(zip(map(_finite, row.lengths), quantities, strict=True)):
             if number is not None:
-                start, end = sorted((place(0.0), place(number)))
+                start, end = sorted((across(0.0), across(number)))
                 parts.append(_bar(start, top + _NAME + index * _BAR, end - start, colour, outlined=row.outlined))
         if at is not None:
-            parts.append(_line(place(at), top + _NAME - 2, top + step - _ROOM))
+            parts.append(_line(across(at), top + _NAME - 2, top + step - _ROOM))
     height = step * len(rows)
     legend = [element("li", _swatch(colour), name) for name, colour in quantities] if len(quantities) > 1 else []
     if at is not None:
         upright = element("svg", _line(14, 0, 12), viewBox="0 0 28 12", class_="swatch", aria_hidden="true")
-        legend.append(element("li", upright, told))
-    label = f"{title}: {'; '.join(_told(row, quantities) for row in rows)}"
+        legend.append(element("li", upright, meaning))
+    label = f"{title}: {'; '.join(_described(row, quantities) for row in rows)}"
     drawn = element("svg", *parts, viewBox=f"0 0 {_WIDTH:g} {height:g}", role="img", aria_label=label)
     listed = [element("ul", *legend, class_="legend")] if legend else []
     return element("figure", element("figcaption", title), drawn, *listed, class_="chart", style="max-width: 30rem")
@@ -96,7 +102,7 @@ def _swatch(colour: int) -> Markup:
     )
 
 
-def _told(row: Bar, quantities: Sequence[tuple[str, int]]) -> str:
+def _described(row: Bar, quantities: Sequence[tuple[str, int]]) -> str:
     each = (f"{name} {_figure(number)}" for number, (name, _) in zip(row.lengths, quantities, strict=True))
     return f"{row.name}, {', '.join(each)}"
 

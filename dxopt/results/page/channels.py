@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.results.folder import finite
+from dxopt.results.files import finite
 from dxopt.results.page.plane import Plane
 from dxopt.results.report import Report
 
@@ -23,7 +23,7 @@ def cells(report: Report) -> int:
 
 
 def as_data(report: Report, plane: Plane | None) -> dict[str, Any]:
-    """Labels, prior and places in full, and the probabilities as 32-bit floats."""
+    """Labels, prior and locations in full, and the probabilities as 32-bit floats."""
     mechanism = report.mechanism
     return {
         "secrets": list(mechanism.space.labels),
@@ -36,7 +36,7 @@ def as_data(report: Report, plane: Plane | None) -> dict[str, Any]:
 
 
 def packed(matrix: NDArray[np.float64]) -> str:
-    """Rows one after the other in base64; what is positive stays so."""
+    """Return rows one after the other in base64; what is positive stays so."""
     smallest = np.finfo(np.float32).tiny
     kept = np.where(matrix > 0, np.maximum(matrix, smallest), 0.0)
     return base64.b64encode(kept.astype("<f4").tobytes()).decode("ascii")

@@ -11,8 +11,12 @@ import numpy as np
 
 from dxopt.results.page.markup import Markup, element, joined
 
-_WIDTH, _HEIGHT = 520.0, 320.0
-_LEFT, _RIGHT, _TOP, _BOTTOM = 62.0, 10.0, 12.0, 44.0
+_WIDTH = 520.0
+_HEIGHT = 320.0
+_LEFT = 62.0
+_RIGHT = 10.0
+_TOP = 12.0
+_BOTTOM = 44.0
 _COLOURS = 7
 _DASHES = ("", "7 4", "2 3")
 
@@ -26,7 +30,7 @@ class Curve:
     dashed : bool
         Whether it is a bound.
     colour : int
-        Which colour; the place of the curve by default.
+        Which colour; the position of the curve by default.
     """
 
     name: str
@@ -56,36 +60,41 @@ class _Scale:
     @property
     def ticks(self) -> list[float]:
         """Some 5 round numbers in the range."""
+        # The smallest of 1, 2, 2.5, 5, 10 times a power of ten that gives at most six intervals.
         power = 10.0 ** math.floor(math.log10((self.high - self.low) / 4))
         step = next(part * power for part in (1, 2, 2.5, 5, 10) if (self.high - self.low) / (part * power) <= 6)
         first = math.ceil(self.low / step - 1e-9)
-        return [place * step for place in range(first, math.floor(self.high / step + 1e-9) + 1)]
+        return [tick * step for tick in range(first, math.floor(self.high / step + 1e-9) + 1)]
 
 
 def chart(
     curves: Sequence[Curve], *, title: str, across: str, up: str, band: tuple[Curve, Curve] | None = None
 ) -> Markup:
     """A figure with a legend, without what is not finite; `band` is shaded between two curves at the same levels."""
+    # The axes span all that is drawn, with a margin; the band is below the curves.
     curves = [kept for curve in curves if (kept := curve.finite).levels]
     if not curves:
         return element("p", f"{title}: nothing that is finite")
     every = [*curves, *(band or ())]
     levels, values = ([float(v) for c in every for v in getattr(c, key)] for key in ("levels", "values"))
-    x, y = _scale(levels, _LEFT, _WIDTH - _RIGHT, 0.02), _scale(values, _HEIGHT - _BOTTOM, _TOP, 0.06)
+    x = _scale(levels, _LEFT, _WIDTH - _RIGHT, 0.02)
+    y = _scale(values, _HEIGHT - _BOTTOM, _TOP, 0.06)
     parts = [_axes(x, y, across, up)]
     if band is not None:
         outline = [*_points(band[0], x, y), *_points(band[1], x, y)[::-1]]
         parts.append(element("polygon", points=_path(outline), class_="band"))
-    parts += [_drawn(curve, place, x, y) for place, curve in enumerate(curves)]
-    drawn = element("svg", *parts, viewBox=f"0 0 {_WIDTH:g} {_HEIGHT:g}", role="img", aria_label=_told(title, curves))
-    legend = (element("li", _swatch(curve, place), curve.name) for place, curve in enumerate(curves))
+    parts += [_drawn(curve, position, x, y) for position, curve in enumerate(curves)]
+    label = _described(title, curves)
+    drawn = element("svg", *parts, viewBox=f"0 0 {_WIDTH:g} {_HEIGHT:g}", role="img", aria_label=label)
+    legend = (element("li", _swatch(curve, position), curve.name) for position, curve in enumerate(curves))
     return element(
         "figure", element("figcaption", title), drawn, element("ul", *legend, class_="legend"), class_="chart"
     )
 
 
 def _scale(values: Sequence[float], start: float, end: float, margin: float) -> _Scale:
-    low, high = min(values), max(values)
+    low = min(values)
+    high = max(values)
     room = margin * (high - low) or 0.05 * abs(high) or 1.0
     return _Scale(low - room, high + room, start, end)
 
@@ -106,11 +115,13 @@ def _axes(x: _Scale, y: _Scale, across: str, up: str) -> Markup:
 
 
 def _ticks(values: Sequence[float]) -> list[str]:
+    """Return numbers as text with the same number of digits, as few as tell them apart."""
     step = min((b - a for a, b in pairwise(values)), default=1.0)
     digits = max(0, 1 - math.floor(math.log10(step) + 1e-9)) if step < 1 else 0
     texts = [f"{value:.{min(digits, 12)}f}" for value in values]
     while digits and all(text.endswith("0") for text in texts):
-        texts, digits = [text[:-1] for text in texts], digits - 1
+        texts = [text[:-1] for text in texts]
+        digits -= 1
     return [text.rstrip(".") if "." in text else text for text in texts]
 
 
@@ -122,32 +133,33 @@ def _path(points: Sequence[tuple[float, float]]) -> str:
     return " ".join(f"{x:g},{y:g}" for x, y in points)
 
 
-def _drawn(curve: Curve, place: int, x: _Scale, y: _Scale) -> Markup:
-    colour, points = _colour(curve, place), _points(curve, x, y)
-    parts = [element("polyline", points=_path(points), stroke_dasharray=_dash(curve, place))]
+def _drawn(curve: Curve, position: int, x: _Scale, y: _Scale) -> Markup:
+    colour = _colour(curve, position)
+    points = _points(curve, x, y)
+    parts = [element("polyline", points=_path(points), stroke_dasharray=_dash(curve, position))]
     if not curve.dashed:
         for (across, up), level, value in zip(points, curve.levels, curve.values, strict=True):
-            told = element("title", f"{curve.name}: {value:.7g} at {level:.6g}")
-            parts.append(element("circle", told, cx=across, cy=up, r=3.5))
+            value_shown = element("title", f"{curve.name}: {value:.7g} at {level:.6g}")
+            parts.append(element("circle", value_shown, cx=across, cy=up, r=3.5))
     return element("g", *parts, class_=f"curve colour-{colour}")
 
 
-def _swatch(curve: Curve, place: int) -> Markup:
-    line = element("line", x1=1, x2=27, y1=6, y2=6, stroke_dasharray=_dash(curve, place))
+def _swatch(curve: Curve, position: int) -> Markup:
+    line = element("line", x1=1, x2=27, y1=6, y2=6, stroke_dasharray=_dash(curve, position))
     mark = [] if curve.dashed else [element("circle", cx=14, cy=6, r=3.5)]
-    inside = element("g", line, *mark, class_=f"curve colour-{_colour(curve, place)}")
+    inside = element("g", line, *mark, class_=f"curve colour-{_colour(curve, position)}")
     return element("svg", inside, viewBox="0 0 28 12", class_="swatch", aria_hidden="true")
 
 
-def _colour(curve: Curve, place: int) -> int:
-    return (place if curve.colour is None else curve.colour) % _COLOURS
+def _colour(curve: Curve, position: int) -> int:
+    return (position if curve.colour is None else curve.colour) % _COLOURS
 
 
-def _dash(curve: Curve, place: int) -> str | None:
-    return "5 4" if curve.dashed else _DASHES[place // _COLOURS % len(_DASHES)] or None
+def _dash(curve: Curve, position: int) -> str | None:
+    return "5 4" if curve.dashed else _DASHES[position // _COLOURS % len(_DASHES)] or None
 
 
-def _told(title: str, curves: Sequence[Curve]) -> str:
+def _described(title: str, curves: Sequence[Curve]) -> str:
     ranges = (
         f"{curve.name} goes from {curve.values[0]:.4g} at {curve.levels[0]:.4g} to {curve.values[-1]:.4g} "
         f"at {curve.levels[-1]:.4g}"

@@ -34,13 +34,13 @@ def page(answer: Report | Entry) -> str:
 
 
 def page_of_batch(answers: Sequence[Report | Entry], *, title: str = "Results") -> str:
-    """A page about many results: a table, what they say together, and a part for each.
+    """A page about many results: a table, what they show together, and a part for each.
 
     Parameters
     ----------
     answers : sequence of Report or Entry
         Channels are part of the page as long as they have at most 640,000 entries together; later ones, which would
-        go beyond that, are left out, and the page says so.
+        go beyond that, are left out, and the page states that.
     title : str
     """
     entries = [_entry(answer) for answer in answers]
@@ -48,8 +48,8 @@ def page_of_batch(answers: Sequence[Report | Entry], *, title: str = "Results") 
     groups = families(entries)
     together = [section("Against ε", *map(family_chart, groups), level=2)] if groups else []
     parts = [
-        _part(entry, f"result-{place}", kept)
-        for place, (entry, kept) in enumerate(zip(entries, drawn, strict=True), 1)
+        _part(entry, f"result-{number}", kept)
+        for number, (entry, kept) in enumerate(zip(entries, drawn, strict=True), 1)
     ]
     main = element(
         "main", section("All results", summary(entries), level=2), *together, section("Each result", *parts, level=2)
@@ -62,8 +62,9 @@ def _entry(answer: Report | Entry) -> Entry:
 
 
 def _drawn(entries: Sequence[Entry]) -> list[bool]:
-    """Which channels are part of the page."""
-    left, kept = channels.CELLS, []
+    """Whether the channel of each entry is part of the page: those that fit into what earlier ones left, in order."""
+    left = channels.CELLS
+    kept = []
     for entry in entries:
         size = channels.cells(entry.report) if entry.report is not None else left + 1
         kept.append(size <= left)
@@ -73,8 +74,8 @@ def _drawn(entries: Sequence[Entry]) -> list[bool]:
 
 def _data(entries: Sequence[Entry], drawn: Sequence[bool]) -> Markup:
     content = {
-        f"result-{place}": channels.as_data(entry.report, Plane.of(entry.report))
-        for place, (entry, kept) in enumerate(zip(entries, drawn, strict=True), 1)
+        f"result-{number}": channels.as_data(entry.report, Plane.of(entry.report))
+        for number, (entry, kept) in enumerate(zip(entries, drawn, strict=True), 1)
         if kept and entry.report is not None
     }
     return as_data(content, "channels")
@@ -88,7 +89,8 @@ def _part(entry: Entry, name: str, drawn: bool) -> Markup:
 
 
 def _document(title: str, body: Sequence[str], data: Markup) -> str:
-    style, scripts = _asset("page.css"), "\n".join(map(_asset, _SCRIPTS))
+    style = _asset("page.css")
+    scripts = "\n".join(map(_asset, _SCRIPTS))
     head = element(
         "head",
         element("meta", charset="utf-8"),

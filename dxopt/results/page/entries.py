@@ -11,7 +11,8 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ValidationError, model_validator
 
 from dxopt.errors import CertificateError, SpecError
-from dxopt.results.folder import DESCRIPTION, FRONTIER, LEVEL, SWEEP, holds_report, is_result
+from dxopt.results.files import DESCRIPTION, FRONTIER, LEVEL, SWEEP
+from dxopt.results.folder import holds_report, is_result
 from dxopt.results.reading import load
 from dxopt.results.report import Report
 from dxopt.results.sweep import EpsilonSweep
@@ -59,7 +60,7 @@ class Entry:
     metric : str
         What the distances are.
     level, frontier : dict
-        What level.json and frontier.json say; empty where there is none.
+        What level.json and frontier.json hold; empty where there is none.
     sweep : EpsilonSweep or None
     failure : str
         How it failed; blank where it did not.
@@ -97,8 +98,8 @@ class Entry:
 def read(folder: Path, *, tell: Callable[[str], None] = lambda line: None) -> list[Entry]:
     """The result in a folder, or those in the folders below it, by name; each report is proven again.
 
-    Of several, one that is damaged or does not hold is an entry that says so, as is a problem that summary.json says
-    has failed. `tell` is given a line for each.
+    Of several, one that is damaged or does not hold is an entry that states that, as is a problem that failed by
+    summary.json. `tell` is given a line for each.
 
     Raises
     ------
@@ -118,17 +119,17 @@ def read(folder: Path, *, tell: Callable[[str], None] = lambda line: None) -> li
     if not found and not failed:
         raise SpecError("folder", f"{folder} holds no result", "name a folder that solve or batch wrote")
     readable: list[Entry] = []
-    for count, place in enumerate(found, 1):
-        name = str(place.relative_to(folder))
+    for count, inner in enumerate(found, 1):
+        name = str(inner.relative_to(folder))
         tell(f"proving {count} of {len(found)}: {name}")
-        readable.append(_readable(place, name))
+        readable.append(_readable(inner, name))
     return [*readable, *failed]
 
 
-def _inside(place: Path, folder: Path) -> bool:
-    """Whether a place is hidden, or a part of a result."""
-    inner = place.relative_to(folder)
-    return any(part.startswith(".") for part in inner.parts) or any(is_result(folder / one) for one in inner.parents)
+def _inside(inner: Path, folder: Path) -> bool:
+    """Whether a folder within another one is hidden, or a part of a result."""
+    path = inner.relative_to(folder)
+    return any(part.startswith(".") for part in path.parts) or any(is_result(folder / one) for one in path.parents)
 
 
 def _readable(folder: Path, name: str) -> Entry:
@@ -156,14 +157,15 @@ def _entry(folder: Path) -> Entry:
     if (folder / SWEEP).is_file():
         sweep = EpsilonSweep.load(folder)
         return Entry(sweep.problem.name, metric=_metric(folder / DESCRIPTION), sweep=sweep)
-    level, frontier = _content(folder / LEVEL, LevelFile), _content(folder / FRONTIER, FrontierFile)
+    level = _content(folder / LEVEL, LevelFile)
+    frontier = _content(folder / FRONTIER, FrontierFile)
     report = load(folder) if holds_report(folder) else None
     name = report.problem.name if report else str((level or frontier).get("problem", folder.name))
     return Entry(name, report, _metric(folder / DESCRIPTION), level, frontier)
 
 
 def _content(file: Path, kind: type[BaseModel]) -> dict[str, Any]:
-    """What a file says, without what is left out; empty where there is none."""
+    """What a file holds, without what is left out; empty where there is none."""
     if not file.is_file():
         return {}
     try:
@@ -178,7 +180,7 @@ def _content(file: Path, kind: type[BaseModel]) -> dict[str, Any]:
 
 
 def _metric(file: Path) -> str:
-    """The distances by name, which the arrays of a result do not tell."""
+    """The distances by name, which the arrays of a result do not hold."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 

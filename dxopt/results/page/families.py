@@ -1,4 +1,4 @@
-"""What a batch says of loss against ε: problems that differ in ε alone belong together."""
+"""Loss against ε over a batch: problems that differ in ε alone are one curve."""
 
 from __future__ import annotations
 
@@ -24,14 +24,15 @@ def families(entries: Sequence[Entry]) -> list[list[Report]]:
 
 
 def _alike(problem: Problem) -> str:
-    """A digest of everything but ε and the name; distances count by a few of their rows."""
-    space, reports = problem.space, problem.reports
+    """Return a digest of everything but ε and the name; distances count by a few of their rows."""
+    space = problem.space
+    reports = problem.reports
     digest = hashlib.sha256()
     digest.update(problem.prior.probabilities.tobytes())
-    for place in sorted({0, len(space) // 2, len(space) - 1}):
-        digest.update(space.row(place).tobytes())
-    told = (len(reports), problem.loss.name, problem.objective.name, problem.objective.max_loss)
-    digest.update(repr((*told, problem.delta, problem.pairs, space.labels[0], space.labels[-1])).encode())
+    for row in sorted({0, len(space) // 2, len(space) - 1}):
+        digest.update(space.row(row).tobytes())
+    settings = (len(reports), problem.loss.name, problem.objective.name, problem.objective.max_loss)
+    digest.update(repr((*settings, problem.delta, problem.pairs, space.labels[0], space.labels[-1])).encode())
     return digest.hexdigest()
 
 
@@ -41,12 +42,14 @@ def curves(group: Sequence[Report]) -> list[Curve]:
     bounds: dict[float, float] = {}
     sign = group[0].problem.objective.sign
     for report in group:
-        epsilon, bound = report.problem.epsilon, report.certificate.bound
+        epsilon = report.problem.epsilon
+        bound = report.certificate.bound
         found = {_name(report): report.certificate.value}
         if report.comparison is not None:
             found |= {row.name: row.value for row in report.comparison.rows[1:] if row.value is not None}
         for name, value in found.items():
             points.setdefault(name, {})[epsilon] = value
+        # Several reports at one ε have bounds on the same optimum: the sharpest counts.
         bounds[epsilon] = sign * max(sign * bound, sign * bounds.get(epsilon, bound))
     lines = [Curve(name, sorted(at), [at[level] for level in sorted(at)]) for name, at in points.items()]
     under = Curve("bound on every private mechanism", list(bounds), list(bounds.values()), dashed=True, colour=6)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,7 @@ def save_figures(
 ) -> list[Path]:
     """Write channels, maps, comparisons, sweeps and families of levels as `*.svg` and `*.png`.
 
-    Maps are of places on the Earth or in a plane.
+    Maps are of locations on the Earth or in a plane.
 
     Parameters
     ----------
@@ -47,25 +47,32 @@ def save_figures(
     entries = [answer if isinstance(answer, Entry) else Entry.of(answer) for answer in answers]
     written: list[Path] = []
     try:
-        for place, entry in enumerate(entries, 1):
-            report, name = entry.report, _plain(entry.name) if len(entries) == 1 else f"{place}-{_plain(entry.name)}"
-            if entry.sweep is not None:
-                written += plots.save(entry.sweep.figure(), folder, f"{name}-sweep")
-            if report is not None and report.comparison is not None:
-                written += plots.save(report.comparison.figure(), folder, f"{name}-comparison")
-            if report is None or channels.cells(report) > channels.CELLS:
-                continue
-            tell(f"drawing {place} of {len(entries)}: {entry.name}")
-            written += plots.save(channel_figure(report), folder, f"{name}-channel")
-            if known(report.mechanism.space) is not None and report.mechanism.reports.secrets:
-                written += plots.save(draw_map(report), folder, f"{name}-map")
-            elif known(report.mechanism.space) is None and (plane := Plane.of(report)) is not None:
-                written += plots.save(plane_figure(report, plane), folder, f"{name}-map")
-        for place, group in enumerate(families(entries), 1):
-            written += plots.save(family_figure(group), folder, f"against-epsilon-{place}")
+        for name, figure in _figures(entries, tell):
+            written += plots.save(figure, folder, name)
     except OSError as error:
         raise SpecError("output", f"{folder} cannot be written: {error.strerror}", "name another folder") from None
     return written
+
+
+def _figures(entries: Sequence[Entry], tell: Callable[[str], None]) -> Iterator[tuple[str, Figure]]:
+    """Yield the figures of all entries, each with the name of its files."""
+    for number, entry in enumerate(entries, 1):
+        report = entry.report
+        name = _plain(entry.name) if len(entries) == 1 else f"{number}-{_plain(entry.name)}"
+        if entry.sweep is not None:
+            yield f"{name}-sweep", entry.sweep.figure()
+        if report is not None and report.comparison is not None:
+            yield f"{name}-comparison", report.comparison.figure()
+        if report is None or channels.cells(report) > channels.CELLS:
+            continue
+        tell(f"drawing {number} of {len(entries)}: {entry.name}")
+        yield f"{name}-channel", channel_figure(report)
+        if known(report.mechanism.space) is not None and report.mechanism.reports.secrets:
+            yield f"{name}-map", draw_map(report)
+        elif known(report.mechanism.space) is None and (plane := Plane.of(report)) is not None:
+            yield f"{name}-map", plane_figure(report, plane)
+    for number, group in enumerate(families(entries), 1):
+        yield f"against-epsilon-{number}", family_figure(group)
 
 
 def channel_figure(report: Report) -> Figure:
@@ -96,7 +103,7 @@ def plane_figure(report: Report, plane: Plane) -> Figure:
             np.array(channels.reported(report)),
         ),
     ]
-    every = np.vstack([places for _, places, _ in panels])
+    every = np.vstack([points for _, points, _ in panels])
     across, up = np.maximum(np.ptp(every, axis=0), 1e-12)
     with plots.style():
         from matplotlib.cm import ScalarMappable
@@ -105,9 +112,9 @@ def plane_figure(report: Report, plane: Plane) -> Figure:
         figure = plots.blank(9.5, 0.9 + 3.9 * min(max(up / across, 1 / 3), 2.0))
         scale = PowerNorm(0.5, vmin=0.0, vmax=max(float(values.max()) for _, _, values in panels))
         both = figure.subplots(1, 2, sharex=True, sharey=True)
-        for axes, (title, places, values) in zip(both, panels, strict=True):
+        for axes, (title, points, values) in zip(both, panels, strict=True):
             size = float(np.clip(9000 / len(values), 10, 160))
-            x, y = places.T
+            x, y = points.T
             axes.scatter(
                 x, y, s=size, c=values, cmap="YlGnBu", norm=scale, edgecolors="#8a8a8a", linewidths=0.4, zorder=3
             )
@@ -130,9 +137,9 @@ def family_figure(group: Sequence[Report]) -> Figure:
             curve.levels,
             curve.values,
             "dashed" if curve.dashed else "solid",
-            (place if curve.colour is None else curve.colour) % len(plots.COLOURS),
+            (position if curve.colour is None else curve.colour) % len(plots.COLOURS),
         )
-        for place, curve in enumerate(curves(group))
+        for position, curve in enumerate(curves(group))
     ]
     return plots.against_epsilon(
         lines,

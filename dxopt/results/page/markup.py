@@ -80,7 +80,7 @@ def table(caption: str, header: Sequence[str], rows: Iterable[Sequence[Cell]]) -
         else element("td")
         for name in header
     )
-    lines = (element("tr", *(_cell(cell, place) for place, cell in enumerate(row))) for row in body)
+    lines = (element("tr", *(_cell(cell, column) for column, cell in enumerate(row))) for row in body)
     written = element(
         "table",
         element("caption", caption),
@@ -91,9 +91,9 @@ def table(caption: str, header: Sequence[str], rows: Iterable[Sequence[Cell]]) -
     return element("div", written, class_="wide", tabindex=0, role="region", aria_label=caption)
 
 
-def _cell(cell: Cell, place: int) -> Markup:
+def _cell(cell: Cell, column: int) -> Markup:
     key = None if cell.key is None or not math.isfinite(cell.key) else repr(float(cell.key))
-    tag, scope = ("td", None) if place else ("th", "row")
+    tag, scope = ("td", None) if column else ("th", "row")
     text = element("a", cell.text, href=cell.link) if cell.link else cell.text
     kind = "long" if len(cell.text) > _LONG else None if key is None else "number"
     return element(tag, text, scope=scope, data_key=key, class_=kind)

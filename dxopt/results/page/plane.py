@@ -12,19 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import UnsupportedError
-from dxopt.results.maps.located import Located
+from dxopt.results.maps.located import KM_PER_DEGREE, Located
 from dxopt.results.report import Report
 from dxopt.spaces.geo.located import known
-from dxopt.spaces.metrics import EARTH_RADIUS_KM
 from dxopt.spaces.positions import unrolled
 
 Array = NDArray[np.float64]
-_KM_PER_DEGREE = math.radians(EARTH_RADIUS_KM)
 
 
 @dataclass(frozen=True, eq=False)
 class Plane:
-    """Places in a plane, x to the right (east) and y up (north).
+    """Locations in a plane, x to the right (east) and y up (north).
 
     Attributes
     ----------
@@ -32,7 +30,7 @@ class Plane:
     reports : (m, 2) array or None
         None where they are the secrets.
     areas : (n, k, 2) array or None
-        What each secret stands for.
+        The area that each secret represents.
     streets : (s, 2, 2) array or None
     unit : str
         Blank where the coordinates have none.
@@ -46,17 +44,19 @@ class Plane:
 
     @classmethod
     def of(cls, report: Report) -> Plane | None:
-        """The plane of a report on places on the Earth or on points with two coordinates; None for any other."""
-        space, reports = report.mechanism.space, report.mechanism.reports
+        """The plane of a report on locations on the Earth or on points with two coordinates; None for any other."""
+        space = report.mechanism.space
+        reports = report.mechanism.reports
         if known(space) is not None:
             try:
                 return _earth(Located.of(report))
             except UnsupportedError:
                 return None
-        secrets, said = _pairs(space.points), _pairs(reports.points)
-        if secrets is None or (said is None and not reports.secrets):
+        secrets = _pairs(space.points)
+        reported = _pairs(reports.points)
+        if secrets is None or (reported is None and not reports.secrets):
             return None
-        return cls(secrets, None if reports.secrets else said)
+        return cls(secrets, None if reports.secrets else reported)
 
     def as_data(self) -> dict[str, Any]:
         """Coordinates for a script, relative to their size."""
@@ -66,7 +66,8 @@ class Plane:
             if array is not None
         ]
         every = np.vstack(shapes)
-        low, size = every.min(axis=0), float(np.ptp(every, axis=0).max()) or 1.0
+        low = every.min(axis=0)
+        size = float(np.ptp(every, axis=0).max()) or 1.0
 
         def scaled(array: Array | None) -> Any:
             return None if array is None else np.round((array - low) / size, 5).tolist()
@@ -89,11 +90,12 @@ def _pairs(points: NDArray[Any] | None) -> Array | None:
 
 def _earth(located: Located) -> Plane:
     """Kilometres around the middle of the secrets."""
-    found, said = located.secrets, located.reports
+    found = located.secrets
+    reported = located.reports
     flat = partial(_flat, _middle(found.degrees))
     return Plane(
         flat(found.degrees),
-        None if said is found else flat(said.degrees),
+        None if reported is found else flat(reported.degrees),
         _each(flat, found.outlines),
         _each(flat, found.streets),
         "km",
@@ -101,15 +103,17 @@ def _earth(located: Located) -> Plane:
 
 
 def _middle(degrees: Array) -> tuple[float, float]:
+    """Return latitude and longitude in the middle of locations, which may be on both sides of ±180°."""
     longitudes = unrolled(degrees[:, 1], float(degrees[0, 1]))
     latitude, longitude = ((values.min() + values.max()) / 2 for values in (degrees[:, 0], longitudes))
     return float(latitude), float(longitude)
 
 
 def _flat(middle: tuple[float, float], degrees: Array) -> Array:
+    """Return kilometres east and north of the middle, where a degree of longitude is as long as it is there."""
     latitude, longitude = middle
     east = (unrolled(degrees[..., 1], longitude) - longitude) * math.cos(math.radians(latitude))
-    return _KM_PER_DEGREE * np.stack([east, degrees[..., 0] - latitude], axis=-1)
+    return KM_PER_DEGREE * np.stack([east, degrees[..., 0] - latitude], axis=-1)
 
 
 def _each(flat: Callable[[Array], Array], shapes: Array | None) -> Array | None:

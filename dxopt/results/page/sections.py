@@ -1,4 +1,4 @@
-"""What a page says of one result."""
+"""The sections of a page about one result."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _Section = tuple[str, Iterable[Markup]]
 
 
 def sections(entry: Entry, name: str, *, drawn: bool, level: int) -> Markup:
-    """All that there is to say of a result.
+    """Return all sections about a result.
 
     Parameters
     ----------
@@ -52,7 +52,8 @@ def sections(entry: Entry, name: str, *, drawn: bool, level: int) -> Markup:
 
 
 def _summary(report: Report, entry: Entry) -> Iterator[Markup]:
-    problem, proof = report.problem, report.certificate
+    problem = report.problem
+    proof = report.certificate
     yield element("p", words.headline(report), class_="headline")
     yield facts(
         [
@@ -83,7 +84,8 @@ def _of_report(report: Report, entry: Entry, name: str, drawn: bool) -> Iterator
 
 
 def _omitted(report: Report) -> str:
-    secrets, reports = len(report.mechanism.space), len(report.mechanism.reports)
+    secrets = len(report.mechanism.space)
+    reports = len(report.mechanism.reports)
     return f"The channel of {secrets:,} secrets and {reports:,} reports is too large to be part of this page."
 
 
@@ -205,9 +207,13 @@ def _level(found: Any) -> str:
 def _frontier(entry: Entry) -> _Section:
     found = entry.frontier
     by_level = "epsilons" in found
-    levels, values, bounds = found["epsilons" if by_level else "budgets"], found["values"], found["bounds"]
-    across, title = ("ε per unit of distance" if by_level else "loss budget"), OBJECTIVES[found["objective"]].title
-    possible, bound = Curve("possible", levels, values), Curve("bound: proven", levels, bounds, True, 1)
+    levels = found["epsilons" if by_level else "budgets"]
+    values = found["values"]
+    bounds = found["bounds"]
+    across = "ε per unit of distance" if by_level else "loss budget"
+    title = OBJECTIVES[found["objective"]].title
+    possible = Curve("possible", levels, values)
+    bound = Curve("bound: proven", levels, bounds, True, 1)
     resolution = "" if found["resolution"] is None else f", resolution {found['resolution']:.2g}"
     band = None
     if by_level and None not in (*values, *bounds):

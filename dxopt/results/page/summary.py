@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dxopt.model.objective import OBJECTIVES
-from dxopt.results.comparison import level
+from dxopt.results.figures.tables import privacy_cell
 from dxopt.results.page.entries import Entry
 from dxopt.results.page.markup import Cell, Markup, table
 
@@ -14,7 +14,7 @@ HEADER = ("problem", "secrets", "ε", "objective", "value", "bound", "gap", "sta
 
 def summary(entries: Sequence[Entry]) -> Markup:
     """A line for each result, with a link to its part of the page."""
-    rows = [_row(entry, f"#result-{place}") for place, entry in enumerate(entries, 1)]
+    rows = [_row(entry, f"#result-{number}") for number, entry in enumerate(entries, 1)]
     return table("Results", HEADER, rows)
 
 
@@ -22,15 +22,17 @@ def _row(entry: Entry, link: str) -> list[Cell]:
     name = Cell(entry.name, link=link)
     report = entry.report
     if report is None:
-        blank, (levels, about, gap) = Cell(""), _range(entry)
+        blank = Cell("")
+        levels, about, gap = _range(entry)
         asked = Cell(f"{levels[0]:.5g} to {levels[-1]:.5g}", levels[0]) if levels else blank
         return [name, blank, asked, Cell(about), blank, blank, Cell.number(gap, ".1e"), Cell(entry.status), blank]
-    problem, proof = report.problem, report.certificate
+    problem = report.problem
+    proof = report.certificate
     asked = problem.epsilon if problem.private else None
     return [
         name,
         Cell(f"{len(problem.space):,}", len(problem.space)),
-        Cell(level(asked, problem.delta), asked),
+        Cell(privacy_cell(asked, problem.delta), asked),
         Cell(problem.objective.title),
         Cell.number(proof.value, ".7f"),
         Cell.number(proof.bound, ".7f"),

@@ -1,4 +1,4 @@
-"""What a page says of a sweep, and how it draws a comparison."""
+"""The sections of a page about a sweep, and the bars of a comparison."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from numpy.typing import NDArray
 
-from dxopt.results.comparison import Compared, Comparison, level
+from dxopt.results.comparison import Compared, Comparison
+from dxopt.results.figures.tables import privacy_cell
 from dxopt.results.page.bars import Bar, bars
 from dxopt.results.page.curves import Curve, chart
 from dxopt.results.page.markup import Cell, Markup, folded, table
@@ -17,14 +18,15 @@ _ACROSS = "ε per unit of distance"
 
 def against_epsilon(sweep: EpsilonSweep) -> list[Markup]:
     """Charts of loss and leakage, and the numbers."""
-    problem, levels = sweep.problem, sweep.epsilons.tolist()
-    told = (
+    problem = sweep.problem
+    levels = sweep.epsilons.tolist()
+    reached = (
         f"{len(levels)} levels" if len(levels) == len(sweep.asked) else f"{len(levels)} of {len(sweep.asked)} levels"
     )
     bound = Curve("bound on every private mechanism", levels, sweep.bounds.tolist(), dashed=True, colour=6)
     loss = chart(
         [*_curves(sweep, sweep.values), bound],
-        title=f"{problem.name}: {problem.objective.title} at {told} ({sweep.status})",
+        title=f"{problem.name}: {problem.objective.title} at {reached} ({sweep.status})",
         across=_ACROSS,
         up=f"{problem.objective.title} ({problem.loss.name})",
     )
@@ -53,7 +55,8 @@ def against_epsilon(sweep: EpsilonSweep) -> list[Markup]:
 
 
 def _curves(sweep: EpsilonSweep, figures: Mapping[str, NDArray]) -> list[Curve]:
-    levels, baselines = sweep.epsilons.tolist(), sweep.baselines
+    levels = sweep.epsilons.tolist()
+    baselines = sweep.baselines
     return [
         Curve(f"{name} (not private)" if name in baselines else name, levels, figures[name].tolist())
         for name in sweep.methods
@@ -63,17 +66,17 @@ def _curves(sweep: EpsilonSweep, figures: Mapping[str, NDArray]) -> list[Curve]:
 def compared(found: Comparison) -> list[Markup]:
     """Bars of loss, with the bound on every private mechanism, and of leakage."""
     rows = [row for row in found.rows if row.value is not None]
-    names = [f"{row.name} ({privacy(row)})" if _open(row) else row.name for row in rows]
+    names = [f"{row.name} ({privacy(row)})" if row.unproven else row.name for row in rows]
     remapped = any(row.remapped is not None for row in rows)
     each = list(zip(names, rows, strict=True))
     loss = bars(
-        [Bar(name, [row.value, row.remapped] if remapped else [row.value], _open(row)) for name, row in each],
+        [Bar(name, [row.value, row.remapped] if remapped else [row.value], row.unproven) for name, row in each],
         title=found.objective.capitalize(),
         quantities=[("as it is", 0), ("with the optimal remap", 5)] if remapped else [(found.objective, 0)],
         mark=("bound on every private mechanism", found.bound),
     )
     leakage = bars(
-        [Bar(name, [row.leakage], _open(row)) for name, row in each],
+        [Bar(name, [row.leakage], row.unproven) for name, row in each],
         title="Min-entropy leakage in bits",
         quantities=[("leakage", 4)],
     )
@@ -82,13 +85,9 @@ def compared(found: Comparison) -> list[Markup]:
 
 def privacy(row: Compared) -> str:
     """How private a mechanism is, in words."""
-    realised = level(row.epsilon, row.delta)
+    realised = privacy_cell(row.epsilon, row.delta)
     if row.private:
         return f"proven, ε {realised}"
     if row.baseline:
         return f"not private, ε {realised or '∞'}"
     return "not asked"
-
-
-def _open(row: Compared) -> bool:
-    return row.baseline and not row.private

@@ -74,7 +74,7 @@ def _mode(name: str, value: str, text: str, *, checked: bool = False) -> Markup:
 
 def _scale(name: str) -> Markup:
     numbers = element(
-        "span", *(element("span", class_=place) for place in ("low", "middle", "high")), class_="numbers"
+        "span", *(element("span", class_=position) for position in ("low", "middle", "high")), class_="numbers"
     )
     bar = element("span", element("span", class_="ramp"), numbers, class_="bar")
     return element("p", element("span", f"{name} "), bar, class_="scale")

@@ -16,22 +16,23 @@ ASSUMPTIONS = (
 
 def headline(report: Report) -> str:
     """What the report comes to, in one sentence."""
-    problem, proof = report.problem, report.certificate
+    problem = report.problem
+    proof = report.certificate
     what = f"{problem.objective.title} {proof.value:.7g}"
     if report.status is Status.OPTIMAL:
-        said = "Proven private and optimal" if problem.private else "Proven optimal"
-        return f"{said}: {what}, within {proof.gap:.1e} of what no mechanism can beat."
-    said = "Proven private, but not optimal" if problem.private else "Not proven optimal"
-    return f"{said} ({report.status}): {what}, while no mechanism can beat {proof.bound:.7g}."
+        verdict = "Proven private and optimal" if problem.private else "Proven optimal"
+        return f"{verdict}: {what}, within {proof.gap:.1e} of what no mechanism can beat."
+    verdict = "Proven private, but not optimal" if problem.private else "Not proven optimal"
+    return f"{verdict} ({report.status}): {what}, while no mechanism can beat {proof.bound:.7g}."
 
 
 def certificate(report: Report) -> Markup:
     """What was proven, how, and what is assumed."""
-    said = ((element("strong", f"{name}. "), text) for name, text in _said(report))
+    stated = ((element("strong", f"{name}. "), text) for name, text in _statements(report))
     done = ((element("strong", f"{name}: "), text) for name, text in report.certificate.how.items())
     return joined(
         [
-            element("ul", *(element("li", *parts) for parts in said)),
+            element("ul", *(element("li", *parts) for parts in stated)),
             element(
                 "p", "The proof rests on two assumptions beyond the rules of floating-point arithmetic (IEEE 754):"
             ),
@@ -41,9 +42,11 @@ def certificate(report: Report) -> Markup:
     )
 
 
-def _said(report: Report) -> list[tuple[str, str]]:
-    problem, proof = report.problem, report.certificate
-    title, less = problem.objective.title, problem.objective.sign > 0
+def _statements(report: Report) -> list[tuple[str, str]]:
+    problem = report.problem
+    proof = report.certificate
+    title = problem.objective.title
+    less = problem.objective.sign > 0
     budget = ""
     if math.isfinite(problem.objective.max_loss):
         budget = f" and an expected loss of at most {problem.objective.max_loss:.10g}"
@@ -66,7 +69,8 @@ def _said(report: Report) -> list[tuple[str, str]]:
 
 
 def _privacy(report: Report) -> Markup:
-    problem, proof = report.problem, report.certificate
+    problem = report.problem
+    proof = report.certificate
     if not problem.private:
         return element("span", "None was asked for, and none is claimed.")
     promise = (

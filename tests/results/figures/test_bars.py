@@ -61,8 +61,8 @@ def test_bars_are_as_long_as_the_figures(found: dx.Comparison) -> None:
     assert [bar.get_width() for bar in leaked] == [row.leakage for row in rows]
     for bars in (values, remapped, leaked):
         assert [bool(bar.get_hatch()) for bar in bars] == [False, False, False, True]
-    for place, (upper, lower) in enumerate(zip(values, remapped, strict=True)):
-        assert upper.get_y() < place < lower.get_y() + lower.get_height()
+    for index, (upper, lower) in enumerate(zip(values, remapped, strict=True)):
+        assert upper.get_y() < index < lower.get_y() + lower.get_height()
         assert upper.get_y() + upper.get_height() == pytest.approx(lower.get_y())
     assert loss.get_yticklabels()[3].get_text() == "cloaking\nnot private: ε ∞"
     assert loss.get_ylim()[0] > loss.get_ylim()[1]
@@ -94,7 +94,7 @@ def test_what_is_missing_or_infinite_has_no_bar() -> None:
 
 
 def test_labels_do_not_overlap(found: dx.Comparison) -> None:
-    many = tuple(replace(found.rows[3], name=f"a mechanism with a long name {place}") for place in range(8))
+    many = tuple(replace(found.rows[3], name=f"a mechanism with a long name {index}") for index in range(8))
     figure = replace(found, rows=(found.rows[0], *many)).figure()
     figure.draw_without_rendering()
     boxes = [label.get_window_extent() for label in figure.axes[0].get_yticklabels()]
@@ -137,9 +137,11 @@ def test_the_page_draws_the_comparison(report: dx.Report, found: dx.Comparison) 
     assert [fill for _, fill in drawn[-4:]] == ["currentColor"] * 3 + ["none"]
     parsed = Parsed(text)
     assert not parsed.open
-    (told,) = (a["aria-label"] for a in parsed.all("svg") if "with the optimal remap" in (a.get("aria-label") or ""))
-    assert told is not None
-    assert f"exponential, as it is {found.rows[1].value:.5g}, with the optimal remap" in told
+    (described,) = (
+        a["aria-label"] for a in parsed.all("svg") if "with the optimal remap" in (a.get("aria-label") or "")
+    )
+    assert described is not None
+    assert f"exponential, as it is {found.rows[1].value:.5g}, with the optimal remap" in described
     assert "cloaking (not private, ε ∞)" in parsed.words
 
 

@@ -48,14 +48,14 @@ def test_points_and_their_probabilities() -> None:
     content = geojson(mechanism, secret="c", prior=prior)
     check_geojson(content)
     assert space.points is not None
-    for place, feature in enumerate(content["features"]):
-        assert feature["geometry"] == {"type": "Point", "coordinates": space.points[place, ::-1].tolist()}
+    for index, feature in enumerate(content["features"]):
+        assert feature["geometry"] == {"type": "Point", "coordinates": space.points[index, ::-1].tolist()}
         assert feature["properties"] == {
-            "label": space.labels[place],
-            "prior": prior.probabilities[place],
-            "is_secret": place == 2,
-            "reported": pytest.approx(prior.probabilities @ mechanism.matrix[:, place]),
-            "given_secret": mechanism.matrix[2, place],
+            "label": space.labels[index],
+            "prior": prior.probabilities[index],
+            "is_secret": index == 2,
+            "reported": pytest.approx(prior.probabilities @ mechanism.matrix[:, index]),
+            "given_secret": mechanism.matrix[2, index],
         }
     assert set(geojson(mechanism)["features"][0]["properties"]) == {"label", "prior", "reported"}
     assert geojson(mechanism)["features"][0]["properties"]["prior"] == pytest.approx(1 / 6)
@@ -116,7 +116,8 @@ def test_other_reports_are_features_of_their_own() -> None:
     mechanism = randomised(towns(3), dx.Reports.at([[45.1, -73.5], [45.2, 190.0]]))
     content = geojson(mechanism, secret=0)
     check_geojson(content)
-    secrets, reports = content["features"][:3], content["features"][3:]
+    secrets = content["features"][:3]
+    reports = content["features"][3:]
     assert [set(feature["properties"]) for feature in secrets] == [{"label", "prior", "is_secret"}] * 3
     assert [feature["geometry"]["coordinates"] for feature in reports] == [[-73.5, 45.1], [-170.0, 45.2]]
     assert [feature["properties"]["given_secret"] for feature in reports] == mechanism.matrix[0].tolist()

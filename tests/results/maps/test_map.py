@@ -63,13 +63,14 @@ def test_a_map_of_points() -> None:
 def test_a_panel_for_each_secret() -> None:
     mechanism = randomised(box())
     figure = draw_map(mechanism, secret=["(1, 2)", 0, 11, 5])
-    for axes, place in zip(panels(figure), (6, 0, 11, 5), strict=True):
-        assert drawn(axes, PolyCollection) == mechanism.matrix[place].tolist()
+    for axes, index in zip(panels(figure), (6, 0, 11, 5), strict=True):
+        assert drawn(axes, PolyCollection) == mechanism.matrix[index].tolist()
         (x,), (y,) = axes.lines[0].get_data()
-        assert [y, x] == pytest.approx(geo.positions(mechanism.space).degrees[place])
+        assert [y, x] == pytest.approx(geo.positions(mechanism.space).degrees[index])
     colours = collection(panels(figure)[0], PolyCollection)
     figure.canvas.draw()
-    never, ever = colours.get_facecolor()[0], colours.get_facecolor()[1]
+    never = colours.get_facecolor()[0]
+    ever = colours.get_facecolor()[1]
     assert len(set(never[:3])) == 1 and len(set(ever[:3])) > 1
     assert len(panels(draw_map(mechanism, secret=3))) == 1
 
@@ -119,7 +120,8 @@ def test_cells_stay_whole_and_fill_the_map(sides: Any, shape: tuple[int, int]) -
     for axes in panels(figure):
         corners = np.array([path.vertices for path in collection(axes, PolyCollection).get_paths()])
         assert np.ptp(corners[:, :, 0], axis=1) == pytest.approx(np.full(len(space), width / shape[1]))
-        (west, east), (south, north) = axes.get_xlim(), axes.get_ylim()
+        west, east = axes.get_xlim()
+        south, north = axes.get_ylim()
         assert west < corners[:, :, 0].min() and corners[:, :, 0].max() < east
         shrinking = 1 / axes.get_aspect()
         size = max(width * shrinking, sides[2] - sides[0])
@@ -129,7 +131,8 @@ def test_cells_stay_whole_and_fill_the_map(sides: Any, shape: tuple[int, int]) -
 
 def test_one_place_is_in_the_middle() -> None:
     before, _ = panels(draw_map(randomised(geo.points([[45.0, -73.0]]))))
-    (west, east), (south, north) = before.get_xlim(), before.get_ylim()
+    west, east = before.get_xlim()
+    south, north = before.get_ylim()
     assert (west + east) / 2 == pytest.approx(-73.0, abs=1e-6) and south < 45 < north
     assert north - south == pytest.approx((east - west) / before.get_aspect(), rel=0.2)
 

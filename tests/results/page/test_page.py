@@ -1,4 +1,4 @@
-"""Pages that say what the report says, escape what they are given, and need nothing but themselves."""
+"""Pages that show what the report states, escape what they are given, and need nothing but themselves."""
 
 from __future__ import annotations
 
@@ -38,8 +38,9 @@ def test_every_name_is_escaped() -> None:
 
 def test_numbers_are_those_of_the_report() -> None:
     report = grid()
-    proof, parsed = report.certificate, Parsed(page(grid()))
-    for said in (
+    proof = report.certificate
+    parsed = Parsed(page(grid()))
+    for sentence in (
         f"The expected loss is {proof.value:.10g}",
         f"smaller expected loss than {proof.bound:.10g}",
         f"differ by {proof.gap:.2e}",
@@ -49,7 +50,7 @@ def test_numbers_are_those_of_the_report() -> None:
         "NumPy's exp and log",
         "SciPy's Fourier",
     ):
-        assert said in parsed.words
+        assert sentence in parsed.words
     keys = [float(str(cell["data-key"])) for cell in parsed.all("td") if "data-key" in cell]
     assert report.comparison is not None
     for row in report.comparison.rows:
@@ -108,11 +109,11 @@ def test_maps_are_true_to_scale() -> None:
     towns = dx.MetricSpace.from_points([[45.0, 179.9], [45.0, -179.9], [45.2, -179.9]], "haversine")
     found = Parsed(page(dx.solve(dx.Problem(towns, epsilon=0.1, prior=dx.Prior.uniform(towns)))))
     plane = found.channels["result-1"]["plane"]
-    places = plane["size"] * np.array(plane["secrets"])
-    apart = np.hypot(*(places[:, None] - places[None]).transpose(2, 0, 1))
+    points = plane["size"] * np.array(plane["secrets"])
+    apart = np.hypot(*(points[:, None] - points[None]).transpose(2, 0, 1))
     assert plane["unit"] == "km"
     np.testing.assert_allclose(apart, towns.distances, rtol=3e-3, atol=1e-3)
-    assert places[1, 0] > places[0, 0] and places[2, 1] > places[1, 1]
+    assert points[1, 0] > points[0, 0] and points[2, 1] > points[1, 1]
 
 
 def test_a_line_has_a_heat_map_and_no_map() -> None:
@@ -157,8 +158,8 @@ def test_what_is_infinite_is_left_out_of_charts_and_is_no_key() -> None:
     shown = {"objective": "expected_loss", "status": "feasible", "resolution": None, "epsilons": [1.0, 2.0, 3.0]}
     entry = Entry("a", frontier={**shown, "values": [3.0, 2.0, 1.0], "bounds": [2.0, None, 0.5]})
     parsed = Parsed(page(entry))
-    (told,) = (str(drawn["aria-label"]) for drawn in parsed.all("svg") if "aria-label" in drawn)
-    assert "possible goes from 3 at 1 to 1 at 3; bound: proven goes from 2 at 1 to 0.5 at 3" in told
+    (described,) = (str(drawn["aria-label"]) for drawn in parsed.all("svg") if "aria-label" in drawn)
+    assert "possible goes from 3 at 1 to 1 at 3; bound: proven goes from 2 at 1 to 0.5 at 3" in described
     assert not parsed.all("polygon")
     assert "polygon" in page(Entry("a", frontier={**shown, "values": [3.0, 2.0, 1.0], "bounds": [2.0, 1.0, 0.5]}))
     unbounded = replace(grid().certificate, bound=-np.inf, gap=np.inf)

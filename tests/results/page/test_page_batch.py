@@ -29,8 +29,8 @@ def test_a_batch_links_each_result_and_draws_the_family(batch: Path) -> None:
     names = {attributes.get("id") for attributes in parsed.all("details")}
     links = [str(attributes["href"]) for attributes in parsed.all("a")]
     assert links == ["#result-1", "#result-2", "#result-3"] and {link[1:] for link in links} <= names
-    told = [text for text in parsed.texts["title"] if text.startswith("optimal: ")]
-    assert told == [f"optimal: {grid(e, f'grid {e}').certificate.value:.7g} at {e:.6g}" for e in (0.5, 1.0, 2.0)]
+    titles = [text for text in parsed.texts["title"] if text.startswith("optimal: ")]
+    assert titles == [f"optimal: {grid(e, f'grid {e}').certificate.value:.7g} at {e:.6g}" for e in (0.5, 1.0, 2.0)]
     assert any(text.startswith("exponential: ") for text in parsed.texts["title"])
 
 
@@ -75,7 +75,7 @@ def test_frontiers_and_levels_are_shown(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"objective": "least harm"}, r"\(objective: "),
         ({"status": None}, r"\(status: "),
@@ -83,7 +83,7 @@ def test_frontiers_and_levels_are_shown(tmp_path: Path) -> None:
         ({"epsilons": ["low", "high"]}, r"\(epsilons.0: "),
     ],
 )
-def test_a_damaged_frontier_says_where(changes: dict[str, Any], told: str, tmp_path: Path) -> None:
+def test_a_damaged_frontier_says_where(changes: dict[str, Any], message: str, tmp_path: Path) -> None:
     shown = {"problem": "a", "objective": "worst_loss", "status": "optimal", "resolution": 0.1}
     lists = {"epsilons": [1.0, 2.0], "values": [3.0, 2.0], "bounds": [2.0, 1.0]}
     file = tmp_path / "out" / "frontier.json"
@@ -91,7 +91,7 @@ def test_a_damaged_frontier_says_where(changes: dict[str, Any], told: str, tmp_p
     file.write_text(json.dumps(shown | lists), encoding="utf-8")
     assert "Worst loss against" in page_of_batch(read(file.parent))
     file.write_text(json.dumps(shown | lists | changes), encoding="utf-8")
-    with pytest.raises(dx.SpecError, match=rf"{file} is damaged .*{told}"):
+    with pytest.raises(dx.SpecError, match=rf"{file} is damaged .*{message}"):
         read(file.parent)
 
 

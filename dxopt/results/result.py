@@ -1,0 +1,61 @@
+"""What a report, a level, a sweep and a frontier have in common: they can be written to a result folder."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from dxopt.model.problem import Problem
+from dxopt.results.files import PARTS, Contents, finite
+from dxopt.results.folder import save_contents, write_contents
+
+
+class Result(ABC):
+    """An answer that can be saved."""
+
+    @abstractmethod
+    def contents(self) -> Contents:
+        """The files of a result folder by name, as arrays, JSON, text or bytes; all of them are computed here."""
+
+    def save(self, folder: str | Path) -> Path:
+        """Write a result folder, which holds what `contents` lists.
+
+        An earlier result there is replaced, other files are kept. `dx.load` reads a report back, and
+        `EpsilonSweep.load` a sweep.
+
+        Raises
+        ------
+        SpecError
+            If the folder holds something that is no result, or cannot be written.
+        """
+        return save_contents(Path(folder), self.contents())
+
+    def write(self, folder: Path) -> None:
+        """Write the files of a result to a folder that is there."""
+        write_contents(folder, self.contents())
+
+
+def parts(results: Iterable[Result]) -> Contents:
+    """The reports that an answer rests on: each is a result folder in `parts`, named by its position."""
+    return {f"{PARTS}/{position:03}": result.contents() for position, result in enumerate(results)}
+
+
+def description(problem: Problem, **changes: Any) -> dict[str, Any]:
+    """What a problem is about, as problem.yaml states it, with some entries changed."""
+    metric = problem.space.metric.name if problem.space.metric else "given distances"
+    described = {
+        "name": problem.name,
+        "epsilon": finite(problem.epsilon),
+        "delta": problem.delta,
+        "objective": problem.objective.name,
+        "space": {
+            "points": len(problem.space),
+            "metric": metric,
+            "structure": problem.space.structure.kind,
+        },
+        "prior": problem.prior.name,
+        "loss": problem.loss.name,
+    }
+    return {**described, **changes}
