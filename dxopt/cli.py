@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -31,6 +31,10 @@ Output = Annotated[Path, typer.Option("--output", "-o", help="Folder for the res
 Solver = Annotated[str | None, typer.Option(help="clarabel, highs, or another that cvxpy has installed.")]
 Tolerance = Annotated[float | None, typer.Option(help="On the gap between value and bound.")]
 TimeLimit = Annotated[float | None, typer.Option(help="Seconds for each problem.")]
+_LEVELS = "Levels instead of the file's own: FROM:TO:STEP, ends included, or A,B,C; also ln(4) or 1/2."
+Levels = Annotated[str, typer.Option(help=_LEVELS)]
+Cluster = Annotated[str | None, typer.Option(help="Address of a Dask scheduler, or local:N for N workers here.")]
+Files = Annotated[list[Path], typer.Argument(help="Problem files.")]
 Show = Literal["reports", "comparisons", "table"]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
@@ -41,18 +45,18 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+_VERSION = typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
+Version = Annotated[bool, _VERSION]
+
+
 @app.callback()
-def options(
-    version: Annotated[
-        bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
-    ] = False,
-) -> None:
+def options(version: Version = False) -> None:
     """Options of dxopt itself."""
 
 
 @app.command("solve")
 def solve_files(
-    files: Annotated[list[Path], typer.Argument(help="Problem files.")],
+    files: Files,
     output: Output = Path("results"),
     solver: Solver = None,
     tolerance: Tolerance = None,
@@ -74,9 +78,7 @@ def batch_files(
     jobs: Annotated[int, typer.Option("--jobs", "-j", help="How many problems to solve at once.")] = 1,
     memory_limit: Annotated[float | None, typer.Option(help="MiB for each problem.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Leave what is finished and unchanged.")] = False,
-    cluster: Annotated[
-        str | None, typer.Option(help="Address of a Dask scheduler, or local:N for N workers here.")
-    ] = None,
+    cluster: Cluster = None,
 ) -> None:
     """Solve many problem files in processes of their own and print one table."""
     apart = {"workers": jobs, "memory_limit": memory_limit, "resume": resume, "cluster": cluster}
@@ -85,7 +87,7 @@ def batch_files(
 
 @app.command("compare")
 def compare_files(
-    files: Annotated[list[Path], typer.Argument(help="Problem files.")],
+    files: Files,
     output: Output = Path("results"),
     solver: Solver = None,
     tolerance: Tolerance = None,
@@ -98,13 +100,8 @@ def compare_files(
 
 @app.command("sweep")
 def sweep_files(
-    files: Annotated[list[Path], typer.Argument(help="Problem files.")],
-    epsilon: Annotated[
-        str,
-        typer.Option(
-            help="Levels instead of the file's own: FROM:TO:STEP, ends included, or A,B,C; also ln(4) or 1/2."
-        ),
-    ],
+    files: Files,
+    epsilon: Levels,
     method: Annotated[
         list[str] | None,
         typer.Option(help="Mechanism to put beside the optimum; may be given again. Otherwise those of the file."),
@@ -219,11 +216,11 @@ def _run(
     with _bad_input():
         overrides = Overrides(solver, tolerance, time_limit, **_asked(show, sweep))
         with Progress(Console(stderr=True), several=apart is not None) as progress:
-            how: dict[str, Any] = {"overrides": overrides, "tell": progress.tell}
             if apart is None:
-                outcome = run(paths, output, **how, finished=finished)
+                outcome = run(paths, output, overrides=overrides, tell=progress.tell, finished=finished)
             else:
-                outcome = run_apart(paths, output, **how, **apart, settled=progress.settled)
+                how = {**apart, "overrides": overrides, "tell": progress.tell}
+                outcome = run_apart(paths, output, **how, settled=progress.settled)
     _show(outcome, output, as_json, table=show == "table")
     raise typer.Exit(outcome.exit_code)
 
@@ -257,19 +254,18 @@ def _bad_input() -> Iterator[None]:
         raise typer.Exit(1) from None
 
 
-def _parts(answer: Answer, show: Show) -> list[object]:
+def _parts(answer: Answer, show: Show) -> Sequence[object]:
     """What is printed of an answer."""
     from dxopt.results.level import Level
     from dxopt.results.report import Report
 
     if show == "table":
         return []
-    if isinstance(answer, Report):
-        parts = [answer if show == "reports" else None, answer.comparison]
-    elif isinstance(answer, Level):
-        parts = [answer.report, f"{answer.problem.name}: {answer}"]
-    else:
-        parts = [answer]
+    if isinstance(answer, Level):
+        return [answer.report, f"{answer.problem.name}: {answer}"]
+    if not isinstance(answer, Report):
+        return [answer]
+    parts = (answer if show == "reports" else None, answer.comparison)
     return [part for part in parts if part is not None]
 
 
