@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import errno
-import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,7 +17,7 @@ from dxopt.runtime.stopping import terminable
 
 if TYPE_CHECKING:
     from dxopt.batch.answering import Answer
-    from dxopt.batch.outcome import Outcome
+    from dxopt.batch.printing import Show
 
 app = typer.Typer(
     help="Optimal mechanisms for metric differential privacy, with proofs.",
@@ -35,7 +34,6 @@ _LEVELS = "Levels instead of the file's own: FROM:TO:STEP, ends included, or A,B
 Levels = Annotated[str, typer.Option(help=_LEVELS)]
 Cluster = Annotated[str | None, typer.Option(help="Address of a Dask scheduler, or local:N for N workers here.")]
 Files = Annotated[list[Path], typer.Argument(help="Problem files.")]
-Show = Literal["reports", "comparisons", "table"]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
 
@@ -45,8 +43,9 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-_VERSION = typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
-Version = Annotated[bool, _VERSION]
+Version = Annotated[
+    bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+]
 
 
 @app.callback()
@@ -207,10 +206,11 @@ def _run(
     from rich.console import Console
 
     from dxopt.batch import Overrides, run, run_apart
+    from dxopt.batch.printing import print_outcome, printed_parts
     from dxopt.batch.progress import Progress
 
     def finished(answer: Answer) -> None:
-        for part in [] if as_json else _parts(answer, show):
+        for part in [] if as_json else printed_parts(answer, show):
             progress.print(part, Console())
 
     with _bad_input():
@@ -221,7 +221,7 @@ def _run(
             else:
                 how = {**apart, "overrides": overrides, "tell": progress.tell}
                 outcome = run_apart(paths, output, **how, settled=progress.settled)
-    _show(outcome, output, as_json, table=show == "table")
+    print_outcome(outcome, output, as_json, table=show == "table")
     raise typer.Exit(outcome.exit_code)
 
 
@@ -252,35 +252,6 @@ def _bad_input() -> Iterator[None]:
     except KeyboardInterrupt:
         typer.echo("interrupted", err=True)
         raise typer.Exit(1) from None
-
-
-def _parts(answer: Answer, show: Show) -> Sequence[object]:
-    """What is printed of an answer."""
-    from dxopt.results.level import Level
-    from dxopt.results.report import Report
-
-    if show == "table":
-        return []
-    if isinstance(answer, Level):
-        return [answer.report, f"{answer.problem.name}: {answer}"]
-    if not isinstance(answer, Report):
-        return [answer]
-    parts = (answer if show == "reports" else None, answer.comparison)
-    return [part for part in parts if part is not None]
-
-
-def _show(outcome: Outcome, output: Path, as_json: bool, *, table: bool) -> None:
-    from dxopt.batch.table import summary
-
-    if as_json:
-        typer.echo(outcome.as_json())
-    elif table:
-        terminal = sys.stdout is not None and sys.stdout.isatty()
-        typer.echo(summary(outcome.lines, shutil.get_terminal_size().columns if terminal else None))
-    for text in outcome.notes + outcome.errors:
-        typer.echo(text, err=True)
-    if not as_json and any(line.folder for line in outcome.lines):
-        typer.echo(f"results in {output}/")
 
 
 def main() -> None:

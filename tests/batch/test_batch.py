@@ -119,12 +119,13 @@ def test_a_budget_that_cannot_be_met_is_bad_input(tmp_path: Path) -> None:
     error = "objective:\n  kind: adversary_error\n  max_loss: 0.01\n"
     write(tmp_path, a=GOOD + error, b=GOOD, c=error + "method: exponential\ncompare: []\n" + GOOD)
     outcome = batch.run([tmp_path], tmp_path / "out")
-    assert [line.status for line in outcome.lines] == ["bad input", "optimal", "failed"]
+    assert [line.status for line in outcome.lines] == ["bad input", "optimal", "bad input"]
     assert outcome.exit_code == 2
     reported, over = outcome.errors
     assert reported.startswith(f"{tmp_path / 'a.yaml'}:5:13: objective.max_loss: is 0.01, below ")
     assert reported.endswith("; raise it")
-    assert over.startswith("c: the expected loss ")
+    assert over.startswith(f"{tmp_path / 'c.yaml'}:4:9: method: exponential has an expected loss of ")
+    assert "above the budget of 0.01" in over
     assert "\n" not in reported + over
 
 
