@@ -1,7 +1,12 @@
-"""From which ε on a prior is regular."""
+"""From which ε on a prior is regular.
+
+Let Φ[x, y] = e^{-εd(x, y)}. A prior π is regular at ε if some μ ≥ 0 solves Φμ = π, that is
+π_x = Σ_y e^{-εd(x, y)} μ_y (ECP14, Def 4: `docs/theory/sources.md` has the title). The entries of μ are the weights.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -31,15 +36,17 @@ class Threshold:
     ----------
     value : float
         The answer: `high` where `proven`; otherwise the least ε above which no sample was found not regular.
-        Infinite where no ε will do.
+        Infinite where no ε will do, or where none was found.
     low : float
-        The largest ε at which the prior was proven not regular; 0 where none was found.
+        The largest ε at which the prior was proven not regular; 0 where none was found, infinite where that is
+        proven of every ε.
     high : float
-        Proven: the prior is regular at every ε from here on.
+        Proven: the prior is regular at every ε from here on. Infinite where nothing is proven.
     proven : bool
-        Whether `high - low` is within the tolerance asked for, so that the answer is proven on both sides.
+        Whether `high - low` is proven to be within the tolerance asked for, so that the answer is proven on both
+        sides. Not claimed of an answer that was found by sampling.
     sampled : int
-        Values of ε between `low` and `high` that were only sampled; 0 where `proven`.
+        Values of ε that were only sampled; 0 where nothing was.
     reason : str
         One line.
     """
@@ -66,13 +73,15 @@ def threshold(
 ) -> Threshold:
     """The least ε from which on a prior, uniform by default, is regular (ECP14 §6.1, after Cor 3; §7).
 
-    A proof, not a table of samples. At large ε Σ_{x' ≠ x} e^{-εd(x, x')} π_x' < π_x, which makes the prior
-    regular and stays true at larger ones: μ = Σ_k E^{2k} (π - Eπ) with E = Φ - I. From there the proof goes down by
-    intervals of ε, on each of which μ is enclosed together with its derivative, until μ reaches 0. Regularity is
-    not monotone: below the threshold the prior may be regular again.
+    A proof, not a table of samples. With E = Φ - I ≥ 0, at large ε Eπ < π in every entry, that is
+    Σ_{x' ≠ x} e^{-εd(x, x')} π_x' < π_x. This stays true at larger ε, as E falls, and makes the prior regular: the
+    powers of E tend to 0, so that μ = (I + E)⁻¹π = Σ_k (-E)^k π = Σ_k E^{2k} (π - Eπ) ≥ 0. From there the proof goes
+    down by intervals of ε, on each of which μ is enclosed together with its derivative, until μ reaches 0.
+    Regularity is not monotone: below the threshold the prior may be regular again.
 
     For the uniform prior structure helps: numbers on a line are regular at every ε, a product from the largest
-    threshold of its factors, and trees from where 1 - Σ 1/(1 + e^{εl}) over the edges of each point is 0 or more.
+    threshold of its factors, and trees from where 1 - Σ 1/(1 + e^{εl}) over the edges of each point, of lengths l, is
+    0 or more.
     Above 2,000 points without such structure everything below the dominant ε is only sampled.
 
     Parameters
@@ -82,13 +91,13 @@ def threshold(
         The uniform prior by default; for symmetric distances that is the prior that decides whether a
         tight-constraints mechanism exists (ECP14, Prop 8).
     tolerance : float
-        Width, relative to the answer, of the bracket sought.
+        Width, relative to the answer, of the bracket [low, high] sought.
     floor : float
         Nothing below this fraction of the ε where the proof begins is examined.
     evaluations : int
-        Systems to solve at most. What they leave unproven is sampled.
+        Intervals on which a proof is tried at most, for each factor of a product. What they leave is sampled.
     progress : callable, optional
-        Given a line of text now and then.
+        Given a line of text for each sample, in spaces of more than 2,000 points.
 
     Raises
     ------
@@ -104,21 +113,26 @@ def threshold(
         if known is not None:
             return known
     probabilities = checked_prior(prior if prior is not None else Prior.uniform(space), space)
+    # Proofs over intervals of ε need matrices of classes of points; above 2,000 points those are not formed.
     if len(space) > CLASSED_POINTS:
         return _searched(space, probabilities, tolerance, floor, progress or (lambda line: None))
     # What no ε changes: priors that are never regular, and those that always are.
     never = impossible(space, probabilities)
     if never:
         return Threshold(np.inf, np.inf, np.inf, True, 0, f"regular at no level: {never}")
+    # The quotient has one unknown for all points that neither the distances nor the prior tell apart: they have equal
+    # weights. A single class: Φμ = π with a constant μ = π / (the row sum of Φ) > 0.
     quotient = Quotient.of(space.distances, probabilities)
     if len(quotient) == 1:
         return Threshold(0.0, 0.0, 0.0, True, 0, "regular at every level, by symmetry")
-    distances, weights = distinct(space.distances, probabilities)
-    apart = ~np.eye(len(weights), dtype=bool)
+    # The same row of Φ twice, as of points at distance 0, is no dominant diagonal: one of each such group is enough.
+    # The points have equal probabilities by now, and their weights only enter as a sum.
+    distances, distinct_prior = distinct(space.distances, probabilities)
+    apart = ~np.eye(len(distinct_prior), dtype=bool)
     if np.isinf(distances[apart]).all():
         return Threshold(0.0, 0.0, 0.0, True, 0, "regular at every level: nothing constrains different points")
     # From where the kernel is diagonally dominant, down by proofs.
-    start = dominant_from(distances, weights)
+    start = dominant_from(distances, distinct_prior)
     if start is None:
         return Threshold(np.inf, 0.0, np.inf, False, 0, "no level was found from which on the prior is regular")
     return _descended(quotient, start, tolerance, start * floor, evaluations)
@@ -129,17 +143,21 @@ def _by_structure(space: MetricSpace, tolerance: float, floor: float, evaluation
     structure = space.structure
     metric = space.metric
     line = structure.kind == "path" or (structure.kind == "lattice" and sum(s > 1 for s in structure.shape) <= 1)
+    # Under d_1 a lattice is a product of lines, and a product is regular where its factors are.
     if line or (structure.kind == "lattice" and metric is not None and metric.name == "manhattan"):
         return Threshold(0.0, 0.0, 0.0, True, 0, "regular at every level: numbers on lines")
     if structure.kind == "tree":
         return _of_tree(space, tolerance)
     if structure.kind == "product" and space.symmetric:
         found = [threshold(f, tolerance=tolerance, floor=floor, evaluations=evaluations) for f in structure.factors]
-        # μ is the product of those of the factors, each of which has a positive entry: it has a negative one exactly
-        # where one of them has.
+        # Distances of a product add up, so that its Φ and its μ are Kronecker products of those of the factors. Each
+        # factor's μ has a positive entry, as Φ ≥ 0 and Φμ = π > 0: the product has a negative entry exactly where one
+        # of them has, which is that entry times positive ones of the others.
         low = max(part.low for part in found)
         high = max(part.high for part in found)
-        proven = high - low <= tolerance * high
+        # ∞ - low ≤ tolerance · ∞ holds for every finite low, where nothing is proven; `low` is ∞ if a factor was
+        # proven regular at no ε.
+        proven = high == low or (math.isfinite(high) and high - low <= tolerance * high)
         value = max(part.value for part in found)
         sampled = sum(part.sampled for part in found)
         return Threshold(value, low, high, proven, sampled, "the largest threshold of the factors")
@@ -147,28 +165,33 @@ def _by_structure(space: MetricSpace, tolerance: float, floor: float, evaluation
 
 
 def _of_tree(space: MetricSpace, tolerance: float) -> Threshold:
-    """By bisection: every weight, 1 - Σ 1/(1 + e^{εl}) over the edges of a point, rises with ε."""
+    """By bisection: every weight is 1 - Σ 1/(1 + e^{εl}) over the edges of the point, and rises with ε.
+
+    (Here π is 1 everywhere instead of 1/n, which scales the weights and keeps their signs.)
+    """
     edges = space.structure.edges
     lengths = space.structure.lengths
     degree = np.bincount(edges.ravel(), minlength=len(space))
     # Bounds the rounding of a weight: a sum of as many terms as the point has edges.
     rounding = 4 * UNIT * (int(degree.max(initial=0)) + 8)
 
-    def least(epsilon: float) -> float:
+    def least_weight(epsilon: float) -> float:
         taken = 1 / (1 + np.exp(np.minimum(epsilon * lengths, 700.0)))
         return 1 - float(np.bincount(edges.ravel(), np.repeat(taken, 2), minlength=len(space)).max())
 
+    # Each term is at most 1/2, so that two of them leave 0 or more.
     if degree.max(initial=0) <= 2:
         return Threshold(0.0, 0.0, 0.0, True, 0, "regular at every level: every point has at most two neighbours")
     # At `high` the least weight is proven positive, and so it is at every larger ε.
     high = 1.0 / float(lengths.min())
-    while least(high) < rounding:
+    while least_weight(high) < rounding:
         high *= 2
-    # At `low` it is proven negative, or `low` is 0. Where rounding hides the sign, the bracket stays as it is.
+    # At `low` it is proven negative, or `low` is 0. Where rounding hides the sign, the bracket stays as it is. If
+    # that is too wide, the answer is not `proven`, though `high` is.
     low = 0.0
     while high - low > tolerance * high:
         middle = 0.5 * (low + high)
-        value = least(middle)
+        value = least_weight(middle)
         if abs(value) <= rounding:
             break
         low, high = (middle, high) if value < 0 else (low, middle)
@@ -181,10 +204,11 @@ def _of_tree(space: MetricSpace, tolerance: float) -> Threshold:
 def _searched(
     space: MetricSpace, probabilities: Array, tolerance: float, floor: float, tell: Callable[[str], None]
 ) -> Threshold:
-    """Sampled below the ε from which Φ is diagonally dominant, with the prior's range counted."""
+    """Sampled below an ε from which Eπ < π is proven, E = Φ - I, by the largest row sum of Φ and max π / min π."""
     if not (space.symmetric and probabilities.min() > 0 and np.isfinite(space.nearest)):
         raise UnsupportedError("space", f"has {len(space):,} points", "thresholds need positive priors at this size")
-    # Σ_{x' ≠ x} Φ[x, x'] π_x' ≤ (norm - 1) max π, which is below every π_x where this holds: regular from there on.
+    # `norm` bounds every row sum of Φ, whose diagonal is 1: Σ_{x' ≠ x} Φ[x, x'] π_x' ≤ (norm - 1) max π. From where
+    # that is below min π, it is below every π_x: regular from there on.
     ratio = float(probabilities.max() / probabilities.min())
     high = 1.0 / space.nearest
     while (system(space, high).norm - 1) * ratio >= 1:
@@ -197,18 +221,25 @@ def _searched(
     return Threshold(value, low, high, False, count, reason)
 
 
-def _descended(quotient: Quotient, start: float, tolerance: float, least: float, evaluations: int) -> Threshold:
-    """Prove regularity from `start` downwards, interval by interval, as far as it holds or down to `least`."""
+def _descended(quotient: Quotient, start: float, tolerance: float, bottom: float, evaluations: int) -> Threshold:
+    """Prove regularity from `start` downwards, interval by interval, as far as it holds or down to `bottom`.
+
+    The threshold is in (low, high], whether regularity is monotone or not: from `high` on the prior is regular, and
+    at `low` it is not.
+    """
+    # Steps only decide how many intervals are tried: the first is a quarter, those that succeed grow by 1.6, others
+    # are halved.
     high = start
     step = 0.25 * start
     low = 0.0
     # Throughout, the prior is proven regular at every ε from `high` on. Where an interval below it is proven as well,
-    # it is added and the next one is wider; where not, the next one is narrower. Once a quarter of the tolerance is
-    # too wide, the threshold must be near, and one ε just below with a proof of the contrary completes the bracket.
+    # it is added and the next one is wider. Where it is not, which says nothing of the prior, the next one is
+    # narrower. Once a quarter of the tolerance is too wide, the threshold is likely near, and one ε just below with a
+    # proof of the contrary completes the bracket.
     for _ in range(evaluations):
-        if high <= least:
+        if high <= bottom:
             break
-        end = max(high - step, least)
+        end = max(high - step, bottom)
         if regular_between(quotient, end, high):
             high = end
             step *= 1.6
@@ -217,15 +248,16 @@ def _descended(quotient: Quotient, start: float, tolerance: float, least: float,
         if step < 0.25 * tolerance * high:
             low = _refuted_below(quotient, high, tolerance)
             break
-    if high <= least:
+    if high <= bottom:
         return Threshold(high, 0.0, high, False, 0, f"regular from {high:.3g} on: proven; below it was not examined")
     if high - low <= tolerance * high:
         return Threshold(high, low, high, True, 0, f"proven regular from here on, and not regular at {low:.10g}")
-    return _sampled(quotient, low, high, least, tolerance)
+    return _sampled(quotient, low, high, bottom, tolerance)
 
 
 def _refuted_below(quotient: Quotient, high: float, tolerance: float) -> float:
     """The ε nearest below `high`, within the tolerance, at which it is proven not regular; 0 where none was found."""
+    # Nearest first, as the bracket is then narrowest; 0.999 is still within the tolerance.
     width = tolerance * high
     for part in (0.01, 0.1, 0.3, 0.6, 0.9, 0.999):
         if status_at(quotient, high - part * width) == "not regular":
@@ -233,12 +265,14 @@ def _refuted_below(quotient: Quotient, high: float, tolerance: float) -> float:
     return 0.0
 
 
-def _sampled(quotient: Quotient, low: float, high: float, least: float, tolerance: float) -> Threshold:
-    """Walk down a grid of ε to the first where the prior is not regular, and bisect there.
+def _sampled(quotient: Quotient, low: float, high: float, bottom: float, tolerance: float) -> Threshold:
+    """Walk down a grid of ε to the first where the prior is proven not regular, and bisect there.
 
-    `low` is proven not regular at every step, but between it and `high` only samples were examined.
+    Throughout, `low` is 0 or proven not regular, and `high` is proven. Between the two only samples were examined; a
+    sample that is undecided counts as regular.
     """
-    grid = np.geomspace(least, high, 129)[:-1][::-1]
+    # 128 values from just below `high` down to `bottom`, each the same fraction of the one before.
+    grid = np.geomspace(bottom, high, 129)[:-1][::-1]
     above = high
     count = 0
     for epsilon in grid.tolist():
@@ -254,7 +288,7 @@ def _sampled(quotient: Quotient, low: float, high: float, least: float, toleranc
             low = middle
         else:
             above = middle
-    below = f"not regular at {low:.10g}" if low > 0 else f"not examined below {least:.3g}"
+    below = f"not regular at {low:.10g}" if low > 0 else f"not examined below {bottom:.3g}"
     return Threshold(
         above, low, high, False, count, f"proven from {high:.7g} on, only sampled from {above:.7g} to there; {below}"
     )

@@ -31,6 +31,8 @@ _LAST_ORDER = 16
 def crossing(height: Array, start: Array, end: Array, rate: float, *, inside: bool) -> Array:
     """1/(2π) ∫ G or, inside, 1 - G over the directions in which pieces `(k,)` of lines are seen.
 
+    That is the mass F beyond each piece or, inside, the mass between it and the secret.
+
     Parameters
     ----------
     height : (k,) array

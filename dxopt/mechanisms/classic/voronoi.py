@@ -1,10 +1,18 @@
 """The cells of a finite set of sites in the plane, and how much planar Laplace noise falls into each.
 
-A ridge is the border between two cells. A cell holds what crosses its ridges into it less what crosses them out of
-it: the integrals F of `crossing`, whose integrand is smooth. The terms are as small as the mass itself in cells that
-are far away, and none is lost: the masses sum to 1. For cells that are near, the same sum is written with 1 - G
-instead of G and with the share of all directions in which the cell is unbounded, as that is the way in which nothing
-cancels.
+The noise around a secret has density β²/(2π) e^{-βr} at distance r: its direction is uniform, and beyond R has the
+probability G(R) = (1 + βR) e^{-βR}. A ridge is the border between two cells: a piece of the line that is as near to
+one site as to the other. Two numbers belong to each ridge:
+
+- a, the share of all directions in which the secret sees it;
+- F ≤ a, the probability that the noise crosses it: 1/(2π) ∫ G(R) over these directions, where R is how far the ridge
+  is in each. `crossing` computes it, and a - F as well, from smooth integrands G and 1 - G.
+
+A cell holds what crosses its ridges into it less what crosses them out of it, Σ ±F, and 1 more if the secret is in
+it, where the noise starts. What one cell loses through a ridge another gains, so that the masses sum to 1. In a cell
+that is far away the F are small, as its mass is. For cells that are near, the same sum is written with a - F, which
+is small for ridges close to the secret, where F is nearly a (see `_block`). Rounding is in proportion to the numbers
+that are summed: the mass of a cell much narrower than 1/β has fewer digits than they have.
 """
 
 from __future__ import annotations
@@ -27,15 +35,18 @@ Indices = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 CELLS = 50_000_000
-"""The most masses that are computed."""
+"""The most masses that are computed: secrets times sites."""
 _BLOCK = 1_000_000
+"""About as many pairs of a secret and a ridge, or of a secret and a site, are treated at a time."""
 _EDGE_ON = 1e-15
-"""A secret whose distance to a line is below this part of its distance along it sees the line edge-on."""
+"""A secret whose distance to a line is below this part of its distance along it, from the middle of the two sites, is
+on the line up to rounding, and sees it edge-on."""
 _NEAR = 2.0
-"""Cells at a distance of less than this over β count as near."""
+"""Cells at a distance of less than this over β count as near. There G = 0.41, so that F and a - F are about alike."""
 _UNDERFLOW = 740.0
-"""Beyond this over β, e^{-βr} is 0 in doubles."""
+"""Beyond this over β, e^{-βr} is 0 or subnormal in doubles."""
 _OFF = 1e-6
+"""The most by which the masses of a secret may miss a sum of 1; they are scaled to it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,10 +61,10 @@ class Voronoi:
     pairs : (r, 2) array of int
         The two sites between which each ridge lies.
     low, high : (r,) arrays
-        Where the ridge begins and ends on the bisector, as lengths from the middle of the two; may be infinite. Along
-        is the direction from the first site to the second turned left.
+        Where the ridge begins and ends on the bisector, as lengths from the middle of the two; may be infinite.
+        Lengths count in the direction from the first site to the second, turned left by 90 degrees.
     opening : (m,) array
-        The share of all directions in which each cell is unbounded.
+        The share of all directions in which each cell is unbounded; they sum to 1.
     """
 
     centre: Array
@@ -65,10 +76,11 @@ class Voronoi:
 
     @classmethod
     def of(cls, sites: Array) -> Voronoi:
-        """The cells of sites `(m, 2)`, all finite.
+        """The cells of sites `(m, 2)`, of finite coordinates.
 
-        Sites nearer to each other than 1e-9 of the extent of all count as one; those that are within 1e-9 of a line
-        are moved to it.
+        Sites nearer to each other than 1e-9 of the extent of all count as one, which has the place of the first; of a
+        chain of such sites all but the first go. Where all sites are within 1e-9 of a line, they are moved to it, and
+        the masses are those of the moved sites.
         """
         from scipy.spatial import KDTree
 
@@ -82,6 +94,7 @@ class Voronoi:
             return cls(centre, sites, np.empty((0, 2), dtype=np.int64), np.empty(0), np.empty(0), first)
 
         # Ridges are those of the first site of each group of sites that count as one; `pairs` has indices among all.
+        # The other sites of a group have no ridge and no opening, and so a mass of 0.
         alike = KDTree(sites).query_pairs(ALIKE * extent, output_type="ndarray")
         kept = np.setdiff1d(np.arange(len(sites)), alike.max(axis=1, initial=-1))
         sites[kept] = straightened(sites[kept])
@@ -93,14 +106,14 @@ class Voronoi:
         """The mass `(n, m)` of each cell under noise of rate β around each secret `(n, 2)`; rows sum to 1.
 
         Where some sites are nearer to each other than 1e-5 of the extent of all, corners of cells are known to fewer
-        digits, and rows are scaled by up to 1e-6.
+        digits, and rows may sum to 1 only up to 1e-6; they are scaled.
 
         Raises
         ------
         UnsupportedError
             If there are more than 50 million.
         CertificateError
-            If those of a secret do not sum to 1 up to that.
+            If those of a secret do not sum to 1 up to 1e-6.
         """
         count = len(secrets) * len(self.sites)
         if count > CELLS:
@@ -131,8 +144,9 @@ class Voronoi:
         start = self.low - along
         end = self.high - along
 
-        # The sum with 1 - G is for near cells, the one with G for the others. A ridge counts in a sum if one of its
-        # two cells takes that sum; edge-on, or where G underflows, nothing crosses it.
+        # The sum with a - F is for near cells, the one with F for the others. A ridge counts in a sum if one of its
+        # two cells takes that sum. Where G underflows, F is 0. Edge-on, a and F are 0, unless the secret is on the
+        # ridge itself: then both its cells are near, and a - F is 0, as 1 - G(0) is.
         distance = np.hypot(beyond, np.maximum(np.maximum(start, -end), 0.0))
         near = self._distances(secrets, distance) < _NEAR / rate
         of_near = near[:, self.pairs]
@@ -141,16 +155,19 @@ class Voronoi:
         into = self._into()
 
         def flow(wanted: Mask, *, inside: bool) -> Array:
-            """What crosses the wanted ridges into each cell less what crosses them out of it, `(n, m)`."""
+            """Σ ±F over the wanted ridges of each cell, or Σ ±(a - F) if `inside`, `(n, m)`.
+
+            The sign is + where the ridge is crossed into the cell, and - where out of it.
+            """
             shares = np.zeros(beyond.shape)
             shares[wanted] = np.sign(beyond[wanted]) * crossing(
                 np.abs(beyond[wanted]), start[wanted], end[wanted], rate, inside=inside
             )
             return shares @ into
 
-        # Every direction that crosses into a cell crosses out of it again, except for the share `opening`; in the
-        # cell of the secret every direction starts. So ±1 sums to opening, less 1 for the secret's cell, whose mass
-        # is 1 + Σ ±G, and in either case the mass is opening - Σ ±(1 - G).
+        # Every direction that crosses into a cell crosses out of it again, except for the share `opening`. So in a
+        # cell without the secret Σ ±a = opening, and its mass is Σ ±F. In the cell of the secret every direction
+        # starts, so that Σ ±a = opening - 1, and its mass is 1 + Σ ±F. In either case it is opening - Σ ±(a - F).
         far_masses = flow(for_far, inside=False)
         near_masses = self.opening - flow(for_near, inside=True)
         return np.where(near, near_masses, far_masses)
@@ -158,7 +175,8 @@ class Voronoi:
     def _into(self) -> csr_array:
         """From ridges to cells, `(r, m)`: 1 for the first site of a ridge and -1 for the second.
 
-        Noise around a secret beyond the line, on the side of the second site, crosses into the cell of the first.
+        Noise around a secret beyond the line, on the side of the second site, crosses into the cell of the first and
+        out of that of the second; around others it is the other way round, for which `flow` has the sign.
         """
         from scipy.sparse import csr_array
 

@@ -1,4 +1,10 @@
-"""Points at distance 0 are one row of a program; a dual of the program is carried back to the points."""
+"""Points at distance 0 are one row of a program; a dual of the program is carried back to the points.
+
+Privacy is K[b, z] ≥ e^{-εd(a, b)} K[a, z] for all points a, b and reports z. A dual (`Dual`) has multipliers λ ≥ 0
+for some of these, listed with a as `first` and b as `second`, and a price y(x) for each point. The residual of x in
+report z is r[x, z] = c[x, z] - Σ_a λ(a, x, z) + Σ_b λ(x, b, z) e^{-εd(x, b)}: a multiplier lowers it at `second` and
+raises it at `first`. Where y(x) ≤ r[x, z] for all z, the dual proves that no channel costs less than Σ_x y(x).
+"""
 
 from __future__ import annotations
 
@@ -15,7 +21,12 @@ Array = NDArray[np.float64]
 
 
 def classes(problem: Problem) -> tuple[Partition, Array]:
-    """Classes of points at distance (nearly) 0, and the budgets between them; with δ each point is one of its own."""
+    """Classes of points at distance (nearly) 0, one way or both, or by chains, and the budgets εd between them.
+
+    d(a, b) = 0 gives K[b, z] ≥ K[a, z] in every report, and both rows sum to 1, so that they are equal. As all rows
+    of a class are, of the budgets between the members of two classes the least is the one that binds.
+    """
+    # With δ distance 0 does not make rows equal: each point is a class of its own.
     if problem.delta:
         return Partition(np.arange(len(problem.space))), problem.budgets
     partition = Partition.joining(problem.budgets <= ALIKE)
@@ -30,23 +41,30 @@ def unscaled(dual: Dual | None, compiled: Compiled, shift: Array, costs: Array) 
     Parameters
     ----------
     dual : Dual or None
+        Of a program whose costs are (C - shift) / scale. C `(k, m)` are the costs of the classes, the sums of those
+        of their points.
     compiled : Compiled
+        With the scale.
     shift : (k,) array
-        What was taken off each row of the costs of the classes.
+        What was taken off each row of C.
     costs : (n, m) array
+        c, with the prior or other weights of the points in it.
     """
     if dual is None:
         return None
-    # 1. undo the scale and the shift of the costs
+    # 1. undo the scale and the shift of the costs: with costs C, the residuals of each class are its price or more
     prices = shift + compiled.scale * dual.prices
     multiplier = compiled.scale * dual.multiplier
     partition = compiled.partition
     budgets = compiled.problem.budgets
+    # where every class is a point, it only may have another number
     if partition.trivial:
         first = partition.representatives[dual.first]
         second = partition.representatives[dual.second]
         return Dual(prices[partition.index], dual.report, first, second, multiplier)
-    # 2. a pair of classes is represented by its two closest members; prices go to the points in `_within_classes`
+    # 2. a pair of classes is represented by its two closest members, whose budget is that of the classes, so that in
+    #    each report the residuals of the members sum to that of the class; prices are 0 here and set in
+    #    `_within_classes`
     first, second = (points[dual.first, dual.second] for points in partition.closest(budgets))
     lifted = Dual(np.zeros(len(partition.index)), dual.report, first, second, multiplier)
     return _within_classes(lifted, prices, costs, budgets, partition)
@@ -55,26 +73,34 @@ def unscaled(dual: Dual | None, compiled: Compiled, shift: Array, costs: Array) 
 def _within_classes(dual: Dual, class_prices: Array, costs: Array, budgets: Array, partition: Partition) -> Dual:
     """The dual of the points, with multipliers within the classes, that proves the bound of the classes.
 
-    Every point's residual is brought to the same number in all reports, its price; what exceeds it is moved to one
-    point of the class along distances of (nearly) 0. The least (or largest) residual over the reports makes that
-    possible with multipliers of one sign.
+    Given is that in each report the residuals of the members of a class sum to the price of the class or more. But
+    each point needs a residual of its own price or more. So the residual of every point but one, the root of its
+    class, is made the same number in all reports, which is its price; what it was above or below that is moved to the
+    root along distances of 0, which leaves the sums as they are. The price of the root is that of the class less the
+    other ones, so that its residual is no less, and the prices of the class sum to its price.
+
+    Distances that are only nearly 0, with budgets up to 2^-26, count as 0 here. The bound is then proven up to about
+    2^-26 of the multipliers: whoever certifies it computes it again from λ.
     """
-    # the residual c - A'λ of every point in every report
+    # the residual c - A'λ of every point in every report, without multipliers within the classes
     back = dual.multiplier * np.exp(-budgets[dual.first, dual.second])
     residual = costs - totals((dual.second, dual.report), dual.multiplier, costs.shape)
     residual += totals((dual.first, dual.report), back, costs.shape)
-    # `prices[x]` becomes a lower bound on the residual of x in every report. A class is a tree of points at distance
-    # 0; from the leaves on, what exceeds a point's price moves to its parent by multipliers of its own, report by
-    # report: downwards where d(parent, child) is 0, so that the least residual stays; else upwards, the largest.
+    # A class is a tree of points at distance 0, one way or both. From the leaves on, so that a child has received all
+    # from its own children, the difference of its residual and its price moves to its parent, report by report:
+    # - where d(parent, child) is 0, by multipliers of (parent, child), which lower the child and raise the parent;
+    #   being ≥ 0, they bring the child to its least residual over the reports;
+    # - else d(child, parent) is 0: by those of (child, parent), which raise the child to its largest residual and
+    #   lower the parent.
     prices = np.zeros(len(partition.index))
     reports = np.arange(residual.shape[1])
     extra: list[tuple[NDArray[np.int64], int, int, Array]] = []
     for which in np.flatnonzero(np.bincount(partition.index) > 1):
         members = partition.members(int(which))
         for child, parent in reversed(_tree(budgets, members)):
-            downward = budgets[parent, child] <= ALIKE
-            first, second = (parent, child) if downward else (child, parent)
-            prices[child] = residual[child].min() if downward else residual[child].max()
+            lowered = budgets[parent, child] <= ALIKE
+            first, second = (parent, child) if lowered else (child, parent)
+            prices[child] = residual[child].min() if lowered else residual[child].max()
             moved = np.abs(residual[child] - prices[child])
             residual[parent] += residual[child] - prices[child]
             extra.append((reports, first, second, moved))
@@ -91,7 +117,10 @@ def _within_classes(dual: Dual, class_prices: Array, costs: Array, budgets: Arra
 
 
 def _tree(budgets: Array, members: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """(child, parent) pairs at distance (nearly) 0 that join the members, parents first, from the first member."""
+    """(child, parent) pairs at distance (nearly) 0, one way or both, that join the members to the first one.
+
+    In breadth-first order: each parent is the first member, or the child of an earlier pair.
+    """
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import breadth_first_order
 

@@ -60,13 +60,17 @@ class System(ABC):
     inverse_norm: float
 
     def _describe(self, size: int, distance_error: float, room: float = ROOM) -> None:
-        """Set the size, the cap, and the error of entries, given that of distances."""
+        """Set the size, the cap, which is at most `room`, and the error of entries, given that of distances."""
         self.size = size
         self.cap = min(64.0 + math.log(size), room)
         self.entry_error = 2 * (self.cap * (distance_error + 8 * UNIT) + 16 * UNIT)
 
     def _inverse(self, least: float) -> float:
-        """A bound on ‖Φ⁻¹‖ from a lower bound on 1 / ‖A⁻¹‖, for T or any other matrix A that T is near to."""
+        """A bound on ‖Φ⁻¹‖ from a lower bound on 1 / ‖A⁻¹‖, for T or any other matrix A that T is near to.
+
+        1 / ‖Φ⁻¹‖ ≥ 1 / ‖A⁻¹‖ - ‖Φ - A‖: entries are off by at most `entry_error`, relative, and by e^{-cap} more.
+        Infinite where that leaves nothing.
+        """
         least -= (self.entry_error * self.norm + math.exp(-self.cap) * self.size) * (1 + 1e-9)
         return 1 / least if least > 0 else math.inf
 

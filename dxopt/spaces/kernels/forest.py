@@ -1,11 +1,14 @@
 """Graphs without cycles: everything in O(n).
 
-An entry of Φ is the product of p = e^{-εl} over the edges on the way from one point to the other, which is why sums
-over all points take two passes over the tree: one towards the roots, which gathers each subtree at its top, and one
-away from them, which adds what is outside of the subtree.
+The entry Φ[x, y] = e^{-εd(x, y)} is the product of p = e^{-εl} over the edges, of lengths l, on the way from x to y,
+and 0 between different trees. This is why sums over all points take two passes over the tree: one towards the roots,
+which gathers each subtree at its top, and one away from them, which adds what is outside of the subtree.
 
-Φ⁻¹ has 1 + Σ p²/(1 - p²) over the edges of a point on the diagonal and -p/(1 - p²) for each edge, so that the
-weighting is w_v = 1 - Σ p/(1 + p).
+Φ⁻¹ is the identity plus, for each edge, p²/(1 - p²) on the diagonal at its two ends and -p/(1 - p²) between them.
+Proof, for row v of Φ⁻¹Φ and a point x: an edge from v to u contributes (p² Φ[v, x] - p Φ[u, x])/(1 - p²). If x is on
+the side of v, Φ[u, x] = p Φ[v, x] and that is 0. If x is on the side of u, Φ[v, x] = p Φ[u, x] and that is -Φ[v, x],
+which cancels the identity. The row sums of Φ⁻¹ are the weighting, the w with Φw = 1: w_v = 1 - Σ p/(1 + p) over the
+edges of v.
 """
 
 from __future__ import annotations
@@ -26,7 +29,8 @@ from dxopt.spaces.kernels.walks import Exits, walks
 Array = NDArray[np.float64]
 
 _STEP = 16 * UNIT
-"""The relative rounding of one step of a pass: exponentials and a few products and sums."""
+"""The relative rounding of one step of a pass: 8 units for the factor (`exp` and `expm1` are taken to be accurate
+to 4 units in the last place), the others for a few products and sums, with room to spare."""
 
 
 class Forest(System):
@@ -40,8 +44,11 @@ class Forest(System):
         Times ε, all positive.
     distance_error : float
         Bounds the relative error of sums of lengths against the distances of the space.
+    room : float
+        The largest cap (see `System`).
     """
 
+    # Norms of vectors are largest entries, norms of matrices largest row sums of absolute values.
     order = np.inf
 
     def __init__(
@@ -49,11 +56,14 @@ class Forest(System):
     ) -> None:
         self._describe(size, distance_error, room)
         self.edges = edges
+        # Only so that no p is subnormal: the cap is far below ROOM, and entries below e^{-cap} need not be right.
         self.lengths = np.minimum(lengths, ROOM)
         # p and 1 - p² of each edge, the latter without cancellation.
         self._factor = np.exp(-self.lengths)
         self._escape = -np.expm1(-2 * self.lengths)
-        # The row sums of |Φ⁻¹| are 1 + Σ (p + p²)/(1 - p²): this bound on the inverse is exact up to rounding.
+        # The norm of Φ⁻¹, without the cap, is its largest 1 + Σ (p + p²)/(1 - p²); its inverse, rounded down, is what
+        # `_inverse` takes the error of the entries and the cap off. If εl is 0 in doubles, the sum is infinite, and
+        # so is `inverse_norm`: nothing is known of such systems.
         with np.errstate(divide="ignore"):
             spread = self._factor * (1 + self._factor) / self._escape
         sums, rounding = self.apply(np.ones(size))
@@ -66,8 +76,9 @@ class Forest(System):
 
     @cached_property
     def _walk(self) -> tuple[list[int], list[int], list[int]]:
-        """Points from the roots outwards, the parent of each (-1 for roots) and the edge to it."""
-        # A point of each tree as its root, and a point `size` above all roots, so that one search reaches everything.
+        """Points from the roots outwards, the parent of each and the edge to it (both -1 for roots)."""
+        # The first point of each tree is its root. One more point, of index n, is joined to all roots, so that one
+        # search reaches everything.
         start, end = self.edges.T
         graph = csr_array((np.ones(len(start)), (start, end)), shape=(self.size, self.size))
         roots = np.unique(connected_components(graph, directed=False)[1], return_index=True)[1]
@@ -104,19 +115,24 @@ class Forest(System):
         return np.where(np.isinf(far), 0.0, np.exp(-np.minimum(far, self.cap)))
 
     def apply(self, vector: Array) -> tuple[Array, float]:
-        """Two passes, with running bounds on the rounding; the cap is counted as rounding."""
+        """Two passes, with running bounds on the rounding.
+
+        T has entries e^{-min(εd, cap)}, the passes have e^{-εd}: both are at most e^{-cap} where they differ, and so
+        is the difference, which is counted as rounding.
+        """
         _, outwards, error = self._passes(vector)
         capped = math.exp(-self.cap) * float(np.abs(vector).sum(axis=0).max())
         return outwards, error + capped
 
     def _passes(self, vector: Array) -> tuple[Array, Array, float]:
-        """The sums over each subtree, the sums over everything, and a bound on the error of both."""
+        """Of b = `vector`: Σ Φ[v, x] b_x over the subtree of each v, over all x, and a bound on the error of both."""
         order, parent, edge = self._walk
         p = self._factor.tolist()
         q = self._escape.tolist()
         # Lists of floats, as loops over them are faster than over arrays; of rows where there are several vectors.
         # `sizes` are the same sums of absolute values; `errors` bounds the error of `sums`: what the errors of the
-        # summands become, and one rounding of the step, which is in proportion to `sizes`.
+        # summands become, and one rounding of the step, which is in proportion to `sizes`. Where no entry is negative
+        # `sizes` is the list `sums` itself, so that errors are updated before sums.
         signed = bool((vector < 0).any())
         sums = _entries(vector)
         sizes = _entries(np.abs(vector)) if signed else sums
@@ -131,6 +147,8 @@ class Forest(System):
                 if signed:
                     sizes[up] = sizes[up] + p[k] * sizes[point]
         inwards = np.array(sums)
+        # The bounds E of the outward sums are never below those of the inward ones, e: for a root both are the same,
+        # and if E_u ≥ e_u, then E_v ≥ (1 - p²) e_v + p e_u ≥ e_v, as e_u ≥ p e_v. So the largest E bounds both.
         # Outwards, A_v = S_v + p (A_u - p S_v) for the parent u: all that u sees but the subtree of v, seen through
         # the edge. It is written as (1 - p²) S_v + p A_u, which subtracts nothing. For a root A is S.
         for point in order:
@@ -143,13 +161,15 @@ class Forest(System):
                 sums[point] = q[k] * sums[point] + p[k] * sums[up]
                 if signed:
                     sizes[point] = q[k] * sizes[point] + p[k] * sizes[up]
+        # The last factor is for the rounding of `errors` and `sizes` themselves.
         return inwards, np.array(sums), float(np.max(errors)) * (1 + 1e-6)
 
     def approximate(self, right: Array) -> Array:
-        """Φ⁻¹b with 1 - p/(1 + p) written as (1 + tanh(l/2))/2, which keeps small weights accurate.
+        """Φ⁻¹b, so written that short edges cost few digits.
 
         An edge from v to u adds (p² b_v - p b_u)/(1 - p²) = p (b_v - b_u)/(1 - p²) - p b_v/(1 + p) to b_v, and
-        -p/(1 + p) is -1/2 + (1 - p)/(2(1 + p)).
+        -p/(1 + p) is -1/2 + (1 - p)/(2(1 + p)). So b_v has the factor 1 - degree/2 + Σ (1 - p)/(2(1 + p)), where the
+        halves are exact: with p near 1 and two edges, as inside of a line, nothing cancels.
         """
         start, end = self.edges.T
         wide = (slice(None),) + (None,) * (right.ndim - 1)
@@ -164,11 +184,12 @@ class Forest(System):
         return solution
 
     def closure(self, vector: Array) -> Array:
+        # max_x Φ[x, z] v_x for v ≥ 0. The cap makes no difference that `System.closure` does not allow.
         order, parent, edge = self._walk
         p = self._factor.tolist()
         best = vector.tolist()
-        # The same two passes with maxima. The way back into a subtree only shrinks its own maximum, so nothing has to
-        # be taken out on the way outwards.
+        # The same two passes with maxima. What comes back into a subtree from its own maximum is p² times that, which
+        # is no more, so nothing has to be taken out on the way outwards.
         for point in reversed(order):
             up = parent[point]
             if up >= 0:
@@ -180,7 +201,11 @@ class Forest(System):
         return np.array(best)
 
     def draw(self, weights: Array, points: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
-        """Walk from each point: everywhere stop by its weight, or move on by the mass behind each edge."""
+        """For each point x one z with a probability proportional to Φ[x, z] w_z, by a walk that never turns back.
+
+        At each point it stops in proportion to the weight there, or takes an edge in proportion to the mass behind
+        it: what the points on the far side weigh, seen from the near end (see `walks`).
+        """
         inwards, everywhere, _ = self._passes(weights)
         parent = np.array(self._walk[1])
         edge = np.array(self._walk[2])

@@ -1,5 +1,8 @@
 """Kernels that depend on the offset of two points alone: products with Φ by Fourier transforms.
 
+A function of the offset is given by its table, in the shape of the lattice. Its transform on a torus that holds all
+offsets is called its spectrum: for f = e^{-εd} these are the eigenvalues of Φ on that torus.
+
 Rounding of the transforms: each has a relative error in the 2-norm of at most 10 · 2^-53 for every factor of 2 of its
 length, and each coefficient one of that times the sum of the input's absolute values (Higham 2002, §24.1). Lengths
 with large prime factors are transformed by Bluestein's convolution: 16 times as much, and in the 2-norm only.
@@ -37,8 +40,13 @@ def back(transformed: NDArray[np.complex128], shape: tuple[int, ...]) -> Array:
 
 
 class Invariant(System):
-    """T[x, y] depends on the offset y - x alone; `table` holds the entries by offset, in the shape of the lattice."""
+    """T[x, y] depends on the offset y - x alone.
 
+    `table` is the first row of T in the shape of the lattice: the entry for each offset of 0 or more along all axes.
+    `norm` is the sum over all offsets, which bounds the row sums, hence the 2-norm, as T is symmetric.
+    """
+
+    # Norms are 2-norms.
     order = 2.0
 
     def __init__(self, distances: Array, epsilon: float, distance_error: float, room: float = ROOM) -> None:
@@ -50,7 +58,7 @@ class Invariant(System):
 
     @abstractmethod
     def _offsets_norm(self) -> float:
-        """The sum of the kernel over all offsets."""
+        """The sum of the kernel over all offsets, of all signs."""
 
     @cached_property
     def _spectrum(self) -> Array:
@@ -64,7 +72,7 @@ class Invariant(System):
 
     @abstractmethod
     def spectrum_of(self, table: Array) -> Array:
-        """The transform of a function of the offset, given like `table`."""
+        """The transform of a function of the offset, the kernel or another, given like `table`; it is real."""
 
     @property
     def _padded(self) -> tuple[int, ...]:
@@ -114,12 +122,12 @@ class Invariant(System):
             factor = float(self.table.flat[flat])
             if factor * top <= closed.min() or factor * self.size < _NEGLIGIBLE:
                 break
-            self._raise(closed, tensor, np.unravel_index(int(flat), self.shape), factor)
+            self._raise_by_offset(closed, tensor, np.unravel_index(int(flat), self.shape), factor)
         return closed.reshape(-1)
 
     @abstractmethod
-    def _raise(self, closed: Array, tensor: Array, offset: tuple[np.intp, ...], factor: float) -> None:
-        """Raise every entry of `closed` to `factor` times the entries of `tensor` that far away."""
+    def _raise_by_offset(self, closed: Array, tensor: Array, offset: tuple[np.intp, ...], factor: float) -> None:
+        """closed[x] ← max(closed[x], factor · tensor[y]) for all x and y that this offset is between, in place."""
 
     def draw(self, weights: Array, points: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
         """Draw an offset by the kernel, and accept where it leads by its weight: rejection sampling.
@@ -146,10 +154,10 @@ class Invariant(System):
 
     @abstractmethod
     def _frequencies(self) -> Array:
-        """How often each entry of `table` is drawn, in proportion."""
+        """How often `draw` takes each entry of `table`, in proportion: times the number of offsets that have it."""
 
     @abstractmethod
     def _reach(
         self, at: NDArray[np.int64], offset: NDArray[np.int64], rng: np.random.Generator | None
     ) -> NDArray[np.int64]:
-        """Where offsets `(k, q)` lead from the points `at` `(k, q)`."""
+        """Where q offsets lead from q points, both `(k, q)` with a row per axis; may be outside of the lattice."""

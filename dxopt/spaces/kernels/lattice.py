@@ -1,9 +1,9 @@
 """Boxes and tori of a lattice, under distances that translations do not change.
 
 On a torus Φ is circulant: Fourier transforms make it diagonal, so that equations are solved by division. On a box it
-is a Toeplitz matrix in several dimensions, a corner of a circulant one of twice the size, which is how vectors are
-multiplied by it. Equations are solved by conjugate gradients; a circulant matrix of the size of the box is the
-preconditioner.
+is a Toeplitz matrix in several dimensions: the rows and columns of the points of the box in a circulant matrix on a
+torus of about twice the size, which is how vectors are multiplied by it. Equations are solved by conjugate gradients;
+a circulant matrix of the size of the box is the preconditioner.
 """
 
 from __future__ import annotations
@@ -22,9 +22,11 @@ from dxopt.spaces.kernels.invariant import Invariant, back, forward
 
 Array = NDArray[np.float64]
 _ACCURACY = 1e-13
+"""Conjugate gradients stop where the residual is below this part of the right side."""
 _MOST_STEPS = 100
+"""After so many steps they stop in any case."""
 _LEAST_PART = 1e-3
-"""The least eigenvalue of a preconditioner, as a part of the median one."""
+"""The least eigenvalue of a preconditioner, as a part of the median one. By experience; no proof depends on it."""
 
 
 class Toeplitz(Invariant):
@@ -51,15 +53,16 @@ class Toeplitz(Invariant):
     def inverse_norm(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride]
         """From what is known of the lattice, diagonal dominance, and the torus of twice the size around the box.
 
-        Each bounds the least eigenvalue from below: the box is part of the lattice; by Gershgorin's circles it is at
-        least 1 minus the rest of a row, 2 - norm; and a submatrix of a symmetric matrix has no smaller eigenvalue
-        than the whole, whose eigenvalues are the spectrum.
+        Each bounds the least eigenvalue of Φ from below. The box is part of the lattice. By Gershgorin's circles the
+        eigenvalue is at least the diagonal less the rest of a row, 1 - (norm - 1) = 2 - norm. And Φ is a principal
+        submatrix of the symmetric matrix of the torus, whose eigenvalues are the spectrum: by Cauchy's interlacing
+        Φ has none below the least of those. Where none of the three is positive, nothing is known: ∞.
         """
         around = float(self._spectrum.min()) - self._spectrum_error
         return self._inverse(max(self._least, 2 - self.norm, around))
 
     def _offsets_norm(self) -> float:
-        # Along each axis every offset but 0 has two signs.
+        # Along each axis every offset but 0 has two signs. No row has all of these offsets, so it bounds row sums.
         total = self.table
         for axis in range(total.ndim - 1, -1, -1):
             total = 2 * total.sum(axis=axis) - np.take(total, 0, axis=axis)
@@ -70,8 +73,9 @@ class Toeplitz(Invariant):
         return tuple(scipy.fft.next_fast_len(2 * size - 1, real=True) for size in self.shape)  # pyright: ignore[reportReturnType]
 
     def spectrum_of(self, table: Array) -> Array:
-        # Around the torus an offset of -k is one of N - k: each axis is filled from behind with its mirror image.
-        # As the function is even, its transform is real.
+        # Around a torus of N ≥ 2n - 1 points an offset of -k is one of N - k, and no two points of the box meet the
+        # other way round: each axis is filled from behind with its mirror image; 0 between the two is as good as any
+        # number. As the function is even, its transform is real.
         mirrored = np.zeros(self._padded)
         mirrored[tuple(slice(size) for size in self.shape)] = table.reshape(self.shape)
         for axis, size in enumerate(self.shape):
@@ -92,7 +96,8 @@ class Toeplitz(Invariant):
         if right.ndim == 2:
             return np.stack([self.approximate(column) for column in right.T], axis=1)
         # Conjugate gradients on a right side of norm 1, so that its tolerance is relative. Nothing here is trusted:
-        # `solve` bounds the error afterwards, from the residual.
+        # `solve` bounds the error afterwards, from the residual. So where Φ is not positive definite, or too many
+        # steps are needed, whatever was found is returned.
         solution = np.zeros(self.size)
         size = float(np.linalg.norm(right))
         square = (self.size, self.size)
@@ -113,9 +118,12 @@ class Toeplitz(Invariant):
 
     @cached_property
     def _wrapped(self) -> Array:
-        """The eigenvalues of the kernel on the torus of the size of the box: those of Φ but for what its edges do.
+        """The eigenvalues of the kernel on the torus of the size of the box.
 
-        Eigenvalues near 0 or below are raised, as conjugate gradients need a positive definite preconditioner.
+        There the distance of two points is the shorter way around each axis, which differs from that of the box only
+        between points near opposite sides. Eigenvalues near 0 or below are raised, as conjugate gradients need a
+        positive definite preconditioner; were the median itself not positive, they would find nothing of use, and
+        `solve` would say so.
         """
         around = self.table
         for axis, size in enumerate(self.shape):
@@ -124,7 +132,7 @@ class Toeplitz(Invariant):
         eigenvalues = forward(around, self.shape).real
         return np.maximum(eigenvalues, _LEAST_PART * float(np.median(eigenvalues)))
 
-    def _raise(self, closed: Array, tensor: Array, offset: tuple[np.intp, ...], factor: float) -> None:
+    def _raise_by_offset(self, closed: Array, tensor: Array, offset: tuple[np.intp, ...], factor: float) -> None:
         # Each combination of signs of the offset moves one part of the box onto another.
         for signs in np.ndindex(*(2 if away else 1 for away in offset)):
             here = []
@@ -138,7 +146,7 @@ class Toeplitz(Invariant):
             np.maximum(target, factor * tensor[tuple(there)], out=target)
 
     def _frequencies(self) -> Array:
-        """How often each offset occurs, up to its signs, by the kernel."""
+        """The kernel times 2 for every axis along which the offset is not 0: the number of choices of its signs."""
         both = self.table
         for axis, size in enumerate(self.shape):
             twice = np.where(np.arange(size) > 0, 2.0, 1.0)
@@ -148,13 +156,13 @@ class Toeplitz(Invariant):
     def _reach(
         self, at: NDArray[np.int64], offset: NDArray[np.int64], rng: np.random.Generator | None
     ) -> NDArray[np.int64]:
-        # A sign for each coordinate: `_frequencies` counted both.
+        # A sign for each coordinate, as `_frequencies` counted both. What leaves the box, `draw` rejects.
         signed = np.where(uniforms(offset.size, rng).reshape(offset.shape) < 0.5, offset, -offset)
         return at + signed
 
 
 class Circulant(Invariant):
-    """A torus; the distances are from its first point."""
+    """A torus; the distances, in its shape, are from its first point, and the same to k and -k, so Φ is symmetric."""
 
     def __init__(self, distances: Array, epsilon: float, distance_error: float, room: float = ROOM) -> None:
         super().__init__(distances, epsilon, distance_error, room)
@@ -167,9 +175,10 @@ class Circulant(Invariant):
         return forward(table.reshape(self.shape), self.shape).real
 
     def apply(self, vector: Array) -> tuple[Array, float]:
-        """Every row has the same entries, so that constants need no transform."""
+        """Every row has the same entries in another order, so that constants need no transform."""
         if vector.ndim == 2 or vector.min() < vector.max():
             return super().apply(vector)
+        # The rounding of one sum, by pairs, is the error of each entry; √n makes it one in the 2-norm.
         total = float(vector[0]) * float(self.table.sum())
         return np.full(self.size, total), 64 * UNIT * math.log2(2 + self.size) * abs(total) * math.sqrt(self.size)
 
@@ -185,7 +194,7 @@ class Circulant(Invariant):
         eigenvalues = np.where(self._spectrum == 0, np.inf, self._spectrum)
         return self.convolve(1 / eigenvalues, right)
 
-    def _raise(self, closed: Array, tensor: Array, offset: tuple[np.intp, ...], factor: float) -> None:
+    def _raise_by_offset(self, closed: Array, tensor: Array, offset: tuple[np.intp, ...], factor: float) -> None:
         np.maximum(closed, factor * np.roll(tensor, offset, axis=range(tensor.ndim)), out=closed)
 
     def _frequencies(self) -> Array:
@@ -200,10 +209,18 @@ class Circulant(Invariant):
 def least_eigenvalue(metric: str, dimension: int, epsilon: float) -> float:
     """A lower bound on the eigenvalues of e^{-εd} on every finite part of the lattice Z^k; 0 where none is known.
 
-    Euclidean: the symbol is a sum of values of the kernel's Fourier transform
-    2^k π^{(k-1)/2} Γ((k+1)/2) ε / (ε² + |ω|²)^{(k+1)/2}, all positive (Poisson summation), and |ω|² ≤ kπ² in one.
-    Chebyshev in the plane is Manhattan on the lattice of half steps turned by 45 degrees.
+    Neighbours are at distance 1: for another spacing, `epsilon` is times that. No eigenvalue is below the least value
+    of the symbol Σ_z e^{-εd(0, z)} e^{iωz} over the ω in [-π, π]^k.
+
+    Euclidean: the symbol is the sum over all ω + 2πj, j in Z^k, of the kernel's Fourier transform
+    2^k π^{(k-1)/2} Γ((k+1)/2) ε / (ε² + |ω|²)^{(k+1)/2} (Poisson summation). All terms are positive, and in the one
+    with j = 0 |ω|² ≤ kπ².
+    Chebyshev in the plane: max(|x|, |y|) = |u| + |v| with u = (x + y)/2 and v = (x - y)/2, both on the line of half
+    steps. So the kernel is part of the product of two of lines of steps 1/2, whose symbols are at least
+    (1 - ρ)/(1 + ρ) = tanh(ε/4), ρ = e^{-ε/2}.
+    Manhattan is not here, as Φ is then a product of lines and treated as one.
     """
+    # The factors 0.999 are far more than the rounding.
     if metric == "euclidean":
         constant = 2.0**dimension * math.pi ** ((dimension - 1) / 2) * math.gamma((dimension + 1) / 2)
         return 0.999 * constant * epsilon / (epsilon**2 + dimension * math.pi**2) ** ((dimension + 1) / 2)

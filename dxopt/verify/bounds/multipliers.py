@@ -1,20 +1,25 @@
 """Lower bounds on the cost of any private channel, from multipliers of the privacy constraints: weak duality.
 
-Statement. Let K be a channel, so that K ≥ 0 and Σ_z K[x, z] = 1 in every secret x, with
-K[b, z] ≥ e^{-εd(a, b)} K[a, z] - s(a, b, z) for the ordered pairs (a, b) that are bound, where all s are 0 without δ,
-and s ≥ 0 with Σ_z s(a, b, z) ≤ δ e^{-εd(a, b)} with it. For any multipliers λ(a, b, z) ≥ 0 and costs c[x, z],
+Statement. Let K be a channel, so that K ≥ 0 and Σ_z K[x, z] = 1 in every secret x. Some ordered pairs (a, b) are
+bound: those at finite distance, or with δ perhaps only the adjacent ones of them. For these and all reports z
+
+    K[a, z] ≤ e^{εd(a, b)} K[b, z] + t(a, b, z)   with t ≥ 0, Σ_z t(a, b, z) ≤ δ, and t = 0 where δ = 0; or, times
+    e^{-εd(a, b)}, K[b, z] ≥ e^{-εd(a, b)} K[a, z] - s(a, b, z)   with s ≥ 0, Σ_z s(a, b, z) ≤ δ e^{-εd(a, b)}.
+
+For any multipliers λ(a, b, z) ≥ 0 and costs c[x, z],
 
     Σ c[x, z] K[x, z] ≥ Σ_x min_z r[x, z] - δ Σ_(a, b) e^{-εd(a, b)} max_z λ(a, b, z),
     r[x, z] = c[x, z] - Σ_a λ(a, x, z) + Σ_b λ(x, b, z) e^{-εd(x, b)}:
 
 subtracting λ (K[b, z] - e^{-εd} K[a, z] + s) ≥ 0 for every triple leaves Σ r K - Σ λ s, rows of K sum to 1, and
-Σ_z λ s is at most max_z λ times Σ_z s. The r are the reduced costs.
+Σ_z λ s is at most max_z λ times Σ_z s. The r are the reduced costs. Nothing else of a dual, such as its row prices,
+is needed or read: every λ ≥ 0 proves a bound, and only how good it is depends on the λ.
 
 All is computed in integers over a power of two, 2^bits. Every rounding makes the right-hand side smaller:
 
 - costs are rounded down, and each r grows with its cost;
 - multipliers are rounded down once, before all their uses, to other multipliers, for which the statement holds;
-- e^{-εd} is rounded down where λ e^{-εd} is added to r, and up where it is taken off with δ.
+- λ e^{-εd} is rounded down where it is added to r, and up in what δ costs, Σ e^{-εd} max_z λ.
 """
 
 from __future__ import annotations
@@ -32,6 +37,7 @@ from dxopt.verify.verdict import Broken
 
 Array = NDArray[np.float64]
 NO_MULTIPLIERS = {key: np.zeros(0) for key in ("report", "first", "second", "multiplier")}
+"""The arrays of a dual where all λ are 0, which proves Σ_x min_z c[x, z]."""
 _COST_BITS = 256
 
 
@@ -44,15 +50,19 @@ class Costs:
 
 
 def bits_for(largest: float) -> int:
-    """Bits at which the largest of some numbers is about 2^256, so that roundings are negligible."""
+    """Bits at which the largest of some numbers is about 2^256, so that roundings are negligible against it.
+
+    Any number of bits gives a true bound; with fewer it is only less sharp.
+    """
     return _COST_BITS - int(np.frexp(largest)[1])
 
 
 def weighted_costs(weights: Array, losses: Array) -> Costs:
-    """c[x, z] = w(x) l(x, z), rounded down."""
+    """c[x, z] = w(x) l(x, z) for weights w, a prior or any others, and losses l, all finite; rounded down."""
     bits = bits_for(np.abs(weights[:, None] * losses).max(initial=0.0))
     weighed = Exact.of(weights)
     paid = Exact.of(losses)
+    # Products of the integers are exact; `shifted` takes the floor of each times 2^up.
     up = bits - weighed.bits - paid.bits
     rows = [
         [shifted(weight * loss, up) for loss in row] for weight, row in zip(weighed.rows[0], paid.rows, strict=True)
@@ -64,26 +74,31 @@ def bound_by_multipliers(costs: Costs, levels: Levels, delta: Fraction, dual: Ar
     """A lower bound on Σ c K by the multipliers of a dual, and how it was found."""
     n, m = len(costs.rows), len(costs.rows[0])
     # 1. The dual lists triples: λ(first, second, report) = multiplier. Triples that are not bound and multipliers
-    #    that are not positive and finite are left out, which is the same as multipliers of 0.
+    #    that are not positive and finite are left out, which is the same as multipliers of 0. (An index out of range
+    #    is refused even so: then the file is not what it says.)
     multiplier = numbers(dual, "multiplier", None)
     report, first, second = (
         indices(dual, key, len(multiplier), size) for key, size in (("report", m), ("first", n), ("second", n))
     )
     good = np.isfinite(multiplier) & (multiplier > 0) & levels.bound[first, second]
     kept = (values[good].tolist() for values in (report, first, second, levels.which[first, second]))
-    # 2. Multipliers in the unit of the costs, rounded down: from here on these are the multipliers.
-    amounts = Exact.of(multiplier[good]).scaled(costs.bits)[0]
-    # 3. Reduced costs: λ comes off r in b, and λ e^{-εd}, rounded down, is added to r in a. With δ, the multipliers
-    #    of each pair are summed by report, as a triple may be listed twice.
+    # 2. Multipliers in the unit of the costs, rounded down by `scaled`: from here on these are the multipliers. (They
+    #    are one row of numbers, the only one.)
+    [amounts] = Exact.of(multiplier[good]).scaled(costs.bits)
+    # 3. Reduced costs: λ comes off r in b, and λ e^{-εd}, rounded down, is added to r in a. `kind` is the number of
+    #    the distance among the distinct ones, and `exponents` are the εd of these, exact; `decayed` gives integers
+    #    below and above λ e^{-εd}. With δ, the multipliers of each pair are summed by report, as a triple may be
+    #    listed twice.
     reduced = [list(row) for row in costs.rows]
     by_pair: dict[tuple[int, int], dict[int, int]] = {}
     for z, a, b, kind, amount in zip(*kept, amounts, strict=True):
         reduced[b][z] -= amount
-        reduced[a][z] += decayed(amount, levels.exponents[kind])[0]
+        below, _ = decayed(amount, levels.exponents[kind])
+        reduced[a][z] += below
         if delta:
             by_report = by_pair.setdefault((a, b), {})
             by_report[z] = by_report.get(z, 0) + amount
-    # 4. What δ costs, Σ e^{-εd} max_z λ, rounded up.
+    # 4. What δ costs, Σ e^{-εd} max_z λ, rounded up: the second of the two integers.
     lost = sum(
         decayed(max(by_report.values()), levels.exponents[levels.which[pair]])[1]
         for pair, by_report in by_pair.items()

@@ -135,6 +135,15 @@ def test_points_at_distance_zero_change_nothing() -> None:
     assert regularity.threshold(doubled).value == pytest.approx(regularity.threshold(plain).value, abs=1e-6)
 
 
+def test_product_with_a_factor_of_no_known_level_is_not_proven() -> None:
+    # Points at distance 0 whose rows differ by rounding: no ε makes the diagonal dominant.
+    nearly = dx.MetricSpace.from_distances(np.array([[0, 0, 1], [0, 0, 1 + 5e-13], [1, 1 + 5e-13, 0]]))
+    factor = regularity.threshold(nearly)
+    assert (factor.low, factor.high, factor.proven) == (0.0, math.inf, False)
+    found = regularity.threshold(dx.product(nearly, dx.line(3)))
+    assert (found.low, found.high, found.proven) == (0.0, math.inf, False)
+
+
 def test_scaling_the_distances_scales_the_level() -> None:
     wide = dx.MetricSpace.from_distances(7.0 * dx.grid((4, 4)).distances)
     assert 7 * regularity.threshold(wide).value == pytest.approx(0.686311, abs=2e-6)
