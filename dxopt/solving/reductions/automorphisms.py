@@ -1,24 +1,27 @@
 """Automorphisms of a channel program: permutations of rows and reports that leave budgets and costs alone.
 
 Individualisation and refinement, as in nauty (McKay 1981). **Refinement** gives rows colours that automorphisms
-preserve (`colours`). **Individualisation** gives one row a colour of its own, which splits other colours in turn.
+preserve (`colours`); the rows of a colour are a cell. **Individualisation** gives one row a colour of its own, which
+splits other cells in turn.
 
-**The base.** Rows are individualised one after another until, within each colour left, all rows can be permuted at
-will. These rows are the base: an automorphism is determined by their images, up to such permutations.
+**The base.** Rows are individualised one after another until every cell left is a single row or free: all orders of
+the rows of a free cell, with all other rows fixed, are automorphisms. The rows individualised are the base: an
+automorphism is determined by their images, up to permutations within free cells and of equal reports.
 
 **The search tree.** A node at depth i is a choice of images of the first i base points, with the colours that result
 from individualising those images instead. Its children are the images possible for the next base point: all rows of
-its colour. A subtree is cut off if its colours do not look like those of the base at the same depth. At every node
+its colour. A subtree is cut off if its cells and sums differ from those of the base at the same depth. At every node
 that is left, rows are matched by colour, and the bijection is compared with the program entry by entry: often it is
 an automorphism long before the base is exhausted.
 
-**The order.** For every base point, last one first, an automorphism is sought that keeps the earlier base points and
+**The order.** For every base point, last one first, an automorphism is sought that fixes each earlier base point and
 takes this one to an image that those found so far do not reach yet. One for each orbit generates all of them (a
-strong generating set, as in the method of Schreier and Sims), so few leaves of the tree are ever visited.
+strong generating set, as in the method of Schreier and Sims), so few leaves of the tree are ever visited. Of the
+permutations of equal reports one cycle is kept: only orbits are used.
 
 **The end.** The search ends when every possible image is reached or ruled out; or earlier, when it has read as many
 entries as it may, or is asked to stop. As everything found has been compared entry by entry, what is known by then
-generates a group of automorphisms in any case: a smaller one, which is no less exact.
+generates a group of automorphisms in any case, perhaps a smaller one, which serves as well.
 """
 
 from __future__ import annotations
@@ -60,7 +63,7 @@ class Automorphisms:
     generators : list of Automorphism
         Of a group of automorphisms; none of them is the identity.
     complete : bool
-        Whether the search ended by itself, so that no automorphism is known to be missing.
+        Whether the search ended by itself: then none is missing but what rounding or fingerprints hide by accident.
     work : int
         Entries of budgets and costs that were read.
     """
@@ -76,7 +79,8 @@ def automorphisms(
     """Generators of the automorphisms (σ, τ): budgets[σx, σx'] = budgets[x, x'], costs[σx, τz] = costs[x, z].
 
     Numbers a, b count as equal when they differ by at most 1e-12 (1 + min(a, b)): budgets are exponents and costs are
-    scaled so that the optimum is about 1, so this moves neither privacy nor loss by more.
+    scaled so that the optimum is about 1, so a generator changes privacy and loss by about 1e-12, and products by the
+    sum. That costs accuracy alone: channel and bound are certified for the problem as it was given.
 
     Parameters
     ----------
@@ -88,14 +92,14 @@ def automorphisms(
         Entries that may be read; by default 10^9, or 200 times those of the program where that is more.
     """
     usual = max(LEAST_WORK, WORK_PER_ENTRY * (program.budgets.size + program.costs.size))
-    search = _Search(program, should_stop, usual if limit is None else limit)
+    search = _Search(program, should_stop, usual if limit is None else limit)  # spends nothing yet, so cannot end
     with suppress(_EndedEarly):
         search.run()
     return Automorphisms(search.generators, search.ended, search.work)
 
 
 def orbits(maps: Iterable[Indices], size: int) -> Indices:
-    """Classes of points, each together with its images under all maps, numbered by first points."""
+    """Classes of points, each together with its images under all maps, numbered in order of their first points."""
     images = [np.arange(size), *maps]
     points = np.tile(images[0], len(images))
     links = coo_array((np.ones(len(points), dtype=bool), (points, np.concatenate(images))), shape=(size, size))
@@ -132,10 +136,11 @@ class _Search:
         self.limit = limit
         self.work = 0
         self.ended = False
-        draw = np.random.default_rng(0)
+        draw = np.random.default_rng(0)  # a fixed seed: the same program has the same generators
         self.refinement = Refinement(program, draw, self.spend)
 
-        # a fingerprint of each report, by which its image is found once the images of the rows are known
+        # a fingerprint of each report, by which its image is found once those of the rows are known; nearly equal
+        # ones are of one kind, numbered as they rise, and `bounds` lie half-way between a kind and the next
         self.weights = draw.uniform(0.5, 1.5, len(program.costs))
         self.fingerprints = self.weights @ self.costs
         self.kinds, self.bounds = runs(self.fingerprints)
@@ -154,6 +159,7 @@ class _Search:
 
     def turn_equal_reports(self) -> None:
         """Add the permutation that takes each report to the next equal one, in a cycle, and leaves rows alone."""
+        # all kinds turn at once: if one holds different reports, by accident, none is turned
         rows = np.arange(len(self.costs))
         order = np.argsort(self.kinds, kind="stable")
         first = np.diff(self.kinds[order], prepend=-1) > 0
@@ -166,6 +172,7 @@ class _Search:
 
     def descend(self, node: Colours) -> None:
         """Choose the base: individualise a row of the largest cell that is not free, until every cell is free."""
+        # a free cell stays whole, as no colour tells its rows apart: its generators fix the whole base
         free: set[bytes] = set()
         while True:
             self.nodes.append(node)
@@ -197,9 +204,10 @@ class _Search:
         return found
 
     def climb(self, depth: int) -> None:
-        """Find automorphisms that keep the base before `depth`, until its point reaches all the images it has.
+        """Find automorphisms that fix the base before `depth`, until its point reaches all the images it has.
 
-        An orbit of which one member is out of reach is out of reach as a whole.
+        All generators so far fix it too: those of equal reports and free cells fix all of the base, and deeper points
+        came first. So an orbit under them is in reach as a whole, or out of reach as a whole.
         """
         node = self.nodes[depth]
         point = self.base[depth]
@@ -218,16 +226,20 @@ class _Search:
     def carrying(self, depth: int, colours: Colours, images: Indices) -> Automorphism | None:
         """An automorphism that takes the base before `depth` to the points fixed in `colours`, the next to an image.
 
-        Goes no deeper than the base is long, which the work allowed keeps to some hundreds.
+        None proves that there is none, up to rounding: an automorphism g would take the goal to the child, cell by
+        cell, so both look alike. At the end of the base cells are free or single, so the matching there is g after a
+        permutation within free cells: an automorphism itself, which the comparison accepts.
         """
+        # As deep as the base is long, b ≤ n. Each of its points has cost 2 n (n + m) entries or more, so that 10^9
+        # entries allow b < 800 (2 n² b ≤ 10^9), and the other limit, 200 n (n + m), allows b ≤ 100
         goal = self.nodes[depth + 1]
         for image in images:
-            # 1. the child for this image; cut off if it does not look like the node of the base
+            # 1. the child for this image; cut off if it does not look like the goal (colours mean the same in both)
             child = self.refinement.individualised(colours, int(image))
             if not goal.like(child):
                 continue
 
-            # 2. match rows by colour, and try; then the children, that of the next base point itself first
+            # 2. match rows by colour, goal to child, and try; then the children, the next base point itself first
             one = self.completed(matching(goal.rows, child.rows))
             if one is None and depth + 1 < len(self.base):
                 following = self.base[depth + 1]
@@ -243,13 +255,14 @@ class _Search:
         if not self.holds(self.budgets, rows, rows):
             return None
 
-        # 2. fingerprints of the reports when rows have moved: only the rows that do change them
+        # 2. with f(z) = Σ_x w_x c[x, z] let g(z) = Σ_x w_x c[σx, z], so that g(τz) = f(z) for an automorphism (σ, τ).
+        #    Row x has the weight of σ⁻¹x in g (argsort inverts σ), and g - f is a sum over rows that move
         moved = np.flatnonzero(rows != np.arange(len(rows)))
         before = self.weights[np.argsort(rows)]
         self.spend(len(moved) * self.costs.shape[1])
         fingerprints = self.fingerprints + (before[moved] - self.weights[moved]) @ self.costs[moved]
 
-        # 3. the report of the same fingerprint is the image, if there are as many of each kind
+        # 3. the image of z is a report of which g is f(z), if there are as many of each kind
         kinds = np.searchsorted(self.bounds, fingerprints)
         if not np.array_equal(np.bincount(kinds, minlength=len(self.bounds) + 1), np.bincount(self.kinds)):
             return None
@@ -271,7 +284,7 @@ class _Search:
 
 @numba.njit(cache=True, nogil=True)
 def _compare(matrix: Array, rows: Indices, columns: Indices) -> tuple[bool, int]:
-    """Whether matrix[rows[x], columns[z]] = matrix[x, z] throughout, and how many entries were compared."""
+    """Whether matrix[rows[x], columns[z]] = matrix[x, z] for all entries that move, and how many were compared."""
     everywhere = np.arange(len(columns))
     moved = np.flatnonzero(columns != everywhere)
     compared = 0

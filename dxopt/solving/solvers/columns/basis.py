@@ -1,5 +1,7 @@
 """Basis trees: the basic feasible solutions of the pricing problem of one report, and what is computed along them.
 
+The rows of the channel are called points here, as they are the points of the tree.
+
 A column v of the cone satisfies v_x ≥ E[p, x] v_p for every pair of points, where E = e^{-d}. In a basic solution
 with v_root = 1, n - 1 of these constraints are tight and form a spanning tree. Every point x but the root has one
 edge, to its parent p, of one of two kinds:
@@ -26,17 +28,17 @@ Flags = NDArray[np.bool_]
 
 
 @numba.njit(cache=True, nogil=True)
-def outward_order(parent: Indices, root: int, first: Indices, following: Indices, order: Indices) -> None:
+def outward_order(parent: Indices, root: int, first: Indices, sibling: Indices, order: Indices) -> None:
     """Set `order` to the points from the root outwards: every point comes after its parent.
 
-    `first` and `following` are working arrays: the first child of a point, and the next child of the same parent.
+    `first` and `sibling` are working arrays: the first child of a point, and the next child of the same parent.
     """
     # 1. chain the children of each point
     size = len(parent)
     first[:] = -1
     for x in range(size):
         if x != root:
-            following[x] = first[parent[x]]
+            sibling[x] = first[parent[x]]
             first[parent[x]] = x
 
     # 2. breadth first: `order` is its own queue
@@ -47,12 +49,14 @@ def outward_order(parent: Indices, root: int, first: Indices, following: Indices
         while child >= 0:
             order[count] = child
             count += 1
-            child = following[child]
+            child = sibling[child]
 
 
 @numba.njit(cache=True, nogil=True)
 def subtree_sums(reduced: Array, v: Array, parent: Indices, order: Indices, sums: Array) -> None:
-    """Set `sums` to S_x = Σ r_u v_u / v_x over the subtree of each x; S_root is the value Σ r_u v_u of the column.
+    """Set `sums` to S_x = Σ q_u v_u / v_x over the subtree of each x; S_root is the value Σ q_u v_u of the column.
+
+    q, `reduced`, are the reduced costs c_z - y.
 
     Dividing by v_x keeps what is far down, where v is tiny, from drowning in rounding.
     """
@@ -77,7 +81,8 @@ def hang_subtree(parent: Indices, leads: Flags, top: int, child: int, under: int
     """Hang the subtree of `top` under a point outside it, by its point `child`.
 
     On the way from `child` up to `top` parents become children, and an edge on which x led its parent becomes one on
-    which the parent follows x. `leading` says whether `child` leads the point it now hangs under.
+    which the parent follows x. `leading` says whether `child` leads the point it now hangs under. With `top` the
+    root, and `under` the same as `child`, that point becomes the root.
     """
     x = child
     while True:

@@ -1,14 +1,15 @@
 """The dual side of column generation: the basis forest at some prices, and the best bound that any prices gave.
 
-Prices `(k + r,)` are those of k rows, one for each class of points, and of r shared rows. At fixed prices of the
-shared rows these are but costs, so let c_z include them. A class's price is spread evenly over its points.
+Prices `(k + r,)` are those of k rows, one for each class of points, and of r shared rows (`shared`). At fixed prices
+of the shared rows these are but costs, so let c_z include them. A class's price is spread evenly over its points.
 
-**The bound.** For row prices y and multipliers λ_z ≥ 0 let r_z = c_z - y - A'λ_z (`multipliers`). Any private channel
-K has K ≥ 0, A K_z ≥ 0 and rows that sum to 1, so
+**The bound.** For row prices y and multipliers λ_z ≥ 0 let the residual be r_z = c_z - y - A'λ_z (`multipliers`). Any
+private channel K has K ≥ 0, A K_z ≥ 0 and rows that sum to 1, so
 
-    Σ_z ⟨c_z, K_z⟩  ≥  Σ_z ⟨y + r_z, K_z⟩  ≥  Σ_x (y_x + min_z min(0, r_z(x))).
+    Σ_z ⟨c_z, K_z⟩  ≥  Σ_z ⟨y + r_z, K_z⟩  ≥  Σ_x (y_x + min_z r_z(x))  ≥  Σ_x (y_x + min_z min(0, r_z(x))).
 
-The terms of the last sum are themselves prices, at which no column is worth more than it costs: the floor.
+The last sum is used here, as only negative parts of the residuals are kept. Its terms are themselves feasible prices,
+the floor: as r_z is no less than its negative part, no column of the cone is worth more at them than it costs.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class DualBound:
     prices : (k + r,) array
         Those that gave it.
     floor : (k,) array
-        Row prices no higher than these, whose sum is the bound without the shared rows.
+        Row prices no higher than these, feasible ones: their sum is the bound without the shared rows.
     magnitude : float
         About the size of the optimum; infinite while it is not known.
     """

@@ -14,7 +14,7 @@ from dxopt.solving.solvers.columns.pricing import price_reports
 
 Array = NDArray[np.float64]
 _TIGHT = 1e-13
-"""Multipliers above minus this count as 0."""
+"""The tolerance of pricing: see `price_reports`."""
 _MOST_REPORTS = 256
 _LEAST_REPORTS = 8
 _WORK = 2**26

@@ -1,25 +1,34 @@
 """Column generation on the cone of private columns: the route to thousands of points.
 
-**Model.** A channel K is private exactly if each of its columns lies in the cone C = {v ≥ 0 : v_a ≤ e^{d(a, b)} v_b},
-and its columns meet in the n row sums alone. So a channel is a mixture of elements of C, and the optimum is
+**Model.** A channel K has a row for each of n points x (secrets, or classes of them) and a column K_z for each of m
+reports z. In row x the report z costs c_z(x), the prior included. K is private exactly if each of its columns lies in
+the cone C = {v ≥ 0 : v_a ≤ e^{d(a, b)} v_b}, with the budgets d; the n row sums, which are 1, are all that couples
+columns. So a channel is a mixture of elements v_j of C, each given to the report where it costs least. The optimum is
 
     min Σ_j c_j θ_j  over  Σ_j v_j θ_j = 1, θ ≥ 0,     over all v_j in C, c_j = min_z ⟨c_z, v_j⟩,
 
 a linear program with n rows and far too many columns. Column generation keeps few of them and adds what is missing:
 
 1. The **restricted master problem** (`pool`, `master`) mixes the columns known. Its dual solution is a price y_x for
-   each row. Its primal solution is a private channel up to its row sums: the incumbent.
+   each row. Its primal solution is the incumbent, a private channel whose rows sum to 1 nearly: the master is solved
+   roughly.
 2. The **pricing problem** of each report z (`pricing`, on the trees of `basis`, kept in `forest`) looks for the
-   column of least reduced cost ⟨c_z - y, v⟩ in C. One of negative reduced cost may improve the master.
-3. The **dual bound** (`dual_bound`): if the multipliers of the pricing problems leave r_z of c_z - y, then
-   Σ_x (y_x + min(0, min_z r_z(x))) is no more than the optimum, since 0 ≤ K ≤ 1 and rows of K sum to 1.
+   column v in C of least reduced cost ⟨c_z - y, v⟩. One of negative reduced cost improves the master, unless it can
+   only be given the weight 0; where there is none, the master's optimum is the optimum.
+3. The **dual bound** (`dual_bound`): let A v ≥ 0 be the constraints of C, λ_z ≥ 0 multipliers of them for report z,
+   and r_z = c_z - y - A'λ_z the residual. Then Σ_x (y_x + min_z r_z(x)) is no more than the optimum, since λ_z ≥ 0,
+   A K_z ≥ 0, K ≥ 0 and rows of K sum to 1. The rounds count with min(0, r_z(x)) instead, which is no greater.
 
 These are repeated (`rounds`) until value and bound agree. Prices are kept central, smoothed and in a box on the way
-(`stabilisation`), because extreme ones make new columns useless. Rows that columns share besides their sums, as for
-the worst loss, join the master and change the costs that reports are priced at (`shared`).
+(`stabilisation`), because extreme ones make new columns useless. Where more rows couple the columns, as for the worst
+loss, these shared rows join the master, and their prices change the costs that reports are priced at (`shared`).
 
-**Parts.** Groups of points that only budgets above 30 join are solved one by one; what that breaks costs e^-30 to
-repair. Within a part larger budgets than 36, infinite ones too, count as 36, which costs e^-36.
+**Parts.** Two points belong to the same part if a chain of budgets up to 30, in whichever direction, joins them.
+Parts are solved one by one, as if the budgets between them were infinite. That loosens the program, so the bound
+holds, but the channel may break these budgets by entries of about e^-30. Within a part, budgets above 36, infinite
+ones too, count as 36 (`rounds`). That keeps the channel private, and costs about e^-36 of value and bound. Nothing
+here repairs or proves: `proofs.repair` makes the channel private with rows that sum to 1, and `proofs.bounds`
+recomputes the bound at the true budgets.
 """
 
 from __future__ import annotations
@@ -51,7 +60,10 @@ def solve_columns(
     columns: int = MOST_COLUMNS,
     start: Array | None = None,
 ) -> ChannelSolution:
-    """Solve a channel program to a relative gap.
+    """Solve a channel program to a gap relative to its value and offset.
+
+    The value of a program is the sum of those of its parts, and all are 0 or more: the gap of the whole is no worse.
+    Only programs with a coupling have an offset, and these are not split into parts.
 
     Parameters
     ----------
@@ -61,18 +73,21 @@ def solve_columns(
     should_stop : callable
         Asked several times a second or so; the best channel known is returned then.
     progress : callable
-        Given (rounds, value, bound) once a round; the value is NaN while the gap is wide.
+        Given (rounds, value, bound) once a round, of the part at hand. The value is NaN while the gap is wide, as
+        the master's value in a wide box is far from that of any channel.
     columns : int
-        For each row at most; see `memory`.
+        How many columns the pool holds for each row, at most; see `memory`.
     start : (n,) array, optional
-        Row prices to begin with, of a similar program: they give a first bound, columns, and the box.
+        Row prices to begin with, of a similar program: they give a first bound, columns, and a box around them.
 
     Returns
     -------
     ChannelSolution
-        A channel, and multipliers that prove the bound.
+        A channel before its repair, and multipliers that prove the bound. Its status is the best one only where
+        every part has it; else it is that of the last part without it. Once stopped, that stays so.
     """
-    # 1. find the parts; classes of points, or shared rows, may tie them together
+    # 1. find the parts, `parts.size` of them. Classes, over which means of rows sum to 1 (see `ChannelProgram`), or
+    #    more rows that couple the columns may tie parts together
     parts = Partition.joining(program.budgets <= RELEVANT_BUDGET)
     if parts.size == 1 or program.classes is not None or program.coupling is not None:
         return _solve_part(program, tolerance, should_stop, progress, columns, start)
@@ -92,11 +107,11 @@ def solve_columns(
         rounds += found.iterations
         if found.status is not Status.OPTIMAL:
             status = found.status
-        if found.dual is not None:
+        if found.dual is not None:  # always so, also when stopped: see `_solve_part` and `Rounds.run`
             prices[part] = found.dual.prices
             duals.append(replace(found.dual, first=part[found.dual.first], second=part[found.dual.second]))
 
-    # 3. the duals of all parts, one after another
+    # 3. the duals of all parts, one after another; there are two or more
     dual = Dual(
         prices,
         np.concatenate([one.report for one in duals]),
@@ -115,12 +130,13 @@ def _solve_part(
     columns: int,
     start: Array | None,
 ) -> ChannelSolution:
-    """Solve for rows that share no constraint with others but those the repair sees to."""
-    # a single row, or a report that costs nothing anywhere: that report alone is an optimum
-    free = int(program.costs.sum(axis=0).argmin())
-    if program.coupling is None and (len(program.costs) == 1 or not program.costs[:, free].any()):
+    """Solve for rows that no others constrain, but by what `proofs.repair` sees to. There is always a dual."""
+    # a single row, or a report that costs nothing anywhere: the cheapest report alone is an optimum. Prices of 0 and
+    # no multipliers prove that, as the residuals are the costs then
+    cheapest = int(program.costs.sum(axis=0).argmin())
+    if program.coupling is None and (len(program.costs) == 1 or not program.costs[:, cheapest].any()):
         channel = np.zeros(program.costs.shape)
-        channel[:, free] = 1.0
+        channel[:, cheapest] = 1.0
         return ChannelSolution(Status.OPTIMAL, channel, Dual(np.zeros(len(channel))))
     with threadpool_limits(limits=1, user_api="blas"):  # its waiting threads would take the cores from the pricing
         generation = Rounds(program, tolerance, should_stop, progress, columns)

@@ -1,17 +1,24 @@
 """The restricted master problem, by Mehrotra's interior-point method, stopped while its prices are central.
 
-The master mixes the columns known so far with weights θ:
+The master mixes the columns known so far, those of V, with weights θ:
 
-    min c·θ  over  V θ = b, θ ≥ 0;      its dual:  max b·y  over  V'y ≤ c.
+    min c·θ  over  V θ = b, θ ≥ 0;      its dual:  max b·y  over  V'y + s = c, s ≥ 0.
 
-The dual solution y, the row prices, tells what new columns are worth. A simplex method would return an extreme y, at
-which most new columns turn out useless; an interior-point method stopped at a gap returns one near the central path.
+Here c_j is what column j costs in all, y_x the price of row x, s the slacks of the dual, and b the totals of the
+rows: 1, but for shared rows (`shared`). The prices y tell what new columns are worth.
 
-Bounds low ≤ y ≤ high on the prices are more columns of the master: +e_x at cost high_x and -e_x at cost -low_x. While
-one of these has weight, V θ misses b, and the value is no value of a channel.
+**Central prices.** A simplex method would return an extreme y, at which most new columns turn out useless. The
+central path consists of the points with equal products θ_j s_j; y is central when it lies near the path, away from
+its end. Every step aims at the path, and the method stops at the gap it is asked for, `accuracy`, which the caller
+ties to the gap of the whole problem (`rounds`). Nothing measures how central the result is.
 
-Every iteration of the method solves A diag(θ/s) A' dy = ... with A = (V, I, -I) and s = c - A'y, by one Cholesky
-factorisation; forming the matrix takes nearly all the time.
+**The box.** Bounds low ≤ y ≤ high on the prices are more columns of the master, the unit columns: +e_x at cost
+high_x and -e_x at cost -low_x, as their constraints in the dual are y_x ≤ high_x and -y_x ≤ -low_x. While one of
+these has weight, V θ misses b, and the value is no value of a channel.
+
+From here on W = (V, I, -I), with unit columns where bounds are finite, and θ, c and s have entries for all of W.
+Every iteration solves W diag(θ/s) W' dy = ... by one Cholesky factorisation; forming the matrix takes nearly all the
+time.
 """
 
 from __future__ import annotations
@@ -38,9 +45,12 @@ _BLOCK = 1024
 _ITERATIONS = 80
 _REFINEMENTS = 10
 _FITTED = 1e-14
-"""Rows that miss their totals by less need no refinement."""
+"""Rows that miss their totals, which are about 1, by less need no refinement."""
+_START_RIDGE = 1e-10
+_RIDGE = 1e-13
+"""Added to the matrix, relative to its mean diagonal, so that dependent rows do no harm. The start may be rough."""
 _NOTHING = 1e-24
-"""A mean product below this share of the value is all that doubles can reach."""
+"""At a mean product θ_j s_j below this share of the value, the gap, their sum, is lost in its rounding."""
 _LEAST = 1e-100
 """Weights and slacks stay above this."""
 _TO_BOUNDARY = 0.99
@@ -51,14 +61,18 @@ _TO_BOUNDARY = 0.99
 class Central:
     """A primal and dual point near the central path.
 
+    It does not tell how the method ended; the caller asks `should_stop` itself. After a normal end W θ = b, nearly
+    always up to rounding. Stopped or broken down, it is the point reached, whose rows may miss their totals. Ended
+    before it began, its value is infinite, its prices and weights 0.
+
     Attributes
     ----------
     value : float
-        c·θ, of the box included.
+        c·θ over all of W: what the unit columns of the box cost is included.
     prices : (n,) array
         y, the prices of the rows.
     weights : (k,) array
-        θ.
+        θ for the columns of V alone; where the box has weight they do not sum to b.
     """
 
     value: float
@@ -72,7 +86,17 @@ class _Stopped(Exception):
 
 @dataclass(frozen=True, eq=False)
 class _Coupling:
-    """A = (V, I, -I), with unit columns for the rows of bounded prices only; it is never written out."""
+    """W = (V, I, -I), with unit columns for the rows of bounded prices only; it is never written out.
+
+    Attributes
+    ----------
+    columns : (n, k) array
+        V.
+    above, below : arrays
+        The rows whose prices are bounded from above, and from below.
+    should_stop : callable
+    threads : ThreadPoolExecutor
+    """
 
     columns: Array
     above: NDArray[np.int64]
@@ -80,21 +104,21 @@ class _Coupling:
     should_stop: Callable[[], bool]
     threads: ThreadPoolExecutor
 
-    def times(self, x: Array) -> Array:
-        """A x."""
+    def times(self, theta: Array) -> Array:
+        """W θ."""
         k = self.columns.shape[1]
         ups = len(self.above)
-        total = self.columns @ x[:k]
-        total[self.above] += x[k : k + ups]
-        total[self.below] -= x[k + ups :]
+        total = self.columns @ theta[:k]
+        total[self.above] += theta[k : k + ups]
+        total[self.below] -= theta[k + ups :]
         return total
 
     def priced(self, y: Array) -> Array:
-        """A'y."""
+        """W'y."""
         return np.concatenate([self.columns.T @ y, y[self.above], -y[self.below]])
 
     def factored(self, scaling: Array, ridge: float) -> tuple[Array, bool]:
-        """The Cholesky factor of A diag(scaling) A', with a ridge relative to its mean diagonal."""
+        """The Cholesky factor of W diag(scaling) W', with a ridge relative to its mean diagonal."""
         k = self.columns.shape[1]
         ups = len(self.above)
         gram = self._gram(scaling[:k])
@@ -102,6 +126,7 @@ class _Coupling:
         diagonal[self.above] += scaling[k : k + ups]
         diagonal[self.below] += scaling[k + ups :]
         diagonal += ridge * diagonal.mean()
+        # the matrix is symmetric; its transpose has the order of Fortran, so that LAPACK works in place
         return sl.cho_factor(gram.T, lower=True, overwrite_a=True, check_finite=False)
 
     def _gram(self, scaling: Array) -> Array:
@@ -115,7 +140,7 @@ class _Coupling:
                 if self.should_stop():
                     raise _Stopped
                 part = slice(start, min(start + _BLOCK, k))
-                block = self.columns[:, part] * np.sqrt(scaling[part])
+                block = self.columns[:, part] * np.sqrt(scaling[part])  # NumPy takes B B' at half the price
                 total += block @ block.T
             return total
 
@@ -138,17 +163,19 @@ def solve_master(
     Parameters
     ----------
     columns : (n, k) array
-        V.
+        V; of each column the greatest entry is about 1.
     costs : (k,) array
-        c.
+        c, not all 0.
     totals : (n,) array
         b.
     accuracy : float
+        That relative gap: the method stops below it.
     should_stop : callable
         Asked several times an iteration, by several threads.
     box : pair of (n,) arrays
-        Keep prices between the first and the second: where these are finite, θ may miss the rows, at a cost.
+        Keep prices between the first and the second: where these are finite, V θ may miss the totals, at a cost.
     offset : float
+        A constant of the objective that is not in c: the gap is relative to value + offset. The value is without it.
     """
     low, high = box
     above = np.flatnonzero(np.isfinite(high))
@@ -160,95 +187,107 @@ def solve_master(
 
 @dataclass(frozen=True, eq=False)
 class _Newton:
-    """The Newton system at (x, y, s): A dx = short, A'dy + ds = slack, s dx + x ds = target.
+    """The Newton system at (θ, y, s): W dθ = short, W'dy + ds = unpriced, s dθ + θ ds = target.
 
-    Eliminating ds, then dx, leaves A diag(x/s) A' dy = short - A (target - x slack) / s, whose matrix is factored
-    once for both directions of an iteration.
+    The residuals are short = b - W θ of the primal and unpriced = c - W'y - s of the dual. Eliminating ds, then dθ,
+    leaves W diag(θ/s) W' dy = short - W (target - θ unpriced) / s, whose matrix is factored once for both directions
+    of an iteration.
     """
 
     coupling: _Coupling
     factor: tuple[Array, bool]
-    x: Array
+    theta: Array
     s: Array
     short: Array
-    slack: Array
+    unpriced: Array
 
     def direction(self, target: Array) -> tuple[Array, Array, Array]:
-        """dx, dy and ds for a target of the products."""
-        needed = self.short - self.coupling.times((target - self.x * self.slack) / self.s)
+        """dθ, dy and ds for a target of the change of the products θ s."""
+        needed = self.short - self.coupling.times((target - self.theta * self.unpriced) / self.s)
         dy = sl.cho_solve(self.factor, needed, check_finite=False)
-        ds = self.slack - self.coupling.priced(dy)
-        dx = (target - self.x * ds) / self.s
-        return dx, dy, ds
+        ds = self.unpriced - self.coupling.priced(dy)
+        d_theta = (target - self.theta * ds) / self.s
+        return d_theta, dy, ds
 
 
 def _mehrotra(coupling: _Coupling, costs: Array, totals: Array, accuracy: float, offset: float) -> Central:
-    """Mehrotra's predictor-corrector method; where it is stopped or breaks down, the point reached."""
+    """Mehrotra's predictor-corrector method; where it is stopped or breaks down, the point reached.
+
+    θ and s stay positive. `factor` always belongs to `scaling`: 1 at first, then the last θ/s that was factored.
+    """
     n, k = coupling.columns.shape
     scaling = np.ones(len(costs))
-    x = y = np.zeros(0)
+    theta = y = np.zeros(0)
     try:
-        factor = coupling.factored(scaling, 1e-10)
-        x, y, s = _starting_point(coupling, factor, costs, totals)
+        factor = coupling.factored(scaling, _START_RIDGE)
+        theta, y, s = _starting_point(coupling, factor, costs, totals)
         for _ in range(_ITERATIONS):
-            # 1. residuals of both sides, and the mean product x s, which is 0 at an optimum
-            short = totals - coupling.times(x)
-            slack = costs - coupling.priced(y) - s
-            mean = x @ s / len(x)
-            value = costs @ x
+            # 1. residuals of both sides, and the mean product θ s, which is 0 at an optimum
+            short = totals - coupling.times(theta)
+            unpriced = costs - coupling.priced(y) - s
+            mean = theta @ s / len(theta)
+            value = costs @ theta
 
-            # 2. enough? The gap, and what the residuals may hide of it
-            apart = max(abs(value - y @ totals), np.abs(y) @ np.abs(short), n * np.abs(slack).max())
+            # 2. enough? The gap is c·θ - b·y = θ·s + unpriced·θ - y·short, so residuals may hide some of it. The
+            #    weights of V sum to n at most where V θ = 1, as the greatest entry of each column is 1
+            apart = max(abs(value - y @ totals), np.abs(y) @ np.abs(short), n * np.abs(unpriced).max())
             if apart < accuracy * (1e-12 + abs(value + offset)) or mean < _NOTHING * abs(value + offset):
                 break
-            scaling = x / np.maximum(s, _LEAST * x)
-            factor = coupling.factored(scaling, 1e-13)
-            newton = _Newton(coupling, factor, x, s, short, slack)
+            scaling = theta / np.maximum(s, _LEAST * theta)
+            factor = coupling.factored(scaling, _RIDGE)
+            newton = _Newton(coupling, factor, theta, s, short, unpriced)
 
             # 3. predictor: how much of the mean product a full step to the optimum would leave
-            dx, dy, ds = newton.direction(-x * s)
-            ahead = (x + min(1.0, _step(x, dx)) * dx) @ (s + min(1.0, _step(s, ds)) * ds) / len(x) / mean
+            d_theta, dy, ds = newton.direction(-theta * s)
+            after = (theta + min(1.0, _step(theta, d_theta)) * d_theta) @ (s + min(1.0, _step(s, ds)) * ds)
+            ahead = after / len(theta) / mean
 
             # 4. corrector: aim at the central path, the nearer the optimum the better that step went; the products
-            #    dx ds of the predictor make up for the linearisation
-            dx, dy, ds = newton.direction(ahead**3 * mean - x * s - dx * ds)
-            forward = min(1.0, _TO_BOUNDARY * _step(x, dx))
+            #    dθ ds of the predictor make up for the linearisation
+            d_theta, dy, ds = newton.direction(ahead**3 * mean - theta * s - d_theta * ds)
+            forward = min(1.0, _TO_BOUNDARY * _step(theta, d_theta))
             back = min(1.0, _TO_BOUNDARY * _step(s, ds))
-            x = np.maximum(x + forward * dx, _LEAST)
+            theta = np.maximum(theta + forward * d_theta, _LEAST)
             y = y + back * dy
             s = np.maximum(s + back * ds, _LEAST)
-        x = _fitted(coupling, factor, scaling, x, totals)
+        theta = _fitted(coupling, factor, scaling, theta, totals)
     except (_Stopped, np.linalg.LinAlgError):
-        if not len(x):
+        if not len(theta):
             return Central(np.inf, np.zeros(n), np.zeros(k))
-    return Central(float(costs @ x), y, x[:k])
+    return Central(float(costs @ theta), y, theta[:k])
 
 
 def _starting_point(
     coupling: _Coupling, factor: tuple[Array, bool], costs: Array, totals: Array
 ) -> tuple[Array, Array, Array]:
-    """Mehrotra's start: least squares for x and y, then x and s shifted until they are positive, and not small."""
-    x = coupling.priced(sl.cho_solve(factor, totals))
+    """Mehrotra's start: least squares for θ and y, then θ and s shifted until they are positive, and not small.
+
+    Neither sum is 0. θ is not 0, as b is not. s = 0 would say c = W'y, and with the ridge that y is 0 only for c = 0.
+    """
+    theta = coupling.priced(sl.cho_solve(factor, totals))
     y = sl.cho_solve(factor, coupling.times(costs))
     s = costs - coupling.priced(y)
-    x = x + max(-1.5 * x.min(), 0.0)
+    theta = theta + max(-1.5 * theta.min(), 0.0)
     s = s + max(-1.5 * s.min(), 0.0)
-    product = x @ s
-    return x + 0.5 * product / s.sum(), y, s + 0.5 * product / x.sum()
+    product = theta @ s
+    return theta + 0.5 * product / s.sum(), y, s + 0.5 * product / theta.sum()
 
 
-def _fitted(coupling: _Coupling, factor: tuple[Array, bool], scaling: Array, x: Array, totals: Array) -> Array:
-    """Move θ so that the rows sum to their totals up to rounding, by least squares weighted by the last scaling."""
+def _fitted(coupling: _Coupling, factor: tuple[Array, bool], scaling: Array, theta: Array, totals: Array) -> Array:
+    """Move θ so that W θ = b up to rounding, by least squares weighted by the last scaling: small weights move less.
+
+    It takes several passes, as the ridge makes each one inexact, and weights stay positive.
+    """
     for _ in range(_REFINEMENTS):
-        short = totals - coupling.times(x)
+        short = totals - coupling.times(theta)
         if np.abs(short).max() < _FITTED:
             break
         change = scaling * coupling.priced(sl.cho_solve(factor, short, check_finite=False))
-        x = x + min(1.0, _TO_BOUNDARY * _step(x, change)) * change
-    return x
+        theta = theta + min(1.0, _TO_BOUNDARY * _step(theta, change)) * change
+    return theta
 
 
 def _step(values: Array, change: Array) -> float:
-    """The step along `change` at which the first value is 0."""
+    """The step along `change` at which the first value is 0; infinite where none falls."""
     falling = change < 0
     return float((-values[falling] / change[falling]).min(initial=np.inf))

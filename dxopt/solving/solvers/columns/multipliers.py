@@ -1,9 +1,9 @@
 """Multipliers of the tight constraints of a basis tree, and what they leave of the reduced costs: the dual bound.
 
-For multipliers λ ≥ 0 of the constraints v_x - E[p, x] v_p ≥ 0 of one report, let the residual be r - A'λ. Every
-column v of the cone with 0 ≤ v ≤ 1 has ⟨r, v⟩ ≥ ⟨r - A'λ, v⟩ ≥ Σ_x min(0, residual_x), since A v ≥ 0: so any tree,
-optimal or not, proves a bound. For an optimal tree nothing negative need be left but the value of its column, at the
-root.
+The constraints v_x - E[p, x] v_p ≥ 0 on the column of one report z are the rows of A v ≥ 0. For multipliers λ ≥ 0 of
+them let the residual be r = q - A'λ, with the reduced costs q = c_z - y. Every column v of the cone with 0 ≤ v ≤ 1
+has ⟨q, v⟩ ≥ ⟨r, v⟩ ≥ Σ_x min(0, r_x), since A v ≥ 0: so any tree, optimal or not, proves a bound. For an optimal tree
+nothing negative need be left but the value of its column, at the root.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ def _settle(
 ) -> float:
     """Set the multiplier above each point and the negative part of its residual; return the sum of the latter.
 
-    `sums` holds the reduced costs at first. From the leaves inwards, the multiplier of the edge above x is chosen so
-    that nothing is left at x, and what it adds to or takes from the parent is passed on. `keep_large` leaves a
+    `sums` holds the reduced costs q at first. From the leaves inwards, the multiplier of the edge above x is chosen
+    so that nothing is left at x, and what it adds to or takes from the parent is passed on. `keep_large` leaves a
     negative sum where it is at points whose entry exceeds that of the root.
     """
     total = 0.0
@@ -55,7 +55,7 @@ def edge_multipliers(
     found: Array,
     rest: Array,
 ) -> None:
-    """Compute multipliers of 0 or more for every edge, and what they leave of r where that is negative.
+    """Compute multipliers of 0 or more for every edge, and what they leave of q where that is negative.
 
     A small negative sum at a point much larger than the root would count for many times as much there; it is kept
     where it is if that leaves less in all.
@@ -67,14 +67,14 @@ def edge_multipliers(
     found : (m, n) array
         Set to the multiplier of the edge above each point.
     rest : (m, n) array
-        Set to min(0, r - A'λ).
+        Set to min(0, r), with the residual r = q - A'λ.
     """
     for z in numba.prange(len(costs)):
         size = len(row_prices)
         v = columns[z]
         order = np.empty(size, np.int32)
-        first = np.empty(size, np.int32)
-        outward_order(parents[z], int(roots[z]), first, np.empty(size, np.int32), order)
+        child = np.empty(size, np.int32)
+        outward_order(parents[z], int(roots[z]), child, np.empty(size, np.int32), order)
         total = _settle(costs[z] - row_prices, v, parents[z], leads[z], order, False, found[z], rest[z])
         if total < 0 and v.max() > 1.0:
             kept = _settle(costs[z] - row_prices, v, parents[z], leads[z], order, True, found[z], rest[z])

@@ -1,24 +1,29 @@
 """The pricing problem of one report, solved by a primal simplex method on trees.
 
-Given row prices y, the reduced cost of a column v for report z is ⟨r, v⟩ with r = c_z - y. The pricing problem is to
-minimise it over the columns of the cone, v_x ≥ E[p, x] v_p for all pairs with E = e^{-d}, scaled to v_root = 1. The
-root is then moved to where the column is greatest, so that the value is about the least one over columns up to 1.
+A report z is a column of the channel, the points x are its rows. c_z(x) is the cost of z in row x, y_x the price of
+that row (see `generation`); the value of a column v is ⟨q, v⟩ with the reduced costs q = c_z - y. The problem is to
+minimise it over the cone, v_x ≥ E[p, x] v_p for all pairs, where v_root = 1. Here E = e^{-d}, and the caller has made
+d obey the triangle inequality: E[a, b] E[b, c] ≤ E[a, c]. Wanted is the least value if the greatest entry is 1. So
+the root moves to the greatest entry, and the problem is solved again, until none exceeds 2, or after 4 moves.
 
-**Basis.** A basic solution is a spanning tree of tight constraints (`basis`). With S_x the sum of r_u v_u / v_x over
-the subtree of x, the multiplier of the edge above x is S_x, or -S_x v_x / v_p where x leads its parent p: scaling the
-subtree by 1 + t changes the value by t S_x v_x, and an edge allows one sign of t only. The tree is optimal when no
-multiplier is negative.
+**Basis.** A basic solution is a spanning tree of tight constraints (`basis`). A point x **follows** its parent p if
+v_x = E[p, x] v_p, and **leads** it if v_p = E[x, p] v_x. The slacks of these edges are the nonbasic variables, all
+other slacks the basic ones. With S_x the sum of q_u v_u / v_x over the subtree of x, scaling the subtree by 1 + t
+changes the value by t S_x v_x, and keeps its other edges tight. The multiplier is that change for each unit of slack:
+S_x where x follows, as its slack becomes t v_x, so t ≥ 0; and -S_x v_x / v_p where x leads, as its slack becomes
+-t v_p, so t ≤ 0. The tree is optimal when no multiplier is negative.
 
 **Pivot.** The edge above `cut`, whose multiplier is negative, is given up (its slack enters the basis) and the
-subtree of `cut`, the moved points, is scaled up or down. Of the two sides of the cut one rises against the other; a
-point of the lower side is met when its constraint to a point of the rising side becomes tight.
+subtree of `cut`, the moved points, is scaled: up where `cut` followed, else down. One side of the cut, the rising
+side, grows against the other, the lower side. A point x of the lower side is met when its constraint
+v_x ≥ E[s, x] v_s to a point s of the rising side becomes tight.
 
-- Who can meet. If an edge on the rising side bounds x from below, v_x = E[x', x] v_x', then by the triangle
-  inequality E[x, y] v_x = E[x, y] E[x', x] v_x' ≤ E[x', y] v_x': x' meets y no later. Only points that no edge bounds
-  on their own side need be looked at (`sources`); they are few.
-- Long steps. A point that is met and is a leaf which follows its parent may simply change its parent: it goes along
-  with the rising side from then on, and the pivot continues, for as long as the value still falls. This saves a
-  pivot for every such leaf.
+- Who can meet. If an edge on the rising side bounds s from below, v_s = E[u, s] v_u, then by the triangle inequality
+  E[s, x] v_s = E[u, s] E[s, x] v_u ≤ E[u, x] v_u: u meets x no later. Only points that no edge bounds on their own
+  side need be looked at (`sources`). In practice they are few.
+- Long steps. A leaf that follows its parent and is met may change its parent: it follows the source that met it from
+  then on, and the pivot continues while ⟨q, v⟩ still falls. This saves a pivot for every such leaf. Bounded on the
+  rising side now, it is no new source: all other ratios hold. A leaf that leads may not: it bounds its parent below.
 - The first point that may not, or at which the value would rise, stops the pivot (`stuck`): its constraint becomes
   the new edge (its slack leaves the basis), and the moved subtree is hung there.
 """
@@ -43,22 +48,24 @@ _GREATER = 2.0
 """The root is moved when an entry exceeds it by this factor."""
 _REROOTED = 4
 """Moves of the root, at most."""
+_FAINT = 100.0
+"""Where the gain is tiny, multipliers below minus this times the tolerance are negative; chosen, not derived."""
 
 
 @numba.njit(cache=True, nogil=True)
 def _entering(sums: Array, v: Array, parent: Indices, leads: Flags, root: int, tolerance: float) -> int:
     """The point whose edge is to be given up; -1 if the tree is optimal.
 
-    It is the one whose subtree gains most by a first step, |S_x| v_x. Where no gain exceeds the tolerance it is the
-    one of the worst multiplier, which may be large where v_x is tiny.
+    It is the one whose subtree gains most for each unit of t, |S_x| v_x. Where no gain exceeds the tolerance it is
+    the one of the most negative multiplier, which may be large where v_x is tiny.
     """
     greatest_gain = tolerance
     cut = -1
-    worst_multiplier = 100 * tolerance
+    worst_multiplier = _FAINT * tolerance
     second_choice = -1
     for x in range(len(v)):
         if x != root:
-            wrong = sums[x] if leads[x] else -sums[x]
+            wrong = sums[x] if leads[x] else -sums[x]  # above 0 where the multiplier is negative
             if wrong * v[x] > greatest_gain:
                 greatest_gain = wrong * v[x]
                 cut = x
@@ -74,9 +81,9 @@ def _entering(sums: Array, v: Array, parent: Indices, leads: Flags, root: int, t
 def _mark_sides(
     parent: Indices, leads: Flags, order: Indices, cut: int, moved: Flags, bounded: Flags, inner: Flags
 ) -> None:
-    """Mark the points that move, those bounded from below on their own side, and those that are no leaves.
+    """Mark the points that move, those bounded from below on their own side, and those with children (`inner`).
 
-    The edge that is given up counts for none of this; the root is no leaf.
+    The edge that is given up counts for none of this. The root is marked as inner, so that it is never passed.
     """
     moved[:] = False
     bounded[:] = False
@@ -130,7 +137,7 @@ def _ratio_test(
             sources[count] = x
             count += 1
 
-    # 2. for each point of the lower side, the source that pulls hardest
+    # 2. for each point of the lower side, the source that meets it first; the ratio is 1 or more, up to rounding
     waiting = 0
     for x in range(size):
         if moved[x] != upwards:
@@ -158,22 +165,23 @@ def _pass_leaves(
     leads: Flags,
     inner: Flags,
     upwards: bool,
-    cut: int,
-    first_slope: float,
+    slope: float,
     ratios: Array,
     heap: Indices,
     waiting: int,
 ) -> int:
-    """Move the leaves that change sides behind those that wait in the heap; return how many wait.
+    """Move the leaves that are passed from heap[:waiting], which shrinks, to behind it; return how many points wait.
 
-    The slope is the derivative of the value along the step, negative at first. A point that is met changes it: on the
-    way up it begins to rise with the moved points, on the way down it no longer falls with them.
+    Let the moved points be multiplied by f. The slope is the derivative of the value by f on the way up, and by 1 - f
+    on the way down: -|S_cut| v_cut at first. A leaf x that is passed on the way up is at v_x f / ratio_x from then
+    on, which adds q_x v_x / ratio_x; on the way down it falls no longer, which adds q_x v_x.
+
+    But for underflow the heap never runs empty: the root (upwards; it is inner) or `cut` (downwards; it leads) stays.
     """
-    slope = first_slope
     while waiting > 0:
         x = heap[0]
         slope += reduced[x] * v[x] / (ratios[x] if upwards else 1.0)
-        if slope >= 0 or inner[x] or leads[x] or x == cut:
+        if slope >= 0 or inner[x] or leads[x]:
             break
         waiting -= 1
         heap[0], heap[waiting] = heap[waiting], x
@@ -185,10 +193,10 @@ def _pass_leaves(
 def _improve(
     reduced: Array, factors: Array, v: Array, parent: Indices, leads: Flags, root: int, pivots: int, tolerance: float
 ) -> float:
-    """Pivot in place; return the value reached, the least one unless it takes more pivots."""
+    """Pivot in place; return the value reached: the least, but for underflow or more pivots (cycling is possible)."""
     size = len(v)
-    first = np.empty(size, np.int32)
-    following = np.empty(size, np.int32)
+    child = np.empty(size, np.int32)
+    sibling = np.empty(size, np.int32)
     order = np.empty(size, np.int32)
     moved = np.empty(size, np.bool_)
     bounded = np.empty(size, np.bool_)
@@ -200,7 +208,7 @@ def _improve(
     ratios = np.empty(size)
     for _ in range(pivots):
         # 1. multipliers of this tree, and the edge to give up
-        outward_order(parent, root, first, following, order)
+        outward_order(parent, root, child, sibling, order)
         subtree_sums(reduced, v, parent, order, sums)
         cut = _entering(sums, v, parent, leads, root, tolerance)
         if cut < 0:
@@ -211,12 +219,12 @@ def _improve(
         _mark_sides(parent, leads, order, cut, moved, bounded, inner)
         met = _ratio_test(factors, v, moved, bounded, upwards, sources, binding, ratios, heap)
         slope = -abs(sums[cut]) * v[cut]
-        waiting = _pass_leaves(reduced, v, leads, inner, upwards, cut, slope, ratios, heap, met)
-        if waiting == 0:  # by underflow alone: else the root, or `cut`, is met and never passed
+        waiting = _pass_leaves(reduced, v, leads, inner, upwards, slope, ratios, heap, met)
+        if waiting == 0:  # by underflow alone (see `_pass_leaves`); nothing has been changed yet
             return float(sums[root])
         stuck = int(heap[0])
 
-        # 3. scale the moved points, then put the leaves that were passed where their new parents have them
+        # 3. scale the moved points, then put the leaves that were passed where they follow now
         ratio = ratios[stuck] if upwards else 1.0 / ratios[stuck]
         for x in range(size):
             if moved[x]:
@@ -226,13 +234,12 @@ def _improve(
             parent[x] = binding[x]
             v[x] = factors[parent[x], x] * v[parent[x]]
 
-        # 4. hang the moved subtree by the constraint that has become tight
+        # 4. hang the moved subtree of `cut` by v_stuck = E[source, stuck] v_source: upwards by the source, which
+        #    leads `stuck`; downwards by `stuck`, which follows the source
         source = int(binding[stuck])
-        if upwards:
-            hang_subtree(parent, leads, cut, source, stuck, True)
-        else:
-            hang_subtree(parent, leads, cut, stuck, source, False)
-    outward_order(parent, root, first, following, order)
+        hung, under = (source, stuck) if upwards else (stuck, source)
+        hang_subtree(parent, leads, cut, hung, under, upwards)
+    outward_order(parent, root, child, sibling, order)
     subtree_sums(reduced, v, parent, order, sums)
     return float(sums[root])
 
@@ -250,24 +257,24 @@ def price_reports(
     pivots: int,
     tolerance: float,
 ) -> None:
-    """Solve the pricing problems of some reports in parallel, each from its last tree.
+    """Solve the pricing problems of some reports in parallel, each from its last tree, which is still feasible.
 
     Parameters
     ----------
     costs : (m, n) array
     row_prices : (n,) array
-        y; the reduced costs of report z are r = costs[z] - y.
+        y; the reduced costs of report z are q = costs[z] - y.
     factors : (n, n) array
-        E.
+        E, which obeys the triangle inequality.
     roots : (m,) array
     columns, parents, leads : (m, n) arrays
         A tree for each report and its column; changed in place, as are the roots.
     reports : (k,) array
-        Which reports.
+        Which reports, each once.
     pivots : int
-        For each at most.
+        For each report and root at most.
     tolerance : float
-        Multipliers above minus this count as 0.
+        An edge is given up if that gains more than this, or if its multiplier is below minus 100 times this.
     """
     for i in numba.prange(len(reports)):
         z = int(reports[i])
@@ -276,14 +283,15 @@ def price_reports(
         parent = parents[z]
         led = leads[z]
         order = np.empty(len(row_prices), np.int32)
-        first = np.empty(len(row_prices), np.int32)
-        following = np.empty(len(row_prices), np.int32)
+        child = np.empty(len(row_prices), np.int32)
+        sibling = np.empty(len(row_prices), np.int32)
         for again in range(_REROOTED, -1, -1):
-            outward_order(parent, int(roots[z]), first, following, order)
+            outward_order(parent, int(roots[z]), child, sibling, order)
             recompute_column(factors, v, parent, led, int(roots[z]), order)
             value = _improve(reduced, factors, v, parent, led, int(roots[z]), pivots, tolerance)
 
-            # a column of positive value is no use at any scale; another one is better judged at its greatest entry
+            # a column of positive value is no use at any scale; another one is better judged at its greatest entry.
+            # Its edges stay, so it is the same column at another scale; the parent of a root has no meaning
             greatest = int(v.argmax())
             if again == 0 or v[greatest] <= _GREATER or value >= 0:
                 break

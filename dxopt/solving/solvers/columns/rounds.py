@@ -31,7 +31,7 @@ _ROUGH = 1e-2
 _ROUGHLY = 0.05
 """Accuracy of the master where it is only to give some channel."""
 _CENTRAL = 0.5
-"""The master is solved to this share of the gap."""
+"""The master is solved to this share of the gap, so that its prices are central (see `master`)."""
 _COARSEST = 0.1
 _FINEST = 1e-10
 _FEW = 0.25
@@ -53,7 +53,7 @@ class Rounds:
     pool : Pool
         The columns of the master.
     box : pair of (k,) arrays, or None
-        Bounds on the row prices.
+        Bounds low and high on the row prices (see `stabilisation`); None is no bounds.
     channel : (n, m) array or None
         The last mixture of the master that may serve as an answer: the incumbent, up to its row sums.
     gap : float

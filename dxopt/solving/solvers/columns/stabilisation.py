@@ -3,10 +3,14 @@
 While few columns are known, the master's prices are far from the optimal ones and jump from round to round, and most
 columns priced at them are never used. Besides stopping the master early (`master`) two devices keep prices near:
 
-- **A box**: bounds on the row prices, at first from 0 to a guess, then around the best prices so far, narrower as the
-  gap closes, and none at the end. It always contains prices at which no column is worth more than it costs, so that
-  the boxed master is bounded. While there is a box, the master's value is no value of a channel, only near one.
+- **A box**: bounds low ≤ y ≤ high on the row prices y, at first from 0 to a guess, then around the best prices so
+  far, narrower as the gap closes, and none at the end. It always contains feasible prices, those at which no column
+  is worth more than it costs: 0 at first, where costs are 0 or more, later the floor. So the dual of the boxed master
+  is feasible, and the master is bounded. A bound that binds lets rows miss their sums (see `master`): while there is
+  a box, the master's value is no value of a channel, only near one.
 - **Smoothing**: reports are priced between the master's prices and those that gave the best bound (Wentges 1997).
+
+The best prices are those that gave the best bound so far. The gap is that of value and bound, relative to the value.
 """
 
 from __future__ import annotations
@@ -23,9 +27,11 @@ SMOOTHING = (0.5, 0.9, 0.7, 0.3, 0.0)
 _FIRST_WIDTH = 3.0
 """The first box ends at this times what each row costs under the exponential mechanism."""
 _LEAST_LIMIT = 1e-3
+"""No row's first limit is less than this times the mean limit, as a row may cost nothing under that mechanism."""
 _WIDTH = 10.0
 """Later boxes reach this times the root of the gap to both sides, relative to the price."""
 _LEAST_SIZE = 0.1
+"""There prices count as no less than this times their mean size, as a price may be near 0."""
 
 
 def starting_box(costs: Array, capped: Array, classes: Partition) -> tuple[Box, NDArray[np.int64]]:
@@ -65,7 +71,7 @@ def starting_box(costs: Array, capped: Array, classes: Partition) -> tuple[Box, 
 def box_around(prices: Array, floor: Array, gap: float) -> Box:
     """A box around the best row prices so far, the closer the gap the narrower.
 
-    `floor` is feasible prices below them (see `dual_bound`), which the box must contain.
+    `floor` is feasible prices, none above these (see `dual_bound`), which the box must contain.
     """
     size = np.abs(prices)
     width = _WIDTH * np.sqrt(gap) * np.maximum(size, _LEAST_SIZE * size.mean())
