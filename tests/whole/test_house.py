@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import tomllib
 
 import networkx as nx
@@ -60,3 +61,13 @@ def test_the_package_has_few_entries() -> None:
 def test_no_file_is_long() -> None:
     long = {name: count for name, file in modules().items() if (count := len(file.read_bytes().splitlines())) > 300}
     assert long == {}
+
+
+def test_no_test_imports_a_test() -> None:
+    found = [
+        (str(file.relative_to(ROOT)), node.module)
+        for file in sorted((ROOT / "tests").rglob("*.py"))
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and node.module and ".test_" in node.module
+    ]
+    assert found == []
