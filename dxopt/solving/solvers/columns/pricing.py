@@ -180,7 +180,7 @@ def _pass_leaves(
     """
     while waiting > 0:
         x = heap[0]
-        slope += reduced[x] * v[x] / (ratios[x] if upwards else 1.0)
+        slope += float(reduced[x] * v[x] / (ratios[x] if upwards else 1.0))
         if slope >= 0 or inner[x] or leads[x]:
             break
         waiting -= 1
