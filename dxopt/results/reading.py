@@ -19,6 +19,7 @@ from dxopt.proofs.bounds import proven_bound
 from dxopt.proofs.candidate import AppliedReduction, Candidate
 from dxopt.proofs.certify import Certificate, certify, gap, objective_value, proven_privacy
 from dxopt.proofs.duals import AnyDual, unpack_dual
+from dxopt.results.checking import check_arrays, check_certificate, check_summary
 from dxopt.results.comparison import Comparison
 from dxopt.results.evidence import Evidence
 from dxopt.results.files import CERTIFICATE, COMPARED, DUAL, MECHANISM, PARTS, PROBLEM, REPORT, SWEEP
@@ -40,9 +41,10 @@ def load(folder: str | Path) -> Report:
     Raises
     ------
     SpecError
-        If the folder is no result, misses a file, or has another format version.
+        If the folder is no result, misses a file, has another format version, or arrays of wrong shapes or numbers.
     CertificateError
-        If the channel cannot be proven private, or value or bound differ from those saved by more than 1e-12.
+        If the channel cannot be proven private, value or bound differ from those saved by more than 1e-12, or the
+        certificate has something else than a number.
     """
     folder = Path(folder)
     if (folder / SWEEP).is_file():
@@ -54,11 +56,12 @@ def load(folder: str | Path) -> Report:
         raise SpecError("folder", f"{folder} is no result folder of a report", "name one that `save` wrote")
     try:
         report = _read(folder)
+        _check(report)
     except (SpecError, CertificateError):
         raise
     except DAMAGED as error:
-        raise SpecError("folder", f"{folder} is damaged ({error})", "solve the problem again") from None
-    _check(report)
+        why = " ".join(str(error).split())[:120]
+        raise SpecError("folder", f"{folder} is damaged ({why})", "solve the problem again") from None
     return report
 
 
@@ -67,6 +70,7 @@ def _read(folder: Path) -> Report:
     summary = json.loads((folder / REPORT).read_text(encoding="utf-8"))
     if summary["format"] != FORMAT:
         raise SpecError("format", f"version {summary['format']} is not {FORMAT}", "use a matching dxopt")
+    check_summary(summary)
     proof = _certificate(json.loads((folder / CERTIFICATE).read_text(encoding="utf-8")))
     with np.load(folder / DUAL) as arrays:
         dual = unpack_dual(arrays)
@@ -103,6 +107,7 @@ def _read_comparison(folder: Path, content: dict[str, Any], mechanism: Mechanism
 
 
 def _certificate(content: dict[str, Any]) -> Certificate:
+    check_certificate(content)
     return Certificate(**{**content, "epsilon": np.inf if content["epsilon"] is None else content["epsilon"]})
 
 
@@ -111,6 +116,7 @@ def _read_written(
 ) -> tuple[Problem, Mechanism]:
     with np.load(folder / MECHANISM) as arrays:
         described = dict(arrays)
+    check_arrays(asked, described)
     problem = _problem(summary, asked, described)
     bound = problem.pairs if problem.delta else "all"
     privacy = Privacy(proof.epsilon, proof.how["privacy"], proof.delta, bound) if problem.private else None

@@ -10,14 +10,17 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
+from dxopt.errors import SpecError
 from dxopt.spaces.geo.located import placed
 from dxopt.spaces.lattices import Wrapped, grid, torus
-from dxopt.spaces.metrics import METRICS, Metric
-from dxopt.spaces.positions import Positions
+from dxopt.spaces.metrics import METRICS, Haversine, Metric
+from dxopt.spaces.positions import Positions, on_sphere
 from dxopt.spaces.products import product
 from dxopt.spaces.space import MetricSpace
 
 Arrays = dict[str, NDArray[Any]]
+SAME_PLACE = 1e-9
+"""How far apart two unit vectors of one place may be: 6 mm on the Earth."""
 
 
 def pack(space: MetricSpace, prefix: str = "space") -> Arrays:
@@ -64,7 +67,23 @@ def unpack(arrays: Mapping[str, NDArray[Any]], prefix: str = "space") -> MetricS
     """The space of `pack`; KeyError or SpecError where the arrays are not of one."""
     space = _unpacked(arrays, prefix)
     found = unpack_positions(arrays, f"{prefix}.positions")
-    return space if found is None else placed(space, found)
+    if found is None:
+        return space
+    _check_positions(space, found)
+    return placed(space, found)
+
+
+def _check_positions(space: MetricSpace, found: Positions) -> None:
+    """Raise SpecError unless positions are finite, one for each point, and those of points that are in degrees."""
+    degrees = found.degrees
+    if degrees.shape != (len(space), 2) or degrees.dtype.kind not in "fiu" or not np.isfinite(degrees).all():
+        raise SpecError("positions", f"are not {len(space)} finite locations", "save it again")
+    if not isinstance(space.metric, Haversine) or space.points is None:
+        return
+    # a longitude may be written a full turn away
+    off = np.abs(on_sphere(degrees) - on_sphere(space.points)).max(axis=1) > SAME_PLACE
+    if off.any() or found.unit != space.metric.unit:
+        raise SpecError("positions", "contradict the points or their unit", "save it again")
 
 
 def _unpacked(arrays: Mapping[str, NDArray[Any]], prefix: str) -> MetricSpace:

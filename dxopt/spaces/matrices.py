@@ -129,11 +129,23 @@ def metric_matrix(matrix: Array, names: Sequence[str], *, close: bool) -> Array:
     )
 
 
-def _triangle_violation(matrix: Array) -> tuple[int, int, int] | None:
-    """Indices (a, b, c) with d(a, c) > d(a, b) + d(b, c) beyond rounding, or None."""
+def require_triangles(matrix: Array, names: Sequence[str]) -> None:
+    """Raise SpecError where distances that were computed break the triangle inequality.
+
+    Rounding may break it by 1e-12 relative, and by as much of the largest finite distance.
+    """
+    largest = float(np.max(matrix, where=np.isfinite(matrix), initial=0.0))
+    broken = _triangle_violation(matrix, TRIANGLE_SLACK * largest)
+    if broken is not None:
+        a, b, c = (names[index] for index in broken)
+        raise SpecError("distances", f"d({a}, {c}) exceeds d({a}, {b}) + d({b}, {c})", "solve the problem again")
+
+
+def _triangle_violation(matrix: Array, slack: float = 0.0) -> tuple[int, int, int] | None:
+    """Indices (a, b, c) with d(a, c) > d(a, b) + d(b, c) beyond rounding and some slack, or None."""
     for via in range(len(matrix)):
         detour = matrix[:, via, None] + matrix[None, via, :]
-        bad = matrix > detour * (1 + TRIANGLE_SLACK)
+        bad = matrix > detour * (1 + TRIANGLE_SLACK) + slack
         if bad.any():
             start, end = np.argwhere(bad)[0]
             return int(start), via, int(end)

@@ -10,13 +10,15 @@ import numpy as np
 
 from dxopt.verify.bounds.dual import bound
 from dxopt.verify.exact import total
-from dxopt.verify.files import number
+from dxopt.verify.files import alike, number
 from dxopt.verify.folder import Result
+from dxopt.verify.geometry import check_losses_to_reports
 from dxopt.verify.privacy import LEAST_DELTA, Levels, Triple, excess, is_least, violation
 from dxopt.verify.values import AGREEMENT, Enclosed
-from dxopt.verify.verdict import Broken
+from dxopt.verify.verdict import Broken, Unproved
 
 STATUSES = ("optimal", "feasible", "interrupted", "time limit")
+NAMED = ("distance", "squared", "binary")
 _ROW_SUM = Fraction(1, 1 << 50)
 _PRIOR_SUM = Fraction(1, 10**9)
 
@@ -38,7 +40,12 @@ def check_losses(result: Result) -> str:
     losses = result.losses
     name = result.summary.get("loss")
     shape = f"{losses.shape[0]:,} by {losses.shape[1]:,}"
-    if not result.summary.get("secrets_are_reports") or name not in ("distance", "squared", "binary"):
+    if name not in NAMED and str(name).strip().casefold() in NAMED:
+        raise Unproved(f"{name!r} is no loss that is derived, but may be taken for one")
+    if name in NAMED and not result.summary.get("secrets_are_reports"):
+        check_losses_to_reports(result, name)
+        return f"{shape} numbers are the {name}"
+    if name not in NAMED:
         return f"{shape} finite numbers, as they were given"
     if losses.shape[0] != losses.shape[1]:
         raise Broken(f"{shape}, but the reports are the secrets")
@@ -235,11 +242,11 @@ def _check_reports(result: Result) -> None:
     if int(result.mechanism.get("format", np.int64(1))) != 1:
         raise Broken(f"mechanism.npz: the format is {result.mechanism['format']}, not 1")
     arrays = result.mechanism
-    alike = result.summary.get("secrets_are_reports")
-    if not isinstance(alike, bool) or ("secrets" in arrays and bool(arrays["secrets"]) is not alike):
-        raise Broken(f"report.json: secrets_are_reports is {alike!r}, which mechanism.npz does not say")
+    same = result.summary.get("secrets_are_reports")
+    if not isinstance(same, bool) or ("secrets" in arrays and bool(arrays["secrets"]) is not same):
+        raise Broken(f"report.json: secrets_are_reports is {same!r}, which mechanism.npz does not say")
     repeated = {"report_labels": "labels", "reports": "space.labels"}
     repeated["report_points"] = "points" if "points" in arrays else "space.points"
     for key, known in repeated.items():
-        if alike and {key, known} <= {*arrays} and not np.array_equal(arrays[key], arrays[known]):
+        if same and {key, known} <= {*arrays} and not alike(arrays[key], arrays[known]):
             raise Broken(f"mechanism.npz: {key} are not the {known}, but the reports are the secrets")

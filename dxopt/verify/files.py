@@ -130,6 +130,11 @@ def numbers(arrays: Arrays, key: str, *shape: int | None) -> NDArray[np.float64]
     return found
 
 
+def alike(array: NDArray[Any], other: NDArray[Any]) -> bool:
+    """Whether arrays repeat each other; coordinates that are no number, as of null values, do as well."""
+    return np.array_equal(array, other, equal_nan=array.dtype.kind == other.dtype.kind == "f")
+
+
 def part(arrays: Arrays, name: str) -> Arrays:
     """The arrays below a name, under their names there."""
     start = f"{name}/"

@@ -7,12 +7,12 @@ from fractions import Fraction
 import numpy as np
 
 from dxopt.verify.exact import Exact, dot
-from dxopt.verify.files import TABLE, Arrays, number, read_arrays
+from dxopt.verify.files import TABLE, Arrays, alike, number, read_arrays
 from dxopt.verify.folder import Result
-from dxopt.verify.implicit.spaces import Space
+from dxopt.verify.geometry import check_described
 from dxopt.verify.privacy import Channel, Levels, bound_pairs, excess, violation
 from dxopt.verify.values import Enclosed
-from dxopt.verify.verdict import Broken, Unproved
+from dxopt.verify.verdict import Broken
 
 Counts = list[list[int]]
 
@@ -58,31 +58,25 @@ def _check_names(result: Result, arrays: Arrays) -> None:
     """Where the table repeats distances and points, they are those of the problem."""
     if int(number(arrays, "format")) != 1:
         raise Broken(f"its format is {number(arrays, 'format'):g}, not 1")
+    if str(arrays["pairs"]) not in ("all", "adjacent"):
+        raise Broken(f"its pairs are {arrays['pairs']}")
+    if "secrets" in arrays and arrays["secrets"].dtype != np.bool_:
+        raise Broken(f"its secrets is of {arrays['secrets'].dtype}")
     if "secrets" in arrays and bool(arrays["secrets"]) is not result.summary.get("secrets_are_reports"):
         raise Broken(f"its secrets is {arrays['secrets']}, which report.json does not say")
     known_as = {"space.points": "points", "space.labels": "labels", "reports": "report_labels"}
+    known_as |= {key: key.removeprefix("space.") for key in arrays if key.startswith("space.positions.")}
     repeated = {key: result.mechanism.get(known_as.get(key, key), result.mechanism.get(key)) for key in arrays}
     repeated = {key: array for key, array in repeated.items() if key.startswith(("space.", "report"))}
     for key, known in (repeated | {"space.distances": result.distances}).items():
-        if key in arrays and known is not None and not np.array_equal(arrays[key], known):
+        if key in arrays and known is not None and not alike(arrays[key], known):
             raise Broken(f"its {key} are not those of the result")
-    _check_space(result, arrays)
+    check_described(result, arrays)
     structure = result.summary.get("structure") or {}
     for key in ("shape", "spacing"):
         name = f"space.{key}"
         if name in arrays and arrays[name].tolist() != structure.get(key):
             raise Broken(f"its {name} is not that of the result")
-
-
-def _check_space(result: Result, arrays: Arrays) -> None:
-    """The distances that its description of the space gives are those of the result, up to 1e-9 relative."""
-    try:
-        distances = Space.read(arrays).distances
-    except Unproved:
-        return
-    known = result.distances
-    if distances.shape != known.shape or not np.allclose(distances, known, rtol=1e-9, atol=0.0):
-        raise Broken("the distances of its space are not those of the result")
 
 
 def _check_private(result: Result, arrays: Arrays, counts: Counts, bits: int) -> None:

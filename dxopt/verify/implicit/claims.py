@@ -18,6 +18,7 @@ from dxopt.verify.implicit.channels import Mechanism, read_channel
 from dxopt.verify.implicit.kernels import MOST_CELLS, LineKernel
 from dxopt.verify.implicit.losses import NAMED, Losses
 from dxopt.verify.implicit.spaces import PAIRED_POINTS, Space
+from dxopt.verify.metrics import GIVEN
 from dxopt.verify.privacy import Levels, bound_pairs
 from dxopt.verify.values import AGREEMENT, Enclosed
 from dxopt.verify.verdict import Broken, Unproved
@@ -32,8 +33,11 @@ def check_distances(result: Result) -> str:
     if len(space) != result.size:
         raise Broken(f"mechanism.npz: {len(space)} points, but there are {result.size} probabilities")
     metric = described.get("metric") if isinstance(described, dict) else None
-    if space.metric and metric not in (space.metric, "wrapped"):
-        raise Broken(f"problem.yaml: the metric is {metric}, in mechanism.npz {space.metric}")
+    named = "wrapped" if space.kind == "torus" else space.metric or GIVEN
+    if metric != named and named == GIVEN:
+        raise Unproved(f"there are no points, from which {metric!r} distances would follow")
+    if metric != named:
+        raise Broken(f"problem.yaml: the metric is {metric!r}, in mechanism.npz {named}")
     structure = result.summary["structure"]
     shape = result.shape
     if structure["kind"] in ("lattice", "torus"):

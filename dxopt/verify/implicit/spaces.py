@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.verify.files import Arrays, number, numbers
-from dxopt.verify.geometry import METRICS, ticks
+from dxopt.verify.metrics import NORMS, ticks
 from dxopt.verify.verdict import Broken, Unproved
 
 Array = NDArray[np.float64]
@@ -87,7 +87,7 @@ class Space:
     @cached_property
     def line(self) -> Array | None:
         """The coordinate `(n,)`, strictly rising or falling; None where the space is no line."""
-        if self.points is None or self.around is not None or self.metric not in METRICS:
+        if self.points is None or self.around is not None or self.metric not in NORMS:
             return None
         long = [axis for axis, size in enumerate(self.shape) if size > 1]
         if self.points.shape[1] != 1 and (self.kind != "lattice" or len(long) > 1):
@@ -146,9 +146,9 @@ class Space:
             return np.count_nonzero(apart, axis=1).astype(np.float64)
         if self.metric == "discrete":
             return np.asarray((apart > 0).any(axis=1), dtype=np.float64)
-        if self.metric not in METRICS:
+        if self.metric not in NORMS:
             raise Unproved(f"{self.metric} distances are not derived from points")
-        return METRICS[self.metric](apart)
+        return NORMS[self.metric](apart)
 
     @cached_property
     def identity(self) -> bytes:

@@ -1,0 +1,131 @@
+"""Result folders that were changed: `dx.load` says in one line what is wrong, and takes nothing odd for proof."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dxopt as dx
+from tests.material.checks import change_array
+
+
+def change_json(file: Path, **changes: Any) -> None:
+    file.write_text(json.dumps(json.loads(file.read_text(encoding="utf-8")) | changes), encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    space = dx.grid((2, 2))
+    problem = dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space), loss="binary")
+    return dx.solve(problem, method="exponential").save(tmp_path_factory.mktemp("saved") / "out")
+
+
+@pytest.fixture
+def folder(saved: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(saved, tmp_path / "out"))
+
+
+def _refused(folder: Path) -> str:
+    """The message of `dx.load`, of one line."""
+    with pytest.raises((dx.SpecError, dx.CertificateError)) as caught:
+        dx.load(folder)
+    message = str(caught.value)
+    assert "\n" not in message and len(message) < 300
+    return message
+
+
+def test_distances_that_are_no_numbers_prove_nothing(folder: Path) -> None:
+    """The reproducer of the defect: an identity matrix was private at ε = 0."""
+    change_array(folder / "problem.npz", "distances", lambda d: np.where(np.eye(len(d)) > 0, d, np.nan))
+    change_array(folder / "mechanism.npz", "matrix", lambda _: np.eye(4))
+    bound = json.loads((folder / "certificate.json").read_text())["bound"]
+    change_json(folder / "certificate.json", value=0.0, epsilon=0.0, gap=abs(bound) / 1e-12)
+    change_json(folder / "report.json", status="optimal")
+    assert "not a number" in _refused(folder)
+
+
+@pytest.mark.parametrize("entry", [float("nan"), float("inf"), -1.0, 1.0])
+def test_the_diagonal_is_0(folder: Path, entry: float) -> None:
+    def change(distances: np.ndarray) -> np.ndarray:
+        distances = distances.copy()
+        distances[0, 0] = entry
+        return distances
+
+    change_array(folder / "problem.npz", "distances", change)
+    assert "entry [0, 0]" in _refused(folder)
+
+
+ARRAYS: dict[str, tuple[str, str, Callable[[np.ndarray], np.ndarray], str]] = {
+    "triangles": ("problem.npz", "distances", lambda d: d**3, "exceeds"),
+    "wide": ("problem.npz", "distances", lambda d: d[:, :3], "shape"),
+    "one axis": ("problem.npz", "distances", lambda d: d[0], "shape"),
+    "words": ("problem.npz", "distances", lambda d: d.astype(str), "distances"),
+    "loss of another size": ("problem.npz", "loss", lambda loss: loss[:3], "loss"),
+    "loss of nan": ("problem.npz", "loss", lambda loss: loss * np.nan, "loss"),
+    "loss of words": ("problem.npz", "loss", lambda loss: loss.astype(str), "loss"),
+    "a prior of another size": ("problem.npz", "prior", lambda p: np.append(p, 0.0), "prior"),
+    "a prior of nan": ("problem.npz", "prior", lambda p: p * np.nan, "prior"),
+    "fewer labels": ("mechanism.npz", "labels", lambda names: names[:3], "labels"),
+    "more labels": ("mechanism.npz", "labels", lambda names: np.append(names, "x"), "labels"),
+    "fewer reports": ("mechanism.npz", "report_labels", lambda names: names[:3], "matrix"),
+    "fewer points": ("mechanism.npz", "points", lambda points: points[:3], "points"),
+    "infinite points": ("mechanism.npz", "points", lambda points: points + np.inf, "finite"),
+    "points of nan in part": ("mechanism.npz", "points", lambda points: points * [[1, np.nan]], "finite"),
+    "infinite report points": ("mechanism.npz", "report_points", lambda points: points + np.inf, "finite"),
+    "two levels": ("problem.npz", "epsilon", lambda level: np.array([level, level]), "damaged"),
+}
+
+
+@pytest.mark.parametrize("which", ARRAYS)
+def test_arrays_are_checked_as_at_construction(folder: Path, which: str) -> None:
+    name, array, change, message = ARRAYS[which]
+    change_array(folder / name, array, change)
+    assert message in _refused(folder)
+
+
+BAD = ("0.9", [], {}, None, 10**400, True, float("nan"), float("inf"), [0.5])
+
+
+@pytest.mark.parametrize("entry", BAD, ids=lambda entry: str(entry)[:8])
+@pytest.mark.parametrize("name", ["epsilon", "value", "bound", "gap", "delta"])
+def test_numbers_of_a_certificate(folder: Path, name: str, entry: Any) -> None:
+    change_json(folder / "certificate.json", **{name: entry})
+    assert name in _refused(folder)
+
+
+@pytest.mark.parametrize("entry", ["yes", 1, None, []])
+def test_private_is_true_or_false(folder: Path, entry: Any) -> None:
+    change_json(folder / "certificate.json", private=entry)
+    assert "private" in _refused(folder)
+
+
+@pytest.mark.parametrize("entry", BAD, ids=lambda entry: str(entry)[:8])
+@pytest.mark.parametrize("name", ["seconds", "tolerance"])
+def test_numbers_of_a_report(folder: Path, name: str, entry: Any) -> None:
+    change_json(folder / "report.json", **{name: entry})
+    assert name in _refused(folder)
+
+
+@pytest.mark.parametrize("name", ["structure", "status", "reductions", "evaluation", "beliefs", "comparison"])
+@pytest.mark.parametrize("entry", ["x", [1], {"a": "b"}, 10**400], ids=lambda entry: str(entry)[:8])
+def test_entries_of_a_report(folder: Path, name: str, entry: Any) -> None:
+    change_json(folder / "report.json", **{name: entry})
+    _refused(folder)
+
+
+@pytest.mark.parametrize("name", ["certificate.json", "report.json"])
+@pytest.mark.parametrize("text", ["[]", "1", "null", '"x"', "[" * 100_000], ids=lambda text: text[:4])
+def test_files_without_entries(folder: Path, name: str, text: str) -> None:
+    (folder / name).write_text(text, encoding="utf-8")
+    _refused(folder)
+
+
+def test_the_triangle_inequality_may_be_off_by_rounding(folder: Path) -> None:
+    change_array(folder / "problem.npz", "distances", lambda d: d * (1 + 1e-13 * (d == d.max())))
+    dx.load(folder)

@@ -1,0 +1,42 @@
+"""Distances on great circles, as the verifier encloses them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dxopt as dx
+from dxopt.verify.metrics import Measured, on_sphere
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_great_circles_agree_with_the_formula(seed: int) -> None:
+    """Distances by the haversine formula agree with the points, near and far; a billionth more does not."""
+    rng = np.random.default_rng(seed)
+    start = np.array([rng.uniform(-90, 90), rng.uniform(-360, 360)])
+    spread = 10.0 ** rng.uniform(-6, 2)
+    points = start + rng.uniform(-spread, spread, (12, 2))
+    points = np.stack([points[:, 0].clip(-90, 90), points[:, 1].clip(-360, 360)], axis=1)
+    distances = dx.MetricSpace.from_points(points, "haversine").distances
+    measured = Measured("haversine", {"unit": "km"}, points, points)
+    for x, row in enumerate(distances):
+        assert not len(measured.off(x, row))
+        far = (row > 1) & (row < 19_000)
+        assert set(np.flatnonzero(far)) <= set(measured.off(x, row * (1 + 1e-7)).tolist())
+
+
+@pytest.mark.parametrize(
+    ("degrees", "vector"),
+    [
+        ([90, 17], [0, 0, 1]),
+        ([-90, 17], [0, 0, -1]),
+        ([0, 180], [-1, 0, 0]),
+        ([0, -180], [-1, 0, 0]),
+        ([0, 270], [0, -1, 0]),
+        ([0, 360], [1, 0, 0]),
+        ([0, -90], [0, -1, 0]),
+        ([30, 150], [-0.75, 3**0.5 / 4, 0.5]),
+    ],
+)
+def test_points_on_the_sphere(degrees: list[float], vector: list[float]) -> None:
+    assert on_sphere(np.array([degrees], dtype=float))[0] == pytest.approx(vector, abs=1e-15, rel=0)
