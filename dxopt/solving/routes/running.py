@@ -39,7 +39,23 @@ def worth_telling(records: Iterable[AppliedReduction]) -> tuple[AppliedReduction
     return tuple(record for record in records if record.before != record.after)
 
 
-def solve_by_columns(compiled: Compiled, options: Options) -> Solved:
+@dataclass(frozen=True, eq=False)
+class Known:
+    """A private mechanism that is there before column generation begins.
+
+    Attributes
+    ----------
+    value : float
+        What is delivered at least.
+    channel : (n, k) array
+        With any reports: its columns are mixed with the others.
+    """
+
+    value: float
+    channel: NDArray[np.float64]
+
+
+def solve_by_columns(compiled: Compiled, options: Options, known: Known | None = None) -> Solved:
     """Column generation on what is left after shortest paths and symmetry."""
     from dxopt.solving.reductions.symmetry import Symmetry
     from dxopt.solving.solvers.columns import Memory, shared_rows, solve_columns
@@ -48,8 +64,9 @@ def solve_by_columns(compiled: Compiled, options: Options) -> Solved:
 
     def tell(rounds: int, value: float, bound: float) -> None:
         low, high = (compiled.offset + sign * compiled.scale * number for number in (bound, value))
-        known = f"{high:.8g}, bound {low:.8g}, gap {gap(high, low):.1e}" if np.isfinite(high) else f"bound {low:.8g}"
-        options.progress(f"columns, round {rounds}: {known}")
+        best = high if known is None else sign * min(sign * high, sign * known.value)
+        told = f"{best:.8g}, bound {low:.8g}, gap {gap(best, low):.1e}" if np.isfinite(best) else f"bound {low:.8g}"
+        options.progress(f"columns, round {rounds}: {told}")
 
     def stopped() -> bool:
         return options.stop.requested
@@ -79,7 +96,8 @@ def solve_by_columns(compiled: Compiled, options: Options) -> Solved:
     options.progress(f"columns, up to {amount}")
     tolerance = max(0.3 * options.tolerance, options.tolerance - MARGIN)
     start = _prices(compiled, options.start)
-    solution = solve_columns(program, tolerance, stopped, tell, memory.columns, start)
+    mixed = known.channel if known is not None and compiled.partition.trivial and not applied else None
+    solution = solve_columns(program, tolerance, stopped, tell, memory.columns, start, mixed)
     for reduced in reversed(applied):
         solution = reduced.lift(solution)
     return Solved(solution, tuple(reduced.record for reduced in applied))
