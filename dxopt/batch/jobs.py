@@ -15,8 +15,12 @@ from dxopt.batch.overrides import Overrides
 from dxopt.batch.table import Line
 from dxopt.errors import SpecError
 from dxopt.results.folder import is_result
+from dxopt.runtime.reading import MOST_TABLE, is_folder, opened
 from dxopt.spec import ProblemFile, read_problems
 from dxopt.spec.source import stem
+
+_LONGEST_FOLDER = 220
+"""Bytes of the name of a result folder: a file system takes 255, and some are added while the folder is written."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,7 @@ def problem_files(paths: Iterable[Path]) -> list[Path]:
     """
     found: list[Path] = []
     for path in paths:
-        if not path.is_dir():
+        if not is_folder(path):
             found.append(path)
             continue
         inside = [file for file in sorted(path.rglob("*.yaml")) if not any(map(is_result, file.parents))]
@@ -106,6 +110,7 @@ def unreadable(file: Path, error: SpecError) -> Done:
 def _folder_name(name: str, taken: set[str]) -> str:
     """A name for a result folder, which no earlier problem of the batch has; it is taken from then on."""
     plain = re.sub(r"[^\w.=-]+", "-", name).strip("-.") or "problem"
+    plain = plain.encode()[:_LONGEST_FOLDER].decode(errors="ignore")
     number = 1
     unique = plain
     while unique in taken:
@@ -120,8 +125,16 @@ def digest_of(file: ProblemFile, overrides: Overrides) -> str:
     digest = hashlib.sha256(json.dumps(asdict(overrides), sort_keys=True).encode())
     contents = [(file.path, file.sha256)]
     for path in file.data:
-        content = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "missing"
-        contents.append((path, content))
+        contents.append((path, _digest(path)))
     for path, content in contents:
         digest.update(os.fsencode(f"{path.name} {content}\n"))
     return digest.hexdigest()
+
+
+def _digest(path: Path) -> str:
+    """SHA-256 of a data file, or that it cannot be read; why not is found out where it is read."""
+    try:
+        with opened(path, MOST_TABLE) as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except (OSError, ValueError):
+        return "missing"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -91,7 +92,7 @@ class Outcome:
         """The table and the errors."""
         parts = ["# Batch", markdown(self.lines)]
         if self.errors:
-            parts += ["## Errors", "\n".join(f"- `{error}`" for error in self.errors)]
+            parts += ["## Errors", "\n".join(f"- {_as_code(error)}" for error in self.errors)]
         return "\n\n".join(parts)
 
     def save(self, folder: Path) -> None:
@@ -104,6 +105,13 @@ class Outcome:
         """
         for name, text in zip(SUMMARY, (self.as_json(), self.as_markdown()), strict=True):
             write_text(folder / name, text + "\n")
+
+
+def _as_code(text: str) -> str:
+    """Text as code in Markdown, between more ticks than it has in a row: it could end the code, and go on as HTML."""
+    ticks = [len(run) for run in re.findall("`+", text)]
+    fence = "`" * (max(ticks, default=0) + 1)
+    return f"{fence} {text} {fence}" if ticks else f"{fence}{text}{fence}"
 
 
 def write_text(path: Path, text: str) -> None:

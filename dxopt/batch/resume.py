@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from collections.abc import Iterable
@@ -15,6 +14,7 @@ from dxopt.batch.outcome import Done
 from dxopt.batch.table import Line
 from dxopt.results.comparison import Comparison
 from dxopt.results.folder import is_result, write_json
+from dxopt.runtime.reading import read_json
 
 if TYPE_CHECKING:
     from dxopt.batch.jobs import Job
@@ -57,7 +57,7 @@ def other_version(job: Job) -> str | None:
 
 def _recorded(folder: Path) -> dict[str, Any]:
     try:
-        content = json.loads((folder / RECORD).read_text(encoding="utf-8")) if is_result(folder) else {}
+        content = read_json(folder / RECORD) if is_result(folder) else {}
     except (OSError, ValueError):
         return {}
     return content if isinstance(content, dict) and content.get("format") == _FORMAT else {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from html import escape
 from typing import Any
 
 from dxopt.model.problem import Problem
@@ -165,8 +166,13 @@ def _cut(text: str, room: int) -> str:
 
 def markdown(lines: Sequence[Line]) -> str:
     """The same as a table in Markdown."""
-    head, *rest = ([text.replace("\\", "\\\\").replace("|", "\\|") for text in row] for row in _grid(lines))
+    head, *rest = ([_plain(text) for text in row] for row in _grid(lines))
     return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rest))
+
+
+def _plain(text: str) -> str:
+    """Text of a cell in Markdown: neither another cell nor HTML, an open comment of which would hide all below."""
+    return escape(text.replace("\\", "\\\\").replace("|", "\\|"), quote=False)
 
 
 def _grid(lines: Sequence[Line]) -> list[tuple[str, ...]]:

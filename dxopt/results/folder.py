@@ -36,6 +36,7 @@ from dxopt.results.files import (
     Content,
     Contents,
 )
+from dxopt.runtime.reading import is_file
 
 _PROOF = (REPORT, CERTIFICATE, MECHANISM)
 _ARRAYS = (PROBLEM, DUAL, TABLE, COMPARED)
@@ -101,12 +102,12 @@ def _fresh_folder(folder: Path) -> Path:
 
 def is_result(folder: Path) -> bool:
     """Whether a folder holds a result: a report, a level, a frontier or a sweep."""
-    return holds_report(folder) or any((folder / name).is_file() for name in _QUESTIONS)
+    return holds_report(folder) or any(is_file(folder / name) for name in _QUESTIONS)
 
 
 def holds_report(folder: Path) -> bool:
     """Whether a folder holds a report."""
-    return all((folder / name).is_file() for name in _PROOF)
+    return all(is_file(folder / name) for name in _PROOF)
 
 
 def write_contents(folder: Path, contents: Mapping[str, Content]) -> None:

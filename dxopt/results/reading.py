@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ from dxopt.results.folder import holds_report
 from dxopt.results.measures import Beliefs
 from dxopt.results.report import FORMAT, Report
 from dxopt.runtime.archive import DAMAGED
+from dxopt.runtime.reading import is_file, read_arrays, read_json
 from dxopt.runtime.stopping import Status
 from dxopt.spaces.archive import unpack_positions
 from dxopt.spaces.space import MetricSpace, Structure
@@ -47,7 +47,7 @@ def load(folder: str | Path) -> Report:
         certificate has something else than a number.
     """
     folder = Path(folder)
-    if (folder / SWEEP).is_file():
+    if is_file(folder / SWEEP):
         part = folder / PARTS / "000"
         raise SpecError(
             "folder", f"{folder} is a sweep", f"load a level of it, as {part}, or use dx.EpsilonSweep.load"
@@ -60,22 +60,20 @@ def load(folder: str | Path) -> Report:
     except (SpecError, CertificateError):
         raise
     except DAMAGED as error:
-        why = " ".join(str(error).split())[:120]
-        raise SpecError("folder", f"{folder} is damaged ({why})", "solve the problem again") from None
+        reason = " ".join(str(error).split())[:120]
+        raise SpecError("folder", f"{folder} is damaged ({reason})", "solve the problem again") from None
     return report
 
 
 def _read(folder: Path) -> Report:
     """Return the report of a folder as it was saved; the mechanism alone is proven again by now."""
-    summary = json.loads((folder / REPORT).read_text(encoding="utf-8"))
+    summary = read_json(folder / REPORT)
     if summary["format"] != FORMAT:
         raise SpecError("format", f"version {summary['format']} is not {FORMAT}", "use a matching dxopt")
     check_summary(summary)
-    proof = _certificate(json.loads((folder / CERTIFICATE).read_text(encoding="utf-8")))
-    with np.load(folder / DUAL) as arrays:
-        dual = unpack_dual(arrays)
-    with np.load(folder / PROBLEM) as arrays:
-        asked = dict(arrays)
+    proof = _certificate(read_json(folder / CERTIFICATE))
+    dual = unpack_dual(read_arrays(folder / DUAL))
+    asked = read_arrays(folder / PROBLEM)
     # Distances are saved with a matrix. Without them the mechanism is one whose file has the space as well.
     if "distances" in asked:
         problem, mechanism = _read_written(folder, summary, asked, proof)
@@ -99,11 +97,11 @@ def _read(folder: Path) -> Report:
 def _read_comparison(folder: Path, content: dict[str, Any], mechanism: Mechanism, dual: AnyDual | None) -> Comparison:
     """The comparison, with what proves it where that was saved."""
     comparison = Comparison.read(content)
-    if not (folder / COMPARED).is_file():
+    if not (folder / COMPARED).exists():
         return comparison
     rows = {row.name: row.value is not None for row in comparison.rows}
-    with np.load(folder / COMPARED) as arrays:
-        return replace(comparison, evidence=Evidence.unpack(dict(arrays), rows, mechanism, dual))
+    arrays = read_arrays(folder / COMPARED)
+    return replace(comparison, evidence=Evidence.unpack(arrays, rows, mechanism, dual))
 
 
 def _certificate(content: dict[str, Any]) -> Certificate:
@@ -114,8 +112,7 @@ def _certificate(content: dict[str, Any]) -> Certificate:
 def _read_written(
     folder: Path, summary: dict[str, Any], asked: dict[str, Any], proof: Certificate
 ) -> tuple[Problem, Mechanism]:
-    with np.load(folder / MECHANISM) as arrays:
-        described = dict(arrays)
+    described = read_arrays(folder / MECHANISM)
     check_arrays(asked, described)
     problem = _problem(summary, asked, described)
     bound = problem.pairs if problem.delta else "all"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from io import StringIO
@@ -25,6 +24,7 @@ from dxopt.results.reading import load
 from dxopt.results.report import Report
 from dxopt.results.result import Result, description, parts
 from dxopt.runtime.archive import DAMAGED
+from dxopt.runtime.reading import is_file, read_json
 from dxopt.runtime.stopping import Status
 
 if TYPE_CHECKING:
@@ -184,10 +184,10 @@ class EpsilonSweep(Result):
             If a report does not hold, or is not at the level that sweep.json names.
         """
         folder = Path(folder)
-        if not (folder / SWEEP).is_file():
+        if not is_file(folder / SWEEP):
             raise SpecError("folder", f"{folder} is no result folder of a sweep", "name one that `sweep` wrote")
         try:
-            content = json.loads((folder / SWEEP).read_text(encoding="utf-8"))
+            content = read_json(folder / SWEEP)
             if content["format"] != FORMAT:
                 raise SpecError("format", f"version {content['format']} is not {FORMAT}", "use a matching dxopt")
             status = Status(content["status"])

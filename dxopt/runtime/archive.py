@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
+from dxopt.runtime.reading import read_arrays
 
 Arrays = dict[str, Any]
 Content = TypeVar("Content")
@@ -26,7 +27,7 @@ Content = TypeVar("Content")
 SUFFIX = ".npz"
 DAMAGED = (
     *(OSError, LookupError, TypeError, ValueError, ArithmeticError, EOFError, RuntimeError),
-    *(BadZipFile, Garbled, TokenError),
+    *(BadZipFile, Garbled, TokenError, AttributeError, MemoryError),
 )
 """What readers of such files let escape where one is damaged."""
 
@@ -62,15 +63,15 @@ def read(file: Path, build: Callable[[dict[str, NDArray[Any]]], Content], versio
         If the file is none of that kind and version, or damaged.
     """
     try:
-        with np.load(file) as stored:
-            arrays = dict(stored)
+        arrays = read_arrays(file)
         if int(arrays["format"]) != version:
             raise SpecError("format", f"version {arrays['format']} is not {version}", "use a matching dxopt")
         return build(arrays)
     except SpecError:
         raise
     except DAMAGED as error:
-        raise SpecError("file", f"{file} is no saved {kind}, or damaged ({error})", "save it again") from None
+        reason = " ".join(str(error).split())
+        raise SpecError("file", f"{file} is no saved {kind}, or damaged ({reason})", "save it again") from None
 
 
 def nested(name: int | str, arrays: Arrays) -> Arrays:

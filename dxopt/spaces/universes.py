@@ -6,6 +6,7 @@ What must look alike among them is given by a relation (`neighbours`), or on dat
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,6 +24,7 @@ Kind = Literal["databases", "graphs", "streams", "words"]
 Distance = Callable[[Any, Any], float]
 RECORD_METRICS = ("hamming", "manhattan", "normalised_manhattan", "chebyshev")
 _ABSENT = "∅"
+_LONGEST = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,15 +74,16 @@ class Universe:
             If there are no values, one of them is there twice, or the databases are more than 20,000.
         """
         listed = (*_distinct(values, "values"), *([None] if absent else []))
-        databases = _tuples(listed, _positive(records, "records"))
+        databases = _tuples(listed, _positive(records, "records"), "records")
         nobody = None if empty else (None,) * records
         return cls("databases", tuple(one for one in databases if one != nobody), listed)
 
     @classmethod
     def graphs(cls, nodes: int) -> Universe:
         """All simple graphs on the nodes 0, 1, … (Des20 §2.2.3)."""
-        pairs = list(itertools.combinations(range(_positive(nodes, "nodes")), 2))
-        chosen = _tuples((False, True), len(pairs))
+        _few(2, math.comb(_positive(nodes, "nodes"), 2), "nodes")
+        pairs = list(itertools.combinations(range(nodes), 2))
+        chosen = _tuples((False, True), len(pairs), "nodes")
         graphs = (frozenset(pair for pair, there in zip(pairs, which, strict=True) if there) for which in chosen)
         return cls("graphs", tuple(graphs), tuple(range(nodes)))
 
@@ -90,7 +93,7 @@ class Universe:
         listed = _distinct(values, "values")
         users = _positive(users, "users")
         starts = range(0, _positive(times, "times") * users, users)
-        entries = _tuples(listed, times * users)
+        entries = _tuples(listed, times * users, "times")
         return cls("streams", tuple(tuple(one[i : i + users] for i in starts) for one in entries), listed)
 
     @classmethod
@@ -101,9 +104,10 @@ class Universe:
         shortest = longest if shortest is None else shortest
         if not 0 <= shortest <= longest:
             raise SpecError("shortest", f"is {shortest}", f"give a length from 0 to {longest}")
+        _few(len(letters), longest, "longest")
         sizes = range(shortest, longest + 1)
-        _few(sum(len(letters) ** size for size in sizes))
-        words = itertools.chain.from_iterable(_tuples(letters, size) for size in sizes)
+        _allow(sum(len(letters) ** size for size in sizes))
+        words = itertools.chain.from_iterable(_tuples(letters, size, "longest") for size in sizes)
         return cls("words", tuple(words), letters)
 
     def where(self, holds: Callable[[Any], bool]) -> Universe:
@@ -214,11 +218,20 @@ def _positive(number: int, field: str) -> int:
     return number
 
 
-def _few(count: int) -> None:
+def _few(values: int, size: int, field: str) -> None:
+    """Refuse more tuples of a size than a matrix has points, and tuples of more entries than that."""
+    if size > MATRIX_POINTS:
+        raise SpecError(field, f"makes secrets of {size:,} entries, over the {MATRIX_POINTS:,} allowed", "give fewer")
+    # With two values or more, 64 entries make too many, and the number for all would have no end of digits.
+    many = values > 1 and size > _LONGEST
+    _allow(values ** (_LONGEST if many else size))
+
+
+def _allow(count: int) -> None:
     if count > MATRIX_POINTS:
         raise SpecError("universe", f"has {count:,} secrets, over the {MATRIX_POINTS:,} allowed", "make it smaller")
 
 
-def _tuples(values: Sequence[Hashable], size: int) -> Iterable[tuple[Hashable, ...]]:
-    _few(len(values) ** size)
+def _tuples(values: Sequence[Hashable], size: int, field: str) -> Iterable[tuple[Hashable, ...]]:
+    _few(len(values), size, field)
     return itertools.product(values, repeat=size)

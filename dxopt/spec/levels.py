@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from fractions import Fraction
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Discriminator, Field, Tag, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
@@ -64,11 +64,16 @@ class RisingRange(f.Section):
     start: q.Number = Field(alias="from")
     to: q.Number
     resolution: q.Fraction
+    finest: ClassVar[float] = 1 / MAX_FAMILY**2
+    """A concave curve is proven to a share of its rise by about as many solves as the root of the inverse."""
 
     @model_validator(mode="after")
     def _rising(self) -> Self:
         if not self.start < self.to:
             raise bad(f"is {self.to:g}, not above from: {self.start:g}", "give a larger one", "to")
+        if self.resolution < self.finest:
+            wrong = f"is {self.resolution:g}, which takes more than {MAX_FAMILY:,} solves"
+            raise bad(wrong, f"give {self.finest:g} or more", "resolution")
         return self
 
 
@@ -78,6 +83,8 @@ class Frontier(RisingRange):
     start: q.Positive = Field(alias="from", description="Smallest level.")
     to: q.Positive = Field(description="Largest level.")
     resolution: q.Fraction = Field(description="How closely the loss is proven, as a share of its whole fall.")
+    finest: ClassVar[float] = 1 / MAX_FAMILY
+    """A falling curve takes the inverse of the share, and some more."""
 
     @property
     def sweep(self) -> EpsilonFrontier:
@@ -148,7 +155,7 @@ def _epsilon_kind(value: Any) -> str:
 
 Epsilon = Annotated[
     Annotated[q.Positive, Tag("number")]
-    | Annotated[list[q.Positive], Field(min_length=1), Tag("list")]
+    | Annotated[list[q.Positive], Field(min_length=1, max_length=MAX_FAMILY), Tag("list")]
     | Annotated[Range, Tag("range step")]
     | Annotated[Frontier, Tag("range resolution")]
     | Annotated[Smallest, Tag("smallest")],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from pydantic_core import PydanticCustomError
 
 from dxopt.model.loss import Reports
+from dxopt.runtime.reading import MOST_GRAPH, content
 from dxopt.spaces import geo
 from dxopt.spaces.geo.hexagons import estimated
 from dxopt.spaces.lattices import grid, line, torus
@@ -201,7 +203,7 @@ def _graph(source: Source, asked: m.GraphFile) -> nx.Graph:
 
     path = source.resolve(asked.file)
     try:
-        return nx.read_graphml(path)
+        return nx.read_graphml(BytesIO(content(path, MOST_GRAPH)))
     except FileNotFoundError:
         raise blame(f"there is no file {str(path)!r}", "check the name") from None
     except Exception as error:  # the reader lets whatever it meets escape

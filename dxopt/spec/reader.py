@@ -13,10 +13,15 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.reader import ReaderError
 
+from dxopt.runtime.reading import TooLarge, content
 from dxopt.spec.source import FieldPath, Node, Position, Source, SpecFileError, dotted
 
-MAX_BYTES = 64_000_000
+MAX_BYTES = 2_000_000
+"""Of a file. The parser takes up to 3 seconds for a million letters."""
+MAX_VALUES = 50_000
+"""Values of a file, keys not counted. The parser takes 4 seconds for so many, and larger tables have CSV files."""
 MAX_NODES = 1_000_000
+"""Values once aliases are written out."""
 MAX_DEPTH = 50
 
 _INTEGER = re.compile(r"[-+]?[0-9]{1,18}")
@@ -60,17 +65,17 @@ def read(path: Path) -> Source:
 def _bytes(path: Path) -> bytes:
     wrong = partial(SpecFileError, str(path), 1, 1, "file")
     try:
-        with path.open("rb") as file:
-            raw = file.read(MAX_BYTES + 1)
+        return content(path, MAX_BYTES)
     except FileNotFoundError:
         raise wrong("does not exist", "check the name") from None
     except IsADirectoryError:
         raise wrong("is a folder", "name a YAML file") from None
-    except (OSError, ValueError) as error:
-        raise wrong(f"cannot be read ({error})", "check the name and the permissions") from None
-    if len(raw) > MAX_BYTES:
-        raise wrong(f"is larger than {MAX_BYTES:,} bytes", "put large tables into CSV files")
-    return raw
+    except TooLarge:
+        raise wrong(f"is larger than {MAX_BYTES:,} bytes", "put large tables into CSV files") from None
+    except OSError as error:
+        raise wrong(f"cannot be read ({error.strerror})", "check the name and the permissions") from None
+    except ValueError as error:
+        raise wrong(f"cannot be read ({error})", "name a YAML file") from None
 
 
 def _decoded(path: Path, raw: bytes) -> str:
@@ -90,6 +95,7 @@ class _Composer:
         self._file = str(path)
         self._events: Iterator[Any] = iter(YAML(typ="safe", pure=True).parse(text))
         self._anchors: dict[str, Node | None] = {}
+        self._read = 0
         self._written = 0
 
     def document(self) -> Node | None:
@@ -109,6 +115,10 @@ class _Composer:
             raise self._error(event, path, f"the tag {event.tag} has no meaning here", "remove it")
         if len(path) > MAX_DEPTH:
             raise self._error(event, path[:1], f"is nested more than {MAX_DEPTH} deep", "flatten it")
+        self._read += 1
+        if self._read > MAX_VALUES:
+            wrong = f"brings the file to more than {MAX_VALUES:,} values"
+            raise self._error(event, path, wrong, "put large tables into CSV files")
         self._count(1, event, path)
         # Until the node is complete its anchor has no value: an alias met before that is part of itself.
         if event.anchor is not None:

@@ -46,7 +46,7 @@ Expectation = Annotated[
 class Sheet(f.Section):
     """A problem file of dxopt: which secrets to protect, how well, and at what loss."""
 
-    name: f.Text | None = Field(None, description="Name of the problem; the name of the file by default.")
+    name: f.Title | None = Field(None, description="Name of the problem; the name of the file by default.")
     space: Space = Field(description="What is protected, and the distances.")
     privacy: Privacy | None = Field(None, description="Privacy as a level within a radius; instead of `epsilon`.")
     epsilon: Epsilon | None = Field(

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import csv
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import TextIOWrapper
 from itertools import islice
 from pathlib import Path
+from typing import TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dxopt.runtime.reading import MOST_TABLE, opened
 from dxopt.spec.source import SpecFileError
 
 Blame = Callable[[str, str], SpecFileError]
 """Makes an error out of what is wrong and what would be right, at the key that asked for the table."""
+_LONGEST_LINE = 10_000_000
+"""Letters: a row of 400,000 numbers."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +40,7 @@ class Table:
         with _rows_of(path, blame) as rows:
             _, header = next(rows)
             header = [name.strip() for name in header]
-            twice = next((name for i, name in enumerate(header) if name in header[:i]), None)
+            twice = next((name for name, often in Counter(header).items() if often > 1), None)
             if twice is not None:
                 raise blame(f"{path.name} has two columns {twice!r}", "rename one")
             numbered = list(rows if most_rows is None else islice(rows, most_rows + 1))
@@ -99,8 +105,8 @@ def _number(cell: str, file: str, line: int, column: str, blame: Blame, *, infin
 def _rows_of(path: Path, blame: Blame) -> Iterator[Iterator[tuple[int, list[str]]]]:
     """Rows and their line numbers; whatever goes wrong with the file becomes a complaint."""
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            yield _even(csv.reader(file, strict=True), path.name, blame)
+        with TextIOWrapper(opened(path, MOST_TABLE), encoding="utf-8-sig", newline="") as file:
+            yield _even(csv.reader(_lines(file), strict=True), path.name, blame)
     except SpecFileError:
         raise
     except FileNotFoundError:
@@ -111,6 +117,14 @@ def _rows_of(path: Path, blame: Blame) -> Iterator[Iterator[tuple[int, list[str]
         raise blame(f"{path.name} is not UTF-8", "save it as UTF-8") from None
     except (OSError, ValueError, csv.Error) as error:
         raise blame(f"{str(path)!r} cannot be read ({error})", "mend the file or its name") from None
+
+
+def _lines(file: TextIO) -> Iterator[str]:
+    """The lines of a file; ValueError where one is longer than any that has a row of a table."""
+    while line := file.readline(_LONGEST_LINE + 1):
+        if len(line) > _LONGEST_LINE:
+            raise ValueError(f"it has a line of more than {_LONGEST_LINE:,} letters")
+        yield line
 
 
 def _even(reader: Iterable[list[str]], name: str, blame: Blame) -> Iterator[tuple[int, list[str]]]:

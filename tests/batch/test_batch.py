@@ -179,3 +179,19 @@ def test_a_file_is_read_once_for_its_names_its_digest_and_all_its_problems(
     outcome = batch.run([tmp_path], tmp_path / "out")
     assert [line.status for line in outcome.lines] == ["optimal"] * 3
     assert read == ["a.yaml", "b.yaml"]
+
+
+def test_names_and_errors_are_no_html_in_the_summary(tmp_path: Path) -> None:
+    name = "a <!-- open | & <b> `tick`"
+    write(tmp_path, a=f"name: '{name}'\n" + GOOD, b="space: '`` <!-- '\nepsilon: 1\n", c=GOOD)
+    outcome = batch.run([tmp_path], tmp_path / "out")
+    outcome.save(tmp_path / "out")
+    text = (tmp_path / "out" / "summary.md").read_text(encoding="utf-8")
+    table, _, errors = text.partition("## Errors")
+    assert "<" not in table
+    assert r"| a &lt;!-- open \| &amp; &lt;b&gt; `tick` |" in table
+    # The error is code from its first tick to its last: no run of ticks within it is as long as the fence.
+    (error,) = (line for line in errors.splitlines() if "<!--" in line)
+    assert error.startswith("- ``` ")
+    assert error.endswith(" ```")
+    assert "```" not in error[5:-4]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +15,7 @@ from dxopt.results.folder import holds_report, is_result
 from dxopt.results.reading import load
 from dxopt.results.report import Report
 from dxopt.results.sweep import EpsilonSweep
+from dxopt.runtime.reading import MOST_DESCRIPTION, MOST_TEXT, TooLarge, content, is_file, is_folder, read_json
 
 SUMMARY = "summary.json"
 
@@ -110,7 +110,7 @@ def read(folder: Path, *, tell: Callable[[str], None] = lambda line: None) -> li
     """
     if is_result(folder):
         return [_entry(folder)]
-    if not folder.is_dir():
+    if not is_folder(folder):
         raise SpecError("folder", f"{folder} is no folder", "name a result folder, or a folder of them")
     found = sorted(
         file for file in folder.rglob("*") if file.is_dir() and is_result(file) and not _inside(file, folder)
@@ -142,7 +142,7 @@ def _readable(folder: Path, name: str) -> Entry:
 def _failed(folder: Path) -> list[Entry]:
     """The problems of a batch that left no result, as its summary lists them."""
     try:
-        summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
+        summary = read_json(folder / SUMMARY)
         lines = [line for line in summary["problems"] if not line["folder"]]
         return [Entry(line["problem"], failure=line["status"], reason=_why(summary, line)) for line in lines]
     except (OSError, ValueError, KeyError, TypeError):
@@ -154,7 +154,7 @@ def _why(summary: Mapping[str, Any], line: Mapping[str, Any]) -> str:
 
 
 def _entry(folder: Path) -> Entry:
-    if (folder / SWEEP).is_file():
+    if is_file(folder / SWEEP):
         sweep = EpsilonSweep.load(folder)
         return Entry(sweep.problem.name, metric=_metric(folder / DESCRIPTION), sweep=sweep)
     level = _content(folder / LEVEL, LevelFile)
@@ -166,16 +166,18 @@ def _entry(folder: Path) -> Entry:
 
 def _content(file: Path, kind: type[BaseModel]) -> dict[str, Any]:
     """What a file holds, without what is left out; empty where there is none."""
-    if not file.is_file():
+    if not is_file(file):
         return {}
     try:
-        return kind.model_validate_json(file.read_bytes()).model_dump(exclude_unset=True)
+        return kind.model_validate_json(content(file, MOST_TEXT)).model_dump(exclude_unset=True)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         wrong = f"{file} is damaged ({where and f'{where}: '}{first['msg']})"
     except OSError as error:
         wrong = f"{file} cannot be read ({error.strerror})"
+    except TooLarge as error:
+        wrong = f"{file} is damaged ({error})"
     raise SpecError("folder", wrong, "solve the problem again")
 
 
@@ -185,6 +187,7 @@ def _metric(file: Path) -> str:
     from ruamel.yaml.error import YAMLError
 
     try:
-        return str(YAML(typ="safe").load(file)["space"]["metric"])
-    except (OSError, KeyError, TypeError, ValueError, YAMLError):
+        metric = YAML(typ="safe").load(content(file, MOST_DESCRIPTION))["space"]["metric"]
+    except (OSError, KeyError, TypeError, ValueError, RecursionError, YAMLError):
         return "given distances"
+    return metric if isinstance(metric, str) else "given distances"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
+from dxopt.runtime.reading import MOST_GRAPH, content
 from dxopt.spaces.geo.located import placed
 from dxopt.spaces.metrics import Haversine
 from dxopt.spaces.positions import Positions, together
@@ -79,7 +81,7 @@ def _read(path: Path) -> nx.Graph:
     import networkx as nx
 
     try:
-        return nx.read_graphml(path)
+        return nx.read_graphml(BytesIO(content(path, MOST_GRAPH)))
     except FileNotFoundError:
         raise SpecError("file", f"there is no file {str(path)!r}", "check the name") from None
     except Exception as error:  # whatever the XML parser and networkx raise

@@ -1,0 +1,136 @@
+"""Files from outside, read without trusting them: regular ones alone, of bounded size, and nothing inflated unseen.
+
+A device or a link to one has no end, and a pipe nobody writes to never begins: neither is read.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import math
+import os
+import stat
+import zipfile
+from io import BufferedReader
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+MOST_TEXT = 20_000_000
+"""Bytes of JSON. The indices of a million points have 17 MB; so many empty lists take half a GB and some seconds."""
+MOST_DESCRIPTION = 1 << 18
+"""Bytes of the description of a problem in a result folder: it has no lists of points."""
+MOST_GRAPH = 64_000_000
+"""Bytes of GraphML: over half a million roads. A parser takes ten times the memory."""
+MOST_TABLE = 400_000_000
+"""Bytes of a CSV file: a matrix of 4,000 by 4,000 numbers of 24 letters."""
+MOST_ARRAYS = 3_500_000_000
+"""Bytes of all arrays of a file: two matrices of 200 million doubles, the most that mechanisms have, and the rest."""
+MOST_MEMBERS = 20_000
+"""Arrays of a file: products of many factors have a few for each factor."""
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is a plain file of that name; there is none where the name is too long to be one."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def is_folder(path: Path) -> bool:
+    """Whether there is a folder of that name; there is none where the name is too long to be one."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
+class TooLarge(ValueError):
+    """A file, or what it holds, has more bytes than any that is meant to be read."""
+
+
+def opened(path: Path, most: int) -> BufferedReader:
+    """A regular file, opened to be read.
+
+    Raises
+    ------
+    OSError
+        If it cannot be opened, or is a folder.
+    TooLarge
+        If it has more than `most` bytes.
+    ValueError
+        If it is a pipe, a device or the like, or its name is none.
+    """
+    # A pipe that nobody writes to would block `open`, and what a name stands for may change before it is opened:
+    # so it is opened without waiting, and then looked at.
+    number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        found = os.fstat(number)
+        if stat.S_ISDIR(found.st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        if not stat.S_ISREG(found.st_mode):
+            raise ValueError("it is no plain file")
+        if found.st_size > most:
+            raise TooLarge(f"it has {found.st_size:,} bytes, more than {most:,}")
+        return os.fdopen(number, "rb")
+    except BaseException:
+        os.close(number)
+        raise
+
+
+def content(path: Path, most: int) -> bytes:
+    """The bytes of a file; the errors are those of `opened`."""
+    with opened(path, most) as stream:
+        found = stream.read(most + 1)
+    if len(found) > most:
+        raise TooLarge(f"it has more than {most:,} bytes")
+    return found
+
+
+def read_json(path: Path) -> Any:
+    """What a file of JSON holds; ValueError where it is none, and the errors of `opened`."""
+    return json.loads(content(path, MOST_TEXT).decode("utf-8"))
+
+
+def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    """The arrays of a file `*.npz`.
+
+    Raises
+    ------
+    ValueError
+        If arrays claim to be larger than what is stored of them, are too large in all, or hold neither numbers nor
+        text; and whatever the readers of a damaged file let escape, see `archive.DAMAGED`.
+    """
+    with opened(path, MOST_ARRAYS) as stream:
+        _check_sizes(stream)
+        stream.seek(0)
+        with np.load(stream, allow_pickle=False) as stored:
+            return dict(stored)
+
+
+def _check_sizes(stream: IO[bytes]) -> None:
+    """ValueError where arrays claim to be larger than what is stored of them, or are too large in all."""
+    with zipfile.ZipFile(stream) as stored:
+        members = stored.infolist()
+        if len(members) > MOST_MEMBERS:
+            raise TooLarge(f"it has {len(members):,} arrays, more than {MOST_MEMBERS:,}")
+        total = sum(member.file_size for member in members)
+        if total > MOST_ARRAYS:
+            raise TooLarge(f"its arrays have {total:,} bytes, more than {MOST_ARRAYS:,}")
+        for member in members:
+            with stored.open(member) as inner:
+                _check_claim(member, inner)
+
+
+def _check_claim(member: zipfile.ZipInfo, stream: IO[bytes]) -> None:
+    """ValueError where the shape in the header of an array is not that of its bytes."""
+    read = npy.read_array_header_1_0 if npy.read_magic(stream) == (1, 0) else npy.read_array_header_2_0
+    shape, _, dtype = read(stream)
+    if dtype.kind not in "biufSU" or not dtype.itemsize:
+        raise ValueError(f"{member.filename} is no array of numbers or text")
+    if math.prod(shape) * dtype.itemsize + stream.tell() != member.file_size:
+        raise ValueError(f"{member.filename} has not the size of its shape {shape}")
