@@ -125,7 +125,10 @@ def sweep_files(
 @app.command("map")
 def map_folder(
     folder: Annotated[Path, typer.Argument(metavar="RESULT_FOLDER", help="A result folder that `solve` wrote.")],
-    secret: Annotated[list[str] | None, typer.Option(help="Label or index of a secret; may be given again.")] = None,
+    secret: Annotated[
+        list[str] | None,
+        typer.Option(help="Label of a secret, or its index where no label is a number; may be given again."),
+    ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="File to write: *.png, *.svg or *.geojson.")] = Path(
         "map.png"
     ),

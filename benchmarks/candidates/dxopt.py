@@ -42,7 +42,7 @@ class Dxopt(Candidate[Any]):
         if not isinstance(instance, DrawsInstance):
             return lambda: dx.tight_constraints(question, instance.epsilon)
         mechanism, secrets = dx.tight_constraints(question, instance.epsilon), instance.secrets(len(question))
-        return lambda: Draws(mechanism, secrets, mechanism.sample(secrets, instance.draws))
+        return lambda: Draws(mechanism, secrets, mechanism.sample(index=secrets, size=instance.draws))
 
 
 class Route(Candidate[dx.Problem]):

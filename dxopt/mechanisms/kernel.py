@@ -150,7 +150,7 @@ class KernelMechanism(Mechanism):
         if isinstance(self.kernel, Toeplitz | Circulant):
             return self.kernel
         # A line is translation-invariant only if its steps are equal, up to rounding.
-        first = self.space.row(0)
+        first = self.space.row(index=0)
         if kind == "path" and len(first) > 1 and np.ptp(np.diff(first)) > 8 * UNIT * float(first[-1]):
             return None
         if kind not in _EVEN:

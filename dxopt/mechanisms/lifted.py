@@ -43,7 +43,7 @@ class LiftedMechanism(Mechanism):
         return self.base.rows(answers)[which]
 
     def _draw(self, secrets: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
-        return self.base.sample(self.query.index[secrets], 1, rng)[:, 0]
+        return self.base.sample(index=self.query.index[secrets], rng=rng)[:, 0]
 
 
 def lift(query: Query, mechanism: Mechanism, secrets: MetricSpace) -> Mechanism:

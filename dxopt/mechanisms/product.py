@@ -75,7 +75,7 @@ class ProductMechanism(Mechanism):
 
     def _draw(self, secrets: Indices, rng: np.random.Generator | None) -> Indices:
         coordinates = np.unravel_index(secrets, self._shape)
-        drawn = [factor.sample(at, 1, rng)[:, 0] for factor, at in zip(self.factors, coordinates, strict=True)]
+        drawn = [factor.sample(index=at, rng=rng)[:, 0] for factor, at in zip(self.factors, coordinates, strict=True)]
         joined = np.ravel_multi_index(drawn, self._shape)
         joined[uniforms(len(secrets), rng) < self.held] = self.slack
         return joined

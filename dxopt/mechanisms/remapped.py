@@ -52,7 +52,7 @@ class RemappedMechanism(Mechanism):
         return self.packed_identity() | own | nested(0, self.base.packed())
 
     def _draw(self, secrets: Indices, rng: np.random.Generator | None) -> Indices:
-        return self.table[self.base.sample(secrets, 1, rng)[:, 0]]
+        return self.table[self.base.sample(index=secrets, rng=rng)[:, 0]]
 
     def cost(self, prior: Array, loss: Loss) -> float:
         return self.base.cost_by_rows(prior, lambda secrets: loss.rows(secrets)[:, self.table])

@@ -127,9 +127,11 @@ class Mechanism(Sampler):
             secrets = np.arange(start, min(start + step, len(self.space)))
             yield secrets, self.rows(secrets)
 
-    def row(self, secret: Any) -> NDArray[np.float64]:
-        """The distribution of reports for one secret, given by index or label."""
-        return self.rows(np.array([self.space.index(secret)]))[0]
+    def row(
+        self, secret: Any = None, *, label: Any = None, index: Any = None, point: Any = None
+    ) -> NDArray[np.float64]:
+        """The distribution of reports for one secret, given as for `sample`."""
+        return self.rows(np.array([self.space.naming.one(secret, label=label, index=index, point=point)]))[0]
 
     def _draw(self, secrets: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
         return by_rows(secrets, lambda secret: self.rows(np.array([secret]))[0], rng)

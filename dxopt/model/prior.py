@@ -171,6 +171,8 @@ def _frequencies(space: MetricSpace, observed: list[Any]) -> NDArray[np.int64]:
 
 def _labelled(space: MetricSpace, label: Any) -> int:
     try:
-        return space.labels.index(str(label))
-    except ValueError:
-        raise SpecError("samples", f"{label!r} is no point of the space", "use its labels") from None
+        return space.naming.one(label=label)
+    except SpecError as error:
+        several = f"{label!r} names several points" == error.wrong
+        wrong = error.wrong if several else f"{label!r} is no point of the space"
+        raise SpecError("samples", wrong, "use labels of one point each" if several else "use its labels") from None

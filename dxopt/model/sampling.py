@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dxopt.errors import SpecError
 from dxopt.model.loss import Reports
 from dxopt.numerics.draws import draws
 from dxopt.spaces.space import MetricSpace
 
 Indices = NDArray[np.int64]
+Returns = Literal["index", "label", "point"]
 
 
 class Sampler(ABC):
@@ -29,30 +32,63 @@ class Sampler(ABC):
     space: MetricSpace
     reports: Reports
 
-    def sample(self, secret: Any, size: int = 1, rng: np.random.Generator | None = None) -> Indices:
-        """Draw report indices.
+    def sample(
+        self,
+        secret: Any = None,
+        size: int = 1,
+        rng: np.random.Generator | None = None,
+        *,
+        label: Any = None,
+        index: Any = None,
+        point: Any = None,
+        returns: Returns = "index",
+    ) -> NDArray[Any]:
+        """Draw reports.
 
         Parameters
         ----------
-        secret : int, label, or a sequence of k of them
-            One secret, or several: all by index or all by label, as a list, an array or a pandas Series.
+        secret : int, label, tuple of coordinates, or a sequence of k of them
+            One secret, or several as a list, an array or a pandas Series. Refused where it may mean two secrets, as a
+            number does that is the label of one and the index of another; then give one of the next three instead.
         size : int
             Draws for each secret.
         rng : numpy Generator, optional
             For repeatable experiments only: whoever knows its state knows the reports, so nothing is private of
             what it draws. Without it the randomness is the operating system's.
+        label, index, point
+            The secret, or several, by labels as they were given, by indices, or by coordinates.
+        returns : {"index", "label", "point"}
+            What is returned of each report.
 
         Returns
         -------
-        (size,) array for one secret, (k, size) array for several.
+        (size,) array for one secret, (k, size) array for several; with one axis more for coordinates.
 
         Raises
         ------
         SpecError
-            If there is no such secret, or the size is negative.
+            If there is no such secret, it may mean two, the size is negative, or the reports have no coordinates.
         """
-        return draws(self.space, secret, size, lambda secrets: self._draw(secrets, rng))
+        if returns not in ("index", "label", "point"):
+            raise SpecError("returns", f"is {returns!r}", 'give "index", "label" or "point"')
+        if returns == "point" and self.reports.points is None:
+            raise SpecError("returns", "the reports have no coordinates", 'give "label" or "index"')
+        secrets = self.space.naming.find(secret, label=label, index=index, point=point)
+        drawn = draws(secrets, size, lambda some: self._draw(some, rng))
+        match returns:
+            case "label":
+                return _labels(self.reports.labels, drawn)
+            case "point":
+                return np.asarray(self.reports.points)[drawn]
+        return drawn
 
     @abstractmethod
     def _draw(self, secrets: Indices, rng: np.random.Generator | None) -> Indices:
         """One report for each of the secrets `(k,)`, given by index."""
+
+
+def _labels(labels: Sequence[str], drawn: Indices) -> NDArray[np.str_]:
+    """The label of each index; each is written once."""
+    distinct, which = np.unique(drawn, return_inverse=True)
+    names = np.array([labels[index] for index in distinct.tolist()], dtype=str)
+    return names[which.reshape(drawn.shape)]

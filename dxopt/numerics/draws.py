@@ -1,10 +1,9 @@
-"""Randomness: a generator that was passed, or the operating system's; and whose reports are asked for."""
+"""Randomness: a generator that was passed, or the operating system's."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,26 +58,13 @@ def alike(indices: Indices) -> Iterator[tuple[int, Indices]]:
         yield int(indices[which[0]]), which
 
 
-class Named(Protocol):
-    """Points with labels, as of a space."""
-
-    @property
-    def labels(self) -> Sequence[str]: ...
-
-    def index(self, label: Any) -> int:
-        """Position of a point given by its label, or by its index; SpecError where there is none."""
-        ...
-
-
-def draws(space: Named, secret: Any, size: int, draw: Callable[[Indices], Indices]) -> Indices:
+def draws(secrets: Indices, size: int, draw: Callable[[Indices], Indices]) -> Indices:
     """Reports of one secret `(size,)` or of several `(k, size)`, where `draw` gives one for each of many secrets.
 
     Parameters
     ----------
-    space : Named
-        The secrets.
-    secret : int, label, or sequence
-        One secret, or k of them, all by index or all by label: a list, an array, or a pandas Series.
+    secrets : () or (k,) array
+        Indices.
     size : int
         Draws for each secret.
     draw : callable
@@ -87,11 +73,10 @@ def draws(space: Named, secret: Any, size: int, draw: Callable[[Indices], Indice
     Raises
     ------
     SpecError
-        If there is no such secret, or the size is negative.
+        If the size is negative.
     """
     if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0:
         raise SpecError("size", f"is {size!r}", "give a number of draws")
-    secrets = _indices(space, secret)
     count = int(size)
     try:
         drawn = np.empty(secrets.size * count, dtype=np.int64)
@@ -102,44 +87,3 @@ def draws(space: Named, secret: Any, size: int, draw: Callable[[Indices], Indice
         which = np.arange(start, min(start + _BLOCK, len(drawn))) // count
         drawn[start : start + len(which)] = draw(secrets.ravel()[which])
     return drawn.reshape(*secrets.shape, count)
-
-
-class _Positions(dict[Any, int]):
-    """Positions by label, each looked up when it is first met; all of them at once where labels are written down."""
-
-    def __init__(self, space: Named) -> None:
-        super().__init__()
-        self.space = space
-        if isinstance(space.labels, tuple):
-            # The first of equal labels is written last, and so the one that is kept.
-            self.update((label, index) for index, label in reversed(list(enumerate(space.labels))))
-
-    def __missing__(self, label: Any) -> int:
-        return self.setdefault(label, _index(self.space, label))
-
-
-def _index(space: Named, secret: Any) -> int:
-    if isinstance(secret, bool | np.bool_):
-        raise SpecError("secret", f"is {secret}", "give an index or a label")
-    return space.index(secret)
-
-
-def _indices(space: Named, secret: Any) -> Indices:
-    """Indices `()` of one secret, or `(k,)` of several."""
-    # One secret, or labels as text or any objects; whatever makes no array at all becomes one of a wrong shape.
-    try:
-        secrets = np.asarray(secret)
-        if not secrets.ndim:
-            return np.array(_index(space, secret))
-        if secrets.ndim == 1 and secrets.dtype.kind in "OUT":
-            return np.fromiter(map(_Positions(space).__getitem__, secrets.tolist()), np.int64, len(secrets))
-    except (TypeError, ValueError) as error:
-        if isinstance(error, SpecError):
-            raise
-        secrets = np.empty((0, 0))
-    # Indices: checked all at once. An empty list has no kind of its own.
-    if secrets.ndim != 1 or (secrets.dtype.kind not in "iu" and len(secrets)):
-        raise SpecError("secret", "is no list of indices or labels", "give one secret, or an array of them")
-    if len(secrets) and (secrets.min() < 0 or secrets.max() >= len(space.labels)):
-        raise SpecError("secret", "has an index out of range", f"indices run from 0 to {len(space.labels) - 1}")
-    return secrets.astype(np.int64, copy=False)

@@ -69,7 +69,7 @@ def to_opendp(mechanism: Mechanism | IntegerTable) -> Measurement:
 
 
 def _one(secret: Any) -> Any:
-    if np.ndim(secret):
+    if not isinstance(secret, tuple) and np.ndim(secret):
         raise SpecError("secret", "is several", "give one label or index")
     return secret
 

@@ -1,4 +1,4 @@
-"""Regular spaces: lines, grids and tori. Points are named by their index (pair), row by row."""
+"""Regular spaces: lines, grids and tori. Points of a line have their values as labels, others their index (pair)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
-from dxopt.spaces.labels import LazyLabels, Numbers, Tuples
+from dxopt.spaces.labels import Coordinates, LazyLabels, Numbers, Tuples
 from dxopt.spaces.metrics import Euclidean, Metric, metric_named, require_numbers
 from dxopt.spaces.space import MetricSpace, Structure
 
@@ -44,7 +44,10 @@ class Wrapped:
 
 
 def line(size: int, *, step: float = 1.0) -> MetricSpace:
-    """Points 0, step, …, (size-1)·step with the numeric distance, such as the answers of a counting query."""
+    """Points 0, step, …, (size-1)·step with the numeric distance, such as the answers of a counting query.
+
+    Labels are these values, in 10 digits.
+    """
     return _built(Structure("path", _whole((size,)), _positive(step)), Euclidean())
 
 
@@ -86,7 +89,10 @@ def _built(structure: Structure, metric: Metric) -> MetricSpace:
         points[..., axis] = ticks.reshape(-1, *[1] * (axes - axis - 1))
     points = points.reshape(-1, axes)
     points.flags.writeable = False
-    return MetricSpace(_labels(shape), points, metric.prepare(points), structure)
+    # A line of step 1 has the same labels either way; those of numbers are found without writing any.
+    valued = structure.kind == "path" and structure.spacing != 1
+    labels = Coordinates(points) if valued else _labels(shape)
+    return MetricSpace(labels, points, metric.prepare(points), structure)
 
 
 def _labels(shape: tuple[int, ...]) -> LazyLabels:

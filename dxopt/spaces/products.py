@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -72,11 +71,11 @@ class ProductSpace(MetricSpace):
             distances += factor.block(used, reached)[np.ix_(row, column)]
         return distances
 
-    def row(self, x: Any) -> NDArray[np.float64]:
+    def _row(self, index: int) -> NDArray[np.float64]:
         # the last factor is the fastest, so that each outer sum lists the points of one factor more in order
         distances = np.zeros(1)
-        for factor, index in zip(self.structure.factors, self._in_factors(self.index(x)), strict=True):
-            distances = np.add.outer(distances, factor.row(int(index))).reshape(-1)
+        for factor, at in zip(self.structure.factors, self._in_factors(index), strict=True):
+            distances = np.add.outer(distances, factor.row(index=int(at))).reshape(-1)
         return distances
 
     def distances_to(self, targets: NDArray, rows: NDArray | None = None) -> NDArray[np.float64]:

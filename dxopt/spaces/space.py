@@ -13,8 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from dxopt.errors import SpecError
 from dxopt.spaces.graphs import Paths, nodes_and_edges
 from dxopt.spaces.labels import Coordinates
+from dxopt.spaces.lookup import checked_labels
 from dxopt.spaces.matrices import Matrix, between, checked_matrix, least, least_by_rows, metric_matrix, require_few
 from dxopt.spaces.metrics import Metric, metric_named
+from dxopt.spaces.naming import Naming
 from dxopt.spaces.positions import Positions
 from dxopt.spaces.recognition import is_path, product_columns
 
@@ -137,9 +139,11 @@ class MetricSpace:
             return self._source.block(rows, columns)
         return self.distances_to(self._located()[columns], rows)
 
-    def row(self, x: Any) -> NDArray[np.float64]:
-        """Distances `(n,)` from the point x (index or label) to every point, in memory for a few arrays of n."""
-        index = self.index(x)
+    def row(self, x: Any = None, *, label: Any = None, index: Any = None, point: Any = None) -> NDArray[np.float64]:
+        """Distances `(n,)` from a point, named as for `index`, to every point; in memory for a few arrays of n."""
+        return self._row(self.index(x, label=label, index=index, point=point))
+
+    def _row(self, index: int) -> NDArray[np.float64]:
         if self._source is not None:
             return self._source.row(index)
         return self.distances_to(self._located(), np.array([index]))[0]
@@ -180,14 +184,14 @@ class MetricSpace:
                 return min(factor.nearest for factor in structure.factors)
         return least_by_rows(self.block, len(self)) if self._source is None else self._source.nearest
 
-    def index(self, label: Any) -> int:
-        """The index of a point given by its label, or by its index."""
-        if isinstance(label, int | np.integer) and 0 <= label < len(self):
-            return int(label)
-        try:
-            return self.labels.index(str(label))
-        except ValueError:
-            raise SpecError("point", f"there is no point {label!r}", "use an index or a label") from None
+    @cached_property
+    def naming(self) -> Naming:
+        """Finds points by label, index or coordinates; `spaces.naming` has the rule."""
+        return Naming.of(self.labels, self.points)
+
+    def index(self, name: Any = None, *, label: Any = None, index: Any = None, point: Any = None) -> int:
+        """The index of one point, given by its label, its index or its coordinates; `spaces.naming` has the rule."""
+        return self.naming.one(name, label=label, index=index, point=point, called="point")
 
     def _located(self) -> NDArray:
         if self.points is None:
@@ -224,7 +228,7 @@ class MetricSpace:
             located = located.astype(float, copy=False)
         located.flags.writeable = False
         prepared = metric_named(metric).prepare(located)
-        names = Coordinates(located) if labels is None else _checked_labels(labels, len(located))
+        names = Coordinates(located) if labels is None else checked_labels(labels, len(located))
         return cls(names, located, prepared, _recognised(located, prepared))
 
     @classmethod
@@ -247,7 +251,7 @@ class MetricSpace:
             (by more than 1e-12 relative); the message names the three points.
         """
         matrix = checked_matrix(distances)
-        names = _checked_labels(labels if labels is not None else range(len(matrix)), len(matrix))
+        names = checked_labels(labels if labels is not None else range(len(matrix)), len(matrix))
         matrix = metric_matrix(matrix, names, close=close)
         matrix.flags.writeable = False
         return cls(names, given=matrix)
@@ -285,10 +289,3 @@ def _recognised(points: NDArray, metric: Metric) -> Structure:
         return Structure()
     factors = tuple(MetricSpace.from_points(column, metric) for column in columns)
     return Structure("product", tuple(map(len, factors)), factors=factors)
-
-
-def _checked_labels(labels: Sequence[Any] | range, size: int) -> tuple[str, ...]:
-    names = tuple(str(label) for label in labels)
-    if len(names) != size:
-        raise SpecError("labels", f"{len(names)} labels for {size} points", "give one label per point")
-    return names

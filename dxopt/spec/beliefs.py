@@ -9,6 +9,7 @@ from pydantic import Field
 from dxopt.results.measures import Beliefs
 from dxopt.spaces.space import MetricSpace
 from dxopt.spec import fields as f
+from dxopt.spec.locations import point_named
 from dxopt.spec.source import Source
 
 Labels = Annotated[list[f.Label], Field(min_length=1)]
@@ -35,12 +36,12 @@ def build_beliefs(source: Source, asked: Learns | None, space: MetricSpace) -> t
     found = []
     for number, members in enumerate(asked.within):
         with source.within("learns", "within", number):
-            indices = [space.index(label) for label in members]
+            indices = [point_named(space, label) for label in members]
         found.append(Beliefs(f"learns.within[{number}]", tuple(indices), hiding=False))
     for number, instead in enumerate(asked.hiding):
         indices = list(range(len(space)))
         with source.within("learns", "hiding", number):
             for label, other in instead.items():
-                indices[space.index(label)] = space.index(other)
+                indices[point_named(space, label)] = point_named(space, other)
         found.append(Beliefs(f"learns.hiding[{number}]", tuple(indices), hiding=True))
     return tuple(found)

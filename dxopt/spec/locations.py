@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic_core import PydanticCustomError
 
+from dxopt.errors import SpecError
 from dxopt.model.loss import Reports
 from dxopt.runtime.reading import MOST_GRAPH, content
 from dxopt.spaces import geo
@@ -43,7 +44,16 @@ class Secrets:
 def _finite(space: MetricSpace) -> bool:
     """Whether all distances are numbers; on regular spaces no point is further from any other than from the first."""
     regular = space.structure.kind in ("path", "lattice", "torus")
-    return bool(np.isfinite(space.row(0) if regular else space.distances).all())
+    return bool(np.isfinite(space.row(index=0) if regular else space.distances).all())
+
+
+def point_named(space: MetricSpace, name: str | int) -> int:
+    """The index of the point that a file names; a number that may be two of them is to be written as text."""
+    try:
+        return space.index(name)
+    except SpecError as error:
+        fix = f"write a label in quotes, such as '{space.labels[0]}'" if "index=" in error.fix else error.fix
+        raise SpecError(error.field, error.wrong, fix) from None
 
 
 def build_space(source: Source, asked: m.Space) -> Secrets:

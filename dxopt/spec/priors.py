@@ -15,7 +15,7 @@ from dxopt.model.prior import Prior as Beliefs
 from dxopt.spec import fields as f
 from dxopt.spec import quantities as q
 from dxopt.spec.fields import MAX_LOCATIONS
-from dxopt.spec.locations import Secrets
+from dxopt.spec.locations import Secrets, point_named
 from dxopt.spec.objectives import name_or_kind
 from dxopt.spec.quantities import bad
 from dxopt.spec.source import Source
@@ -58,7 +58,7 @@ class CornerPrior(f.Section):
     """The corner prior of a point, proportional to exp(-epsilon d(·, point))."""
 
     kind: Literal["corner"] = Field(description="Prior proportional to exp(-epsilon d(·, point)).")
-    point: f.Label = Field(description="Label or index of the point.")
+    point: f.Label = Field(description="Label of the point; its index where no label is a number.")
 
 
 class SamplesPrior(f.Section):
@@ -107,8 +107,9 @@ def _corner(
     if epsilon is None:
         raise source.error(where, "corner needs an epsilon", "add epsilon, or give another prior")
     if isinstance(asked.point, str) and secrets.space.labels.count(asked.point) > 1:
-        raise source.error((*where, "point"), f"{asked.point!r} names several points", "give an index")
-    return corner_prior(secrets.space, epsilon, asked.point)
+        fix = "give the points labels of their own"
+        raise source.error((*where, "point"), f"{asked.point!r} names several points", fix)
+    return corner_prior(secrets.space, epsilon, index=point_named(secrets.space, asked.point))
 
 
 def _fixed(source: Source, asked: Prior, secrets: Secrets, blame: Callable[..., Blame]) -> Beliefs:

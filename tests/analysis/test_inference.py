@@ -178,8 +178,8 @@ def test_what_is_asked_is_checked() -> None:
 def test_secrets_that_hardly_occur_say_the_nearest_report_that_is_said(least: float, slope: float) -> None:
     space = dx.MetricSpace.from_points([0.0, 100.0, 1e6])
     found = rate_distortion(space, dx.Prior.from_weights(space, [1.0, 1.0, least]), slope=slope)
-    assert found.mechanism.row(2) == pytest.approx([0.0, 1.0, 0.0], abs=1e-12)
-    assert found.mechanism.row(0) == pytest.approx([1.0, 0.0, 0.0], abs=1e-12)
+    assert found.mechanism.row(index=2) == pytest.approx([0.0, 1.0, 0.0], abs=1e-12)
+    assert found.mechanism.row(index=0) == pytest.approx([1.0, 0.0, 0.0], abs=1e-12)
     assert found.rate == pytest.approx(1.0, abs=1e-9)
     assert found.bound <= found.rate + 1e-9
 

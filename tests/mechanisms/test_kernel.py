@@ -154,24 +154,24 @@ def test_long_lines_with_rounded_steps_are_evaluated_by_offset() -> None:
 def test_draws_follow_the_rows(name: str) -> None:
     found, size = mechanism(name), len(SPACES[name][0])
     for secret in sorted({0, size - 1, size // 2, size // 3, found.slack}):
-        drawn = found.sample(secret, 20_000, np.random.default_rng([secret, 1]))
-        assert likelihood(drawn, found.row(secret)) > UNLIKELY
+        drawn = found.sample(index=secret, size=20_000, rng=np.random.default_rng([secret, 1]))
+        assert likelihood(drawn, found.row(index=secret)) > UNLIKELY
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_draws_for_many_secrets_at_once(name: str) -> None:
     found, size = mechanism(name), len(SPACES[name][0])
     secrets = np.random.default_rng(1).integers(size, size=400)
-    drawn = found.sample(secrets, 100, np.random.default_rng(2))
+    drawn = found.sample(index=secrets, size=100, rng=np.random.default_rng(2))
     assert drawn.shape == (400, 100)
     occurs = np.bincount(secrets, minlength=size) / 400
     assert likelihood(drawn.reshape(-1), occurs @ found.matrix) > UNLIKELY
     pairs = np.repeat(secrets, 100) * size + drawn.reshape(-1)
     assert likelihood(pairs, (occurs[:, None] * found.matrix).reshape(-1)) > UNLIKELY
-    unseeded = found.sample(secrets[:5], 2)
+    unseeded = found.sample(index=secrets[:5], size=2)
     assert unseeded.shape == (5, 2)
     assert ((unseeded >= 0) & (unseeded < size)).all()
-    assert found.sample(0, 0).shape == (0,)
+    assert found.sample(index=0, size=0).shape == (0,)
 
 
 def test_the_rest_of_a_row_is_drawn_too() -> None:

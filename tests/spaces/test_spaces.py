@@ -13,7 +13,7 @@ INF = np.inf
 
 def test_line() -> None:
     space = dx.line(4, step=0.5)
-    assert space.labels == ("0", "1", "2", "3")
+    assert space.labels == ("0", "0.5", "1", "1.5")
     assert space.distances[0] == pytest.approx([0, 0.5, 1, 1.5])
     assert space.structure.kind == "path"
     assert len(dx.line(1)) == 1

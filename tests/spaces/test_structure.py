@@ -26,7 +26,7 @@ def test_shortcuts_agree_with_the_matrix(name: str) -> None:
     assert space.symmetric == np.array_equal(distances, distances.T)
     everything = np.arange(len(space))
     for x in everything:
-        assert np.array_equal(space.row(int(x)), distances[x])
+        assert np.array_equal(space.row(index=int(x)), distances[x])
         assert np.array_equal(space.block([x], everything)[0], distances[x])
     assert not distances.flags.writeable
     assert space.points is None or not space.points.flags.writeable
@@ -165,7 +165,7 @@ def test_metrics_are_symmetric_bit_for_bit_wherever_cut(metric: str) -> None:
     distances = space.distances
     assert np.array_equal(distances, distances.T)
     for x in range(37):
-        assert np.array_equal(space.row(x), distances[:, x])
+        assert np.array_equal(space.row(index=x), distances[:, x])
         assert np.array_equal(space.block(np.arange(37), [x])[:, 0], distances[x])
 
 

@@ -35,7 +35,9 @@ def phi(space: MetricSpace, epsilon: float) -> NDArray[np.float64]:
         return np.exp(-epsilon * space.distances)
 
 
-def corner_prior(space: MetricSpace, epsilon: float, point: Any) -> Prior:
+def corner_prior(
+    space: MetricSpace, epsilon: float, point: Any = None, *, label: Any = None, index: Any = None
+) -> Prior:
     """The regular prior most biased to one point: proportional to e^{-εd(·, point)} (ECP14, Def 5).
 
     Parameters
@@ -43,14 +45,17 @@ def corner_prior(space: MetricSpace, epsilon: float, point: Any) -> Prior:
     space : MetricSpace
     epsilon : float
         Privacy level per unit of distance.
-    point : int or label
+    point : int, label, or tuple of coordinates
+        As for `MetricSpace.index`, where that can be one point only.
+    label, index
+        The point by one of these instead.
 
     Raises
     ------
     SpecError
-        If there is no such point, or ε is not a positive finite number.
+        If there is no such point, it may mean two, or ε is not a positive finite number.
     """
-    corner = space.index(point)
+    corner = space.index(point, label=label, index=index)
     with np.errstate(over="ignore"):
         weights = np.exp(-checked_level(epsilon) * space.block(np.arange(len(space)), [corner])[:, 0])
     return Prior.from_weights(space, weights, name=f"corner at {space.labels[corner]}")
@@ -64,7 +69,7 @@ def corner_priors(space: MetricSpace, epsilon: float) -> tuple[Prior, ...]:
     SpecError
         If ε is not a positive finite number.
     """
-    return tuple(corner_prior(space, epsilon, point) for point in range(len(space)))
+    return tuple(corner_prior(space, epsilon, index=point) for point in range(len(space)))
 
 
 def checked_prior(prior: Prior, space: MetricSpace) -> NDArray[np.float64]:

@@ -88,7 +88,7 @@ def error_bounds(
     share = 0.0
     for secret in range(len(space)):
         # The others from near to far, and e^{-budget} for each, rounded down.
-        apart = np.sort(np.delete(space.row(secret), secret))
+        apart = np.sort(np.delete(space.row(index=secret), secret))
         if budget == "uniform" and np.isinf(apart).any():
             raise SpecError("space", f"{space.labels[secret]} is infinitely far from another secret", "use metric")
         alike = factor_below(epsilon, apart if budget == "metric" else np.ones(len(apart)))

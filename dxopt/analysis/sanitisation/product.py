@@ -63,7 +63,7 @@ class ProductSanitisation:
         SpecError
             If there are not n records, one has no such value, or the size is negative.
         """
-        return self.factor.sample(self._values(database), size, rng).T
+        return self.factor.sample(size=size, rng=rng, index=self._values(database)).T
 
     def answer(
         self,

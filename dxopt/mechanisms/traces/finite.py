@@ -29,7 +29,7 @@ _ROUNDING = 1e-12
 
 
 class OnSpace(ABC):
-    """Noise whose reports are the points of a finite space; a point is given by its index or label.
+    """Noise whose reports are the points of a finite space; a point is given as for `MetricSpace.index`.
 
     A report is drawn with exactly its probability, a rational number, divided by the sum of its row.
     """
@@ -60,7 +60,9 @@ class OnSpace(ABC):
 
     def checked(self, report: Any) -> int:
         try:
-            return self.space.index(report)
+            # predictions come of earlier reports, which are indices
+            whole_number = isinstance(report, int | np.integer) and not isinstance(report, bool)
+            return self.space.index(index=report) if whole_number else self.space.index(report)
         except SpecError as error:
             raise SpecError("prediction", error.wrong, "predict an index or label, or None") from None
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from dxopt.numerics.excess import bound_pairs
 from dxopt.release.tables.proof import Counts, violation
 from dxopt.runtime.archive import read, write
 from dxopt.spaces.archive import pack, unpack
+from dxopt.spaces.naming import Naming
 from dxopt.spaces.space import MetricSpace
 
 FORMAT = 1
@@ -104,15 +105,29 @@ class IntegerTable(Sampler):
         """T, which every row sums to."""
         return 1 << self.bits
 
-    def probability(self, secret: Any, report: Any) -> Fraction:
-        """N[x, z] / T for a secret and a report, each given by index or label.
+    def probability(
+        self, secret: Any, report: Any, *, by: Literal["label", "index", "point"] | None = None
+    ) -> Fraction:
+        """N[x, z] / T for a secret and a report.
+
+        Parameters
+        ----------
+        secret, report
+            As a bare secret of `sample`, or as `by` says.
+        by : {"label", "index", "point"}, optional
+            What both are given by.
 
         Raises
         ------
         SpecError
-            If there is no such secret or report.
+            If there is no such secret or report, or one of them may be two.
         """
-        return Fraction(self.counts[self.space.index(secret), self._report(report)], self.total)
+        if by not in (None, "label", "index", "point"):
+            raise SpecError("by", f"is {by!r}", 'give "label", "index" or "point"')
+        kind = by or "bare"
+        reports = Naming.of(self.reports.labels, self.reports.points, "report")
+        x = self.space.naming.one(**{kind: secret})
+        return Fraction(self.counts[x, reports.one(**{kind: report}, called="report")], self.total)
 
     def check(self, progress: Callable[[str], None] | None = None) -> None:
         """Prove by integers alone that the table is private; takes n²·m steps. Rows sum to T in any table.
@@ -170,16 +185,6 @@ class IntegerTable(Sampler):
 
     def __repr__(self) -> str:
         return f"<IntegerTable {self.name}: {len(self.space)} secrets, {len(self.reports)} reports, 2^{self.bits}>"
-
-    def _report(self, report: Any) -> int:
-        if isinstance(report, bool | np.bool_):
-            raise SpecError("report", f"is {report}", "use an index or a label")
-        if isinstance(report, int | np.integer) and 0 <= report < len(self.reports):
-            return int(report)
-        try:
-            return self.reports.labels.index(str(report))
-        except ValueError:
-            raise SpecError("report", f"there is no report {report!r}", "use an index or a label") from None
 
     def _draw(self, secrets: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
         """One report for each of the secrets `(k,)`: the number of steps that a random number is not below."""

@@ -45,7 +45,7 @@ def geojson(answer: Mechanism | Report, *, secret: Any = None, prior: Prior | No
     marked: dict[str, NDArray[Any]] = {"prior": located.prior}
     if secret is not None:
         index = located.index(secret)
-        about["given_secret"] = mechanism.row(index)
+        about["given_secret"] = mechanism.row(index=index)
         marked["is_secret"] = np.arange(len(mechanism.space)) == index
     if mechanism.reports.secrets:
         features = _features(located.secrets, mechanism.space.labels, marked | about)

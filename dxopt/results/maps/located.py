@@ -66,15 +66,18 @@ class Located:
         return total
 
     def index(self, secret: Any) -> int:
-        """The index of a secret given by its label or its index."""
+        """The index of a secret given by its label, or by its index where no label is a number."""
         space = self.mechanism.space
-        if isinstance(secret, str) and secret not in space.labels and secret.isdecimal():
+        numbered = space.naming.lookup.numbered
+        if isinstance(secret, str) and not numbered and secret not in space.labels and secret.isdecimal():
             secret = int(secret)
+        fix = f"use a label, such as {space.labels[0]!r}" + ("" if numbered else f", or an index below {len(space)}")
         try:
             return space.index(secret)
-        except SpecError:
-            fix = f"use a label, such as {space.labels[0]!r}, or an index below {len(space)}"
-            raise SpecError("secret", f"there is no location {secret!r}", fix) from None
+        except SpecError as error:
+            known = error.wrong.startswith("there is no")
+            wrong = f"there is no location {secret!r}" if known else error.wrong
+            raise SpecError("secret", wrong, fix) from None
 
 
 def _of_reports(mechanism: Mechanism, found: Positions) -> Positions:

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -125,17 +126,24 @@ def require_ending(file: Path) -> str:
     return ending
 
 
+def _is_point(located: Located, secret: Any) -> bool:
+    """Whether it is a tuple of numbers that is one secret; SpecError where it is neither that nor a list."""
+    numbers = isinstance(secret, tuple) and len(secret) > 1 and all(isinstance(part, Real) for part in secret)
+    return numbers and not located.mechanism.space.naming.find(secret).ndim
+
+
 def _panels(located: Located, secret: Any) -> list[_Panel]:
     if secret is None:
         before = _Panel("where people are: the prior", located.prior, located.secrets)
         return [before, _Panel("what is reported on average", located.expected(), located.reports)]
-    asked = secret if isinstance(secret, list | tuple | range | np.ndarray) else [secret]
+    several = isinstance(secret, list | tuple | range | np.ndarray) and not _is_point(located, secret)
+    asked = secret if several else [secret]
     if not 1 <= len(asked) <= MOST_PANELS:
         raise SpecError("secret", f"{len(asked)} secrets", f"give 1 to {MOST_PANELS} of them")
     panels = []
     for index in map(located.index, asked):
         title = f"what is reported from {located.mechanism.space.labels[index]}"
-        panels.append(_Panel(title, located.mechanism.row(index), located.reports, index))
+        panels.append(_Panel(title, located.mechanism.row(index=index), located.reports, index))
     return panels
 
 

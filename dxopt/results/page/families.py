@@ -30,7 +30,7 @@ def _alike(problem: Problem) -> str:
     digest = hashlib.sha256()
     digest.update(problem.prior.probabilities.tobytes())
     for row in sorted({0, len(space) // 2, len(space) - 1}):
-        digest.update(space.row(row).tobytes())
+        digest.update(space.row(index=row).tobytes())
     settings = (len(reports), problem.loss.name, problem.objective.name, problem.objective.max_loss)
     digest.update(repr((*settings, problem.delta, problem.pairs, space.labels[0], space.labels[-1])).encode())
     return digest.hexdigest()

@@ -118,7 +118,7 @@ def _ticks(space: MetricSpace, axis: int) -> NDArray[np.float64]:
 
 
 def _table(space: MetricSpace, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    return space.row(0).reshape(shape)
+    return space.row(index=0).reshape(shape)
 
 
 def _coordinates(space: MetricSpace) -> NDArray[np.float64]:

@@ -177,5 +177,5 @@ def test_many_points_too_close_for_that_are_written_down() -> None:
 
 def test_very_many_points() -> None:
     mechanism = geometric(dx.line(200_000, step=0.5), epsilon=0.1)
-    row = mechanism.row(100_000)
+    row = mechanism.row(index=100_000)
     assert row[100_000:100_004] == pytest.approx(math.tanh(0.025) * np.exp(-0.05 * np.arange(4)), rel=1e-8)

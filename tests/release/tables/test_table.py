@@ -47,7 +47,7 @@ def cost(table: IntegerTable, mechanism: dx.Mechanism, prior: np.ndarray, losses
         (
             Fraction(float(prior[x]))
             * Fraction(float(losses[x, z]))
-            * (table.probability(x, z) - Fraction(float(mechanism.matrix[x, z])))
+            * (table.probability(x, z, by="index") - Fraction(float(mechanism.matrix[x, z])))
             for x, z in np.argwhere(np.isfinite(losses))
         ),
         Fraction(0),
@@ -103,7 +103,8 @@ def test_is_private_in_exact_arithmetic(kind: str, epsilon: float, delta: float)
     assert table.cost == pytest.approx(float(cost(table, mechanism, uniform, losses)), rel=1e-12)
     assert abs(table.cost) <= 1e-12 * max(1.0, dx.evaluate.expected_loss(mechanism, dx.Prior.uniform(space), losses))
     apart = [
-        sum(abs(table.probability(x, z) - Fraction(mechanism.matrix[x, z])) for z in range(5)) / 2 for x in range(6)
+        sum(abs(table.probability(x, z, by="index") - Fraction(mechanism.matrix[x, z])) for z in range(5)) / 2
+        for x in range(6)
     ]
     assert table.variation == pytest.approx(float(max(apart)), rel=1e-12)
 

@@ -75,6 +75,17 @@ def test_a_panel_for_each_secret() -> None:
     assert len(panels(draw_map(mechanism, secret=3))) == 1
 
 
+def test_a_tuple_is_one_secret_and_numbers_are_labels() -> None:
+    (axes,) = panels(draw_map(randomised(box()), secret=(1, 2)))
+    assert drawn(axes, PolyCollection) == randomised(box()).matrix[6].tolist()
+    numbered = randomised(geo.points([[45.0, -73.0], [45.1, -73.0], [45.2, -73.1]], labels=[2, 0, 7]))
+    features = geojson(numbered, secret="2")["features"]
+    assert [feature["properties"]["is_secret"] for feature in features] == [True, False, False]
+    for secret in ("1", 1, 2):
+        with pytest.raises(dx.SpecError, match=r"secret: .*; use a label, such as '2'$"):
+            geojson(numbered, secret=secret)
+
+
 def test_a_map_of_roads_and_hexagons(roads: dx.MetricSpace) -> None:
     (axes,) = panels(draw_map(randomised(roads), secret="57"))
     streets = geo.positions(roads).streets
@@ -140,7 +151,7 @@ def test_one_place_is_in_the_middle() -> None:
 def test_what_is_never_reported_is_crossed_out(roads: dx.MetricSpace) -> None:
     for space in (box(), roads):
         mechanism = randomised(space)
-        (axes,) = panels(draw_map(mechanism, secret=1))
+        (axes,) = panels(draw_map(mechanism, secret=space.labels[1]))
         (crosses,) = [line for line in axes.lines if line.get_marker() == "x"]
         never = geo.positions(space).degrees[mechanism.matrix[1] == 0]
         assert np.column_stack(crosses.get_data()[::-1]) == pytest.approx(never)
@@ -174,7 +185,7 @@ def test_folders_keep_what_maps_need(kind: str, roads: dx.MetricSpace, tmp_path:
     report = solved(space)
     report.save(tmp_path / "result")
     again = dx.load(tmp_path / "result")
-    assert geojson(again, secret=0) == geojson(report, secret=0)
+    assert geojson(again, secret=space.labels[0]) == geojson(report, secret=space.labels[0])
     for ours, theirs in zip(panels(draw_map(report)), panels(draw_map(again)), strict=True):
         pictures = [[np.asarray(part.get_array()).tolist() for part in axes.collections] for axes in (ours, theirs)]
         assert pictures[0] == pictures[1]
