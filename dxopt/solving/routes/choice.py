@@ -11,8 +11,8 @@ Methods
 Expected loss, without δ
     1. Product: independent coordinates and a loss that is a sum over them; each factor is a problem of its own.
     2. Line: the truncated geometric mechanism with its optimal remap, proven by its own dual.
-    3. A linear program over all private channels, by the solvers below; after the first of them, or before it from
-       20,000 variables on, the best mechanism in closed form with its optimal remap.
+    3. A linear program over all private channels, by the solvers below; after the first of them, the best mechanism
+       in closed form with its optimal remap.
     Products and lines are tried with `solver="auto"` and without a spanner. They are implicit above 100,000 entries.
     With a spanner, `auto` tries mechanisms in closed form first.
 

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
 
 from dxopt.errors import NoTightMechanism, UnsupportedError
 from dxopt.mechanisms.classic.contract import CLASSICS, title
 from dxopt.mechanisms.classic.exponential import Exponential
-from dxopt.mechanisms.classic.planar_laplace import PlanarLaplace
 from dxopt.mechanisms.tight import Tight, tight_candidate
 from dxopt.model.mechanism import Mechanism, post_processed
 from dxopt.model.problem import Problem
 from dxopt.proofs.candidate import Candidate, Claim
 from dxopt.proofs.repair import constant_channel, expected_above, repair
 from dxopt.solving.attempts import Attempt, Options, Refusal
-from dxopt.solving.routes.limits import PLANAR_TO, is_written
+from dxopt.solving.routes.limits import is_written
 
 
 def tight_if_exact(problem: Problem, options: Options) -> Candidate | Refusal:
@@ -76,33 +71,9 @@ def classic(problem: Problem, name: str) -> Attempt:
 
 def best_closed_form(problem: Problem, claim: Claim) -> Attempt:
     """The best mechanism that needs no solver, each with its optimal remap."""
-    best = best_remapped(problem)
-    return Attempt(Candidate(best.channel, claim=claim), best.name)
-
-
-@dataclass(frozen=True, eq=False)
-class Remapped:
-    """A mechanism with its optimal remap.
-
-    Attributes
-    ----------
-    name : str
-    before, channel : (n, m) array
-        Before the remap, and after.
-    """
-
-    name: str
-    before: NDArray[np.float64]
-    channel: NDArray[np.float64]
-
-
-def best_remapped(problem: Problem) -> Remapped:
-    """The best mechanism that needs no solver."""
     channels = {"constant report": constant_channel(problem.costs)}
     if Exponential().refuses(problem) is None:
         channels["exponential mechanism with optimal remap"] = Exponential().channel(problem)
-    if problem.private and problem.variables <= PLANAR_TO and PlanarLaplace().refuses(problem) is None:
-        channels["planar Laplace mechanism with optimal remap"] = PlanarLaplace().channel(problem)
     if Tight().refuses(problem) is None:
         with suppress(NoTightMechanism):
             tight = tight_candidate(problem, diagnose=False).channel
@@ -114,4 +85,4 @@ def best_remapped(problem: Problem) -> Remapped:
     }
     sign = problem.objective.sign
     name = min(remapped, key=lambda name: sign * problem.objective.value(problem, remapped[name]))
-    return Remapped(name, channels[name], remapped[name])
+    return Attempt(Candidate(remapped[name], claim=claim), name)

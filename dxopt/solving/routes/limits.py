@@ -20,10 +20,6 @@ GENERAL_LIMIT = 1_000_000
 """Variables that a general solver is given at most."""
 COLUMNS_LIMIT = 20_000_000
 """Variables that column generation is given at most."""
-CLOSED_FORM_FIRST = 20_000
-"""Variables from which mechanisms in closed form are tried before column generation."""
-PLANAR_TO = 1_000_000
-"""Variables up to which planar Laplace noise is among them: it takes 2 s there."""
 WRITTEN_CELLS = 100_000
 """Entries up to which channels of lines and products are written down, and proven entry by entry."""
 

@@ -6,18 +6,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from dxopt.model.problem import PROBLEM_CELLS, Problem
-from dxopt.proofs.candidate import AppliedReduction, Candidate, Claim
+from dxopt.proofs.candidate import AppliedReduction, Claim
 from dxopt.solving.attempts import Attempt, Options, Refusal
 from dxopt.solving.formulations.contract import Compiled
 from dxopt.solving.formulations.expected_loss import ExpectedLossProgram
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
 from dxopt.solving.reductions.geodesic import GeodesicPairs
 from dxopt.solving.reductions.spanner import Spanner
-from dxopt.solving.routes import limits
-from dxopt.solving.routes.closed_form import best_closed_form, best_remapped
+from dxopt.solving.routes.closed_form import best_closed_form
 from dxopt.solving.routes.lazy import solve_lazily
 from dxopt.solving.routes.limits import COLUMNS, COLUMNS_LIMIT, GENERAL_LIMIT, require_few
-from dxopt.solving.routes.running import Known, Solved, solve_by_columns, solve_linear, worth_telling
+from dxopt.solving.routes.running import Solved, solve_by_columns, solve_linear, worth_telling
 
 SPANNER_ACCURACY = 1e-6
 
@@ -25,10 +24,7 @@ SPANNER_ACCURACY = 1e-6
 def by_linear_program(
     problem: Problem, solvers: Callable[[int], tuple[str, ...]], options: Options
 ) -> Iterator[Attempt | Refusal]:
-    """The optimum by each of some solvers, and the best mechanism in closed form.
-
-    That comes first where the problem is large, so that a solve that is stopped is never worse, and costs little
-    more; else it comes after the first solver.
+    """The optimum by each of some solvers; after the first, the best mechanism in closed form.
 
     Parameters
     ----------
@@ -45,15 +41,8 @@ def by_linear_program(
     names = solvers(variables)
     require_few(variables, COLUMNS_LIMIT if COLUMNS in names else GENERAL_LIMIT)
     claim: Claim = "valid" if options.spanner else formulation.claim
-    early = variables >= limits.CLOSED_FORM_FIRST
-    known: Known | None = None
-    if early:
-        options.progress("mechanisms in closed form")
-        simple = best_remapped(problem)
-        known = Known(problem.objective.value(problem, simple.channel), simple.before)
-        yield Attempt(Candidate(simple.channel, claim=claim), simple.name)
     for name in names:
-        kind, solved = _solved(compiled, name, options, known)
+        kind, solved = _solved(compiled, name, options)
         if solved.solution.channel is None:
             yield Refusal(name, solved.solution.message or str(solved.solution.status))
         else:
@@ -62,15 +51,15 @@ def by_linear_program(
             yield Attempt(replace(candidate, claim=claim), f"{kind}, {name}", records)
             if options.spanner is not None and not options.stop.requested:
                 return
-        if name == names[0] and not early:
+        if name == names[0]:
             yield best_closed_form(problem, claim)
         if options.stop.requested:
             return
 
 
-def _solved(compiled: Compiled, solver: str, options: Options, known: Known | None) -> tuple[str, Solved]:
+def _solved(compiled: Compiled, solver: str, options: Options) -> tuple[str, Solved]:
     if solver == COLUMNS:
-        return "column generation", solve_by_columns(compiled, options, known)
+        return "column generation", solve_by_columns(compiled, options)
     if options.spanner is not None:
         return "linear program on a spanner", _with_spanner(compiled, solver, options.spanner, options)
     return "linear program", solve_with_fewer_pairs(compiled, solver, options)

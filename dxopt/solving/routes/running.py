@@ -39,23 +39,7 @@ def worth_telling(records: Iterable[AppliedReduction]) -> tuple[AppliedReduction
     return tuple(record for record in records if record.before != record.after)
 
 
-@dataclass(frozen=True, eq=False)
-class Known:
-    """A private mechanism that is there before column generation begins.
-
-    Attributes
-    ----------
-    value : float
-        What is delivered at least.
-    channel : (n, k) array
-        With any reports: its columns are mixed with the others.
-    """
-
-    value: float
-    channel: NDArray[np.float64]
-
-
-def solve_by_columns(compiled: Compiled, options: Options, known: Known | None = None) -> Solved:
+def solve_by_columns(compiled: Compiled, options: Options) -> Solved:
     """Column generation on what is left after shortest paths and symmetry."""
     from dxopt.solving.reductions.symmetry import Symmetry
     from dxopt.solving.solvers.columns import Memory, shared_rows, solve_columns
@@ -64,9 +48,8 @@ def solve_by_columns(compiled: Compiled, options: Options, known: Known | None =
 
     def tell(rounds: int, value: float, bound: float) -> None:
         low, high = (compiled.offset + sign * compiled.scale * number for number in (bound, value))
-        best = high if known is None else sign * min(sign * high, sign * known.value)
-        told = f"{best:.8g}, bound {low:.8g}, gap {gap(best, low):.1e}" if np.isfinite(best) else f"bound {low:.8g}"
-        options.progress(f"columns, round {rounds}: {told}")
+        known = f"{high:.8g}, bound {low:.8g}, gap {gap(high, low):.1e}" if np.isfinite(high) else f"bound {low:.8g}"
+        options.progress(f"columns, round {rounds}: {known}")
 
     def stopped() -> bool:
         return options.stop.requested
@@ -96,8 +79,7 @@ def solve_by_columns(compiled: Compiled, options: Options, known: Known | None =
     options.progress(f"columns, up to {amount}")
     tolerance = max(0.3 * options.tolerance, options.tolerance - MARGIN)
     start = _prices(compiled, options.start)
-    mixed = known.channel if known is not None and compiled.partition.trivial and not applied else None
-    solution = solve_columns(program, tolerance, stopped, tell, memory.columns, start, mixed)
+    solution = solve_columns(program, tolerance, stopped, tell, memory.columns, start)
     for reduced in reversed(applied):
         solution = reduced.lift(solution)
     return Solved(solution, tuple(reduced.record for reduced in applied))

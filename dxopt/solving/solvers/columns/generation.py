@@ -59,7 +59,6 @@ def solve_columns(
     progress: Progress = lambda rounds, value, bound: None,
     columns: int = MOST_COLUMNS,
     start: Array | None = None,
-    known: Array | None = None,
 ) -> ChannelSolution:
     """Solve a channel program to a gap relative to its value and offset.
 
@@ -74,14 +73,12 @@ def solve_columns(
     should_stop : callable
         Asked several times a second or so; the best channel known is returned then.
     progress : callable
-        Given (rounds, value, bound) once a round: what a stop would deliver at most, and what is proven. The value
-        is infinite while no channel is known.
+        Given (rounds, value, bound) once a round, of the part at hand. The value is NaN while the gap is wide, as
+        the master's value in a wide box is far from that of any channel.
     columns : int
         How many columns the pool holds for each row, at most; see `memory`.
     start : (n,) array, optional
         Row prices to begin with, of a similar program: they give a first bound, columns, and a box around them.
-    known : (n, k) array, optional
-        A private channel with any reports, whose columns are mixed with the others: a stop gives nothing worse.
 
     Returns
     -------
@@ -93,7 +90,7 @@ def solve_columns(
     #    more rows that couple the columns may tie parts together
     parts = Partition.joining(program.budgets <= RELEVANT_BUDGET)
     if parts.size == 1 or program.classes is not None or program.coupling is not None:
-        return _solve_part(program, tolerance, should_stop, progress, columns, start, known)
+        return _solve_part(program, tolerance, should_stop, progress, columns, start)
 
     # 2. solve them one after another
     channel = np.zeros(program.costs.shape)
@@ -101,15 +98,12 @@ def solve_columns(
     duals: list[Dual] = []
     rounds = 0
     status = Status.OPTIMAL
-    told = _Told(progress)
     for which in range(parts.size):
         part = parts.members(which)
         inner = ChannelProgram(program.costs[part], program.budgets[np.ix_(part, part)])
         begin = None if start is None else start[part]
-        mixed = None if known is None else known[part]
-        found = _solve_part(inner, tolerance, should_stop, told.of(which + 1 == parts.size), columns, begin, mixed)
+        found = _solve_part(inner, tolerance, should_stop, progress, columns, begin)
         channel[part] = found.channel
-        told.done(float((inner.costs * channel[part]).sum()))
         rounds += found.iterations
         if found.status is not Status.OPTIMAL:
             status = found.status
@@ -128,31 +122,6 @@ def solve_columns(
     return ChannelSolution(status, channel, dual, rounds, f"columns: {rounds} rounds")
 
 
-class _Told:
-    """Progress of a program whose parts are solved one by one: values and bounds add up."""
-
-    def __init__(self, progress: Progress) -> None:
-        self.progress = progress
-        self.value = 0.0
-        self.bound = 0.0
-        self.latest: float | None = None
-
-    def of(self, last: bool) -> Progress:
-        """That of the next part; before the last one, nothing is known of the value of the whole."""
-
-        def tell(rounds: int, value: float, bound: float) -> None:
-            self.latest = bound
-            self.progress(rounds, self.value + value if last else np.inf, self.bound + bound)
-
-        return tell
-
-    def done(self, value: float) -> None:
-        """A part has ended with this value, which is its optimum where it told nothing."""
-        self.value += value
-        self.bound += value if self.latest is None else self.latest
-        self.latest = None
-
-
 def _solve_part(
     program: ChannelProgram,
     tolerance: float,
@@ -160,7 +129,6 @@ def _solve_part(
     progress: Progress,
     columns: int,
     start: Array | None,
-    known: Array | None,
 ) -> ChannelSolution:
     """Solve for rows that no others constrain, but by what `proofs.repair` sees to. There is always a dual."""
     # a single row, or a report that costs nothing anywhere: the cheapest report alone is an optimum. Prices of 0 and
@@ -172,8 +140,6 @@ def _solve_part(
         return ChannelSolution(Status.OPTIMAL, channel, Dual(np.zeros(len(channel))))
     with threadpool_limits(limits=1, user_api="blas"):  # its waiting threads would take the cores from the pricing
         generation = Rounds(program, tolerance, should_stop, progress, columns)
-        if known is not None:
-            generation.know(known)
         if start is not None:
             generation.begin(start)
         return generation.run()

@@ -218,7 +218,6 @@ def _mehrotra(coupling: _Coupling, costs: Array, totals: Array, accuracy: float,
     n, k = coupling.columns.shape
     scaling = np.ones(len(costs))
     theta = y = np.zeros(0)
-    factor = np.zeros((n, n)), True
     try:
         factor = coupling.factored(scaling, _START_RIDGE)
         theta, y, s = _starting_point(coupling, factor, costs, totals)
@@ -234,8 +233,8 @@ def _mehrotra(coupling: _Coupling, costs: Array, totals: Array, accuracy: float,
             apart = max(abs(value - y @ totals), np.abs(y) @ np.abs(short), n * np.abs(unpriced).max())
             if apart < accuracy * (1e-12 + abs(value + offset)) or mean < _NOTHING * abs(value + offset):
                 break
-            ratios = theta / np.maximum(s, _LEAST * theta)
-            factor, scaling = coupling.factored(ratios, _RIDGE), ratios
+            scaling = theta / np.maximum(s, _LEAST * theta)
+            factor = coupling.factored(scaling, _RIDGE)
             newton = _Newton(coupling, factor, theta, s, short, unpriced)
 
             # 3. predictor: how much of the mean product a full step to the optimum would leave
@@ -252,11 +251,9 @@ def _mehrotra(coupling: _Coupling, costs: Array, totals: Array, accuracy: float,
             y = y + back * dy
             s = np.maximum(s + back * ds, _LEAST)
         theta = _fitted(coupling, factor, scaling, theta, totals)
-    except (_Stopped, np.linalg.LinAlgError) as end:
+    except (_Stopped, np.linalg.LinAlgError):
         if not len(theta):
             return Central(np.inf, np.zeros(n), np.zeros(k))
-        if isinstance(end, _Stopped):
-            theta = _fitted(coupling, factor, scaling, theta, totals)
     return Central(float(costs @ theta), y, theta[:k])
 
 

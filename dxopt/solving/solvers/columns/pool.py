@@ -22,7 +22,7 @@ class Pool:
     """Columns of the cone `(n, k)`, scaled to a greatest entry of 1, each with a report.
 
     That is the one where it costs least, unless columns share more rows than their sums: then the report it was
-    priced for. The first column added always stays; let it be the constant, which alone is a channel.
+    priced for.
 
     Parameters
     ----------
@@ -108,20 +108,14 @@ class Pool:
     def purge(self, central: Central) -> None:
         """Where there are too many columns, keep those of least reduced cost at these prices, and those in use."""
         most = self.most_per_row * (self.classes.size + len(self.shared.floors))
-        if len(self.column_costs) > most:
-            self.keep(most // 2, central.prices, central.weights > _USED)
-
-    def keep(self, count: int, prices: Array, used: NDArray[np.bool_]) -> None:
-        """Keep so many columns at most: the first, those in use `(k,)`, and the best ones at some prices."""
-        if len(self.column_costs) <= count:
+        if len(self.column_costs) <= most:
             return
-        reduced = self.column_costs - self.means.T @ prices[: self.classes.size]
+        reduced = self.column_costs - self.means.T @ central.prices[: self.classes.size]
         if self.shared.most.size:
             own = self.shared.entries(self.columns, self.reports)
-            reduced -= own.T @ prices[self.classes.size :]
-        reduced[used] = -np.inf
-        reduced[0] = -np.inf
-        kept = np.sort(np.argsort(reduced, kind="stable")[:count])
+            reduced -= own.T @ central.prices[self.classes.size :]
+        reduced[central.weights > _USED] = -np.inf
+        kept = np.sort(np.argsort(reduced, kind="stable")[: most // 2])
         self.columns = self.columns[:, kept]
         self.reports = self.reports[kept]
         self.column_costs = self.column_costs[kept]

@@ -12,7 +12,6 @@ from dxopt.numerics.partition import Partition
 from dxopt.runtime.stopping import Status
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
 from dxopt.solving.solvers.columns.dual_bound import DualBound
-from dxopt.solving.solvers.columns.incumbent import Incumbent, within
 from dxopt.solving.solvers.columns.master import Box, Central
 from dxopt.solving.solvers.columns.pool import Pool
 from dxopt.solving.solvers.columns.shared import shared_rows
@@ -28,24 +27,13 @@ _FAR = 36.0
 _KERNELS = (1.0, 0.5)
 """The first columns are kernels e^{-d(z, ·)} to these powers, and the constant."""
 _ROUGH = 1e-2
-"""Below this gap the box is set around the best prices."""
-_INCUMBENT = 0.3
-"""One is made without a box at first, and each time the gap has fallen by this factor, to a tenth of the gap."""
-_LARGE = 150
-"""With fewer rows that is not done on the way, as the end is near."""
-_SHARE = 0.1
-_ROUGHEST = 1e-4
-_LAST = 1e-6
-"""Accuracy of the masters that make incumbents: a share of the gap, between these two."""
-_LAST_SECONDS = 2.0
-_LAST_WORK = 6e8
-"""Columns times squared rows of the last master: about as many as go in that time. It has three columns a row."""
+"""Below this gap the master's mixture is a useful channel, and the box is set around the best prices."""
+_ROUGHLY = 0.05
+"""Accuracy of the master where it is only to give some channel."""
 _CENTRAL = 0.5
 """The master is solved to this share of the gap, so that its prices are central (see `master`)."""
 _COARSEST = 0.1
 _FINEST = 1e-10
-_FAINT = 1e-12
-"""Columns of a known channel with no larger entry are left out."""
 _FEW = 0.25
 """New columns for each row, from which on no more prices are tried in a round."""
 _PROGRESS = 0.5
@@ -66,12 +54,10 @@ class Rounds:
         The columns of the master.
     box : pair of (k,) arrays, or None
         Bounds low and high on the row prices (see `stabilisation`); None is no bounds.
-    incumbent : Incumbent
-        The best channel known.
+    channel : (n, m) array or None
+        The last mixture of the master that may serve as an answer: the incumbent, up to its row sums.
     gap : float
-        The relative gap of the last round; while there is a box, of its value.
-    aim : float
-        The gap at which the next incumbent is made.
+        The relative gap of the last round.
     """
 
     def __init__(
@@ -103,19 +89,13 @@ class Rounds:
 
         # 3. the primal side: kernels and the constant, each for the report where it costs least
         self.pool = Pool(own, classes, self.shared, columns, self.offset)
-        kernels = np.concatenate([np.ones((1, len(costs.T))), *(factors[centres] ** scale for scale in _KERNELS)])
+        kernels = np.concatenate([*(factors[centres] ** scale for scale in _KERNELS), np.ones((1, len(costs.T)))])
         self.pool.add(kernels, (costs @ kernels.T).argmin(axis=0))
 
-        self.incumbent = Incumbent(self.pool)
+        self.channel: Array | None = None
+        self.channel_value = np.inf
         self.gap = 1.0
-        self.aim = np.inf
         self.idle = 0
-
-    def know(self, channel: Array) -> None:
-        """Take in the columns of a private channel `(n, k)`: mixtures of the pool are no worse from then on."""
-        columns = channel.T[channel.max(axis=0) > _FAINT]
-        costs = self.dual.costs(self.shared.begin())
-        self.pool.add(columns, (costs @ columns.T).argmin(axis=0))
 
     def begin(self, prices: Array) -> None:
         """Start from prices of the points `(n,)`: their bound, their columns, and a box around them."""
@@ -132,25 +112,13 @@ class Rounds:
             status = self._round(rounds)
             if status is not None:
                 break
-        if self.box is not None or status is Status.INTERRUPTED:
-            self._last()
+        if self.channel is None:
+            self.channel = self.pool.mixture(self.pool.master(_ROUGHLY, lambda: False, self._bounds(None)).weights)
         rows, shared = self.dual.split(self.dual.prices)
         dual = self.dual.best_forest.dual(self.dual.spread(rows))
         message = f"columns: {rounds} rounds"
         coupled = self.shared.written(shared)
-        return ChannelSolution(status or Status.FEASIBLE, self.incumbent.known(), dual, rounds, message, coupled)
-
-    def _last(self) -> None:
-        """An incumbent of the columns that matter at the best prices, in the little time that a stop may take."""
-        rows = len(self.dual.sizes) + len(self.shared.floors)
-        none_used = np.zeros(len(self.pool.column_costs), dtype=bool)
-        self.pool.keep(max(3 * rows, int(_LAST_WORK / rows**2)), self.dual.prices, none_used)
-        self._improve(within(_LAST_SECONDS))
-
-    def _improve(self, should_stop: Callable[[], bool]) -> None:
-        """Offer the best mixture of the pool, without a box."""
-        accuracy = min(_ROUGHEST, max(_LAST, _SHARE * self.gap))
-        self.incumbent.offer(self.pool.master(accuracy, should_stop, self._bounds(None)).weights)
+        return ChannelSolution(status or Status.FEASIBLE, self.channel, dual, rounds, message, coupled)
 
     def _round(self, number: int) -> Status | None:
         """One round; its status if it was the last one, else None."""
@@ -161,14 +129,11 @@ class Rounds:
             return Status.INTERRUPTED
         value = self._take(central)
 
-        # 2. pricing: new columns, and a bound. Only what would be delivered is told as the value
+        # 2. pricing: new columns, and a bound
         new = self._explore(central)
         self.dual.magnitude = max(abs(value + self.offset), 1e-300)
         self.gap = min(1.0, abs(value - self.dual.value) / self.dual.magnitude)
-        if self.box is not None and self.gap < self.aim and len(self.dual.sizes) >= _LARGE:
-            self.aim = _INCUMBENT * self.gap
-            self._improve(self.should_stop)
-        self.progress(number, self.incumbent.value, self.dual.value)
+        self.progress(number, value if self.gap < _ROUGH else np.nan, self.dual.value)
 
         # 3. the end is decided without a box: values with one are no values of channels
         if self.box is None and self.gap < self.tolerance:
@@ -189,14 +154,19 @@ class Rounds:
         return None
 
     def _take(self, central: Central) -> float:
-        """Offer the master's mixture where it is a channel; return its value.
+        """Keep the master's mixture where it may be an answer; return its value.
 
-        With shared rows, all of them counted, the best value so far is returned.
+        With shared rows it is kept if it is the best one so far, all of them counted; the best value is returned.
         """
-        if self.box is None:
-            own = self.incumbent.offer(central.weights)
-            if self.shared.most.size:
-                return min(own, self.incumbent.value)
+        if self.box is None and self.shared.most.size:
+            mixture = self.pool.mixture(central.weights)
+            value = self.shared.value(mixture)
+            if not self.channel_value < value:
+                self.channel = mixture
+                self.channel_value = value
+            return self.channel_value
+        if self.box is None or self.gap < _ROUGH:
+            self.channel = self.pool.mixture(central.weights)
         return central.value
 
     def _explore(self, central: Central) -> Columns:
