@@ -24,7 +24,7 @@ Kind = Literal["databases", "graphs", "streams", "words"]
 Distance = Callable[[Any, Any], float]
 RECORD_METRICS = ("hamming", "manhattan", "normalised_manhattan", "chebyshev")
 _ABSENT = "∅"
-_LONGEST = 64
+_LONGEST = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,14 +222,16 @@ def _few(values: int, size: int, field: str) -> None:
     """Refuse more tuples of a size than a matrix has points, and tuples of more entries than that."""
     if size > MATRIX_POINTS:
         raise SpecError(field, f"makes secrets of {size:,} entries, over the {MATRIX_POINTS:,} allowed", "give fewer")
-    # With two values or more, 64 entries make too many, and the number for all would have no end of digits.
+    # With two values or more, 100 entries make too many, and the number for all would have no end of digits.
     many = values > 1 and size > _LONGEST
-    _allow(values ** (_LONGEST if many else size))
+    _allow(values ** (_LONGEST if many else size), "over " if many else "")
 
 
-def _allow(count: int) -> None:
+def _allow(count: int, more: str = "") -> None:
     if count > MATRIX_POINTS:
-        raise SpecError("universe", f"has {count:,} secrets, over the {MATRIX_POINTS:,} allowed", "make it smaller")
+        raise SpecError(
+            "universe", f"has {more}{count:,} secrets, over the {MATRIX_POINTS:,} allowed", "make it smaller"
+        )
 
 
 def _tuples(values: Sequence[Hashable], size: int, field: str) -> Iterable[tuple[Hashable, ...]]:
