@@ -115,8 +115,7 @@ def _repaired_with_delta(problem: Problem, raw: NDArray[np.float64]) -> NDArray[
     if off <= UNIT and least_delta(rows, problem.separations, problem.epsilon, bound) <= delta:
         return rows
     # a channel that is private without δ is kept as well: what rounding adds to its measured excess may be above δ
-    whole = np.maximum(factor_above(problem.level, problem.separations), 0.0)
-    if off <= 2 * ROOM and np.array_equal(close(rows, whole), rows):
+    if off <= 2 * ROOM and np.array_equal(close(rows, factor_above(problem.level, problem.separations)), rows):
         return rows
     # 2. raise entries until the excess of each bound pair is within δ
     short = rows.sum(axis=1) < 0.5
