@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 .PHONY: solve figures test test-browser test-lowest test-wheel wheel lint format check bench bench-full clean
 
 solve: $(STAMP)-run
-	$(BIN)/dxopt batch problems --output results
+	$(BIN)/dxopt batch problems --output results --force
 
 figures: $(STAMP)-run
 	$(BIN)/python -m problems.gallery.figures

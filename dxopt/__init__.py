@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dxopt.analysis import characterise, evaluate, inference, regularity, sanitisation
-    from dxopt.errors import CertificateError, DxoptError, NoTightMechanism, SolveError, SpecError, UnsupportedError
+    from dxopt.errors import (
+        CertificateError,
+        DxoptError,
+        NoTightMechanism,
+        PlausibilityWarning,
+        SolveError,
+        SpecError,
+        UnsupportedError,
+    )
     from dxopt.mechanisms import classic, noise, traces
     from dxopt.mechanisms.lifted import lift, lift_loss
     from dxopt.mechanisms.tight import tight_constraints
@@ -17,6 +25,8 @@ if TYPE_CHECKING:
     from dxopt.model.objective import AdversaryError
     from dxopt.model.prior import Prior
     from dxopt.model.problem import Problem
+    from dxopt.model.smoothing import Smoothing
+    from dxopt.proofs.own import certify
     from dxopt.release import mechanism_from_frame, prior_from_frame, to_frame, to_opendp
     from dxopt.release.tables import IntegerTable, integer_table
     from dxopt.results.budget_frontier import BudgetFrontier
@@ -35,6 +45,7 @@ if TYPE_CHECKING:
     from dxopt.spaces.products import product
     from dxopt.spaces.space import MetricSpace
     from dxopt.spaces.universes import Universe
+    from dxopt.spec.problems import read
     from dxopt.studies.budget_frontiers import budget_frontier
     from dxopt.studies.comparisons import compare
     from dxopt.studies.frontiers import frontier
@@ -50,6 +61,7 @@ _HOMES = {
         "CertificateError",
         "DxoptError",
         "NoTightMechanism",
+        "PlausibilityWarning",
         "SolveError",
         "SpecError",
         "UnsupportedError",
@@ -70,6 +82,8 @@ _HOMES = {
     "dxopt.model.objective": ("AdversaryError",),
     "dxopt.model.prior": ("Prior",),
     "dxopt.model.problem": ("Problem",),
+    "dxopt.model.smoothing": ("Smoothing",),
+    "dxopt.proofs.own": ("certify",),
     "dxopt.release": (
         "mechanism_from_frame",
         "prior_from_frame",
@@ -99,6 +113,7 @@ _HOMES = {
     "dxopt.spaces.products": ("product",),
     "dxopt.spaces.space": ("MetricSpace",),
     "dxopt.spaces.universes": ("Universe",),
+    "dxopt.spec.problems": ("read",),
     "dxopt.studies.budget_frontiers": ("budget_frontier",),
     "dxopt.studies.comparisons": ("compare",),
     "dxopt.studies.frontiers": ("frontier",),
@@ -133,16 +148,19 @@ __all__ = [
     "Mechanism",
     "MetricSpace",
     "NoTightMechanism",
+    "PlausibilityWarning",
     "Prior",
     "Privacy",
     "Problem",
     "Report",
     "Reports",
+    "Smoothing",
     "SolveError",
     "SpecError",
     "Universe",
     "UnsupportedError",
     "budget_frontier",
+    "certify",
     "characterise",
     "classic",
     "compare",
@@ -164,6 +182,7 @@ __all__ = [
     "prior_from_frame",
     "product",
     "queries",
+    "read",
     "regularity",
     "sanitisation",
     "smallest_epsilon",

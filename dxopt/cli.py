@@ -32,8 +32,13 @@ Tolerance = Annotated[float | None, typer.Option(help="On the gap between value 
 TimeLimit = Annotated[float | None, typer.Option(help="Seconds for each problem.")]
 _LEVELS = "Levels instead of the file's own: FROM:TO:STEP, ends included, or A,B,C; also ln(4) or 1/2."
 Levels = Annotated[str, typer.Option(help=_LEVELS)]
+Level = Annotated[
+    str | None, typer.Option("--epsilon", help="Level instead of the file's own: a number, or ln(4), sqrt(2), 1/2.")
+]
 Cluster = Annotated[str | None, typer.Option(help="Address of a Dask scheduler, or local:N for N workers here.")]
 Files = Annotated[list[Path], typer.Argument(help="Problem files.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Exit with 2 where a plausibility warning is given.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace a result that is of another problem.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
 
@@ -53,51 +58,59 @@ def options(version: Version = False) -> None:
     """Options of dxopt itself."""
 
 
-@app.command("solve")
+@app.command("solve", epilog="Example: dxopt solve town.yaml -o results --time-limit 60")
 def solve_files(
     files: Files,
     output: Output = Path("results"),
+    epsilon: Level = None,
     solver: Solver = None,
     tolerance: Tolerance = None,
     time_limit: TimeLimit = None,
+    force: Force = False,
     as_json: Json = False,
+    strict: Strict = False,
 ) -> None:
     """Solve problem files and print each report."""
-    _run(files, output, solver, tolerance, time_limit, as_json, show="reports")
+    _run(files, output, solver, tolerance, time_limit, force, as_json, strict, show="reports", epsilon=epsilon)
 
 
-@app.command("batch")
+@app.command("batch", epilog="Example: dxopt batch problems -j 2 --resume")
 def batch_files(
     paths: Annotated[list[Path], typer.Argument(help="Problem files, or folders that are searched for *.yaml.")],
     output: Output = Path("results"),
     solver: Solver = None,
     tolerance: Tolerance = None,
     time_limit: TimeLimit = None,
+    force: Force = False,
     as_json: Json = False,
     jobs: Annotated[int, typer.Option("--jobs", "-j", help="How many problems to solve at once.")] = 1,
     memory_limit: Annotated[float | None, typer.Option(help="MiB for each problem.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Leave what is finished and unchanged.")] = False,
     cluster: Cluster = None,
+    strict: Strict = False,
 ) -> None:
     """Solve many problem files in processes of their own and print one table."""
     apart = {"workers": jobs, "memory_limit": memory_limit, "resume": resume, "cluster": cluster}
-    _run(paths, output, solver, tolerance, time_limit, as_json, show="table", apart=apart)
+    _run(paths, output, solver, tolerance, time_limit, force, as_json, strict, show="table", apart=apart)
 
 
-@app.command("compare")
+@app.command("compare", epilog="Example: dxopt compare town.yaml")
 def compare_files(
     files: Files,
     output: Output = Path("results"),
+    epsilon: Level = None,
     solver: Solver = None,
     tolerance: Tolerance = None,
     time_limit: TimeLimit = None,
+    force: Force = False,
     as_json: Json = False,
+    strict: Strict = False,
 ) -> None:
     """Compare the mechanisms that a file names under `compare` (all by default) with a bound on any."""
-    _run(files, output, solver, tolerance, time_limit, as_json, show="comparisons")
+    _run(files, output, solver, tolerance, time_limit, force, as_json, strict, show="comparisons", epsilon=epsilon)
 
 
-@app.command("sweep")
+@app.command("sweep", epilog="Example: dxopt sweep town.yaml --epsilon 0.5:2:0.5 --method tight")
 def sweep_files(
     files: Files,
     epsilon: Levels,
@@ -109,7 +122,9 @@ def sweep_files(
     solver: Solver = None,
     tolerance: Tolerance = None,
     time_limit: TimeLimit = None,
+    force: Force = False,
     as_json: Json = False,
+    strict: Strict = False,
 ) -> None:
     """Loss and leakage against epsilon: the optimum, its bound, and other mechanisms at the same levels.
 
@@ -119,30 +134,35 @@ def sweep_files(
     A file is one sweep, or one for each prior that it lists. Each is a folder
     with its picture, its figures as CSV, and a result for every level.
     """
-    _run(files, output, solver, tolerance, time_limit, as_json, show="reports", sweep=(epsilon, method))
+    swept = (epsilon, method)
+    _run(files, output, solver, tolerance, time_limit, force, as_json, strict, show="reports", sweep=swept)
 
 
-@app.command("map")
+@app.command("map", epilog="Example: dxopt map results/town --index 3 -o map.svg")
 def map_folder(
     folder: Annotated[Path, typer.Argument(metavar="RESULT_FOLDER", help="A result folder that `solve` wrote.")],
     secret: Annotated[
         list[str] | None,
         typer.Option(help="Label of a secret, or its index where no label is a number; may be given again."),
     ] = None,
+    label: Annotated[list[str] | None, typer.Option(help="Secret by its label, whatever that looks like.")] = None,
+    index: Annotated[list[int] | None, typer.Option(help="Secret by its index, counted from 0.")] = None,
+    point: Annotated[list[str] | None, typer.Option(help="Secret by its coordinates, as LAT,LON or X,Y.")] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="File to write: *.png, *.svg or *.geojson.")] = Path(
         "map.png"
     ),
 ) -> None:
     """Draw where reports fall: on average, or from the secrets that are named."""
+    from dxopt.results.maps.located import secrets_of
     from dxopt.results.maps.map import require_ending, save_map
     from dxopt.results.reading import load
 
     with _bad_input():
         require_ending(output)
-        typer.echo(save_map(load(folder), output, secret=secret or ()))
+        typer.echo(save_map(load(folder), output, secret=secrets_of(secret, label, index, point)))
 
 
-@app.command("report")
+@app.command("report", epilog="Example: dxopt report results")
 def report_page(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A result folder, or a folder of them.")],
     output: Annotated[
@@ -165,7 +185,7 @@ def report_page(
             typer.echo(file)
 
 
-@app.command("verify")
+@app.command("verify", epilog="Example: dxopt verify results/town")
 def verify_folder(
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="A result folder that `solve` wrote, or a folder of them.")
@@ -184,7 +204,7 @@ def verify_folder(
     raise typer.Exit(verdict.exit_code)
 
 
-@app.command("schema")
+@app.command("schema", epilog="Example: dxopt schema > problem.schema.json")
 def schema() -> None:
     """Print the JSON Schema of a problem file, for editors."""
     import json
@@ -200,10 +220,13 @@ def _run(
     solver: str | None,
     tolerance: float | None,
     time_limit: float | None,
+    force: bool,
     as_json: bool,
+    strict: bool,
     *,
     show: Show,
     apart: dict[str, Any] | None = None,
+    epsilon: str | None = None,
     sweep: tuple[str, list[str] | None] | None = None,
 ) -> None:
     from rich.console import Console
@@ -211,18 +234,20 @@ def _run(
     from dxopt.batch import Overrides, run, run_apart
     from dxopt.batch.printing import print_outcome, printed_parts
     from dxopt.batch.progress import Progress
+    from dxopt.spec import read_level
 
     def finished(answer: Answer) -> None:
         for part in [] if as_json else printed_parts(answer, show):
             progress.print(part, Console())
 
     with _bad_input():
-        overrides = Overrides(solver, tolerance, time_limit, **_asked(show, sweep))
+        level = None if epsilon is None else read_level(epsilon)
+        overrides = Overrides(solver, tolerance, time_limit, epsilon=level, **_asked(show, sweep), strict=strict)
         with Progress(Console(stderr=True), several=apart is not None) as progress:
             if apart is None:
-                outcome = run(paths, output, overrides=overrides, tell=progress.tell, finished=finished)
+                outcome = run(paths, output, overrides=overrides, force=force, tell=progress.tell, finished=finished)
             else:
-                how = {**apart, "overrides": overrides, "tell": progress.tell}
+                how = {**apart, "overrides": overrides, "force": force, "tell": progress.tell}
                 outcome = run_apart(paths, output, **how, settled=progress.settled)
     print_outcome(outcome, output, as_json, table=show == "table")
     raise typer.Exit(outcome.exit_code)

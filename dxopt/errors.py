@@ -1,9 +1,9 @@
-"""The errors a user can meet. Each states in one line what is wrong and what would be right."""
+"""The errors and warnings a user can meet. Each states in one line what is wrong and what would be right."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 
 class DxoptError(Exception):
@@ -21,6 +21,38 @@ class SpecError(DxoptError, ValueError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.field, self.wrong, self.fix)
+
+
+class PlausibilityWarning(UserWarning):
+    """Input that is sound, but seldom meant: one line `field: what is seen; what it usually is, and what to write`.
+
+    Attributes
+    ----------
+    kind : str
+        Which check found it, such as `level_too_low`; docs/guides/plausibility.md has them all.
+    field : str
+        Where it is.
+    seen : str
+        What is seen.
+    fix : str
+        What it usually means, and what to write then.
+    """
+
+    PARTS: ClassVar[tuple[str, ...]] = ("kind", "field", "seen", "fix")
+
+    def __init__(self, kind: str, field: str, seen: str, fix: str) -> None:
+        self.kind = kind
+        self.field = field
+        self.seen = seen
+        self.fix = fix
+        super().__init__(f"{field}: {seen}; {fix}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(self.content().values())
+
+    def content(self) -> dict[str, str]:
+        """The parts by name, for JSON."""
+        return {part: getattr(self, part) for part in self.PARTS}
 
 
 class UnsupportedError(SpecError):

@@ -10,15 +10,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxopt.analysis.evaluate import joint, matching
 from dxopt.errors import SpecError
+from dxopt.model.levels import checked_level
 from dxopt.model.mechanism import Mechanism
-from dxopt.model.prior import Prior
+from dxopt.model.prior import PriorLike
+from dxopt.numerics.written import Written
 from dxopt.spaces.chains import EQUAL, TightChains
 from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
 
 
-def posterior(mechanism: Mechanism, prior: Prior, reports: ArrayLike) -> Array:
+def posterior(mechanism: Mechanism, prior: PriorLike, reports: ArrayLike) -> Array:
     """Bayes(π, K, Z), `(n,)`: beliefs about the secret after a report among some (CABP13 §2).
 
     Parameters
@@ -66,7 +68,9 @@ class Learned:
     bound: float
 
 
-def after_hiding(mechanism: Mechanism, prior: Prior, hiding: ArrayLike, *, epsilon: float | None = None) -> Learned:
+def after_hiding(
+    mechanism: Mechanism, prior: PriorLike, hiding: ArrayLike, *, epsilon: Written | None = None
+) -> Learned:
     """How much the adversary's conclusions change if φ is applied to the secret first (CABP13 Thms 1, 3).
 
     Parameters
@@ -78,12 +82,12 @@ def after_hiding(mechanism: Mechanism, prior: Prior, hiding: ArrayLike, *, epsil
     """
     images = np.asarray(hiding)
     plain = joint(mechanism, prior)
-    hidden = prior.probabilities[:, None] * mechanism.matrix[images]
+    hidden = matching(mechanism, prior)[:, None] * mechanism.matrix[images]
     gains = [_apart(first, second) for first, second in zip(plain.T, hidden.T, strict=True)]
     return _learned(gains, 2 * _epsilon(mechanism, epsilon) * hiding_distance(mechanism.space, images))
 
 
-def within(mechanism: Mechanism, prior: Prior, members: ArrayLike, *, epsilon: float | None = None) -> Learned:
+def within(mechanism: Mechanism, prior: PriorLike, members: ArrayLike, *, epsilon: Written | None = None) -> Learned:
     """How much an adversary learns who knows that the secret is one of some (CABP13 Thms 2, 4).
 
     Parameters
@@ -177,12 +181,13 @@ def _learned(gains: list[float], bound: float) -> Learned:
     return Learned(gains[report], report, bound)
 
 
-def _epsilon(mechanism: Mechanism, epsilon: float | None) -> float:
+def _epsilon(mechanism: Mechanism, epsilon: Written | None) -> float:
     """The ε given, or else the one proven of the mechanism; SpecError where that bounds nothing here."""
     if epsilon is not None:
-        return epsilon
+        return checked_level(epsilon)
     if mechanism.privacy is None:
-        raise SpecError("mechanism", "is not proven private", "give epsilon")
+        fix = "give epsilon, or dx.certify(mechanism, space, epsilon) for the mechanism"
+        raise SpecError("mechanism", "has no proof of privacy", fix)
     if mechanism.privacy.delta:
         raise SpecError("mechanism", "is private only up to delta, which bounds no beliefs", "make one without delta")
     return mechanism.privacy.epsilon

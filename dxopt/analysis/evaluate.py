@@ -7,24 +7,28 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dxopt.analysis.fitting import loss_of
+from dxopt.analysis.held_out import on as on
+from dxopt.analysis.off_prior import off_prior as off_prior
 from dxopt.errors import SpecError
+from dxopt.model.levels import checked_delta
 from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.mechanism import Mechanism
-from dxopt.model.prior import Prior
-from dxopt.model.problem import checked_delta
+from dxopt.model.prior import Prior, PriorLike
 from dxopt.numerics.excess import bound_pairs, least_delta, least_epsilon
+from dxopt.numerics.written import Written, number_of
 
 _SLACK = 1e-9
 
 
-def expected_loss(mechanism: Mechanism, prior: Prior, loss: LossLike | Loss) -> float:
+def expected_loss(mechanism: Mechanism, prior: PriorLike, loss: LossLike | Loss = "distance") -> float:
     """Σ_x π_x Σ_z K[x, z] l(x, z); infinite where a report of positive probability costs that."""
-    return mechanism.cost(matching(mechanism, prior), _losses(mechanism, loss))
+    return mechanism.cost(matching(mechanism, prior), loss_of(mechanism, loss))
 
 
-def worst_loss(mechanism: Mechanism, loss: LossLike | Loss) -> float:
-    """max_x Σ_z K[x, z] l(x, z) (HLM14 eq 13)."""
-    losses = _losses(mechanism, loss)
+def worst_loss(mechanism: Mechanism, loss: LossLike | Loss = "distance") -> float:
+    """max_x Σ_z K[x, z] l(x, z) (HLM14 eq 13), which no prior enters."""
+    losses = loss_of(mechanism, loss)
     worst = -math.inf
     for secrets, rows in mechanism.blocks():
         worst = max(worst, float((rows * np.where(rows > 0, losses.rows(secrets), 0.0)).sum(axis=1).max()))
@@ -52,13 +56,13 @@ def usefulness(mechanism: Mechanism, alpha: float, loss: LossLike | Loss = "dist
     """
     if math.isnan(alpha):
         raise SpecError("alpha", "is no number", "give one, in units of the loss")
-    losses = _losses(mechanism, loss)
+    losses = loss_of(mechanism, loss)
     most = alpha + _SLACK * abs(alpha)
     near = [(rows * (losses.rows(secrets) <= most)).sum(axis=1) for secrets, rows in mechanism.blocks()]
     return np.concatenate(near)
 
 
-def utility(mechanism: Mechanism, prior: Prior, gain: str | LossLike = "binary") -> float:
+def utility(mechanism: Mechanism, prior: PriorLike, gain: str | LossLike = "binary") -> float:
     """Expected gain under the best remap of each report (ECP14 §3.4).
 
     Parameters
@@ -92,7 +96,7 @@ def smallest_alpha(mechanism: Mechanism, delta: float, loss: LossLike | Loss = "
     SpecError
         If δ is out of range, or the loss does not fit the mechanism.
     """
-    losses = _losses(mechanism, loss)
+    losses = loss_of(mechanism, loss)
     share = 1 - checked_delta(delta) - _SLACK
     worst = -math.inf
     for secrets, rows in mechanism.blocks():
@@ -108,7 +112,11 @@ def smallest_alpha(mechanism: Mechanism, delta: float, loss: LossLike | Loss = "
 
 
 def usefulness_curve(
-    mechanism: Mechanism, alphas: ArrayLike, loss: LossLike | Loss = "distance", *, prior: Prior | None = None
+    mechanism: Mechanism,
+    alphas: ArrayLike,
+    loss: LossLike | Loss = "distance",
+    *,
+    prior: PriorLike | None = None,
 ) -> NDArray[np.float64]:
     """The probability that the loss is at most each of k values α, `(k,)`: 1 - δ against α (CABP13 Example 1, Fig 1).
 
@@ -133,7 +141,11 @@ def usefulness_curve(
 
 
 def optimal_remap(
-    mechanism: Mechanism, prior: Prior, loss: LossLike | Loss = "distance", *, reports: Reports | None = None
+    mechanism: Mechanism,
+    prior: PriorLike,
+    loss: LossLike | Loss = "distance",
+    *,
+    reports: Reports | None = None,
 ) -> NDArray[np.int64]:
     """The best replacement of each report: argmin_w Σ_x π_x K[x, z] l(x, w), `(m,)` (ECP14 §3.4).
 
@@ -152,13 +164,17 @@ def optimal_remap(
     return _costs(mechanism, prior, _guesses(mechanism, loss, reports)).argmin(axis=0)
 
 
-def min_entropy_leakage(mechanism: Mechanism, prior: Prior) -> float:
+def min_entropy_leakage(mechanism: Mechanism, prior: PriorLike) -> float:
     """log2(Σ_z max_x π_x K[x, z] / max_x π_x), in bits (ECP14 §3.5, Prop 4)."""
-    return math.log2(utility(mechanism, prior) / float(prior.probabilities.max()))
+    return math.log2(utility(mechanism, prior) / float(matching(mechanism, prior).max()))
 
 
 def adversary_error(
-    mechanism: Mechanism, prior: Prior, loss: LossLike | Loss = "distance", *, guesses: Reports | None = None
+    mechanism: Mechanism,
+    prior: PriorLike,
+    loss: LossLike | Loss = "distance",
+    *,
+    guesses: Reports | None = None,
 ) -> float:
     """The least expected loss of an adversary who knows the prior: Σ_z min_w Σ_x π_x K[x, z] l(x, w) (Cha13).
 
@@ -168,7 +184,7 @@ def adversary_error(
     return math.fsum(_costs(mechanism, prior, _guesses(mechanism, loss, guesses)).min(axis=0))
 
 
-def smallest_delta(mechanism: Mechanism, epsilon: float, *, pairs: str = "all") -> float:
+def smallest_delta(mechanism: Mechanism, epsilon: Written, *, pairs: str = "all") -> float:
     """The smallest δ for which the mechanism is (εd, δ)-private: proven, as it is rounded up (HLM14 Def 1).
 
     max over pairs of Σ_z max(0, K[x, z] - e^{εd(x, x')} K[x', z]), which the worst set of reports attains. Rounding
@@ -188,6 +204,7 @@ def smallest_delta(mechanism: Mechanism, epsilon: float, *, pairs: str = "all") 
     SpecError
         If ε is negative or infinite, or pairs are of no such kind.
     """
+    epsilon = number_of(epsilon, "epsilon") if isinstance(epsilon, str) else epsilon
     if not (math.isfinite(epsilon) and epsilon >= 0):
         raise SpecError("epsilon", f"is {epsilon:g}", "give a finite number of 0 or more")
     distances = mechanism.space.distances
@@ -222,24 +239,14 @@ def privacy_profile(mechanism: Mechanism, epsilons: ArrayLike, *, pairs: str = "
     return np.array([smallest_delta(mechanism, float(one), pairs=pairs) for one in np.asarray(epsilons).ravel()])
 
 
-def matching(mechanism: Mechanism, prior: Prior) -> NDArray[np.float64]:
+def matching(mechanism: Mechanism, prior: PriorLike) -> NDArray[np.float64]:
     """The probabilities of a prior, `(n,)`; SpecError where it is not about the secrets of the mechanism."""
-    if len(prior) != len(mechanism.space):
-        raise SpecError("prior", f"has {len(prior)} entries for {len(mechanism.space)} secrets", "match them")
-    return prior.probabilities
+    return Prior.of(prior, mechanism.space).probabilities
 
 
-def joint(mechanism: Mechanism, prior: Prior) -> NDArray[np.float64]:
+def joint(mechanism: Mechanism, prior: PriorLike) -> NDArray[np.float64]:
     """π_x K[x, z], `(n, m)`."""
     return matching(mechanism, prior)[:, None] * mechanism.matrix
-
-
-def _losses(mechanism: Mechanism, loss: LossLike | Loss) -> Loss:
-    """The loss of each report of the mechanism; SpecError where their numbers differ."""
-    resolved = Loss.of(loss, mechanism.space, mechanism.reports if isinstance(loss, str) else None)
-    if len(resolved.reports) != len(mechanism.reports):
-        raise SpecError("loss", f"has {len(resolved.reports)} columns", f"the mechanism has {len(mechanism.reports)}")
-    return resolved
 
 
 def _guesses(mechanism: Mechanism, loss: LossLike | Loss, guesses: Reports | None) -> NDArray[np.float64]:
@@ -247,7 +254,7 @@ def _guesses(mechanism: Mechanism, loss: LossLike | Loss, guesses: Reports | Non
     return Loss.of(loss, mechanism.space, guesses).matrix
 
 
-def _costs(mechanism: Mechanism, prior: Prior, guesses: NDArray[np.float64]) -> NDArray[np.float64]:
+def _costs(mechanism: Mechanism, prior: PriorLike, guesses: NDArray[np.float64]) -> NDArray[np.float64]:
     """Σ_x π_x K[x, z] l(x, w), `(w, m)`; infinite where a secret that is possible after z costs that."""
     weighted = joint(mechanism, prior)
     infinite = np.isinf(guesses)

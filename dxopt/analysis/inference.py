@@ -12,7 +12,7 @@ from dxopt.analysis.rates import RateCurve, reached
 from dxopt.errors import SpecError
 from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.mechanism import Mechanism
-from dxopt.model.prior import Prior
+from dxopt.model.prior import Prior, PriorLike
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.spaces.space import MetricSpace
 
@@ -155,7 +155,7 @@ class RateDistortion:
 
 def rate_distortion(
     space: MetricSpace,
-    prior: Prior,
+    prior: PriorLike,
     loss: LossLike | Loss = "distance",
     *,
     slope: float | None = None,
@@ -199,8 +199,7 @@ def rate_distortion(
         If not exactly one of slope and max_loss is given, one is out of range, or the loss is infinite somewhere.
     """
     losses = Loss.of(loss, space, reports)
-    if len(prior) != len(space):
-        raise SpecError("prior", f"has {len(prior)} entries for {len(space)} points", "match them")
+    believed = Prior.of(prior, space).probabilities
     if not np.isfinite(losses.matrix).all():
         raise SpecError("loss", "is infinite for some secret and report", "give finite losses")
     if (slope is None) == (max_loss is None):
@@ -208,7 +207,7 @@ def rate_distortion(
     if slope is not None and not (math.isfinite(slope) and slope >= 0):
         raise SpecError("slope", f"is {slope:g}", "give a finite number of 0 or more")
     with Stop() as stop:
-        curve = RateCurve(prior.probabilities, losses.matrix, tolerance, limit, stop)
+        curve = RateCurve(believed, losses.matrix, tolerance, limit, stop)
         point = curve.at(float(slope)) if slope is not None else curve.within(float(max_loss or 0.0))
         mechanism = Mechanism.from_matrix(space, point.channel, losses.reports, name="rate-distortion channel")
         return RateDistortion(

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
+from dxopt.numerics.digits import ordered
 from dxopt.runtime.stopping import Status, Stop
 
 Array = NDArray[np.float64]
@@ -48,7 +49,8 @@ class RateCurve:
         losses = self.losses
         least = float(weights @ losses.min(axis=1))
         if not least <= most:
-            raise SpecError("max_loss", f"is {most:g}", f"no channel has a loss below {least:g}")
+            low, high = ordered(most, least)
+            raise SpecError("max_loss", f"is {low}", f"no channel has a loss below {high}")
         if most >= float((weights @ losses).min()):
             return self.at(0.0)
         # The loss falls as the slope rises: double it until the loss is small enough, then bisect. `best` is the

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from dxopt.analysis.held_out import HeldOut, worth_on
 from dxopt.errors import SpecError
+from dxopt.model.plausibility import Warnings, every_kind, of_priors, of_problem
 from dxopt.results.comparison import Comparison
 from dxopt.results.level import Level
 from dxopt.results.measures import MEASURES, learned, of_records
@@ -42,6 +44,12 @@ def refuse_comparison(task: Task) -> None:
         raise SpecError(field, wrong, "use dxopt solve, or give one value")
 
 
+def asked_amiss(task: Task) -> Warnings:
+    """What is seldom meant in a task, before anything is solved; of ε only where the task is about one."""
+    level = task.sweep is None or isinstance(task.sweep, LossFrontier)
+    return every_kind(of_problem(task.problem, level=level), of_priors(task.priors.values()))
+
+
 def _solved(task: Task, tell: Tell) -> Report:
     report = solve(task.problem, method=task.method, spanner=task.spanner, **_options(task, tell))
     report = _evaluated(task, report)
@@ -65,7 +73,14 @@ def _evaluated(task: Task, report: Report) -> Report:
         evaluation |= learned(report.mechanism, report.problem, beliefs)
     if task.records is not None:
         evaluation |= of_records(report.mechanism, report.problem, task.records)
-    return replace(report, evaluation=evaluation, beliefs=task.beliefs)
+    return replace(report, evaluation=evaluation, beliefs=task.beliefs, held_out=_on_data(task, report))
+
+
+def _on_data(task: Task, report: Report) -> tuple[HeldOut, ...]:
+    """What the mechanism costs on the data that the task names."""
+    prior = report.problem.prior.probabilities
+    found = [(worth_on(data, report.mechanism, report.problem.loss, prior), at) for data, at in task.held_out]
+    return tuple(one if at else replace(one, positions=None) for one, at in found)
 
 
 def _options(task: Task, tell: Tell) -> dict[str, Any]:

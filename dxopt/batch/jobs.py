@@ -6,12 +6,13 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from dxopt.batch.outcome import SUMMARY, Done
 from dxopt.batch.overrides import Overrides
+from dxopt.batch.questions import Question, questions_of
 from dxopt.batch.table import Line
 from dxopt.errors import SpecError
 from dxopt.results.folder import is_result
@@ -38,6 +39,10 @@ class Job:
     overrides : Overrides
     digest : str
         Of all that the result depends on; the same as long as that is unchanged.
+    question : dict
+        What the result answers; see `batch.questions`.
+    force : bool
+        Whether it may replace a result that answers another question.
     """
 
     file: Path
@@ -46,6 +51,8 @@ class Job:
     folder: Path
     overrides: Overrides
     digest: str
+    question: Question = field(default_factory=dict)
+    force: bool = False
 
     def not_started(self) -> Done:
         """Its outcome where the run was interrupted before."""
@@ -77,7 +84,7 @@ def problem_files(paths: Iterable[Path]) -> list[Path]:
 
 
 def jobs_of(
-    paths: Iterable[Path], output: Path, overrides: Overrides
+    paths: Iterable[Path], output: Path, overrides: Overrides, *, force: bool = False
 ) -> Iterator[tuple[Job, ProblemFile] | tuple[Done, None]]:
     """The jobs of files, and of those in folders, in order, each with its file as it was read.
 
@@ -91,14 +98,18 @@ def jobs_of(
     taken: set[str] = {*SUMMARY}
     for path in problem_files(paths):
         try:
-            file = read_problems(path, overrides.sweep)
+            file = read_problems(path, overrides.sweep, overrides.epsilon)
         except SpecError as error:
             yield unreadable(path, error), None
             continue
-        inputs = digest_of(file, overrides)
-        for index, name in enumerate(file.names):
-            folder = output / _folder_name(name, taken)
-            yield Job(path, index, name, folder, overrides, f"{inputs} {index}"), file
+        data = [_digest(named) for named in file.data]
+        inputs = digest_of(file, overrides, data)
+        questions = questions_of(file, overrides, data)
+        # The problem of a result is not solved into the folder that it is read from.
+        here = {path.parent.name} if file.saved is not None and _same_folder(output, path.parent.parent) else set()
+        for index, (name, question) in enumerate(zip(file.names, questions, strict=True)):
+            folder = output / _folder_name(name, overrides.suffix, taken, here)
+            yield Job(path, index, name, folder, overrides, f"{inputs} {index}", question, force), file
 
 
 def unreadable(file: Path, error: SpecError) -> Done:
@@ -107,26 +118,30 @@ def unreadable(file: Path, error: SpecError) -> Done:
     return Done(line, str(error), bad_input=True, unread=str(file))
 
 
-def _folder_name(name: str, taken: set[str]) -> str:
-    """A name for a result folder, which no earlier problem of the batch has; it is taken from then on."""
+def _same_folder(one: Path, other: Path) -> bool:
+    """Whether two names are of the same folder, which need not be there."""
+    return one.resolve() == other.resolve()
+
+
+def _folder_name(name: str, suffix: str, taken: set[str], other: Container[str]) -> str:
+    """A name for a result folder that is neither taken nor one of others; it is taken from then on."""
     plain = re.sub(r"[^\w.=-]+", "-", name).strip("-.") or "problem"
-    plain = plain.encode()[:_LONGEST_FOLDER].decode(errors="ignore")
+    plain = plain.encode()[:_LONGEST_FOLDER].decode(errors="ignore") + suffix
     number = 1
     unique = plain
-    while unique in taken:
+    while unique in taken or unique in other:
         number += 1
         unique = f"{plain}-{number}"
     taken.add(unique)
     return unique
 
 
-def digest_of(file: ProblemFile, overrides: Overrides) -> str:
-    """SHA-256 of a problem file, the data files that it names, and the options."""
-    digest = hashlib.sha256(json.dumps(asdict(overrides), sort_keys=True).encode())
-    contents = [(file.path, file.sha256)]
-    for path in file.data:
-        contents.append((path, _digest(path)))
-    for path, content in contents:
+def digest_of(file: ProblemFile, overrides: Overrides, data: Sequence[str]) -> str:
+    """SHA-256 of a problem file, the data files that it names (by their digests), and the options."""
+    # a result is the same whether its warnings count as bad input or not
+    options = {key: value for key, value in asdict(overrides).items() if key != "strict"}
+    digest = hashlib.sha256(json.dumps(options, sort_keys=True).encode())
+    for path, content in zip((file.path, *file.data), (file.sha256, *data), strict=True):
         digest.update(os.fsencode(f"{path.name} {content}\n"))
     return digest.hexdigest()
 

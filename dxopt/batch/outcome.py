@@ -6,12 +6,14 @@ import json
 import re
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from dxopt.batch.table import Line, markdown
 from dxopt.errors import SpecError
 
+STRICT = " (--strict)"
+"""What ends an error that is a warning."""
 SUMMARY: tuple[str, ...] = ("summary.json", "summary.md")
 
 
@@ -23,7 +25,7 @@ class Done:
     ----------
     line : Line
     error : str
-        One line of text, where something is wrong.
+        A line of text for each thing that is wrong.
     bad_input : bool
     interrupted : bool
         Whether it was asked to stop before its end.
@@ -39,6 +41,13 @@ class Done:
     interrupted: bool = False
     unread: str = ""
     finished: bool = False
+
+    def strictly(self, strict: bool) -> Done:
+        """The same, as bad input where it has warnings that count as such."""
+        if not (strict and self.line.warnings):
+            return self
+        counted = [f"{text}{STRICT}" for text in self.line.warning_lines]
+        return replace(self, error="\n".join([*([self.error] if self.error else []), *counted]), bad_input=True)
 
 
 @dataclass
@@ -72,9 +81,14 @@ class Outcome:
                 continue
             unread.add(done.unread)
             outcome.lines.append(done.line)
-            outcome.errors += [done.error] if done.error else []
+            outcome.errors += done.error.splitlines()
             outcome.bad_input |= done.bad_input
         return outcome
+
+    @property
+    def warnings(self) -> list[str]:
+        """One line of text for each plausibility warning, in the order of the problems."""
+        return [text for line in self.lines for text in line.warning_lines]
 
     @property
     def exit_code(self) -> int:
@@ -91,6 +105,8 @@ class Outcome:
     def as_markdown(self) -> str:
         """The table and the errors."""
         parts = ["# Batch", markdown(self.lines)]
+        if self.warnings:
+            parts += ["## Warnings", "\n".join(f"- {_as_code(warning)}" for warning in self.warnings)]
         if self.errors:
             parts += ["## Errors", "\n".join(f"- {_as_code(error)}" for error in self.errors)]
         return "\n\n".join(parts)

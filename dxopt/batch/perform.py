@@ -9,12 +9,15 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-from dxopt.batch.answering import Answer, Tell, answered, refuse_comparison
+from dxopt.batch.answering import Answer, Tell, answered, asked_amiss, refuse_comparison
 from dxopt.batch.jobs import Job, unreadable
 from dxopt.batch.outcome import Done
-from dxopt.batch.resume import record
+from dxopt.batch.questions import require_replaceable
+from dxopt.batch.resume import record, why_other_result
 from dxopt.batch.table import Line
 from dxopt.errors import DxoptError, SpecError
+from dxopt.model.plausibility import every_kind
+from dxopt.results.announcing import unannounced
 from dxopt.results.figures.plots import pictures
 from dxopt.results.files import COMPARISON, finite
 from dxopt.results.folder import replace_folder, require_writable, write_contents
@@ -47,7 +50,7 @@ def perform(
     # Step 1: the problem. Whatever is wrong with the file or its data ends the job here.
     try:
         if file is None:
-            file = _read(job.file, job.digest.partition(" ")[0], job.overrides.sweep)
+            file = _read(job.file, job.digest.partition(" ")[0], job.overrides.sweep, job.overrides.epsilon)
         task = job.overrides.apply(_built(file)[job.index])
     except SpecError as error:
         return unreadable(job.file, error)
@@ -55,14 +58,21 @@ def perform(
         return _fault(job, Line(job.name, delivered=False), error)
     # Step 2: the answer and its folder. A refusal points at its key in the file, a fault of dxopt leaves a traceback.
     unsolved = _unsolved(task)
+    strict = job.overrides.strict
     started = time.perf_counter()
     try:
         refuse_comparison(task)
+        found = asked_amiss(task)
+        if strict and found:
+            return Done(replace(unsolved, status="bad input").warned(found)).strictly(strict)
         require_writable(job.folder)
-        answer = answered(task, tell)
+        require_replaceable(job.folder, "" if job.force else why_other_result(job))
+        with unannounced():
+            answer = answered(task, tell)
         seconds = time.perf_counter() - started
         interrupted = answer.status is Status.INTERRUPTED or _broken_off(answer)
         line = replace(_line(unsolved, answer, seconds), folder=job.folder.name)
+        line = line.warned(every_kind(found, answer.warnings))
         done = Done(line, interrupted=interrupted)
         if task.expect is not None:
             done = _expected(done, answer, task.expect)
@@ -74,13 +84,13 @@ def perform(
     except Exception as error:
         return _fault(job, unsolved, error)
     saved(answer)
-    return done
+    return done.strictly(strict)
 
 
 @lru_cache(maxsize=1)
-def _read(path: Path, content: str, sweep: AtLevels | None) -> ProblemFile:
+def _read(path: Path, content: str, sweep: AtLevels | None, epsilon: float | None) -> ProblemFile:
     """A file as a worker reads it, once for all problems of a family; `content` is the digest that a job has."""
-    return read_problems(path, sweep)
+    return read_problems(path, sweep, epsilon)
 
 
 @lru_cache(maxsize=1)
@@ -90,15 +100,14 @@ def _built(file: ProblemFile) -> list[Task]:
 
 
 def _save(answer: Answer, job: Job, done: Done) -> None:
-    """Write the result folder; what is interrupted gets no record, so that `--resume` does it again."""
+    """Write the result folder with the record that `--resume` reads."""
     contents = answer.contents()
     if job.overrides.compare and isinstance(answer, Report) and answer.comparison is not None:
         contents |= pictures(COMPARISON, answer.comparison.figure())
 
     def fill(folder: Path) -> None:
         write_contents(folder, contents)
-        if not done.interrupted:
-            record(job, done, folder)
+        record(job, done, folder)
 
     try:
         replace_folder(job.folder, fill)

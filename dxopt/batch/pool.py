@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from dxopt.batch.worker import RENEW, Worker
+from dxopt.errors import DxoptError
 
 if TYPE_CHECKING:
     from dxopt.batch.answering import Tell
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from dxopt.runtime.stopping import Stop
 
 _TICK = 0.05
+STARTS = 3
+"""How often each worker may fail to start in a row: the next ones would most likely fail as well."""
 
 
 class Pool:
@@ -40,6 +43,7 @@ class Pool:
         self._memory_limit = memory_limit
         self._lock = lock
         self._workers: list[Worker] = []
+        self._failures = 0
 
     def __enter__(self) -> Pool:
         self._start_up_to(min(self._most, os.cpu_count() or 1))
@@ -53,7 +57,15 @@ class Pool:
                 worker.end()
 
     def do(self, jobs: Mapping[int, Job], stop: Stop, tell: Tell) -> Iterator[tuple[int, Done]]:
-        """What becomes of each job, with its index, in the order in which they are done."""
+        """What becomes of each job, with its index, in the order in which they are done.
+
+        Raises
+        ------
+        DxoptError
+            If processes do not start, again and again.
+        SpecError
+            If a process without a job takes more memory than one may.
+        """
         waiting = deque(jobs.items())
         running: dict[Worker, int] = {}
         while waiting or running:
@@ -81,11 +93,21 @@ class Pool:
                 done = worker.poll(tell)
                 if done is not None:
                     yield running.pop(worker), done
+            self._count_failures()
             self._drop_ended()
 
     def _start_up_to(self, count: int) -> None:
         for _ in range(count - len(self._workers)):
             self._workers.append(Worker(self._memory_limit, keep=[self._lock]))
+
+    def _count_failures(self) -> None:
+        """Raise DxoptError once too many workers in a row have ended before they were ready."""
+        if any(worker.ready for worker in self._workers):
+            self._failures = 0
+        for worker in self._workers:
+            self._failures += worker.failed is not None
+            if worker.failed is not None and self._failures >= STARTS * self._most:
+                raise DxoptError(worker.failed)
 
     def _drop_ended(self) -> None:
         self._workers = [worker for worker in self._workers if not worker.ended]

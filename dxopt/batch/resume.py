@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dxopt
 from dxopt.batch.outcome import Done
+from dxopt.batch.questions import why_other
 from dxopt.batch.table import Line
+from dxopt.errors import PlausibilityWarning
 from dxopt.results.comparison import Comparison
 from dxopt.results.folder import is_result, write_json
 from dxopt.runtime.reading import read_json
@@ -25,11 +28,12 @@ _PARTIAL = re.compile(r"\.(.+)-[a-z0-9_]{8}")
 
 
 def record(job: Job, done: Done, folder: Path) -> None:
-    """Write down in a result folder what the result was made from."""
+    """Write down in a result folder what the result was made from; an interrupted one is never taken for finished."""
     content = {
         "format": _FORMAT,
         "version": dxopt.__version__,
-        "digest": job.digest,
+        "digest": None if done.interrupted else job.digest,
+        "question": dict(job.question),
         "line": done.line.content(),
         "error": done.error,
     }
@@ -42,9 +46,14 @@ def finished(job: Job) -> Done | None:
     if recorded.get("digest") != job.digest or recorded.get("version") != dxopt.__version__:
         return None
     try:
-        line = dict(recorded["line"])
-        compared = line.pop("comparison")
-        return Done(Line(**line, comparison=compared and Comparison.read(compared)), recorded["error"], finished=True)
+        content = dict(recorded["line"])
+        compared = content.pop("comparison")
+        line = Line(**content, comparison=compared and Comparison.read(compared))
+        # whoever wrote the record: a warning without its parts is found here, not where it is printed
+        line = replace(
+            line, warnings=[{part: str(one[part]) for part in PlausibilityWarning.PARTS} for one in line.warnings]
+        )
+        return Done(line, recorded["error"], finished=True).strictly(job.overrides.strict)
     except (KeyError, TypeError, ValueError):
         return None
 
@@ -53,6 +62,20 @@ def other_version(job: Job) -> str | None:
     """The version of dxopt that an earlier result is from, where it is another one."""
     version = _recorded(job.folder).get("version", dxopt.__version__)
     return None if version == dxopt.__version__ else str(version)
+
+
+def why_other_result(job: Job) -> str:
+    """Why the earlier result in the folder of a job is of another problem; "" where it is not, or there is none.
+
+    A folder with no record of a question is of the same problem only where all that it was made from is the same.
+    """
+    if not is_result(job.folder):
+        return ""
+    recorded = _recorded(job.folder)
+    question = recorded.get("question")
+    if isinstance(question, dict):
+        return why_other(question, job.question)
+    return "" if recorded.get("digest") == job.digest else "it does not say of which"
 
 
 def _recorded(folder: Path) -> dict[str, Any]:

@@ -31,6 +31,7 @@ def run(
     output: Path,
     *,
     overrides: Overrides | None = None,
+    force: bool = False,
     tell: Tell = lambda name, line: None,
     finished: Callable[[Answer], None] = lambda answer: None,
 ) -> Outcome:
@@ -42,6 +43,8 @@ def run(
         Problem files, or folders that are searched for *.yaml.
     output : Path
         Each result goes to a folder in it, named after its problem.
+    force : bool
+        Whether a result may replace one of another problem in the same folder.
     tell : callable
         Given (problem name, progress line).
     finished : callable
@@ -58,7 +61,7 @@ def run(
 
     results: list[Done] = []
     with Stop() as stop, terminable():
-        for job, file in jobs_of(paths, output, overrides or Overrides()):
+        for job, file in jobs_of(paths, output, overrides or Overrides(), force=force):
             if not isinstance(job, Job):
                 done = job
             elif stop.interrupted:
@@ -79,6 +82,7 @@ def run_apart(
     memory_limit: float | None = None,
     resume: bool = False,
     overrides: Overrides | None = None,
+    force: bool = False,
     tell: Tell = lambda name, line: None,
     settled: Settled = lambda line, count, of: None,
 ) -> Outcome:
@@ -89,7 +93,7 @@ def run_apart(
 
     Parameters
     ----------
-    paths, output, overrides, tell
+    paths, output, overrides, force, tell
         See `run`.
     workers : int
         How many processes; the results do not depend on it.
@@ -98,7 +102,8 @@ def run_apart(
     memory_limit : float, optional
         MiB for each problem, its solver included.
     resume : bool
-        Whether to leave what is finished: problem, data, options and version of dxopt are the same.
+        Whether to leave what is finished: problem, data, options and version of dxopt are the same. What has changed
+        is replaced.
     settled : callable
         Given a line once its problem is done, how many are, and of how many.
 
@@ -111,38 +116,43 @@ def run_apart(
         raise SpecError("jobs", f"is {workers}", "give 1 or more")
     if memory_limit is not None and not memory_limit > 0:
         raise SpecError("memory_limit", f"is {memory_limit:g}", "give a positive number of MiB")
+    finding = partial(_run, paths, output, overrides or Overrides(), resume=resume, force=force)
     with hold(output) as lock, Stop() as stop, terminable():
         if cluster is None:
             with Pool(workers, memory_limit=memory_limit, lock=lock) as pool:
-                return _run(paths, output, overrides, resume, settled, lambda jobs: pool.do(jobs, stop, tell))
+                return finding(settled=settled, doing=lambda jobs: pool.do(jobs, stop, tell))
         from dxopt.batch.cluster import on_cluster
 
         doing = partial(on_cluster, stop=stop, address=cluster, memory_limit=memory_limit)
-        return _run(paths, output, overrides, resume, settled, doing)
+        return finding(settled=settled, doing=doing)
 
 
 def _run(
     paths: Iterable[Path],
     output: Path,
-    overrides: Overrides | None,
+    overrides: Overrides,
+    *,
     resume: bool,
+    force: bool,
     settled: Settled,
     doing: Callable[[Mapping[int, Job]], Iterator[tuple[int, Done]]],
 ) -> Outcome:
     """Find the jobs, let those be done that are not finished, and sum up."""
     from dxopt.batch.jobs import Job, jobs_of
     from dxopt.batch.outcome import Outcome
-    from dxopt.batch.resume import finished, other_version, recover
+    from dxopt.batch.resume import finished, other_version, recover, why_other_result
 
-    found = [job for job, _ in jobs_of(paths, output, overrides or Overrides())]
+    found = [job for job, _ in jobs_of(paths, output, overrides, force=force or resume)]
     jobs = {index: job for index, job in enumerate(found) if isinstance(job, Job)}
     results = {index: done for index, done in enumerate(found) if not isinstance(done, Job)}
     recover(job.folder for job in jobs.values())
     earlier: dict[int, Done] = {}
     versions: Counter[str | None] = Counter()
+    replaced = 0
     if resume:
         earlier = {index: done for index, job in jobs.items() if (done := finished(job)) is not None}
         versions = Counter(map(other_version, jobs.values()))
+        replaced = sum(bool(why_other_result(job)) for job in jobs.values())
     results |= earlier
     try:
         for index, done in doing({index: job for index, job in jobs.items() if index not in earlier}):
@@ -153,15 +163,17 @@ def _run(
         # Whatever ends the batch, its summary has one line for each problem.
         missing = {index: job.not_started() for index, job in jobs.items() if index not in results}
         outcome = Outcome.of(done for _, done in sorted({**results, **missing}.items()))
-        outcome.notes += _notes(len(earlier), len(found), versions)
+        outcome.notes += _notes(len(earlier), len(found), versions, replaced)
         outcome.save(output)
     return outcome
 
 
-def _notes(earlier: int, problems: int, versions: Counter[str | None]) -> list[str]:
-    """What is to be known of earlier results: how many are kept, and how many are of another version."""
+def _notes(earlier: int, problems: int, versions: Counter[str | None], replaced: int) -> list[str]:
+    """What is to be known of earlier results: how many are kept, of another version, or of a problem that changed."""
     notes = [f"{earlier} of {problems} were finished before"] if earlier else []
     for version, count in versions.items():
         if version is not None:
             notes.append(f"{count} earlier results are of dxopt {version}, and were asked for again")
+    if replaced:
+        notes.append(f"{replaced} earlier results are of problems that have changed since, and are replaced")
     return notes

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from html import escape
 from typing import Any
 
+from dxopt.errors import PlausibilityWarning
 from dxopt.model.problem import Problem
 from dxopt.results.comparison import Comparison
 from dxopt.results.figures.tables import cell, privacy_cell
+from dxopt.results.files import finite
 from dxopt.results.report import Report
 
 
@@ -23,12 +25,16 @@ class Line:
         None where no privacy is asked for, or where the file could not be read.
     objective : str
         What `value` is.
+    worst_loss : float or None
+        The largest expected loss of a secret; None where it is infinite, or not known from structure.
     resolution : float or None
         How closely a level or a frontier was proven, where that was asked for.
     gap : float or None
         Of a sweep, the largest one.
     sweep : sequence of dict
         The figures of each mechanism at each level, where a sweep was asked for: see `EpsilonSweep.figures`.
+    warnings : sequence of dict
+        What is seldom meant in the problem or its answer: `PlausibilityWarning.content` of each.
     """
 
     problem: str
@@ -40,6 +46,7 @@ class Line:
     value: float | None = None
     bound: float | None = None
     gap: float | None = None
+    worst_loss: float | None = None
     resolution: float | None = None
     private: bool | None = None
     status: str = ""
@@ -49,6 +56,16 @@ class Line:
     folder: str = ""
     comparison: Comparison | None = None
     sweep: Sequence[Mapping[str, Any]] = ()
+    warnings: Sequence[Mapping[str, str]] = ()
+
+    def warned(self, found: Iterable[PlausibilityWarning]) -> Line:
+        """The same line with warnings."""
+        return replace(self, warnings=tuple(warning.content() for warning in found))
+
+    @property
+    def warning_lines(self) -> list[str]:
+        """Each warning as one line of text."""
+        return [f"{self.problem}: {one['field']}: {one['seen']}; {one['fix']}" for one in self.warnings]
 
     @classmethod
     def asked(cls, problem: Problem, method: str) -> Line:
@@ -71,6 +88,7 @@ class Line:
             value=proof.value,
             bound=proof.bound,
             gap=proof.gap,
+            worst_loss=_worst(report),
             private=proof.private,
             status=str(report.status),
             seconds=report.seconds,
@@ -84,6 +102,11 @@ class Line:
         return {**asdict(replace(self, comparison=None)), "comparison": compared}
 
 
+def _worst(report: Report) -> float | None:
+    losses = report.off_prior.losses
+    return None if losses is None else finite(float(losses.max()))
+
+
 COLUMNS = (
     "problem",
     "n",
@@ -93,6 +116,7 @@ COLUMNS = (
     "value",
     "bound",
     "gap",
+    "worst loss",
     "resolution",
     "private",
     "status",
@@ -114,6 +138,7 @@ def cells(line: Line) -> list[str]:
         cell(line.value, ".7f"),
         cell(line.bound, ".7f"),
         cell(line.gap, ".1e"),
+        cell(line.worst_loss, ".4g"),
         cell(line.resolution, ".1e"),
         proof[line.private],
         line.status,
@@ -125,7 +150,19 @@ def cells(line: Line) -> list[str]:
 
 _NAME = 12
 """No name of a problem is cut to fewer characters."""
-_DISPENSABLE = ("result", "resolution", "method", "bound", "objective", "n", "private", "seconds", "gap", "expected")
+_DISPENSABLE = (
+    "result",
+    "resolution",
+    "worst loss",
+    "method",
+    "bound",
+    "objective",
+    "n",
+    "private",
+    "seconds",
+    "gap",
+    "expected",
+)
 
 
 def summary(lines: Sequence[Line], width: int | None = None) -> str:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dxopt.errors import DxoptError, SpecError
+from dxopt.errors import SpecError
 from dxopt.runtime.process import Process
 
 if TYPE_CHECKING:
@@ -36,6 +36,13 @@ class Worker(Process):
         In MiB, of all memory that it and its solver hold.
     keep, folder
         See Process.
+
+    Attributes
+    ----------
+    ready, used : bool
+        Whether it can take jobs, and had one.
+    failed : str or None
+        What went wrong, where it ended before it was ready.
     """
 
     def __init__(
@@ -45,6 +52,7 @@ class Worker(Process):
         self.job: Job | None = None
         self.ready = False
         self.used = False
+        self.failed: str | None = None
         self._memory_limit = memory_limit
         self._asked_to_stop = False
 
@@ -109,12 +117,11 @@ class Worker(Process):
         self.end()
         if job is not None:
             return self._lost(job, over, code)
-        # No job is lost. But where not even starting works, other workers would die in the same way, without end.
+        # No job is lost. Whether another one is to start in its place is up to whoever started it.
         if over and not self.used:
             wrong = f"is {self._memory_limit:g} MiB, which a process without a problem takes already"
             raise SpecError("memory_limit", wrong, "give more")
-        if not self.ready:
-            raise DxoptError(f"a worker process did not start (code {code}); see what it wrote")
+        self.failed = None if self.ready else f"a worker process did not start (code {code}); see what it wrote"
         return None
 
     def _lost(self, job: Job, over: bool, code: int | None) -> Done:

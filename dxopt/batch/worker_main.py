@@ -24,7 +24,7 @@ def main(connection: Connection) -> None:
             last_time = now
             connection.send((name, text))
 
-    with Stop(), terminable():
+    with Stop(quiet=True), terminable():
         connection.send("ready")
         while True:
             try:

@@ -89,6 +89,11 @@ class KernelMechanism(Mechanism):
         drawn[uniforms(len(secrets), rng) < self.rest[secrets]] = self.slack
         return drawn
 
+    def reported(self) -> NDArray[np.bool_]:
+        made = self.weights > 0
+        made[self.slack] = True
+        return made
+
     def packed(self) -> Arrays:
         # "level" is the name of ε' in saved files; their "epsilon" is the one that is proven.
         return self.packed_identity() | {"weights": self.weights, "level": self.epsilon, "slack": self.slack}

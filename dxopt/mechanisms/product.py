@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from dxopt.errors import CertificateError, UnsupportedError
 from dxopt.mechanisms.kernel import LARGEST_REST, PAIRED_POINTS
 from dxopt.mechanisms.lowering import lowered_epsilon
-from dxopt.model.factors import marginals, product_of
+from dxopt.model.factors import error_of_sums, marginals, product_of
 from dxopt.model.loss import Loss, Reports
 from dxopt.model.mechanism import Mechanism, Privacy, unpacked
 from dxopt.numerics.draws import uniforms
 from dxopt.numerics.rounding import UNIT
 from dxopt.proofs.privacy import ROW_SUM_ERROR
 from dxopt.runtime.archive import Arrays, distinct, nested, part, which
-from dxopt.spaces.archive import unpack
+from dxopt.spaces.archive import pack, unpack
 from dxopt.spaces.products import sides
 from dxopt.spaces.space import MetricSpace
 
@@ -89,6 +89,28 @@ class ProductMechanism(Mechanism):
         for position, factor in enumerate(kept):
             arrays |= nested(position, factor.packed())
         return arrays
+
+    def reported(self) -> NDArray[np.bool_] | None:
+        by_factor = [made for factor in self.factors if (made := factor.reported()) is not None]
+        if len(by_factor) < len(self.factors):
+            return None
+        made = reduce(np.logical_and.outer, by_factor).reshape(-1)
+        made[self.slack] = True
+        return made
+
+    def structured_losses(self, loss: Loss) -> Array | None:
+        """By factors for the distance, which is a sum over them."""
+        if not (loss.by_distance and loss.name == "distance" and loss.reports.secrets):
+            return super().structured_losses(loss)
+        # With probability 1 - held each factor reports its own coordinate, else the slack report is made.
+        slack = np.unravel_index(self.slack, self._shape)
+        parts: list[Array] = []
+        for factor, space, at in zip(self.factors, sides(self.space), slack, strict=True):
+            own = factor.structured_losses(Loss.of("distance", space))
+            if own is None:
+                return None
+            parts.append(own * (1 - self.held) + space.block(np.arange(len(space)), [at])[:, 0] * self.held)
+        return reduce(np.add.outer, parts).reshape(-1)
 
     def correct(self, prior: Array) -> float:
         """By factors where the prior is a product up to 1e-12, with an error of up to 1e-11; else from all rows."""
@@ -201,6 +223,20 @@ def product_mechanism(
     )
 
 
+def _require_same(space: MetricSpace, side: MetricSpace) -> None:
+    """Raise CertificateError unless a factor is on one side of the product, with all of its distances."""
+    same = len(space) == len(side)
+    if same and space.structure.kind == side.structure.kind == "path":
+        same = np.array_equal(space.points, side.points)  # pyright: ignore[reportArgumentType]
+    elif same and len(space) <= PAIRED_POINTS:
+        same = np.array_equal(space.distances, side.distances)
+    elif same:
+        mine, theirs = pack(space), pack(side)
+        same = mine.keys() == theirs.keys() and all(np.array_equal(mine[key], theirs[key]) for key in mine)
+    if not same:
+        raise CertificateError("a factor of the product has other distances than the space")
+
+
 def _stories(factors: Sequence[Mechanism]) -> list[str]:
     """How each factor was proven; one line for all that were proven alike."""
     numbers: dict[str, list[str]] = {}
@@ -214,4 +250,11 @@ def read(arrays: Arrays) -> Mechanism:
     positions = arrays["which"].tolist()
     kept = [unpacked(part(arrays, position)) for position in range(max(positions) + 1)]
     factors = [kept[position] for position in positions]
-    return product_mechanism(unpack(arrays), factors, float(arrays["epsilon"]), float(arrays["doubt"]))
+    space = unpack(arrays)
+    if len(factors) != len(sides(space)):
+        raise CertificateError(f"{len(factors)} factors do not fit the space")
+    for factor, side in zip(factors, sides(space), strict=True):
+        _require_same(factor.space, side)
+    # The error of distances is not taken from the file alone, as privacy rests on it.
+    doubt = max(float(arrays["doubt"]), error_of_sums(len(factors)))
+    return product_mechanism(space, factors, float(arrays["epsilon"]), doubt)

@@ -54,6 +54,11 @@ class RemappedMechanism(Mechanism):
     def _draw(self, secrets: Indices, rng: np.random.Generator | None) -> Indices:
         return self.table[self.base.sample(index=secrets, rng=rng)[:, 0]]
 
+    def reported(self) -> NDArray[np.bool_]:
+        made = np.zeros(len(self.reports), dtype=bool)
+        made[self.table[self.base.reported()]] = True
+        return made
+
     def cost(self, prior: Array, loss: Loss) -> float:
         return self.base.cost_by_rows(prior, lambda secrets: loss.rows(secrets)[:, self.table])
 

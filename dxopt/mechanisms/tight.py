@@ -16,9 +16,11 @@ from dxopt.analysis.regularity.weights import Weights, weights
 from dxopt.errors import NoTightMechanism, UnsupportedError
 from dxopt.mechanisms.kernel import kernel_mechanism
 from dxopt.mechanisms.lowering import epsilon_of_weights
+from dxopt.model.levels import checked_level
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
-from dxopt.model.problem import Problem, checked_level
+from dxopt.model.problem import Problem
+from dxopt.numerics.written import Written
 from dxopt.proofs.candidate import Candidate, Claim
 from dxopt.proofs.certify import certify
 from dxopt.proofs.duals import Dual
@@ -192,7 +194,7 @@ def _offending(space: MetricSpace, epsilon: float, solution: Weights) -> tuple[s
 
 def tight_constraints(
     space: MetricSpace,
-    epsilon: float,
+    epsilon: Written,
     *,
     diagnose: bool = True,
     progress: Callable[[str], None] | None = None,

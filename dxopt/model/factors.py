@@ -47,6 +47,11 @@ class Split:
     deviation: float
 
 
+def error_of_sums(factors: int) -> float:
+    """A bound on the relative error of distances that were added up over factors."""
+    return 8 * (factors + 4) * UNIT
+
+
 def split(problem: Problem) -> Split | str:
     """The factors of a problem on a product, or the reason why it has none."""
     spaces = sides(problem.space)
@@ -56,7 +61,7 @@ def split(problem: Problem) -> Split | str:
         return "the reports are not the secrets"
     shape = tuple(map(len, spaces))
     # Each distance of the space is a sum over the factors, in which every addition and every summand was rounded.
-    distance_error = 8 * (len(shape) + 4) * UNIT
+    distance_error = error_of_sums(len(shape))
 
     # The loss has to be a sum over the coordinates, ...
     losses = _losses(problem, spaces, distance_error)

@@ -25,6 +25,7 @@ from dxopt.spaces.space import MetricSpace
 ROW_SUM_SLACK = 1e-9
 CHANNEL_CELLS = 200_000_000
 """The most entries of the matrix of a mechanism."""
+STRUCTURED_CELLS = 25_000_000
 _BLOCK_CELLS = 4_000_000
 
 FORMAT = 1
@@ -144,6 +145,26 @@ class Mechanism(Sampler):
             np.maximum(best, (prior[secrets, None] * rows).max(axis=0), out=best)
         return math.fsum(best)
 
+    def losses(self, loss: Loss, secrets: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+        """Σ_z K[x, z] l(x, z) of k secrets, all by default, `(k,)`; reports of probability 0 cost nothing."""
+        chosen = np.arange(len(self.space)) if secrets is None else secrets
+        step = max(1, _BLOCK_CELLS // len(self.reports))
+        found = np.empty(len(chosen))
+        for start in range(0, len(chosen), step):
+            some = chosen[start : start + step]
+            rows = self.rows(some)
+            found[start : start + step] = (rows * np.where(rows > 0, loss.rows(some), 0.0)).sum(axis=1)
+        return found
+
+    def structured_losses(self, loss: Loss) -> NDArray[np.float64] | None:
+        """`losses` of all secrets by structure, or from at most 25 million pairs; None where neither is possible."""
+        few = len(self.space) * len(self.reports) <= STRUCTURED_CELLS
+        return self.losses(loss) if few else None
+
+    def reported(self) -> NDArray[np.bool_] | None:
+        """Which reports have a positive probability from some secret, `(m,)`; None where structure does not say."""
+        return None
+
     def cost(self, prior: NDArray[np.float64], loss: Loss) -> float:
         """Σ_x π_x Σ_z K[x, z] l(x, z), where reports of probability 0 cost nothing."""
         total = []
@@ -247,6 +268,9 @@ class MatrixMechanism(Mechanism):
 
     def rows(self, secrets: NDArray[np.int64]) -> NDArray[np.float64]:
         return self.matrix[secrets]
+
+    def reported(self) -> NDArray[np.bool_]:
+        return np.asarray(self.matrix.max(axis=0) > 0)
 
     def packed(self) -> Arrays:
         return self.packed_identity() | {"matrix": self.matrix, **pack_reports(self.reports)}

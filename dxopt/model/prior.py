@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxopt.errors import SpecError
+from dxopt.errors import PlausibilityWarning, SpecError
+from dxopt.model.check_ins import check_ins_outside
+from dxopt.model.matching import in_order, require_same
+from dxopt.model.smoothing import Smoothing
+from dxopt.spaces.geo.nearest import nearest_of
 from dxopt.spaces.space import MetricSpace
 
 
@@ -22,10 +26,16 @@ class Prior:
     ----------
     probabilities : (n,) array, read-only, sums to 1
     name : str
+    space : MetricSpace or None
+        Whose points they are, where that is known: a `Problem` about others refuses them.
+    concerns : tuple of PlausibilityWarning
+        What is seldom meant in the data that it was made from.
     """
 
     probabilities: NDArray[np.float64]
     name: str = "explicit"
+    space: MetricSpace | None = field(default=None, repr=False, kw_only=True)
+    concerns: tuple[PlausibilityWarning, ...] = field(default=(), repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
         array = np.array(self.probabilities, dtype=float)
@@ -41,21 +51,63 @@ class Prior:
         return f"<Prior {self.name} on {len(self)} points>"
 
     @classmethod
+    def of(cls, prior: PriorLike, space: MetricSpace) -> Prior:
+        """A prior from what may stand for one: itself, "uniform", or n probabilities in the order of the points.
+
+        Raises
+        ------
+        SpecError
+            If it is anything else, has another number of entries, does not sum to 1 (up to 1e-9), or is about other
+            points.
+        """
+        if isinstance(prior, str):
+            if prior != "uniform":
+                fix = 'give "uniform", one probability per point, or one of dx.Prior.from_...'
+                raise SpecError("prior", f"there is no {prior!r}", fix)
+            return cls.uniform(space)
+        found = prior if isinstance(prior, Prior) else _listed(prior)
+        if len(found) != len(space):
+            fix = "give one probability per point, in their order"
+            raise SpecError("prior", f"has {len(found)} entries for {len(space)} points", fix)
+        if not isinstance(found, Prior):
+            return _summing(found)
+        if found.space is not None and np.ptp(found.probabilities) > 0:
+            require_same(space, found.space)
+        return found
+
+    @classmethod
     def uniform(cls, space: MetricSpace) -> Prior:
         """The same probability everywhere."""
         return cls.from_weights(space, np.ones(len(space)), name="uniform")
 
     @classmethod
-    def from_weights(cls, space: MetricSpace, weights: ArrayLike, *, name: str = "weights") -> Prior:
+    def from_weights(
+        cls,
+        space: MetricSpace,
+        weights: ArrayLike,
+        *,
+        name: str = "weights",
+        smoothing: float | Smoothing | None = None,
+    ) -> Prior:
         """Probabilities proportional to `weights`, an array of n numbers of 0 or more.
+
+        A pandas Series whose index has the labels of the points is taken by label.
+
+        Parameters
+        ----------
+        smoothing : float or Smoothing, optional
+            Pseudo-counts that each point gets, in the unit of the weights, or a kernel; see `dx.Smoothing`.
 
         Raises
         ------
         SpecError
             If a weight is negative or not finite, their number is not n, or all are 0.
+        UnsupportedError
+            If the space is too large for a kernel.
         """
+        ordered = in_order(space, weights)
         try:
-            array = np.array(weights, dtype=float)
+            array = np.array(ordered, dtype=float)
         except (TypeError, ValueError):
             raise SpecError("prior", "has weights that are not numbers", "give one number per point") from None
         if array.shape != (len(space),):
@@ -65,13 +117,19 @@ class Prior:
             raise SpecError("prior", f"weight {bad[0]} is {array[bad[0]]:g}", "weights are finite and 0 or more")
         if not array.any():
             raise SpecError("prior", "has weight 0 everywhere", "give at least one positive weight")
+        if smoothing is not None:
+            smooth = Smoothing.of(smoothing)
+            array = smooth.smoothed(space, array)
+            name = f"{name}, smoothed ({smooth.name})"
         # Dividing by the largest first keeps the sum from overflowing.
         array /= array.max()
         array /= math.fsum(array)
-        return cls(array, name)
+        return cls(array, name, space=space)
 
     @classmethod
-    def from_samples(cls, space: MetricSpace, data: Iterable[Any]) -> Prior:
+    def from_samples(
+        cls, space: MetricSpace, data: Iterable[Any], *, smoothing: float | Smoothing | None = None
+    ) -> Prior:
         """The frequencies of observed points.
 
         Parameters
@@ -79,6 +137,8 @@ class Prior:
         data : sequence
             Observations: coordinates like those of the space, or labels where it has none. Each must be a
             point of the space, up to rounding (1e-9 relative).
+        smoothing : float or Smoothing, optional
+            Pseudo-counts that each point gets, or a kernel; see `dx.Smoothing`.
 
         Raises
         ------
@@ -88,7 +148,7 @@ class Prior:
         observed = list(data)
         if not observed:
             raise SpecError("samples", "are empty", "give at least one")
-        return cls.from_weights(space, _frequencies(space, observed), name="samples")
+        return cls.from_weights(space, _frequencies(space, observed), name="samples", smoothing=smoothing)
 
     @classmethod
     def from_check_ins(
@@ -98,6 +158,7 @@ class Prior:
         weights: ArrayLike | None = None,
         *,
         within: float | None = None,
+        smoothing: float | Smoothing | None = None,
     ) -> Prior:
         """How often people were near each location: every check-in counts for the nearest one.
 
@@ -110,28 +171,60 @@ class Prior:
         within : float, optional
             Leave out what is further than this from all locations; in the unit of the positions of the space, or of
             its coordinates. The name of the prior states how many are.
+        smoothing : float or Smoothing, optional
+            Pseudo-counts that each location gets, in the unit of the weights, or a kernel; see `dx.Smoothing`.
 
         Raises
         ------
         SpecError
-            If these are no points or weights, or none is left.
+            If these are no points or weights, none is left, or all that count are outside of the space, as
+            `dx.geo.nearest` has it.
         """
-        from dxopt.spaces.geo import nearest
-
-        located = nearest(space, points, within=within)
-        counted = _counted(weights, len(located))
-        near = located >= 0
+        if within is not None and not within >= 0:
+            raise SpecError("within", f"is {within}", "give a distance of 0 or more")
+        found = nearest_of(space, points)
+        counted = _counted(weights, len(found.index))
+        near = np.full(len(counted), True) if within is None else found.apart <= within * (1 + 1e-12)
         left_out = int(np.count_nonzero(~near))
         if not counted[near].any():
             if left_out:
                 wrong = f"{within:g} leaves out every check-in that counts"
                 raise SpecError("within", wrong, "give a larger distance, or check the order of the coordinates")
             raise SpecError("points", "have no check-in that counts", "give some of positive weight")
-        name = (
-            f"check-ins ({left_out} of {len(located)} further than {within:g} left out)" if left_out else "check-ins"
-        )
-        sums = np.bincount(located[near], weights=counted[near], minlength=len(space))
-        return cls.from_weights(space, sums, name=name)
+        concerns = check_ins_outside(space, points, found, counted, near)
+        name = f"check-ins ({left_out} of {len(near)} further than {within:g} left out)" if left_out else "check-ins"
+        sums = np.bincount(found.index[near], weights=counted[near], minlength=len(space))
+        return replace(cls.from_weights(space, sums, name=name, smoothing=smoothing), concerns=concerns)
+
+
+PriorLike = Prior | str | ArrayLike
+"""A prior, "uniform", or one probability for each point."""
+
+
+def _listed(given: Any) -> NDArray[np.float64]:
+    """Probabilities that were given as such; SpecError where they have names, or are none."""
+    if isinstance(given, Mapping) or (hasattr(given, "index") and not isinstance(given, Sequence)):
+        fix = "use dx.prior_from_frame(space, series), which matches them with those of the points"
+        raise SpecError("prior", f"is a {type(given).__name__}, which has labels of its own", fix)
+    try:
+        array = np.array(given, dtype=float)
+    except (TypeError, ValueError):
+        wrong = f"is of type {type(given).__name__}, not numbers"
+        raise SpecError("prior", wrong, "give one probability per point, or dx.Prior.uniform(space)") from None
+    if array.ndim != 1:
+        raise SpecError("prior", f"has shape {array.shape}", "give one probability per point")
+    bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
+    if len(bad):
+        raise SpecError("prior", f"entry {bad[0]} is {array[bad[0]]:g}", "give probabilities, from 0 to 1")
+    return array
+
+
+def _summing(array: NDArray[np.float64]) -> Prior:
+    """Probabilities `(n,)` as a prior; SpecError unless they sum to 1."""
+    if abs(math.fsum(array) - 1) > 1e-9:
+        fix = "give probabilities that sum to 1, or use dx.Prior.from_weights(space, weights)"
+        raise SpecError("prior", f"sums to {math.fsum(array):.12g}", fix)
+    return Prior(array)
 
 
 def _counted(weights: ArrayLike | None, size: int) -> NDArray[np.float64]:

@@ -6,16 +6,19 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError, UnsupportedError
+from dxopt.model.levels import checked_delta, checked_level
 from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.objective import AdversaryError, ExpectedLoss, Objective, WorstLoss, resolved
-from dxopt.model.prior import Prior
+from dxopt.model.prior import Prior, PriorLike
 from dxopt.numerics.excess import PAIRS
+from dxopt.numerics.written import Written, shortened
 from dxopt.spaces.space import MetricSpace
 
 PROBLEM_CELLS = 50_000_000
@@ -32,11 +35,13 @@ class Problem:
     ----------
     space : MetricSpace
         n secrets and their unscaled distances.
-    epsilon : float or None
-        Privacy level per unit of distance. A pair's budget is the real product of the doubles `epsilon` and
-        `space.distances[x, x']`. None asks for no privacy but what `AdversaryError` asks for; it is kept as infinity.
-    prior : Prior or None
-        None only for the worst loss, which no prior enters; then measures that need one take the uniform one.
+    epsilon : float, str or None
+        Privacy level per unit of distance; text for how it is written, such as "ln(4)". A pair's budget is the real
+        product of the doubles `epsilon` and `space.distances[x, x']`. None asks for no privacy but what
+        `AdversaryError` asks for; it is kept as infinity.
+    prior : Prior, "uniform", (n,) array or None
+        See `Prior.of`. Left out only for the worst loss, which no prior enters; then measures that need one take the
+        uniform one.
     loss : str, array, callable or Loss
         See `Loss.of`.
     reports : Reports, optional
@@ -69,8 +74,8 @@ class Problem:
         self,
         space: MetricSpace,
         *,
-        epsilon: float | None,
-        prior: Prior | None,
+        epsilon: Written | None,
+        prior: PriorLike | None = None,
         loss: LossLike | Loss = "distance",
         reports: Reports | None = None,
         objective: str | Objective = "expected_loss",
@@ -81,14 +86,14 @@ class Problem:
         losses = Loss.of(loss, space, reports)
         wanted = resolved(objective, space)
         if prior is None and not isinstance(wanted, WorstLoss):
-            raise SpecError("prior", f"is missing, which {wanted.name} needs", "give one, such as dx.Prior.uniform")
+            raise SpecError("prior", f"is missing, which {wanted.name} needs", 'give one, such as prior="uniform"')
         free = isinstance(wanted, AdversaryError)
         if epsilon is None and not free:
             raise SpecError("epsilon", f"is missing, which {wanted.name} needs", "give a positive number")
         fields = {
             "space": space,
             "epsilon": math.inf if free and epsilon in (None, math.inf) else checked_level(epsilon),
-            "prior": prior or Prior.uniform(space),
+            "prior": Prior.of("uniform" if prior is None else prior, space),
             "loss": losses,
             "objective": wanted,
             "delta": checked_delta(delta),
@@ -106,8 +111,6 @@ class Problem:
             raise SpecError("pairs", f"are {self.pairs!r}", f"choose one of {', '.join(PAIRS)}")
         if self.delta and not self.private:
             raise SpecError("delta", f"is {self.delta:g} without an epsilon to relax", "give epsilon as well")
-        if len(self.prior) != len(space):
-            raise SpecError("prior", f"has {len(self.prior)} entries for {len(space)} points", "match them")
         rows = loss.size if loss.by_distance else len(loss.matrix)
         if rows != len(space):
             raise SpecError("loss", f"has {rows} rows for {len(space)} points", "match them")
@@ -141,7 +144,7 @@ class Problem:
             return "delta is positive"
         return None if isinstance(self.objective, ExpectedLoss) else f"the objective is {self.objective.name}"
 
-    def at(self, epsilon: float) -> Problem:
+    def at(self, epsilon: Written) -> Problem:
         """The same problem at another ε."""
         return self.but(epsilon=epsilon)
 
@@ -251,23 +254,12 @@ def _bounded(space: MetricSpace) -> bool:
     return space.structure.kind in ("path", "lattice", "torus")
 
 
-def checked_level(epsilon: float | None) -> float:
-    """ε as a float; SpecError unless it is positive and finite."""
-    try:
-        level = float(epsilon)  # pyright: ignore[reportArgumentType]
-    except (TypeError, ValueError):
-        raise SpecError("epsilon", f"{epsilon!r} is not a number", "give a positive number") from None
-    if not (np.isfinite(level) and level > 0):
-        raise SpecError("epsilon", f"is {level:g}", "give a positive finite number")
-    return level
-
-
-def checked_delta(delta: float) -> float:
-    """δ as a float; SpecError unless it is from 0 to below 1."""
-    try:
-        relaxed = float(delta)
-    except (TypeError, ValueError):
-        raise SpecError("delta", f"{delta!r} is not a number", "give a number from 0 to below 1") from None
-    if not 0 <= relaxed < 1:
-        raise SpecError("delta", f"is {relaxed:g}", "give a number from 0 to below 1")
-    return relaxed
+def required_problem(problem: Any) -> None:
+    """SpecError unless a problem is given; where the name of a file is, the error says how to read it."""
+    if isinstance(problem, Problem):
+        return
+    if isinstance(problem, str | PurePath):
+        name = str(problem)
+        wrong = f"is the name of a file, {shortened(name)}"
+        raise SpecError("problem", wrong, f"read it with dx.read({shortened(name)}), or run `dxopt solve` on it")
+    raise SpecError("problem", f"is of type {type(problem).__name__}", "give a dx.Problem")

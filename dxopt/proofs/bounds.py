@@ -82,7 +82,7 @@ def _worst_bound(problem: Problem, dual: WorstDual | None) -> tuple[float, str]:
     total = _costs_bound(problem, weights[:, None] * problem.losses, weights, dual.inner)
     bound = total / math.fsum(weights)
     how = f"expected loss under {np.count_nonzero(weights):,} weights: {_how(dual.inner)}"
-    return bound - 4 * UNIT * abs(bound), how
+    return bound - 4 * UNIT * abs(bound) - _lost(total, bound), how
 
 
 def _adversary_bound(problem: Problem, guessed: Array, dual: AdversaryDual | None) -> tuple[float, str]:
@@ -102,13 +102,23 @@ def _adversary_bound(problem: Problem, guessed: Array, dual: AdversaryDual | Non
     missed = prior[:, None] * (guessed @ guesses.T)
     size = np.abs(paid) + prior[:, None] * (np.abs(guessed) @ guesses.T)
     terms = 2.0 * guessed.shape[1] + 8
-    bound = price * problem.objective.max_loss - _costs_bound(problem, paid - missed, prior, dual.inner, size, terms)
+    costly = (problem.losses != 0) & (price > 0) | (guessed != 0).any(axis=1)[:, None]
+    allowed = price * problem.objective.max_loss
+    bound = allowed - _costs_bound(problem, paid - missed, prior, dual.inner, size, terms, costly)
     how = f"guesses of an adversary, a price of {price:.6g} on the loss: {_how(dual.inner)}"
-    return bound + 4 * UNIT * (abs(bound) + abs(price * problem.objective.max_loss)), how
+    return bound + 4 * UNIT * (abs(bound) + abs(allowed)) + _lost(
+        price * (problem.objective.max_loss != 0), allowed
+    ), how
 
 
 def _costs_bound(
-    problem: Problem, costs: Array, weights: Array, dual: Dual | None, size: Array | None = None, terms: float = 3.0
+    problem: Problem,
+    costs: Array,
+    weights: Array,
+    dual: Dual | None,
+    size: Array | None = None,
+    terms: float = 3.0,
+    costly: NDArray[np.bool_] | None = None,
 ) -> float:
     """A proven lower bound on Σ_z c_z·v_z over private channels; the secrets' weights are in the costs `(n, m)`.
 
@@ -123,7 +133,10 @@ def _costs_bound(
         Sizes of what the costs were computed from; |costs| by default.
     terms : float
         Roundings in the costs, beyond those of the sums made here.
+    costly : (n, m) array of bool, optional
+        Where a cost is not 0 in real numbers, if the weight is not: by default where the loss is not.
     """
+    costs_something: NDArray[np.bool_] = problem.losses != 0 if costly is None else costly
     # A sum of t numbers in any order is off by less than t·2^-53 of the sum of their sizes, to first order; twice
     # that is taken off each entry. So `size` adds up sizes and `counts` the terms of each entry of the residual.
     residual = costs
@@ -141,18 +154,28 @@ def _costs_bound(
         origin = (dual.first, dual.report)
         taken = totals(there, dual.multiplier, costs.shape)
         given = totals(origin, back, costs.shape)
-        residual = costs - taken + given
-        size = size + taken + given
+        # where multipliers overflow, nothing is proven: the residual counts as -∞
+        with np.errstate(over="ignore", invalid="ignore"):
+            residual = costs - taken + given
+            size = size + taken + given
+        residual = np.where(np.isfinite(size), residual, -np.inf)
         for entries in (there, origin):
             counts += totals(entries, np.ones(len(dual.multiplier)), costs.shape)
         # 2. with δ the constraints of a pair may be broken by δ e^{-εd} in all
         if problem.delta:
             penalty = _penalty(problem, dual)
-    # 3. each row of the channel sums to 1, so it pays at least its least residual; the cost of underflow is taken off
+    # 3. each row of the channel sums to 1, so it pays at least its least residual; what underflow may have taken from
+    #    the entry of a row is below the smallest normal double, and is taken off
     low = (residual - 2 * counts * UNIT * size).min(axis=1)
     total = math.fsum([*low, -penalty])
-    underflow = costs.shape[1] * np.count_nonzero((weights > 0) & (weights < _TINY)) * SMALLEST
+    faint = (size < _TINY) & ((size > 0) | (costs_something & (weights > 0)[:, None]))
+    underflow = np.count_nonzero(faint.any(axis=1)) * SMALLEST
     return float(total - 4 * UNIT * abs(total) - underflow)
+
+
+def _lost(exactly: float, rounded: float) -> float:
+    """What underflow may have taken from a product or quotient that is not 0 in real numbers."""
+    return SMALLEST if exactly and abs(rounded) < _TINY else 0.0
 
 
 def _valid(problem: Problem, dual: Dual) -> Dual:
@@ -222,6 +245,9 @@ def _rowwise(problem: Problem) -> float:
     step = max(1, _BLOCK_CELLS // problem.shape[1])
     likely = np.flatnonzero(prior)
     low = [0.0]
+    rounded = 0
     for secrets in np.split(likely, range(step, len(likely), step)):
-        low += (prior[secrets] * problem.loss.rows(secrets).min(axis=1)).tolist()
-    return math.fsum(low) - 4 * UNIT * math.fsum(map(abs, low)) - np.count_nonzero(low) * SMALLEST
+        least = problem.loss.rows(secrets).min(axis=1)
+        low += (prior[secrets] * least).tolist()
+        rounded += np.count_nonzero(least)
+    return float(math.fsum(low) - 4 * UNIT * math.fsum(map(abs, low)) - rounded * SMALLEST)

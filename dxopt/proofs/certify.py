@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from dxopt.errors import CertificateError
 from dxopt.model.loss import Loss, unpack_reports
-from dxopt.model.mechanism import Mechanism, Privacy
+from dxopt.model.mechanism import MatrixMechanism, Mechanism, Privacy
+from dxopt.model.objective import AdversaryError, WorstLoss
 from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
 from dxopt.numerics.excess import bound_pairs, least_delta
@@ -24,10 +25,13 @@ from dxopt.numerics.rounding import SMALLEST
 from dxopt.proofs.bounds import proven_bound
 from dxopt.proofs.candidate import Candidate, Claim
 from dxopt.proofs.duals import AnyDual
-from dxopt.proofs.privacy import prove_private, require_channel
+from dxopt.proofs.privacy import ROW_SUM_ERROR, prove_private, require_channel
 from dxopt.proofs.repair import brought_within_budget, expected_above, repair
 from dxopt.runtime.archive import Arrays
 from dxopt.spaces.archive import unpack
+
+LEAST_VALUE = 1e-12
+"""Gaps are relative to the value, and to this where the value is smaller."""
 
 
 @dataclass(frozen=True)
@@ -96,10 +100,11 @@ def certify(problem: Problem, candidate: Candidate) -> Proven:
     """
     if isinstance(candidate.channel, Mechanism):
         mechanism = candidate.channel
-        certificate = _certificate_by_structure(problem, mechanism, candidate.dual)
+        dual = candidate.dual
+        certificate = _certificate_by_structure(problem, mechanism, dual)
     else:
-        mechanism, certificate = _repaired(problem, candidate, candidate.channel)
-    return Proven(mechanism, certificate, candidate.dual, candidate.claim)
+        mechanism, certificate, dual = _repaired(problem, candidate, candidate.channel)
+    return Proven(mechanism, certificate, dual, candidate.claim)
 
 
 def _certificate_by_structure(problem: Problem, mechanism: Mechanism, dual: AnyDual | None) -> Certificate:
@@ -113,7 +118,9 @@ def _certificate_by_structure(problem: Problem, mechanism: Mechanism, dual: AnyD
     return Certificate(True, mechanism.privacy.epsilon, value, bound, gap(value, bound), proofs)
 
 
-def _repaired(problem: Problem, candidate: Candidate, raw: NDArray[np.float64]) -> tuple[Mechanism, Certificate]:
+def _repaired(
+    problem: Problem, candidate: Candidate, raw: NDArray[np.float64]
+) -> tuple[Mechanism, Certificate, AnyDual | None]:
     channel = repair(problem, raw)
     if math.isfinite(problem.objective.max_loss):
         channel = brought_within_budget(problem, channel, candidate.within_budget)
@@ -121,7 +128,18 @@ def _repaired(problem: Problem, candidate: Candidate, raw: NDArray[np.float64]) 
     privacy = proven_privacy(problem, channel)
     pairs = _pairs(problem)
     value = objective_value(problem, channel)
-    bound, how_bound = proven_bound(problem, candidate.dual)
+    dual = candidate.dual
+    bound, how_bound = proven_bound(problem, dual)
+    plain = proven_bound(problem, None) if dual is not None else (bound, how_bound)
+    if not problem.objective.sign * (plain[0] - bound) <= 0:
+        # what is proven without a dual is better, as where rounding leaves a bound a little below 0, or overflow none
+        bound, how_bound = plain
+        dual = None
+    if not (math.isfinite(value) and math.isfinite(bound)):
+        raise CertificateError(f"the value is {value}, the bound {bound}")
+    if 0 < problem.objective.sign * (bound - value) <= ROW_SUM_ERROR * abs(value):
+        # rows that sum to a little less than 1 may cost less than any that sum to 1; a bound may always be weaker
+        bound = value
     proven = f"repair moved entries by at most {moved:.1e}; {privacy.how.format(pairs=pairs)}"
     how = {"privacy": proven, "bound": how_bound}
     mechanism = Mechanism.from_matrix(
@@ -132,7 +150,7 @@ def _repaired(problem: Problem, candidate: Candidate, raw: NDArray[np.float64]) 
         privacy=replace(privacy, how=proven) if problem.private else None,
     )
     proof = Certificate(problem.private, privacy.epsilon, value, bound, gap(value, bound), how, privacy.delta)
-    return mechanism, proof
+    return mechanism, proof, dual
 
 
 def proven_privacy(problem: Problem, channel: NDArray[np.float64]) -> Privacy:
@@ -185,7 +203,30 @@ def objective_value(problem: Problem, channel: NDArray[np.float64]) -> float:
 
 def gap(value: float, bound: float) -> float:
     """|value - bound| / max(|value|, 1e-12)."""
-    return abs(value - bound) / max(abs(value), 1e-12)
+    return abs(value - bound) / max(abs(value), LEAST_VALUE)
+
+
+def is_optimal(problem: Problem, mechanism: Mechanism, value: float, bound: float, tolerance: float) -> bool:
+    """Whether the gap is within a tolerance, also in units of the losses where these are small.
+
+    That is |value - bound| ≤ tolerance · max(|value|, 1e-12 s), where s is the largest size of a loss that counts,
+    and 1 at most: what the best mechanism loses may be far below 1e-12 where losses themselves are. Losses of
+    mechanisms that are not written down are not looked at; there s is 1.
+    """
+    if gap(value, bound) > tolerance:
+        return False
+    if abs(value) >= LEAST_VALUE or value == bound or not isinstance(mechanism, MatrixMechanism):
+        return True
+    return abs(value - bound) <= tolerance * max(abs(value), LEAST_VALUE * min(1.0, _largest_loss(problem)))
+
+
+def _largest_loss(problem: Problem) -> float:
+    """The largest size of a loss that counts: under the worst loss all do; for an adversary's error, his do."""
+    objective = problem.objective
+    if isinstance(objective, WorstLoss):
+        return float(np.abs(problem.losses).max())
+    losses = objective.guesses if isinstance(objective, AdversaryError) else problem.losses
+    return float(np.abs(losses[problem.prior.probabilities > 0]).max())
 
 
 def _pairs(problem: Problem) -> str:

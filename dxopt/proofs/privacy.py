@@ -83,6 +83,19 @@ def _realised(worst: NDArray[np.float64], distances: NDArray[np.float64]) -> flo
     return float(levels.max(initial=0.0)) * (1 + 16 * UNIT)
 
 
+def realised_levels(channel: NDArray[np.float64], distances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """For each ordered pair of secrets the least ε that allows their ratios, `(n, n)`, as near as doubles tell.
+
+    Infinite where no ε does, as for different rows at distance 0; 0 where nothing is asked for.
+    """
+    worst = _worst_ratios(channel)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        levels = np.log(np.maximum(worst, 1.0)) / distances
+    levels[np.isinf(distances)] = 0.0
+    levels[distances == 0] = np.where(_unlike(channel, distances == 0)[distances == 0], np.inf, 0.0)
+    return levels
+
+
 def _violation(problem: Problem, channel: NDArray[np.float64], x: int, other: int) -> str:
     with np.errstate(divide="ignore", over="ignore"):
         ratios = np.divide(channel[x], channel[other], out=np.zeros(channel.shape[1]), where=channel[x] > 0)

@@ -98,6 +98,8 @@ def brought_within_budget(
             mixed = repair(problem, (1 - part) * channel + part * within) if part < 1 else within
             if expected_above(problem, mixed) <= budget:
                 return mixed
+        # next to the smallest doubles no share is right but all of it
+        return within
     raise CertificateError(f"the expected loss {loss} is not brought within its budget {budget}")
 
 
@@ -122,8 +124,8 @@ def _repaired_with_delta(problem: Problem, raw: NDArray[np.float64]) -> NDArray[
     rows[short] = constant_channel(problem.costs)[short]
     factors = np.where(bound, np.maximum(factor_above(problem.level, problem.separations), FAINTEST), 0.0)
     rows = relaxed_closure(rows, factors, delta)
-    # 3. make rows sum to 1 by one report
-    rows *= _scale(rows, np.where(1 - factors > delta, factors, 0.0), ROOM)
+    # 3. make rows sum to 1 by one report; budgets that leave no room for the scale are left to step 4
+    rows *= _scale(rows, np.where(1 - factors > max(delta, 2 * ROOM), factors, 0.0), ROOM)
     missing = np.array([math.fsum([1.0, *(-row)]) for row in rows])
     rows[:, int((missing @ problem.costs).argmin())] += np.maximum(missing, 0.0)
     # 4. mix in a constant report until the excess is proven to be within δ

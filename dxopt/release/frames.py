@@ -72,8 +72,19 @@ def mechanism_from_frame(
     return Mechanism.from_matrix(space, _numbers(frame, "frame")[np.ix_(rows, order)], reports, name=name)
 
 
-def prior_from_frame(space: MetricSpace, series: pd.Series, *, name: str = "weights") -> Prior:
+def prior_from_frame(
+    space: MetricSpace, series: pd.Series, *, name: str = "weights", missing: float | None = None
+) -> Prior:
     """A prior in proportion to weights in any order, whose labels, as text, are those of the secrets.
+
+    Parameters
+    ----------
+    space : MetricSpace
+    series : Series
+        A weight for each secret, such as `frame["place"].value_counts()`.
+    name : str
+    missing : float, optional
+        The weight of secrets that the series does not have, such as 0; by default it is to have all.
 
     Raises
     ------
@@ -81,8 +92,17 @@ def prior_from_frame(space: MetricSpace, series: pd.Series, *, name: str = "weig
         If a label is missing, unknown or there twice, or the weights are no weights.
     """
     _check(series, "series", "Series", ("index", "dtype", "to_numpy"))
-    order = _order(space.labels, _text(series.index), "index")
-    return Prior.from_weights(space, _numbers(series, "series")[order], name=name)
+    labels = _text(series.index)
+    weights = _numbers(series, "series")
+    known = set(labels)
+    lacking = [label for label in space.labels if label not in known]
+    if lacking and missing is None:
+        more = f" and {len(lacking) - 1:,} more" if len(lacking) > 1 else ""
+        fix = "write missing=0 to give weight 0 to what it lacks, or add them"
+        raise SpecError("index", f"lacks label {lacking[0]!r}{more}", fix)
+    weights = np.concatenate([weights, np.full(len(lacking), missing, dtype=float)])
+    order = _order(space.labels, [*labels, *lacking], "index")
+    return Prior.from_weights(space, weights[order], name=name)
 
 
 def _check(given: Any, field: str, kind: str, parts: tuple[str, ...]) -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import CertificateError, SpecError
+from dxopt.proofs.candidate import Claim
 from dxopt.results.files import CERTIFICATE, REPORT
 from dxopt.spaces.matrices import checked_matrix, require_triangles
+from dxopt.spaces.space import Kind
 
 CHEAP_POINTS = 500
 """The triangle inequality takes n³ steps: it is checked up to this n, and by `verify` beyond."""
@@ -40,6 +42,9 @@ def check_summary(content: object) -> None:
     evaluation = content.get("evaluation")
     if not isinstance(evaluation, dict):
         raise SpecError(REPORT, f"evaluation is {_shown(evaluation)}, no numbers by name", _AGAIN)
+    _check_structure(content.get("structure"))
+    if content.get("claim") not in get_args(Claim):
+        raise SpecError(REPORT, f"the claim is {_shown(content.get('claim'))}, none that there is", _AGAIN)
     numbers = {name: content.get(name) for name in ("seconds", "tolerance")}
     for name, number in numbers.items():
         if not _is_number(number):
@@ -50,11 +55,31 @@ def check_summary(content: object) -> None:
             raise SpecError(REPORT, f"evaluation {name!r} is {_shown(number)}, no number", _AGAIN)
 
 
-def check_arrays(asked: Mapping[str, NDArray[Any]], described: Mapping[str, NDArray[Any]]) -> None:
+def _check_structure(content: object) -> None:
+    """Raise SpecError unless the structure has a kind, positive whole sizes and a positive spacing."""
+    if not isinstance(content, dict) or not {*content} == {"kind", "shape", "spacing"}:
+        raise SpecError(REPORT, f"structure is {_shown(content)}", _AGAIN)
+    kind, shape, spacing = content["kind"], content["shape"], content["spacing"]
+    if kind not in get_args(Kind):
+        raise SpecError(REPORT, f"the structure is {_shown(kind)}, none that there is", _AGAIN)
+    if not isinstance(shape, list) or not all(type(size) is int and size > 0 for size in shape):
+        raise SpecError(REPORT, f"the shape is {_shown(shape)}, no list of sizes", _AGAIN)
+    if not _is_number(spacing) or spacing <= 0:
+        raise SpecError(REPORT, f"the spacing is {_shown(spacing)}, no positive number", _AGAIN)
+
+
+def check_arrays(
+    asked: Mapping[str, NDArray[Any]],
+    described: Mapping[str, NDArray[Any]],
+    *,
+    secrets: bool = False,
+    uniform: bool = False,
+) -> None:
     """Raise SpecError unless problem.npz and mechanism.npz have what a problem and a channel are made of.
 
     Distances are 0 or more, 0 on the diagonal, and obey the triangle inequality, which is left to `verify` beyond
-    500 points; coordinates are finite; there are as many labels as secrets and reports.
+    500 points; coordinates are finite; there are as many labels as secrets and reports. Where the reports are the
+    secrets, they have their labels and places.
     """
     distances = asked["distances"]
     if distances.dtype.kind not in "fiu":
@@ -70,9 +95,21 @@ def check_arrays(asked: Mapping[str, NDArray[Any]], described: Mapping[str, NDAr
             raise SpecError(name, f"have shape {array.shape}, not {shape}", _AGAIN)
         if name != "labels" and (array.dtype.kind not in "fiu" or np.isnan(array).any()):
             raise SpecError(name, "has an entry that is no number", _AGAIN)
+    if uniform and np.ptp(asked["prior"]) > 1e-12 * np.max(asked["prior"]):
+        raise SpecError("prior", "is called uniform, but is not", _AGAIN)
     for name, count in (("points", size), ("report_points", reports)):
         if name in described:
             _check_points(name, described[name], count)
+    for name, known in (("report_labels", "labels"), ("report_points", "points")):
+        if secrets and name in described and not _alike(described[name], described.get(known)):
+            raise SpecError(name, "are not those of the secrets, which the reports are", _AGAIN)
+
+
+def _alike(array: NDArray[Any], other: NDArray[Any] | None) -> bool:
+    """Whether they are the same, null values included."""
+    if other is None or array.dtype.kind != other.dtype.kind:
+        return False
+    return np.array_equal(array, other, equal_nan=array.dtype.kind == "f")
 
 
 def _check_points(name: str, points: NDArray[Any], size: int) -> None:

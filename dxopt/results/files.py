@@ -24,6 +24,7 @@ PROBLEM = "problem.npz"
 DUAL = "dual.npz"
 TABLE = "table.npz"
 COMPARED = "compared.npz"
+HELD_OUT = "held_out.npz"
 DIGESTS = "digests.json"
 PAGE = "report.html"
 

@@ -24,6 +24,7 @@ from dxopt.results.files import (
     DIGESTS,
     DUAL,
     FRONTIER,
+    HELD_OUT,
     LEVEL,
     MECHANISM,
     PAGE,
@@ -39,7 +40,7 @@ from dxopt.results.files import (
 from dxopt.runtime.reading import is_file
 
 _PROOF = (REPORT, CERTIFICATE, MECHANISM)
-_ARRAYS = (PROBLEM, DUAL, TABLE, COMPARED)
+_ARRAYS = (PROBLEM, DUAL, TABLE, COMPARED, HELD_OUT)
 _QUESTIONS = (LEVEL, FRONTIER, SWEEP)
 _PICTURES = tuple(f"{name}.{ending}" for name in ("frontier", "sweep", COMPARISON) for ending in ("svg", "png"))
 _FILES = (DESCRIPTION, *_ARRAYS, *_PROOF, *_QUESTIONS, PARTS, *_PICTURES, SWEEP_TABLE, PAGE, "input.json", DIGESTS)

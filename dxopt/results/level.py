@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from dxopt.errors import PlausibilityWarning
+from dxopt.model.plausibility import of_problem
 from dxopt.model.problem import Problem
 from dxopt.results.files import DESCRIPTION, LEVEL, Contents, finite
 from dxopt.results.report import Report
@@ -41,6 +43,11 @@ class Level(Result):
     max_loss: float
     accuracy: float
     status: Status
+
+    @property
+    def warnings(self) -> tuple[PlausibilityWarning, ...]:
+        """What is seldom meant in the question or its answer."""
+        return of_problem(self.problem, level=False) if self.report is None else self.report.warnings
 
     @property
     def epsilon(self) -> float:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import SpecError
+from dxopt.errors import PlausibilityWarning, SpecError
+from dxopt.model.plausibility import common
 from dxopt.model.problem import Problem
 from dxopt.results.figures import plots
 from dxopt.results.files import DESCRIPTION, FRONTIER, Contents, finite, numbers
@@ -49,6 +50,11 @@ class ProvenRange(Result):
     reports: tuple[Report, ...]
     wanted: float
     status: Status
+
+    @property
+    def warnings(self) -> tuple[PlausibilityWarning, ...]:
+        """What is seldom meant in the question or its answers: the warnings that all reports have."""
+        return common(report.warnings for report in self.reports)
 
     @property
     @abstractmethod
@@ -103,6 +109,7 @@ class ProvenRange(Result):
         asked = "" if self.resolution <= self.wanted else f" of {self.wanted:.3g} asked for ({self.status})"
         columns = self._columns()
         lines = [
+            *(f"warning: {warning}" for warning in self.warnings),
             f"{self.problem.name}: {self.problem.objective.title} at {len(self.reports)} {self.POINTS}",
             f"resolution {self.resolution:.3g}{asked}{self._remark()}",
             "  ".join(f"{name:>14}" for name in columns),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,19 +18,23 @@ from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
 from dxopt.proofs.bounds import proven_bound
 from dxopt.proofs.candidate import AppliedReduction, Candidate
-from dxopt.proofs.certify import Certificate, certify, gap, objective_value, proven_privacy
+from dxopt.proofs.certify import Certificate, certify, gap, is_optimal, objective_value, proven_privacy
 from dxopt.proofs.duals import AnyDual, unpack_dual
+from dxopt.results.bound_points import check_distances, check_loss, check_loss_elsewhere, check_placed
 from dxopt.results.checking import check_arrays, check_certificate, check_summary
 from dxopt.results.comparison import Comparison
 from dxopt.results.evidence import Evidence
-from dxopt.results.files import CERTIFICATE, COMPARED, DUAL, MECHANISM, PARTS, PROBLEM, REPORT, SWEEP
+from dxopt.results.files import CERTIFICATE, COMPARED, DUAL, HELD_OUT, MECHANISM, PARTS, PROBLEM, REPORT, SWEEP
 from dxopt.results.folder import holds_report
+from dxopt.results.held_out import unpack as unpack_held_out
 from dxopt.results.measures import Beliefs
 from dxopt.results.report import FORMAT, Report
+from dxopt.results.reproving import check_figures
+from dxopt.results.restoring import described_metric, restored
 from dxopt.runtime.archive import DAMAGED
 from dxopt.runtime.reading import is_file, read_arrays, read_json
 from dxopt.runtime.stopping import Status
-from dxopt.spaces.archive import unpack_positions
+from dxopt.spaces.archive import check_positions, unpack_positions
 from dxopt.spaces.space import MetricSpace, Structure
 
 AGREEMENT = 1e-12
@@ -54,33 +60,77 @@ def load(folder: str | Path) -> Report:
         )
     if not holds_report(folder):
         raise SpecError("folder", f"{folder} is no result folder of a report", "name one that `save` wrote")
-    try:
+    with _undamaged(folder):
         report = _read(folder)
         _check(report)
+        return report
+
+
+def read_problem(folder: Path) -> tuple[Problem, dict[str, Any]]:
+    """The problem of a result folder, with what report.json holds; neither bound nor status is looked at.
+
+    Raises
+    ------
+    SpecError
+        If the folder misses a file, has another format version, or arrays of wrong shapes or numbers.
+    """
+    with _undamaged(folder):
+        summary = _summary(folder)
+        asked = read_arrays(folder / PROBLEM)
+        if "distances" not in asked:
+            return _asked_of(Mechanism.load(folder / MECHANISM), summary, asked), summary
+        described = read_arrays(folder / MECHANISM)
+        _check_arrays(summary, asked, described)
+        return _problem(folder, summary, asked, described), summary
+
+
+@contextmanager
+def _undamaged(folder: Path) -> Iterator[None]:
+    """A context that makes one line of what the readers of a damaged folder let escape."""
+    try:
+        yield
     except (SpecError, CertificateError):
         raise
     except DAMAGED as error:
         reason = " ".join(str(error).split())[:120]
         raise SpecError("folder", f"{folder} is damaged ({reason})", "solve the problem again") from None
-    return report
 
 
-def _read(folder: Path) -> Report:
-    """Return the report of a folder as it was saved; the mechanism alone is proven again by now."""
+def _summary(folder: Path) -> dict[str, Any]:
+    """What report.json holds."""
     summary = read_json(folder / REPORT)
     if summary["format"] != FORMAT:
         raise SpecError("format", f"version {summary['format']} is not {FORMAT}", "use a matching dxopt")
     check_summary(summary)
+    return summary
+
+
+def _read(folder: Path) -> Report:
+    """Return the report of a folder as it was saved; the mechanism alone is proven again by now."""
+    summary = _summary(folder)
     proof = _certificate(read_json(folder / CERTIFICATE))
     dual = unpack_dual(read_arrays(folder / DUAL))
     asked = read_arrays(folder / PROBLEM)
     # Distances are saved with a matrix. Without them the mechanism is one whose file has the space as well.
     if "distances" in asked:
         problem, mechanism = _read_written(folder, summary, asked, proof)
+        space = problem.space
+        check_placed(space.points, len(space), summary["structure"])
+        if problem.reports.secrets:
+            check_loss(problem.loss.name, asked["loss"], space)
+        if space.points is not None:
+            if space.positions is not None:
+                check_positions(space.points, space.positions)
+            metric = described_metric(folder)
+            check_distances(space.points, space.distances, metric, space.positions, summary["structure"])
+            others = problem.reports.points
+            if others is not None and not problem.reports.secrets:
+                check_loss_elsewhere(summary["loss"], problem.losses, space.points, others, metric, space.positions)
     else:
         mechanism = Mechanism.load(folder / MECHANISM)
         problem = _asked_of(mechanism, summary, asked)
     compared = summary.get("comparison")
+    tried = summary.get("held_out")
     return Report(
         problem=problem,
         mechanism=mechanism,
@@ -89,6 +139,7 @@ def _read(folder: Path) -> Report:
         status=Status(summary["status"]),
         reductions=tuple(AppliedReduction(**entry) for entry in summary["reductions"]),
         comparison=_read_comparison(folder, compared, mechanism, dual) if compared else None,
+        held_out=unpack_held_out(tried, read_arrays(folder / HELD_OUT), mechanism, problem) if tried else (),
         beliefs=tuple(Beliefs.read(entry) for entry in summary.get("beliefs", ())),
         **{key: summary[key] for key in ("claim", "route", "refused", "seconds", "tolerance", "evaluation")},
     )
@@ -113,13 +164,18 @@ def _read_written(
     folder: Path, summary: dict[str, Any], asked: dict[str, Any], proof: Certificate
 ) -> tuple[Problem, Mechanism]:
     described = read_arrays(folder / MECHANISM)
-    check_arrays(asked, described)
-    problem = _problem(summary, asked, described)
+    _check_arrays(summary, asked, described)
+    problem = _problem(folder, summary, asked, described)
     bound = problem.pairs if problem.delta else "all"
     privacy = Privacy(proof.epsilon, proof.how["privacy"], proof.delta, bound) if problem.private else None
     return problem, Mechanism.from_matrix(
         problem.space, described["matrix"], problem.reports, name=summary["mechanism"], privacy=privacy
     )
+
+
+def _check_arrays(summary: dict[str, Any], asked: dict[str, Any], described: dict[str, Any]) -> None:
+    secrets = bool(summary["secrets_are_reports"])
+    check_arrays(asked, described, secrets=secrets, uniform=summary["prior"] == "uniform")
 
 
 def _asked_of(mechanism: Mechanism, summary: dict[str, Any], asked: dict[str, Any]) -> Problem:
@@ -128,6 +184,8 @@ def _asked_of(mechanism: Mechanism, summary: dict[str, Any], asked: dict[str, An
     reports = mechanism.reports
     name = summary["loss"]
     loss = Loss(asked["loss"], reports, name) if "loss" in asked else Loss.of(name, space, reports)
+    if "loss" in asked and reports.secrets:
+        check_loss(name, asked["loss"], space)
     prior = Prior(asked["prior"], summary["prior"])
     return Problem(space, prior=prior, loss=loss, **_wanted(summary, asked))
 
@@ -146,14 +204,15 @@ def _wanted(summary: dict[str, Any], asked: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _problem(summary: dict[str, Any], arrays: dict[str, Any], described: dict[str, Any]) -> Problem:
+def _problem(folder: Path, summary: dict[str, Any], arrays: dict[str, Any], described: dict[str, Any]) -> Problem:
     labels = tuple(str(label) for label in described["labels"])
-    structure = _structure(**summary["structure"])
     for array in arrays.values():
         array.flags.writeable = False
     points = described.get("points")
     found = unpack_positions(described)
-    space = MetricSpace(labels, points, None, structure, given=arrays["distances"], positions=found)
+    structure = _structure(**summary["structure"])
+    plain = MetricSpace(labels, points, None, structure, given=arrays["distances"], positions=found)
+    space = restored(folder, plain, summary["structure"])
     report_labels = tuple(str(label) for label in described["report_labels"])
     reports = Reports(report_labels, described.get("report_points"), summary["secrets_are_reports"])
     loss = Loss(arrays["loss"], reports, summary["loss"])
@@ -186,10 +245,15 @@ def _check(report: Report) -> None:
         relaxed = found.delta
         value = found.value
         bound = found.bound
-    again = {"epsilon": realised, "delta": relaxed, "value": value, "bound": bound, "gap": gap(value, bound)}
+    again = {"epsilon": realised, "delta": relaxed, "value": value, "bound": bound}
     for name, number in again.items():
         saved = getattr(proof, name)
         if number != saved and not abs(number - saved) <= AGREEMENT * max(1.0, abs(number)):
             raise CertificateError(f"{name} is {number:.17g} by the arrays, but {saved:.17g} was saved")
-    if (report.status is Status.OPTIMAL) != (proof.gap <= report.tolerance):
+    apart = gap(proof.value, proof.bound)
+    if not abs(proof.gap - apart) <= AGREEMENT * apart:
+        raise CertificateError(f"gap is {apart:.17g} by value and bound, but {proof.gap:.17g} was saved")
+    check_figures(report)
+    optimal = is_optimal(problem, mechanism, proof.value, proof.bound, report.tolerance)
+    if (report.status is Status.OPTIMAL) != optimal:
         raise CertificateError(f"the status {report.status} does not fit a gap of {proof.gap:.2e}")

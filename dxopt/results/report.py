@@ -8,12 +8,13 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from dxopt.analysis import evaluate
-from dxopt.errors import CertificateError, UnsupportedError
+from dxopt.analysis.held_out import HeldOut
+from dxopt.analysis.off_prior import OffPrior, off_prior
+from dxopt.errors import CertificateError, PlausibilityWarning, UnsupportedError
 from dxopt.model.mechanism import MatrixMechanism, Mechanism
 from dxopt.model.objective import AdversaryError
+from dxopt.model.plausibility import of_answer
 from dxopt.model.problem import Problem
 from dxopt.proofs.candidate import AppliedReduction, Claim
 from dxopt.proofs.certify import Certificate
@@ -27,6 +28,7 @@ from dxopt.results.files import (
     COMPARED,
     DESCRIPTION,
     DUAL,
+    HELD_OUT,
     MECHANISM,
     PROBLEM,
     REPORT,
@@ -34,11 +36,14 @@ from dxopt.results.files import (
     Contents,
     finite,
 )
+from dxopt.results.held_out import content as content_held_out
+from dxopt.results.held_out import lines_held_out
+from dxopt.results.held_out import pack as pack_held_out
+from dxopt.results.labelled import labelled
 from dxopt.results.measures import Beliefs
+from dxopt.results.off_prior import between_cells, content, lines_off_prior
 from dxopt.results.result import Result, description
 from dxopt.runtime.stopping import Status
-from dxopt.spaces.archive import pack_positions
-from dxopt.spaces.geo.located import known
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -67,7 +72,8 @@ class Report(Result):
         What proves `certificate.bound`: row prices with their multipliers, or with what these follow from on a line;
         a dual for each factor of a product. None where it needs none.
     status : Status
-        `optimal`: the gap is within `tolerance`. `feasible`: private, optimality unproven. `interrupted` and
+        `optimal`: the gap is within `tolerance`, in units of the losses as well where these are small (see
+        `proofs.certify.is_optimal`). `feasible`: private, optimality unproven. `interrupted` and
         `time limit`: stopped before that; the mechanism is the best one known then.
     claim : str
         What the route promises: "exact" (the optimum) or "valid" (a private mechanism with a bound).
@@ -85,6 +91,8 @@ class Report(Result):
         Other mechanisms for the problem, where that was asked for; kept by `dx.load` as it was saved.
     beliefs : tuple of Beliefs
         What the measures of an adversary's beliefs are about.
+    held_out : tuple of HeldOut
+        What it costs on data that its prior was not made of, where that was asked for.
     """
 
     problem: Problem
@@ -101,6 +109,7 @@ class Report(Result):
     evaluation: Mapping[str, float] = field(default_factory=dict)
     comparison: Comparison | None = None
     beliefs: tuple[Beliefs, ...] = ()
+    held_out: tuple[HeldOut, ...] = ()
 
     @property
     def delivered(self) -> bool:
@@ -108,6 +117,15 @@ class Report(Result):
         if self.status in (Status.INTERRUPTED, Status.TIME_LIMIT):
             return False
         return self.claim != "exact" or self.status is Status.OPTIMAL
+
+    @property
+    def warnings(self) -> tuple[PlausibilityWarning, ...]:
+        """What is seldom meant in the problem or its answer, found from these alone; never read from a file."""
+        return self._warnings
+
+    @cached_property
+    def _warnings(self) -> tuple[PlausibilityWarning, ...]:
+        return of_answer(self.problem, self.mechanism)
 
     @cached_property
     def table(self) -> IntegerTable | str:
@@ -124,6 +142,18 @@ class Report(Result):
         except (UnsupportedError, CertificateError) as error:
             return str(error)
 
+    @cached_property
+    def off_prior(self) -> OffPrior:
+        """Whom the mechanism costs most, what it costs secrets of prior 0, and what it never reports."""
+        return off_prior(self.mechanism, self.problem.prior, self.problem.loss)
+
+    @property
+    def _written(self) -> bool:
+        """Whether the folder has the matrix with all distances and losses, from which any figure is derived again."""
+        by_structure = isinstance(self.dual, LineDual | ProductDual)
+        pairs = len(self.problem.space) * max(self.problem.shape)
+        return isinstance(self.mechanism, MatrixMechanism) and (not by_structure or pairs <= WRITTEN_PAIRS)
+
     def lines(self) -> list[tuple[str, str]]:
         """What is known, as lines of a name and a text."""
         problem = self.problem
@@ -131,12 +161,13 @@ class Report(Result):
         secrets, reports = problem.shape
         wanted = f"{'least' if problem.objective.sign > 0 else 'largest'} {problem.objective.title}"
         lines = [
+            *(("warning", str(warning)) for warning in self.warnings),
             ("problem", f"{problem.name}: {secrets} secrets, {reports} reports, {problem.loss.name} loss; {wanted}"),
             ("status", f"{self.status}" + ("" if self.delivered else " (not certified optimal)")),
             ("private", _privacy(problem, proof)),
             ("value", f"{proof.value:.10g} ({problem.objective.title})"),
             ("bound", f"{proof.bound:.10g}"),
-            ("gap", f"{proof.gap:.2e} (tolerance {self.tolerance:.0e})"),
+            ("gap", f"{proof.gap:.2e} (tolerance {self.tolerance:.0e}{self._unit})"),
             ("route", self.route),
         ]
         if math.isfinite(problem.objective.max_loss):
@@ -145,8 +176,16 @@ class Report(Result):
         lines += [(f"not {name}", reason) for name, reason in self.refused.items()]
         lines += [(reduction.name, _reduced(reduction)) for reduction in self.reductions]
         lines += [(name.replace("_", " "), f"{value:.10g}") for name, value in self.evaluation.items()]
+        lines += lines_held_out(self.held_out)
+        lines += lines_off_prior(self.off_prior, problem.space, self.mechanism.reports)
         lines += [(f"proof of {what}", how) for what, how in proof.how.items()]
+        lines += between_cells(problem.space) if problem.private else []
         return [*lines, ("seconds", f"{self.seconds:.2f}")]
+
+    @property
+    def _unit(self) -> str:
+        within = self.certificate.gap <= self.tolerance
+        return "; above it in units of the losses" if within and self.status is not Status.OPTIMAL else ""
 
     def contents(self) -> Contents:
         """The files of a result folder by name: all that `dx.load` needs to prove the report again, and the table."""
@@ -162,6 +201,8 @@ class Report(Result):
         }
         if isinstance(self.table, IntegerTable):
             contents[TABLE] = self.table
+        if self.held_out:
+            contents[HELD_OUT] = pack_held_out(self.held_out)
         if self.comparison is not None and self.comparison.evidence is not None:
             contents[COMPARED] = self._evidence(self.comparison, self.comparison.evidence)
         return contents
@@ -185,11 +226,10 @@ class Report(Result):
         explicit = isinstance(mechanism, MatrixMechanism)
         if explicit and not isinstance(self.dual, LineDual | ProductDual):
             arrays |= {"distances": problem.space.distances, "loss": problem.losses}
-            return arrays, _labelled(problem, mechanism)
+            return arrays, labelled(problem, mechanism)
         if not problem.loss.by_distance:
             arrays["loss"] = problem.losses
-        size, reports = problem.shape
-        if explicit and size * max(size, reports) <= WRITTEN_PAIRS:
+        if self._written:
             arrays |= {"pair_distances": problem.space.distances, "report_losses": problem.losses}
         return arrays, mechanism
 
@@ -220,8 +260,11 @@ class Report(Result):
             "seconds": self.seconds,
             "tolerance": self.tolerance,
             "evaluation": dict(self.evaluation),
+            "off_prior": content(self.off_prior, problem.space, self.mechanism.reports, written=self._written),
+            "held_out": content_held_out(self.held_out),
             "beliefs": [asdict(beliefs) for beliefs in self.beliefs],
             "comparison": self.comparison and self.comparison.content(),
+            "warnings": [warning.content() for warning in self.warnings],
             "table": self.table if isinstance(self.table, str) else None,
         }
 
@@ -250,16 +293,3 @@ def _privacy(problem: Problem, proof: Certificate) -> str:
 def _reduced(reduction: AppliedReduction) -> str:
     sizes = f"{reduction.before:,} to {reduction.after:,} {reduction.of}".rstrip()
     return f"{sizes}{', exact' if reduction.exact else ''}: {reduction.note}"
-
-
-def _labelled(problem: Problem, mechanism: Mechanism) -> dict[str, Any]:
-    """A matrix with what its rows and columns are called, and where they are."""
-    arrays: dict[str, Any] = {
-        "matrix": mechanism.matrix,
-        "labels": np.array(problem.space.labels),
-        "report_labels": np.array(problem.reports.labels),
-    }
-    for name, array in (("points", problem.space.points), ("report_points", problem.reports.points)):
-        if array is not None:
-            arrays[name] = array.astype(str) if array.dtype == object else array
-    return arrays | pack_positions(known(problem.space))

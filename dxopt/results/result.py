@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from dxopt.errors import PlausibilityWarning
 from dxopt.model.problem import Problem
 from dxopt.results.files import PARTS, Contents, finite
 from dxopt.results.folder import save_contents, write_contents
@@ -18,6 +19,11 @@ class Result(ABC):
     @abstractmethod
     def contents(self) -> Contents:
         """The files of a result folder by name, as arrays, JSON, text or bytes; all of them are computed here."""
+
+    @property
+    def warnings(self) -> tuple[PlausibilityWarning, ...]:
+        """What is seldom meant in the question or its answer; docs/guides/plausibility.md has the checks."""
+        return ()
 
     def save(self, folder: str | Path) -> Path:
         """Write a result folder, which holds what `contents` lists.

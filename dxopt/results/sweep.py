@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import SpecError
+from dxopt.errors import PlausibilityWarning, SpecError
+from dxopt.model.plausibility import common
 from dxopt.model.problem import Problem
 from dxopt.proofs.certify import gap
 from dxopt.results.comparison import Compared
@@ -70,6 +71,11 @@ class EpsilonSweep(Result):
     reports: tuple[Report, ...]
     asked: tuple[float, ...]
     status: Status
+
+    @property
+    def warnings(self) -> tuple[PlausibilityWarning, ...]:
+        """What is seldom meant in the question or its answers: the warnings that all reports have."""
+        return common(report.warnings for report in self.reports)
 
     @property
     def epsilons(self) -> Array:
@@ -270,7 +276,8 @@ class EpsilonSweep(Result):
         return table
 
     def _notes(self) -> Iterator[str]:
-        """Why mechanisms are missing, or are no private ones, at the first level where that is so."""
+        """Warnings; and why mechanisms are missing, or no private ones, at the first level where that is so."""
+        yield from (f"warning: {warning}" for warning in self.warnings)
         notes: dict[str, list[str]] = {}
         for rows in self._rows:
             for row in rows.values():

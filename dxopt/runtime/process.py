@@ -52,6 +52,11 @@ class Process:
         os.close(lifeline)
         self.connection = Connection(here.detach())
 
+    def forget(self) -> None:
+        """Let go of the process in a copy of the one that started it: it ends with that one, and not with this."""
+        self.connection.close()
+        os.close(self._lifeline)
+
     def end(self) -> None:
         """Kill the process, and with it those that it started."""
         self.connection.close()

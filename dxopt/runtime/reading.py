@@ -6,12 +6,12 @@ A device or a link to one has no end, and a pipe nobody writes to never begins: 
 from __future__ import annotations
 
 import errno
+import io
 import json
 import math
 import os
 import stat
 import zipfile
-from io import BufferedReader
 from pathlib import Path
 from typing import IO, Any
 
@@ -29,6 +29,8 @@ MOST_TABLE = 400_000_000
 """Bytes of a CSV file: a matrix of 4,000 by 4,000 numbers of 24 letters."""
 MOST_ARRAYS = 3_500_000_000
 """Bytes of all arrays of a file: two matrices of 200 million doubles, the most that mechanisms have, and the rest."""
+MOST_DIRECTORY = 8_000_000
+"""Bytes that are read of an archive at once: its directory, whatever size that claims."""
 MOST_MEMBERS = 20_000
 """Arrays of a file: products of many factors have a few for each factor."""
 
@@ -53,7 +55,7 @@ class TooLarge(ValueError):
     """A file, or what it holds, has more bytes than any that is meant to be read."""
 
 
-def opened(path: Path, most: int) -> BufferedReader:
+def opened(path: Path, most: int) -> io.BufferedReader:
     """A regular file, opened to be read.
 
     Raises
@@ -96,8 +98,16 @@ def read_json(path: Path) -> Any:
     return json.loads(content(path, MOST_TEXT).decode("utf-8"))
 
 
-def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
+def read_arrays(path: Path, *, start: str = "", most: int | None = None) -> dict[str, NDArray[Any]]:
     """The arrays of a file `*.npz`.
+
+    Parameters
+    ----------
+    path : Path
+    start : str
+        Only those whose names begin with it.
+    most : int, optional
+        Bytes of these arrays; 3.5 GB by default.
 
     Raises
     ------
@@ -106,24 +116,54 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
         text; and whatever the readers of a damaged file let escape, see `archive.DAMAGED`.
     """
     with opened(path, MOST_ARRAYS) as stream:
-        _check_sizes(stream)
+        _check_sizes(stream, start, MOST_ARRAYS if most is None else most)
         stream.seek(0)
         with np.load(stream, allow_pickle=False) as stored:
-            return dict(stored)
+            return {name: stored[name] for name in stored if name.startswith(start)}
 
 
-def _check_sizes(stream: IO[bytes]) -> None:
+def _check_sizes(stream: IO[bytes], start: str, most: int) -> None:
     """ValueError where arrays claim to be larger than what is stored of them, or are too large in all."""
-    with zipfile.ZipFile(stream) as stored:
-        members = stored.infolist()
+    with zipfile.ZipFile(_Sips(stream)) as stored:
+        members = [member for member in stored.infolist() if member.filename.startswith(start)]
         if len(members) > MOST_MEMBERS:
             raise TooLarge(f"it has {len(members):,} arrays, more than {MOST_MEMBERS:,}")
         total = sum(member.file_size for member in members)
-        if total > MOST_ARRAYS:
-            raise TooLarge(f"its arrays have {total:,} bytes, more than {MOST_ARRAYS:,}")
+        if total > most:
+            raise TooLarge(f"its arrays have {total:,} bytes, more than {most:,}")
         for member in members:
             with stored.open(member) as inner:
                 _check_claim(member, inner)
+
+
+class _Sips(io.RawIOBase):
+    """A stream of which nobody reads much at once, as `ZipFile` would a directory that claims gigabytes."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Read up to so many bytes, or all that is left where that is little."""
+        found = self._stream.read(size if 0 <= size <= MOST_DIRECTORY else MOST_DIRECTORY + 1)
+        if len(found) > MOST_DIRECTORY:
+            raise TooLarge(f"its directory has more than {MOST_DIRECTORY:,} bytes")
+        return found
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        """Go to a position."""
+        return self._stream.seek(offset, whence)
+
+    def tell(self) -> int:
+        """The position."""
+        return self._stream.tell()
+
+    def seekable(self) -> bool:
+        """Whether there are positions to go to: always."""
+        return True
+
+    def readable(self) -> bool:
+        """Whether it can be read: always."""
+        return True
 
 
 def _check_claim(member: zipfile.ZipInfo, stream: IO[bytes]) -> None:

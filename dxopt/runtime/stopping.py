@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import StrEnum
 from types import FrameType, TracebackType
 
@@ -24,9 +25,14 @@ def terminable() -> Iterator[None]:
         signal.signal(signal.SIGTERM, previous)
 
 
+ASKED = "interrupted: stopping with the best result so far; press Ctrl-C again to stop at once (KeyboardInterrupt)"
+"""What the first Ctrl-C is answered with, on standard error."""
+
+
 class Stop:
     """A context in which the first Ctrl-C asks for a stop and the second one raises KeyboardInterrupt.
 
+    The first one is answered with a line that says so.
     Of nested contexts the inner one is asked first, and those around it once it ends; one that begins after those
     around it were asked is asked at once.
     Outside the main thread, where no signal arrives, only the deadline counts.
@@ -35,11 +41,15 @@ class Stop:
     ----------
     time_limit : float, optional
         Seconds from now.
+    quiet : bool
+        Whether to say nothing at Ctrl-C, as in processes to which another one passes it on; contexts within this one
+        say nothing either.
     """
 
-    def __init__(self, time_limit: float | None = None) -> None:
+    def __init__(self, time_limit: float | None = None, *, quiet: bool = False) -> None:
         self.deadline = None if time_limit is None else time.monotonic() + time_limit
         self.interrupted = False
+        self._quiet = quiet
         self._previous = None
 
     def remaining(self) -> float | None:
@@ -61,7 +71,9 @@ class Stop:
             # Where the handler until now is the method of another Stop, that one is around this one.
             self._previous = signal.signal(signal.SIGINT, self._ask)
             around = getattr(self._previous, "__self__", None)
-            self.interrupted |= isinstance(around, Stop) and around.interrupted
+            if isinstance(around, Stop):
+                self.interrupted |= around.interrupted
+                self._quiet |= around._quiet
         return self
 
     def __exit__(
@@ -79,6 +91,10 @@ class Stop:
         if self.interrupted:
             raise KeyboardInterrupt
         self.interrupted = True
+        if not self._quiet:
+            # A stream that is closed, or in the middle of a line, is left alone.
+            with suppress(AttributeError, RuntimeError, ValueError, OSError):
+                print(ASKED, file=sys.stderr, flush=True)
 
 
 class Status(StrEnum):

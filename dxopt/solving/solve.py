@@ -8,10 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from dxopt.errors import CertificateError, SolveError, SpecError
-from dxopt.model.problem import Problem
+from dxopt.model.mechanism import Mechanism
+from dxopt.model.problem import Problem, required_problem
 from dxopt.proofs.candidate import Candidate
-from dxopt.proofs.certify import Certificate, Proven, certify, gap
+from dxopt.proofs.certify import Certificate, Proven, certify, gap, is_optimal
 from dxopt.proofs.duals import Dual
+from dxopt.results.announcing import announcing
 from dxopt.results.report import Report
 from dxopt.runtime.logged import Logged
 from dxopt.runtime.stopping import Status, Stop
@@ -19,7 +21,11 @@ from dxopt.solving.attempts import Attempt, Options, PartAnswer, Progress, Refus
 from dxopt.solving.routes.choice import COLUMNS, METHODS, SPANNER_METHODS, attempts
 from dxopt.solving.solvers import require_solver
 
+_ROUNDING = 1e-9
+"""By how much, relative to it, a value may change as a mechanism is proven."""
 
+
+@announcing()
 def solve(
     problem: Problem,
     *,
@@ -53,7 +59,8 @@ def solve(
     tolerance : float
         On the gap.
     time_limit : float, optional
-        Seconds. At the limit, or at Ctrl-C, the best mechanism known is returned, proven as always.
+        Seconds. At the limit, or at Ctrl-C, the best mechanism known is returned, proven as always. A second Ctrl-C
+        raises KeyboardInterrupt.
     progress : callable, optional
         Given a line of text now and then; the logger "dxopt" gets the same lines at level INFO.
     start : Report, optional
@@ -69,6 +76,7 @@ def solve(
     SpecError
         If an option is wrong, or the method does not suit the problem (UnsupportedError, NoTightMechanism).
     """
+    required_problem(problem)
     began = time.perf_counter()
     _check(method, solver, spanner, tolerance, time_limit)
     earlier = None if start is None else _earlier(start, problem)
@@ -96,21 +104,25 @@ def solve(
             if isinstance(step, Refusal):
                 refused[step.name] = step.reason
                 continue
+            if best is not None and _is_needless(problem, step, best):
+                continue
             try:
                 report = _report(problem, step, {**refused, **step.needless}, options)
             except CertificateError as error:
                 refused[step.route] = str(error)
                 unproven = error
                 continue
-            report = replace(report, seconds=time.perf_counter() - began)
             best = report if best is None else _better(best, report, options)
+            proof = best.certificate
+            tell(f"proven: {proof.value:.8g}, bound {proof.bound:.8g}, gap {proof.gap:.1e}")
             if best.status is Status.OPTIMAL:
                 break
     if best is None and unproven is not None:
         raise unproven
     if best is None:
         raise SolveError(f"method {method} gave nothing to certify")
-    return best
+    status = _status(problem, best.mechanism, best.certificate, options)
+    return replace(best, status=status, seconds=time.perf_counter() - began)
 
 
 def _check(method: str, solver: str, spanner: float | None, tolerance: float, time_limit: float | None) -> None:
@@ -137,6 +149,16 @@ def _earlier(report: Report, problem: Problem) -> Start | None:
     return Start(report.problem, report.dual) if isinstance(report.dual, Dual) else None
 
 
+def _is_needless(problem: Problem, attempt: Attempt, best: Report) -> bool:
+    """Whether an answer is no better than what is proven already, and proves no bound either."""
+    answer = attempt.answer
+    if not isinstance(answer, Candidate) or isinstance(answer.channel, Mechanism) or answer.dual is not None:
+        return False
+    sign = problem.objective.sign
+    value = problem.objective.value(problem, answer.channel)
+    return sign * value >= sign * best.certificate.value - _ROUNDING * abs(best.certificate.value)
+
+
 def _report(problem: Problem, attempt: Attempt, refused: dict[str, str], options: Options) -> Report:
     answer = attempt.answer
     if isinstance(answer, Candidate):
@@ -147,7 +169,7 @@ def _report(problem: Problem, attempt: Attempt, refused: dict[str, str], options
         mechanism=answer.mechanism,
         certificate=answer.certificate,
         dual=answer.dual,
-        status=_status(answer.certificate, options),
+        status=_status(problem, answer.mechanism, answer.certificate, options),
         claim=answer.claim,
         route=attempt.route,
         refused=refused,
@@ -157,8 +179,8 @@ def _report(problem: Problem, attempt: Attempt, refused: dict[str, str], options
     )
 
 
-def _status(proof: Certificate, options: Options) -> Status:
-    if proof.gap <= options.tolerance:
+def _status(problem: Problem, mechanism: Mechanism, proof: Certificate, options: Options) -> Status:
+    if is_optimal(problem, mechanism, proof.value, proof.bound, options.tolerance):
         return Status.OPTIMAL
     if options.stop.interrupted:
         return Status.INTERRUPTED
@@ -178,10 +200,9 @@ def _better(first: Report, second: Report, options: Options) -> Report:
         low,
         certificate=proof,
         dual=sharp.dual,
-        status=_status(proof, options),
+        status=_status(low.problem, low.mechanism, proof, options),
         claim="exact" if "exact" in (low.claim, high.claim) else low.claim,
         route=low.route if sharp is low else f"{low.route}; bound by {sharp.route}",
         reductions=low.reductions or sharp.reductions,
         refused={**high.refused, **low.refused},
-        seconds=second.seconds,
     )

@@ -16,9 +16,11 @@ from dxopt.spaces.lattices import Wrapped, grid, torus
 from dxopt.spaces.metrics import METRICS, Haversine, Metric
 from dxopt.spaces.positions import Positions, on_sphere
 from dxopt.spaces.products import product
+from dxopt.spaces.projection import local_plane
 from dxopt.spaces.space import MetricSpace
 
 Arrays = dict[str, NDArray[Any]]
+_AGAIN = "save it again"
 SAME_PLACE = 1e-9
 """How far apart two unit vectors of one place may be: 6 mm on the Earth."""
 
@@ -69,21 +71,34 @@ def unpack(arrays: Mapping[str, NDArray[Any]], prefix: str = "space") -> MetricS
     found = unpack_positions(arrays, f"{prefix}.positions")
     if found is None:
         return space
-    _check_positions(space, found)
+    _check_found(space, found)
     return placed(space, found)
 
 
-def _check_positions(space: MetricSpace, found: Positions) -> None:
-    """Raise SpecError unless positions are finite, one for each point, and those of points that are in degrees."""
+def _check_found(space: MetricSpace, found: Positions) -> None:
+    """Raise SpecError unless positions are finite, one for each point, in its unit, and do not contradict it."""
     degrees = found.degrees
     if degrees.shape != (len(space), 2) or degrees.dtype.kind not in "fiu" or not np.isfinite(degrees).all():
-        raise SpecError("positions", f"are not {len(space)} finite locations", "save it again")
-    if not isinstance(space.metric, Haversine) or space.points is None:
-        return
+        raise SpecError("positions", f"are not {len(space)} finite locations", _AGAIN)
+    if isinstance(space.metric, Haversine) and found.unit != space.metric.unit:
+        raise SpecError("positions", "contradict the points or their unit", _AGAIN)
+    if space.points is not None:
+        check_positions(space.points, found)
+
+
+def check_positions(points: NDArray[Any], found: Positions) -> None:
+    """Raise SpecError unless points are the positions, or these in the plane around them."""
+    degrees = found.degrees
+    if found.unit not in Haversine.units:
+        raise SpecError("positions", f"have the unit {found.unit!r}", _AGAIN)
+    if points.shape != degrees.shape or points.dtype.kind not in "fiu" or degrees.dtype.kind not in "fiu":
+        raise SpecError("positions", "are on the Earth, but the points are not", _AGAIN)
     # a longitude may be written a full turn away
-    off = np.abs(on_sphere(degrees) - on_sphere(space.points)).max(axis=1) > SAME_PLACE
-    if off.any() or found.unit != space.metric.unit:
-        raise SpecError("positions", "contradict the points or their unit", "save it again")
+    if (np.abs(points) <= (90, 360)).all() and np.abs(on_sphere(degrees) - on_sphere(points)).max() <= SAME_PLACE:
+        return
+    plane = local_plane(degrees, found.unit)
+    if not (np.abs(points - plane) <= SAME_PLACE * np.abs(plane).max()).all():
+        raise SpecError("positions", "contradict the points or their unit", _AGAIN)
 
 
 def _unpacked(arrays: Mapping[str, NDArray[Any]], prefix: str) -> MetricSpace:

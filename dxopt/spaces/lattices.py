@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dxopt.errors import SpecError
 from dxopt.spaces.labels import Coordinates, LazyLabels, Numbers, Tuples
 from dxopt.spaces.metrics import Euclidean, Metric, metric_named, require_numbers
+from dxopt.spaces.sizes import require_room
 from dxopt.spaces.space import MetricSpace, Structure
 
 Array = NDArray[np.float64]
@@ -75,15 +76,18 @@ def _lattice(
 ) -> tuple[Structure, Metric]:
     structure = Structure(kind, _whole(shape), _positive(spacing))
     if metric not in LATTICE_METRICS:
-        raise SpecError(
-            "metric", f"{metric!r} is not a lattice metric", f"choose one of {', '.join(LATTICE_METRICS)}"
-        )
+        fix = f"choose one of {', '.join(LATTICE_METRICS)}"
+        if callable(metric):
+            wrong = "is a function, which makes no regular grid"
+            raise SpecError("metric", wrong, f"{fix}, or use dx.MetricSpace.from_points(points, metric)")
+        raise SpecError("metric", f"{metric!r} is not a lattice metric", fix)
     return structure, metric_named(metric)
 
 
 def _built(structure: Structure, metric: Metric) -> MetricSpace:
     shape = structure.shape
     axes = len(shape)
+    require_room("size" if structure.kind == "path" else "shape", shape, axes, "give fewer")
     points = np.empty((*shape, axes))
     for axis, ticks in enumerate(structure.ticks):
         points[..., axis] = ticks.reshape(-1, *[1] * (axes - axis - 1))

@@ -107,15 +107,16 @@ def checked_matrix(distances: ArrayLike) -> Array:
     return matrix
 
 
-def metric_matrix(matrix: Array, names: Sequence[str], *, close: bool) -> Array:
+def metric_matrix(matrix: Array, names: Sequence[str], *, close: bool, slack: float = 0.0) -> Array:
     """The same distances where they obey the triangle inequality, else their closure if `close` is set.
 
     Raises
     ------
     SpecError
-        If they do not, by more than 1e-12 relative, and `close` is not set; the message names the three points.
+        If they do not, by more than 1e-12 relative and `slack`, and `close` is not set; the message names the three
+        points.
     """
-    broken = _triangle_violation(matrix)
+    broken = _triangle_violation(matrix, slack)
     if broken is None:
         return matrix
     if close:

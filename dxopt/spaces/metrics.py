@@ -42,7 +42,12 @@ METRICS: Registry[type[Metric]] = Registry("metric")
 
 def metric_named(metric: str | Metric) -> Metric:
     """A metric from its registered name; a metric object is returned as it is."""
-    return METRICS.get(metric)() if isinstance(metric, str) else metric
+    if isinstance(metric, str):
+        return METRICS.get(metric)()
+    if isinstance(metric, type) or not hasattr(metric, "block"):
+        fix = f"choose one of {', '.join(METRICS)}, or give a function of two points"
+        raise SpecError("metric", f"is of type {type(metric).__name__}", fix)
+    return metric
 
 
 def _differences(rows: NDArray, columns: NDArray) -> NDArray[np.float64]:

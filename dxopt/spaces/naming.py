@@ -29,6 +29,8 @@ from dxopt.errors import SpecError
 from dxopt.spaces.labels import Tuples
 from dxopt.spaces.lookup import Indices, Lookup, shown
 
+_ROWS = "write point= before rows of coordinates"
+
 
 @dataclass(frozen=True, eq=False)
 class Naming:
@@ -129,7 +131,8 @@ class Naming:
             # True is 1 and 7.0 is 7, so that the type belongs to the key
             key = type(given), given
             if given is None or not _hashable(given):
-                raise SpecError("secret", "is no list of indices or labels", "give one secret, or an array of them")
+                wrong = f"is no list of indices or labels: number {position} is {_kind(given)}"
+                raise SpecError("secret", wrong, f"give labels, indices or tuples, or {_ROWS}")
             if key not in known:
                 known[key] = read(given)
             found[position] = known[key]
@@ -230,10 +233,15 @@ def _several(given: Any) -> list[Any] | NDArray[Any] | None:
         return array if array.dtype.kind in "iu" else list(given)
     array = np.asarray(given) if hasattr(given, "__array__") else np.array(None)
     if array.ndim > 1:
-        raise SpecError("secret", "is no list of indices or labels", "give one secret, or an array of them")
+        wrong = f"is no list of indices or labels: it has shape {array.shape}"
+        raise SpecError("secret", wrong, f"give one axis of them, or {_ROWS}")
     if not array.ndim:
         return None
     return array if array.dtype.kind in "iu" or not len(array) else array.tolist()
+
+
+def _kind(given: Any) -> str:
+    return "missing" if given is None else f"a {type(given).__name__}"
 
 
 def _hashable(given: Any) -> bool:

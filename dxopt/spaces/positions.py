@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
+from dxopt.spaces.axes import names_of, require_latitude_first
 from dxopt.spaces.metrics import EARTH_RADIUS_KM, Haversine
 
 
@@ -58,7 +59,8 @@ def coordinates(rows: ArrayLike, columns: int = 2) -> NDArray[np.float64]:
 
 
 def in_degrees(degrees: ArrayLike) -> NDArray[np.float64]:
-    """Locations on the Earth, `(m, 2)`; raises SpecError where one is none."""
+    """Locations on the Earth, `(m, 2)`; SpecError where one is none, or columns are (longitude, latitude)."""
+    require_latitude_first(names_of(degrees), "points")
     located = coordinates(degrees)
     Haversine().prepare(located)
     return located
@@ -82,7 +84,6 @@ def on_sphere(degrees: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.column_stack([to_axis * np.cos(longitude), to_axis * np.sin(longitude), np.sin(latitude)])
 
 
-def chord(distance: float, unit: str) -> float:
-    """The straight distance between unit vectors whose great-circle distance is given; at most 2."""
-    angle = distance / (EARTH_RADIUS_KM * Haversine.units[unit])
-    return float(2 * np.sin(min(angle, np.pi) / 2))
+def distance_of(chords: ArrayLike, unit: str) -> NDArray[np.float64]:
+    """The great-circle distances of locations whose unit vectors are so far apart, straight through the globe."""
+    return 2 * np.arcsin(np.minimum(np.asarray(chords) / 2, 1.0)) * (EARTH_RADIUS_KM * Haversine.units[unit])

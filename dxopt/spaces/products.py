@@ -12,7 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from dxopt.errors import SpecError
 from dxopt.spaces.labels import Tuples
 from dxopt.spaces.lattices import line
+from dxopt.spaces.sizes import require_room
 from dxopt.spaces.space import MetricSpace, Structure
+
+_APART = (
+    "solve one problem for each factor, all at one epsilon: its mechanisms, each for its own part of the secret, are "
+    "private together under the sum of distances"
+)
 
 
 def product(*factors: MetricSpace) -> MetricSpace:
@@ -29,7 +35,7 @@ def product(*factors: MetricSpace) -> MetricSpace:
     Raises
     ------
     SpecError
-        If there are none, or one of them is no space.
+        If there are none, one of them is no space, or there are more tuples than fit in memory.
     """
     for factor in factors:
         if not isinstance(factor, MetricSpace):
@@ -41,8 +47,11 @@ def product(*factors: MetricSpace) -> MetricSpace:
     flat: list[MetricSpace] = []
     for factor in factors:
         flat.extend(factor.structure.factors if isinstance(factor, ProductSpace) else [factor])
-    structure = Structure("product", tuple(map(len, flat)), factors=tuple(flat))
-    return ProductSpace(Tuples(tuple(factor.labels for factor in flat)), _coordinates(flat), structure=structure)
+    sizes = tuple(map(len, flat))
+    located = _located(flat)
+    require_room("factors", sizes, sum(part.shape[1] for part in located), _APART)
+    structure = Structure("product", sizes, factors=tuple(flat))
+    return ProductSpace(Tuples(tuple(factor.labels for factor in flat)), _coordinates(located), structure=structure)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -102,10 +111,15 @@ def _distinct(indices: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.i
     return distinct, which.reshape(-1)
 
 
-def _coordinates(factors: list[MetricSpace]) -> NDArray[np.float64] | None:
-    """The coordinates of all factors side by side, `(n, k)`; None where one has no numbers for coordinates."""
+def _located(factors: list[MetricSpace]) -> list[NDArray[np.float64]]:
+    """The coordinates of each factor; none where one has no numbers for coordinates."""
     parts = [factor.points for factor in factors if factor.points is not None and factor.points.dtype == float]
-    if len(parts) < len(factors):
+    return parts if len(parts) == len(factors) else []
+
+
+def _coordinates(parts: list[NDArray[np.float64]]) -> NDArray[np.float64] | None:
+    """The coordinates of all factors side by side, `(n, k)`; None where there are none."""
+    if not parts:
         return None
     shape = [len(part) for part in parts]
     points = np.empty((*shape, sum(part.shape[1] for part in parts)))

@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
+from dxopt.spaces.axes import names_of, require_latitude_first
+from dxopt.spaces.callables import Called, Distance, called_matrix
 from dxopt.spaces.graphs import Paths, nodes_and_edges
 from dxopt.spaces.labels import Coordinates
 from dxopt.spaces.lookup import checked_labels
 from dxopt.spaces.matrices import Matrix, between, checked_matrix, least, least_by_rows, metric_matrix, require_few
-from dxopt.spaces.metrics import Metric, metric_named
+from dxopt.spaces.metrics import Haversine, Metric, metric_named
 from dxopt.spaces.naming import Naming
 from dxopt.spaces.positions import Positions
 from dxopt.spaces.recognition import is_path, product_columns
@@ -86,6 +88,8 @@ class MetricSpace:
     structure : Structure
     positions : Positions or None
         Where the points are on the Earth, where `points` are not in degrees; see `spaces.geo`.
+    axes : tuple of str
+        What the coordinates are called, where a data frame or a file says so.
     """
 
     labels: Sequence[str]
@@ -94,6 +98,7 @@ class MetricSpace:
     structure: Structure = field(default_factory=Structure)
     given: NDArray[np.float64] | Paths | None = field(default=None, repr=False)
     positions: Positions | None = field(default=None, repr=False, kw_only=True)
+    axes: tuple[str, ...] = field(default=(), repr=False, kw_only=True)
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -167,10 +172,7 @@ class MetricSpace:
 
     @cached_property
     def nearest(self) -> float:
-        """The least distance between two points that is neither 0 nor infinite; infinite where there is none.
-
-        Takes O(n) time by structure, O(n²) without.
-        """
+        """The least distance that is neither 0 nor infinite, in O(n) by structure, else O(n²); inf without one."""
         structure = self.structure
         match structure.kind:
             case "path":
@@ -202,7 +204,7 @@ class MetricSpace:
     def from_points(
         cls,
         points: ArrayLike,
-        metric: str | Metric = "euclidean",
+        metric: str | Metric | Distance = "euclidean",
         *,
         labels: Sequence[Any] | None = None,
     ) -> MetricSpace:
@@ -210,14 +212,14 @@ class MetricSpace:
 
         Parameters
         ----------
-        points : (n, k) array, or (n,) for one coordinate
-        metric : str or Metric
-            A registered name or a metric object.
+        points : (n, k) array or data frame, or (n,) for one coordinate
+        metric : str, Metric or callable
+            A registered name, a metric object, or a function of two points, called for each pair of up to 2,000.
 
         Raises
         ------
         SpecError
-            If the points do not suit the metric.
+            If the points do not suit the metric, as columns of (longitude, latitude) do not suit haversine.
         """
         located = np.array(points, order="C")
         if located.ndim == 1:
@@ -227,9 +229,14 @@ class MetricSpace:
         if np.issubdtype(located.dtype, np.number) or located.dtype == bool:
             located = located.astype(float, copy=False)
         located.flags.writeable = False
-        prepared = metric_named(metric).prepare(located)
         names = Coordinates(located) if labels is None else checked_labels(labels, len(located))
-        return cls(names, located, prepared, _recognised(located, prepared))
+        axes = names_of(points)
+        if (called := Called.of(metric, points)) is not None:
+            return cls(names, located, called, given=called_matrix(called, located, names), axes=axes)
+        prepared = metric_named(metric).prepare(located)  # pyright: ignore[reportArgumentType]
+        if isinstance(prepared, Haversine):
+            require_latitude_first(axes, "points")
+        return cls(names, located, prepared, _recognised(located, prepared), axes=axes)
 
     @classmethod
     def from_distances(

@@ -1,11 +1,12 @@
 """Problem files: YAML in, tasks out."""
 
-from dxopt.spec.build import Expect, Task, build_tasks, load
+from dxopt.spec.build import build_tasks, load
 from dxopt.spec.family import ProblemFile, read_problems
 from dxopt.spec.fields import MAX_REGULAR
-from dxopt.spec.levels import read_levels
+from dxopt.spec.levels import read_level, read_levels
 from dxopt.spec.schema import json_schema
 from dxopt.spec.source import SpecFileError
+from dxopt.spec.tasks import Expect, Task
 
 __all__ = [
     "MAX_REGULAR",
@@ -16,6 +17,7 @@ __all__ = [
     "build_tasks",
     "json_schema",
     "load",
+    "read_level",
     "read_levels",
     "read_problems",
 ]

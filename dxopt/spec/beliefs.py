@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Discriminator, Field, Tag
 
 from dxopt.results.measures import Beliefs
 from dxopt.spaces.space import MetricSpace
@@ -12,8 +12,16 @@ from dxopt.spec import fields as f
 from dxopt.spec.locations import point_named
 from dxopt.spec.source import Source
 
-Labels = Annotated[list[f.Label], Field(min_length=1)]
-Instead = Annotated[dict[f.Label, f.Label], Field(min_length=1)]
+Labels = Annotated[list[f.Named], Field(min_length=1)]
+Mapped = Annotated[dict[f.Label, f.Named], Field(min_length=1)]
+Pairs = Annotated[list[Annotated[list[f.Named], Field(min_length=2, max_length=2)]], Field(min_length=1)]
+
+
+def _instead_kind(value: Any) -> str:
+    return "pairs" if isinstance(value, list) else "mapped"
+
+
+Instead = Annotated[Annotated[Mapped, Tag("mapped")] | Annotated[Pairs, Tag("pairs")], Discriminator(_instead_kind)]
 
 
 class Learns(f.Section):
@@ -23,7 +31,8 @@ class Learns(f.Section):
         [], description="Who knows that the secret is one of some: labels or indices of points, for each of a list."
     )
     hiding: Annotated[list[Instead], Field(min_length=1)] = Field(
-        [], description="Whether a secret was hidden: what takes the place of some points, for each of a list."
+        [],
+        description="Whether a secret was hidden: what takes the place of some points, for each of a list.",
     )
 
 
@@ -41,7 +50,7 @@ def build_beliefs(source: Source, asked: Learns | None, space: MetricSpace) -> t
     for number, instead in enumerate(asked.hiding):
         indices = list(range(len(space)))
         with source.within("learns", "hiding", number):
-            for label, other in instead.items():
-                indices[point_named(space, label)] = point_named(space, other)
+            for one, other in instead.items() if isinstance(instead, dict) else instead:
+                indices[point_named(space, one)] = point_named(space, other)
         found.append(Beliefs(f"learns.hiding[{number}]", tuple(indices), hiding=True))
     return tuple(found)

@@ -2,111 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
-from dxopt.errors import SpecError, UnsupportedError
 from dxopt.model.loss import Loss, Reports
 from dxopt.model.objective import AdversaryError, Objective
-from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
-from dxopt.results.measures import ERROR_BOUND, Beliefs
+from dxopt.results.measures import ERROR_BOUND
 from dxopt.solving.routes.choice import COMPARABLE
 from dxopt.spec import objectives as o
 from dxopt.spec import sheet as s
 from dxopt.spec.beliefs import build_beliefs
 from dxopt.spec.family import Member, ProblemFile, read_problems
 from dxopt.spec.fields import MAX_LOCATIONS
+from dxopt.spec.held_out import build_held_out, listed
 from dxopt.spec.locations import Secrets, build_reports, build_space
 from dxopt.spec.priors import CornerPrior, build_priors
+from dxopt.spec.saved import saved_task
 from dxopt.spec.source import Source
 from dxopt.spec.tables import read_matrix
-from dxopt.studies.questions import AtLevels, LossFrontier, Sweep
+from dxopt.spec.tasks import Expect, Task
+from dxopt.studies.questions import AtLevels, LossFrontier
 
 _FIXES = {
     "prior": "give another one, as a corner prior changes with the level",
     "objective": "give one max_loss",
 }
-
-
-@dataclass(frozen=True)
-class Expect:
-    """A value that is known.
-
-    Attributes
-    ----------
-    value : float
-    tolerance : float
-        How far off, absolutely, the value may be.
-    source : str
-        Where the value is from.
-    """
-
-    value: float
-    tolerance: float = 1e-6
-    source: str = field(kw_only=True)
-
-
-@dataclass(frozen=True)
-class Task:
-    """A problem and how a file asks for it to be solved.
-
-    Attributes
-    ----------
-    problem : Problem
-    method : str
-    solver : str
-        "auto", or what should be the name of a solver; it is not looked up here.
-    spanner : float or None
-        Dilation of at least 1.
-    tolerance : float
-        Largest relative gap, above 0 and below 1.
-    time_limit : float or None
-        Seconds.
-    evaluate : tuple of str
-    compare : tuple of str
-        Mechanisms to compare with.
-    priors : dict
-        Others that may be the true one, by name.
-    expect : Expect or None
-        Of the report, or of the smallest epsilon where that is asked for.
-    sweep : SmallestEpsilon, EpsilonFrontier, LossFrontier, AtLevels or None
-        What is asked where one solve does not answer it; the problem is then the first one.
-    beliefs : tuple of Beliefs
-        What to report of an adversary's beliefs.
-    records : int or None
-        How many records databases have that are evaluated besides.
-    source : Path
-        The file.
-    origin : Source
-        What was read from it, with the position of everything.
-    """
-
-    problem: Problem
-    method: str
-    solver: str
-    spanner: float | None
-    tolerance: float
-    time_limit: float | None
-    evaluate: tuple[str, ...]
-    compare: tuple[str, ...]
-    priors: Mapping[str, Prior]
-    expect: Expect | None
-    sweep: Sweep | None
-    beliefs: tuple[Beliefs, ...]
-    records: int | None
-    source: Path
-    origin: Source = field(repr=False)
-
-    def located(self, error: SpecError) -> SpecError:
-        """An error met while solving, at the position in the file that it is about, if it is about the file."""
-        field = error.field
-        paths = ((field,), ("epsilon", field), ("objective", field, "from"), ("objective", field))
-        written = next(filter(self.origin.has, paths), None)
-        if written is None and not isinstance(error, UnsupportedError):
-            return error
-        return self.origin.error(written or paths[0], error.wrong, error.fix)
 
 
 def load(path: str | Path, sweep: AtLevels | None = None) -> list[Task]:
@@ -131,6 +52,8 @@ def build_tasks(file: ProblemFile) -> list[Task]:
     SpecFileError
         If the problems cannot be built, or anything is wrong with the data files.
     """
+    if file.saved is not None:
+        return [saved_task(file.saved, file.sweep)]
     first = file.members[0]
     secrets = build_space(first.source, first.sheet.space)
     if file.sweep is not None:
@@ -177,6 +100,7 @@ def _tasks(member: Member, secrets: Secrets) -> list[Task]:
     loss = _loss(source, sheet, secrets)
     objective = _objective(source, sheet.objective, secrets)
     expected = sheet.expect if isinstance(sheet.expect, list) else [sheet.expect] * len(epsilons)
+    held_out = build_held_out(source, sheet.evaluate, secrets.space)
     beliefs = build_beliefs(source, sheet.learns, secrets.space)
     tasks: list[Task] = []
     each = zip(epsilons, member.names, priors, expected, strict=True)
@@ -200,7 +124,8 @@ def _tasks(member: Member, secrets: Secrets) -> list[Task]:
                 spanner=sheet.spanner,
                 tolerance=sheet.gap,
                 time_limit=sheet.time_limit,
-                evaluate=tuple(sheet.evaluate),
+                evaluate=tuple(sheet.measures),
+                held_out=held_out,
                 compare=tuple(sheet.compare),
                 priors={name: of_each[index] for name, of_each in others.items()},
                 expect=expect and Expect(expect.value, expect.tolerance, source=expect.source),
@@ -218,9 +143,9 @@ def _refuse_symmetric_only(source: Source, sheet: s.Sheet) -> None:
     """Refuse what is about symmetric distances alone."""
     if sheet.method == "tight":
         raise source.error(("method",), "tight needs symmetric distances", "use method: optimal")
-    if ERROR_BOUND in sheet.evaluate:
-        index = sheet.evaluate.index(ERROR_BOUND)
-        raise source.error(("evaluate", index), f"{ERROR_BOUND} needs symmetric distances", "leave it out")
+    for where, measure in listed(sheet.evaluate):
+        if measure == ERROR_BOUND:
+            raise source.error(("evaluate", *where), f"{ERROR_BOUND} needs symmetric distances", "leave it out")
 
 
 def _loss(source: Source, sheet: s.Sheet, secrets: Secrets) -> Loss:

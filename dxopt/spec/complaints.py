@@ -8,9 +8,10 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, Tag, ValidationError
 
+from dxopt.spec.held_out import Entry, Evaluate
 from dxopt.spec.levels import Epsilon, Privacy
 from dxopt.spec.objectives import Budget, Loss, Objective
-from dxopt.spec.priors import Prior
+from dxopt.spec.priors import Prior, Smoothing
 from dxopt.spec.quantities import shown
 from dxopt.spec.sheet import Expectation, Sheet
 from dxopt.spec.source import FieldPath, Source, SpecFileError
@@ -20,6 +21,11 @@ _UNIONS: dict[tuple[str | int, ...], Any] = {
     ("space",): Space,
     ("prior",): Prior,
     ("priors", "*"): Prior,
+    **{
+        (*names, kind, "smoothing"): Smoothing
+        for names in (("prior",), ("priors", "*"))
+        for kind in ("column", "samples", "check_ins")
+    },
     ("loss",): Loss,
     ("objective",): Objective,
     ("objective", "adversary_error", "max_loss"): Budget,
@@ -27,6 +33,8 @@ _UNIONS: dict[tuple[str | int, ...], Any] = {
     ("reports",): Reports,
     ("epsilon",): Epsilon,
     ("expect",): Expectation,
+    ("evaluate",): Evaluate,
+    ("evaluate", "list", "*"): Entry,
 }
 _TYPES = {
     "int_type": "a whole number",
@@ -38,6 +46,7 @@ _TYPES = {
     "dict_type": "a mapping of names, such as {flat: uniform}",
     "model_type": "a mapping, such as {key: value}",
 }
+_SHORT = 60
 _LIMITS = {
     "greater_than": ("gt", "above"),
     "greater_than_equal": ("ge", "of at least"),
@@ -102,6 +111,8 @@ def _wrong_value(kind: str, context: dict[str, Any], detail: Any) -> tuple[str, 
     if kind in _LIMITS:
         key, words = _LIMITS[kind]
         return wrong, f"give a number {words} {context[key]:g}"
+    if kind == "list_type" and isinstance(detail["input"], str) and len(detail["input"]) <= _SHORT:
+        return wrong, f"write a list, here [{detail['input']}]"
     if kind in _TYPES:
         return wrong, f"give {_TYPES[kind]}"
     return wrong, detail["msg"]
@@ -113,8 +124,11 @@ def _path(location: tuple[str | int, ...]) -> FieldPath:
 
 
 def _general(location: tuple[str | int, ...]) -> tuple[str | int, ...]:
-    """The location with a star for the name of another prior, which is any text."""
-    return (*location[:1], "*", *location[2:]) if location[:1] == ("priors",) and len(location) > 1 else location
+    """The location with a star for the name of another prior, which is any text, and for an entry of `evaluate`."""
+    for several in (("priors",), ("evaluate", "list")):
+        if location[: len(several)] == several and len(location) > len(several):
+            return (*several, "*", *location[len(several) + 1 :])
+    return location
 
 
 def _names(location: tuple[str | int, ...]) -> tuple[str, ...]:

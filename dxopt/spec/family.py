@@ -15,6 +15,7 @@ from dxopt.spec import sheet as s
 from dxopt.spec.complaints import first_error
 from dxopt.spec.levels import MAX_FAMILY
 from dxopt.spec.reader import read
+from dxopt.spec.saved import is_saved, saved_data, saved_name
 from dxopt.spec.source import Source, stem
 from dxopt.studies.questions import AtLevels
 
@@ -58,24 +59,34 @@ class ProblemFile:
         One, or one for each method and prior; of a sweep, one for each prior.
     sweep : AtLevels or None
         The levels that replace the file's own.
+    saved : Source or None
+        The problem.yaml of a result folder, which has no members.
     """
 
     members: tuple[Member, ...]
     sweep: AtLevels | None = None
+    saved: Source | None = None
+
+    @property
+    def source(self) -> Source:
+        """The file, as the first of its problems has it."""
+        return self.saved or self.members[0].source
 
     @property
     def path(self) -> Path:
         """Where the file is."""
-        return self.members[0].source.path
+        return self.source.path
 
     @property
     def sha256(self) -> str:
         """The digest of its bytes."""
-        return self.members[0].source.sha256
+        return self.source.sha256
 
     @property
     def names(self) -> list[str]:
         """The names of its problems, or of its sweeps, in their order."""
+        if self.saved is not None:
+            return [saved_name(self.saved)]
         if self.sweep is not None:
             return [member.together for member in self.members]
         return [name for member in self.members for name in member.names]
@@ -83,12 +94,14 @@ class ProblemFile:
     @property
     def data(self) -> list[Path]:
         """The data files that it names, each once."""
-        source = self.members[0].source
+        if self.saved is not None:
+            return saved_data(self.saved)
+        source = self.source
         return list(dict.fromkeys(source.resolve(name) for name in _files(source.root.value)))
 
 
-def read_problems(path: Path, sweep: AtLevels | None = None) -> ProblemFile:
-    """Read what a problem file asks for, or what a sweep over levels makes of it.
+def read_problems(path: Path, sweep: AtLevels | None = None, epsilon: float | None = None) -> ProblemFile:
+    """Read what a problem file asks for, or what a sweep over levels, or one level instead of its own, makes of it.
 
     The members of a sweep differ in their priors alone: each is the first of those that differ in their methods,
     which are all part of one sweep. It is at the first level of the sweep, whether the file has a level of its own
@@ -100,8 +113,10 @@ def read_problems(path: Path, sweep: AtLevels | None = None) -> ProblemFile:
         If anything is wrong with the file itself; the first thing in file order.
     """
     source = read(path)
+    if is_saved(source):
+        return ProblemFile((), sweep, source)
     if sweep is None:
-        return ProblemFile(tuple(_members(source)))
+        return ProblemFile(tuple(_members(source if epsilon is None else _at(source, epsilon))))
     first_of_prior: dict[int | None, Member] = {}
     for member in _members(_at(source, sweep.epsilons[0])):
         first_of_prior.setdefault(member.source.chosen.get("prior"), member)
@@ -162,6 +177,9 @@ def _entries(source: Source, key: str) -> list[str]:
     if not entries:
         raise source.error((key,), "has 0 entries", "give at least 1")
     wanted = "names" if key == "method" else "names and mappings with a kind"
+    if key == "prior" and all(isinstance(entry, int | float) for entry in entries):
+        fix = "write prior: {kind: explicit, values: [...]} for probabilities"
+        raise source.error((key,), "is a list of numbers", fix)
     if not all(isinstance(entry, str | dict) for entry in entries):
         raise source.error((key,), "is a list of something else", f"give one, or a list of {wanted}")
     for index, entry in enumerate(entries):

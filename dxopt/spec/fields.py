@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
@@ -71,10 +71,37 @@ def _cell(value: Any) -> str | int | float:
     return value
 
 
-def _node(value: Any, *at: int) -> str | int:
+def _node(value: Any, *at: int | str) -> str | int:
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise bad(f"is {shown(value)}", "give text or a whole number", *at)
     return value
+
+
+def _named(value: Any) -> str | int | dict[str, Any]:
+    if not isinstance(value, dict):
+        return _node(value)
+    if len(value) != 1 or not {*value} <= {*_READERS}:
+        raise bad("is a mapping of something else", "give one of label, index and point, such as {index: 3}")
+    ((key, given),) = value.items()
+    return {key: _READERS[key](given)}
+
+
+def _index(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise bad(f"is {shown(value)}", "give a whole number of 0 or more", "index")
+    return value
+
+
+def _point(value: Any) -> tuple[float, ...]:
+    several = value if isinstance(value, list) else [value]
+    return tuple(q.number(part, "point", index) for index, part in enumerate(several))
+
+
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "label": lambda value: _node(value, "label"),
+    "index": _index,
+    "point": _point,
+}
 
 
 def _edge(value: Any) -> tuple[str, str, float]:
@@ -94,6 +121,24 @@ _EDGE = {
     "maxItems": 3,
     "prefixItems": [_NODE, _NODE, {"type": ["number", "string"]}],
 }
+_SECRET = {
+    "anyOf": [
+        _NODE,
+        {
+            "type": "object",
+            "properties": {
+                "label": _NODE,
+                "index": {"type": "integer", "minimum": 0},
+                "point": {"type": ["array", "number", "string"], "items": {"type": ["number", "string"]}},
+            },
+            "minProperties": 1,
+            "maxProperties": 1,
+            "additionalProperties": False,
+        },
+    ]
+}
+Named = Annotated[str | int | dict[str, Any], PlainValidator(_named), WithJsonSchema(_SECRET)]
+"""A point by its label, or by its index where no label is a number; or a mapping that says which of them is given."""
 Label = Annotated[str | int, PlainValidator(_node), WithJsonSchema(_NODE)]
 Edge = Annotated[tuple[str, str, float], PlainValidator(_edge), WithJsonSchema(_EDGE)]
 Cell = Annotated[str | int | float, PlainValidator(_cell), WithJsonSchema({"type": ["number", "string"]})]
@@ -123,6 +168,16 @@ class Section(BaseModel):
         if value is None:
             raise bad("is empty", "give a value or leave the key out")
         return value
+
+
+def plain(value: Any) -> Any:
+    """What was read as plain data, without what a section has by default; its kind is kept."""
+    if isinstance(value, BaseModel):
+        fields = {name: (getattr(value, name), field.default) for name, field in type(value).model_fields.items()}
+        return {name: plain(given) for name, (given, usual) in fields.items() if name == "kind" or given != usual}
+    if isinstance(value, dict):
+        return {name: plain(part) for name, part in value.items()}
+    return [plain(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def _rectangular(rows: list[list[Any]]) -> list[list[Any]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Self
 
@@ -11,13 +10,14 @@ from pydantic import Discriminator, Field, Tag, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
 from dxopt.errors import SpecError
+from dxopt.numerics.written import is_plain
 from dxopt.spec import fields as f
 from dxopt.spec import quantities as q
 from dxopt.spec.quantities import bad
+from dxopt.studies.levels import FINEST
 from dxopt.studies.questions import EpsilonFrontier, SmallestEpsilon
 
 MAX_FAMILY = 10_000
-_PLAIN = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 
 
 class Privacy(f.Section):
@@ -98,6 +98,12 @@ class Smallest(f.Section):
     max_loss: q.Number = Field(description="The loss that is to be possible.")
     accuracy: q.Fraction = Field(1e-6, description="How closely the level is proven, relative.")
 
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        if self.accuracy < FINEST:
+            raise bad(f"is {self.accuracy:g}, finer than any proof", f"give {FINEST:g} or more", "accuracy")
+        return self
+
     @property
     def sweep(self) -> SmallestEpsilon:
         """What is asked."""
@@ -130,8 +136,17 @@ def read_levels(text: str) -> tuple[float, ...]:
     return tuple(values)
 
 
+def read_level(text: str) -> float:
+    """One level from the command line, a number as in a problem file; SpecError where it is none, or several."""
+    levels = read_levels(text)
+    if len(levels) != 1:
+        raise SpecError("epsilon", f"has {len(levels)} levels", "give one, or use dxopt sweep, which takes several")
+    (level,) = levels
+    return level
+
+
 def _level(text: str) -> float:
-    value = q.number(float(text) if _PLAIN.fullmatch(text) else text)
+    value = q.number(float(text) if is_plain(text) else text)
     if not value > 0:
         raise bad(f"is {text}", "give a number above 0")
     return value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,8 @@ from dxopt.errors import SpecError
 from dxopt.model.loss import Reports
 from dxopt.runtime.reading import MOST_GRAPH, content
 from dxopt.spaces import geo
-from dxopt.spaces.geo.hexagons import estimated
+from dxopt.spaces.axes import require_latitude_first
+from dxopt.spaces.geo.hexagons import coarser, estimated
 from dxopt.spaces.lattices import grid, line, torus
 from dxopt.spaces.metrics import Haversine
 from dxopt.spaces.space import MetricSpace
@@ -47,10 +48,13 @@ def _finite(space: MetricSpace) -> bool:
     return bool(np.isfinite(space.row(index=0) if regular else space.distances).all())
 
 
-def point_named(space: MetricSpace, name: str | int) -> int:
-    """The index of the point that a file names; a number that may be two of them is to be written as text."""
+def point_named(space: MetricSpace, name: str | int | dict[str, Any]) -> int:
+    """The index of the point that a file names; a number that may be two of them is to be written as text.
+
+    A mapping with `label`, `index` or `point` says what is given.
+    """
     try:
-        return space.index(name)
+        return space.index(**name) if isinstance(name, dict) else space.index(name)
     except SpecError as error:
         fix = f"write a label in quotes, such as '{space.labels[0]}'" if "index=" in error.fix else error.fix
         raise SpecError(error.field, error.wrong, fix) from None
@@ -76,6 +80,8 @@ def build_reports(source: Source, asked: m.ReportsFile | m.ReportsValues, space:
     as_text = not np.issubdtype(space.points.dtype, np.number)
     with source.within("reports"):
         if isinstance(asked, m.ReportsFile):
+            if isinstance(space.metric, Haversine):
+                require_latitude_first(asked.columns, "columns")
             table = Table.read(source.resolve(asked.file), source.blame("reports", "file"), most_rows=MAX_LOCATIONS)
             points = _coordinates(source, "reports", table, asked.columns, range(len(table)), as_text)
         else:
@@ -129,7 +135,8 @@ def _located(
 ) -> MetricSpace:
     if asked.metric == Haversine.name:
         return geo.points(points, labels=labels, project=asked.project, unit=asked.unit or "km")
-    return MetricSpace.from_points(points, asked.metric, labels=labels)
+    axes = tuple(asked.columns) if isinstance(asked, m.PointsFile) else ()
+    return replace(MetricSpace.from_points(points, asked.metric, labels=labels), axes=axes)
 
 
 def _on_earth(source: Source, asked: e.BoundingBox | e.H3Box | e.H3Cells | e.Roads) -> MetricSpace:
@@ -140,8 +147,10 @@ def _on_earth(source: Source, asked: e.BoundingBox | e.H3Box | e.H3Cells | e.Roa
                 *sides, shape=asked.shape, spacing=asked.spacing, unit=asked.unit, project=asked.project
             )
         case e.H3Box():
-            if estimated(asked.box, asked.resolution) > 2 * MAX_LOCATIONS:
-                raise source.error(("space", "resolution"), TOO_LARGE, "give a coarser one")
+            cells = estimated(asked.box, asked.resolution)
+            if cells > 2 * MAX_LOCATIONS:
+                wrong = f"{TOO_LARGE} with its about {round(cells):,}"
+                raise source.error(("space", "resolution"), wrong, coarser(asked.box, MAX_LOCATIONS))
             space = geo.h3_cells(asked.resolution, box=asked.box, unit=asked.unit)
         case e.H3Cells():
             return geo.h3_cells(cells=asked.cells, unit=asked.unit)
@@ -149,8 +158,9 @@ def _on_earth(source: Source, asked: e.BoundingBox | e.H3Box | e.H3Cells | e.Roa
             given = asked.model_dump(include={"weight", "unit", "directed", "largest"})
             space = geo.roads(source.resolve(asked.file), **given)
     if len(space) > MAX_LOCATIONS:
-        key, fix = ("file", "a smaller network") if isinstance(asked, e.Roads) else ("resolution", "a coarser one")
-        raise source.error(("space", key), f"{TOO_LARGE} with its {len(space):,}", f"give {fix}")
+        roads = isinstance(asked, e.Roads)
+        key, fix = ("file", "give a smaller network") if roads else ("resolution", coarser(asked.box, MAX_LOCATIONS))
+        raise source.error(("space", key), f"{TOO_LARGE} with its {len(space):,}", fix)
     return space
 
 
@@ -168,6 +178,8 @@ def _from_table(source: Source, asked: m.PointsFile) -> Secrets:
         cells = table.column(asked.label, source.blame("space", "label"))
         labels = [cells[row] for row in rows]
     as_text = None if asked.metric in m.TEXT_METRICS else False
+    if asked.metric == Haversine.name:
+        require_latitude_first(asked.columns, "columns")
     points = _coordinates(source, "space", table, asked.columns, rows, as_text)
     return Secrets(_located(asked, points, labels), table, rows)
 

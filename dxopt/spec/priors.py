@@ -5,13 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 import numpy as np
-from pydantic import Discriminator, Field, Tag, field_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from dxopt.analysis.regularity import corner_prior
+from dxopt.errors import SpecError
 from dxopt.model.prior import Prior as Beliefs
+from dxopt.model.smoothing import KERNELS
+from dxopt.model.smoothing import Smoothing as HowSmooth
+from dxopt.spaces.axes import require_latitude_first
+from dxopt.spaces.geo.located import known
 from dxopt.spec import fields as f
 from dxopt.spec import quantities as q
 from dxopt.spec.fields import MAX_LOCATIONS
@@ -20,6 +25,36 @@ from dxopt.spec.objectives import name_or_kind
 from dxopt.spec.quantities import bad
 from dxopt.spec.source import Source
 from dxopt.spec.tables import Blame, Table
+
+
+class Kernel(f.Section):
+    """Pseudo-counts, a kernel, or both."""
+
+    add: q.NonNegative = Field(0.0, description="Pseudo-counts for each point, in the unit of the weights.")
+    kernel: Annotated[str, f.OneOf(tuple(KERNELS))] | None = Field(
+        None, description="How each observation is spread over the points near it; with a bandwidth."
+    )
+    bandwidth: q.Positive | None = Field(None, description="Of the kernel, in the unit of the distances.")
+
+    @model_validator(mode="after")
+    def _smooths(self) -> Self:
+        try:
+            self.smoothing  # noqa: B018
+        except SpecError as error:
+            raise bad(error.wrong, error.fix) from None
+        return self
+
+    @property
+    def smoothing(self) -> HowSmooth:
+        """What is asked."""
+        return HowSmooth(self.add, self.kernel, self.bandwidth)
+
+
+Smoothing = Annotated[
+    Annotated[q.Positive, Tag("number")] | Annotated[Kernel, Tag("kernel")],
+    Discriminator(lambda value: "kernel" if isinstance(value, dict) else "number"),
+]
+SMOOTHING = "So that points where few were seen have no prior of 0: a number of pseudo-counts, or a section."
 
 
 class UniformPrior(f.Section):
@@ -36,13 +71,6 @@ class ExplicitPrior(f.Section):
         description="One probability per point; they sum to 1."
     )
 
-    @field_validator("values")
-    @classmethod
-    def _normalised(cls, values: list[float]) -> list[float]:
-        if not abs(math.fsum(values) - 1) <= 1e-9:
-            raise bad(f"sum to {math.fsum(values):.12g}", "give probabilities that sum to 1")
-        return values
-
 
 class ColumnPrior(f.Section):
     """Weights from a column of a CSV file."""
@@ -52,13 +80,14 @@ class ColumnPrior(f.Section):
     file: f.File | None = Field(
         None, description="CSV file with one row per point, in their order; by default that of the space."
     )
+    smoothing: Smoothing | None = Field(None, description=SMOOTHING)
 
 
 class CornerPrior(f.Section):
     """The corner prior of a point, proportional to exp(-epsilon d(·, point))."""
 
     kind: Literal["corner"] = Field(description="Prior proportional to exp(-epsilon d(·, point)).")
-    point: f.Label = Field(description="Label of the point; its index where no label is a number.")
+    point: f.Named = Field(description="Label of the point; its index where no label is a number.")
 
 
 class SamplesPrior(f.Section):
@@ -67,6 +96,7 @@ class SamplesPrior(f.Section):
     kind: Literal["samples"] = Field(description="Frequencies of observed points.")
     file: f.File = Field(description="CSV file with a header line and one row per observation.")
     columns: f.Columns = Field(description="Columns that hold the coordinates, or the label, of an observation.")
+    smoothing: Smoothing | None = Field(None, description=SMOOTHING)
 
 
 class CheckInsPrior(f.Section):
@@ -77,6 +107,7 @@ class CheckInsPrior(f.Section):
     columns: f.Columns = Field(description="Columns that hold the coordinates; (lat, lon) on the Earth.")
     weight: f.Text | None = Field(None, description="Column that holds how much each counts; 1 by default.")
     within: q.Positive | None = Field(None, description="Leave out what is further than this from all points.")
+    smoothing: Smoothing | None = Field(None, description=SMOOTHING)
 
 
 Prior = Annotated[
@@ -107,7 +138,7 @@ def _corner(
     if epsilon is None:
         raise source.error(where, "corner needs an epsilon", "add epsilon, or give another prior")
     if isinstance(asked.point, str) and secrets.space.labels.count(asked.point) > 1:
-        fix = "give the points labels of their own"
+        fix = "give the points labels of their own, or write {index: …}"
         raise source.error((*where, "point"), f"{asked.point!r} names several points", fix)
     return corner_prior(secrets.space, epsilon, index=point_named(secrets.space, asked.point))
 
@@ -115,7 +146,7 @@ def _corner(
 def _fixed(source: Source, asked: Prior, secrets: Secrets, blame: Callable[..., Blame]) -> Beliefs:
     match asked:
         case ExplicitPrior():
-            return Beliefs.from_weights(secrets.space, asked.values, name="explicit")
+            return _explicit(asked.values, secrets, blame("values"))
         case ColumnPrior():
             return _by_column(source, asked, secrets, blame)
         case SamplesPrior():
@@ -124,6 +155,19 @@ def _fixed(source: Source, asked: Prior, secrets: Secrets, blame: Callable[..., 
             return _by_check_ins(source, asked, secrets, blame)
         case _:
             return Beliefs.uniform(secrets.space)
+
+
+def _explicit(values: Sequence[float], secrets: Secrets, blame: Blame) -> Beliefs:
+    """The probabilities that are written out: one for each point, which sum to 1."""
+    size = len(secrets.space)
+    if len(values) != size:
+        some = f"{len(values)} value{'' if len(values) == 1 else 's'}"
+        raise blame(f"has {some} for {size:,} points", "give one probability for each, in their order")
+    total = math.fsum(values)
+    if not abs(total - 1) <= 1e-9:
+        divided = f": divide each by {total:.12g}" if total > 0 else ""
+        raise blame(f"sum to {total:.12g}", f"give probabilities that sum to 1{divided}")
+    return Beliefs.from_weights(secrets.space, values, name="explicit")
 
 
 def _by_column(source: Source, asked: ColumnPrior, secrets: Secrets, blame: Callable[..., Blame]) -> Beliefs:
@@ -135,7 +179,8 @@ def _by_column(source: Source, asked: ColumnPrior, secrets: Secrets, blame: Call
     if table is None:
         raise blame("file")("is missing, as the space has no CSV file", "add file")
     weights = table.numbers(asked.column, blame("column"), rows)
-    return Beliefs.from_weights(secrets.space, weights, name=f"column {asked.column}")
+    smoothing = _smoothing(asked.smoothing)
+    return Beliefs.from_weights(secrets.space, weights, name=f"column {asked.column}", smoothing=smoothing)
 
 
 def _by_samples(source: Source, asked: SamplesPrior, secrets: Secrets, blame: Callable[..., Blame]) -> Beliefs:
@@ -144,14 +189,26 @@ def _by_samples(source: Source, asked: SamplesPrior, secrets: Secrets, blame: Ca
     points = secrets.space.points
     if points is not None and np.issubdtype(points.dtype, np.number):
         samples = np.stack([table.numbers(name, at) for name, at in columns], axis=1)
-        return Beliefs.from_samples(secrets.space, samples)
+        return Beliefs.from_samples(secrets.space, samples, smoothing=_smoothing(asked.smoothing))
     cells = [table.column(name, at) for name, at in columns]
     labels = [row[0] if len(row) == 1 else f"({', '.join(row)})" for row in zip(*cells, strict=True)]
-    return Beliefs.from_samples(secrets.space, labels)
+    return Beliefs.from_samples(secrets.space, labels, smoothing=_smoothing(asked.smoothing))
 
 
 def _by_check_ins(source: Source, asked: CheckInsPrior, secrets: Secrets, blame: Callable[..., Blame]) -> Beliefs:
+    if known(secrets.space) is not None:
+        require_latitude_first(asked.columns, "columns")
     table = Table.read(source.resolve(asked.file), blame("file"))
     columns = [table.numbers(name, blame("columns", i)) for i, name in enumerate(asked.columns)]
     weights = None if asked.weight is None else table.numbers(asked.weight, blame("weight"))
-    return Beliefs.from_check_ins(secrets.space, np.stack(columns, axis=1), weights, within=asked.within)
+    return Beliefs.from_check_ins(
+        secrets.space,
+        np.stack(columns, axis=1),
+        weights,
+        within=asked.within,
+        smoothing=_smoothing(asked.smoothing),
+    )
+
+
+def _smoothing(asked: Smoothing | None) -> float | HowSmooth | None:
+    return asked.smoothing if isinstance(asked, Kernel) else asked

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-_DECIMAL = r"-?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
-PATTERN = rf"^(?:(?:ln|log2|sqrt)\( *{_DECIMAL} *\)|{_DECIMAL} */ *{_DECIMAL})$"
+from dxopt.errors import SpecError
+from dxopt.numerics.written import DECIMAL, is_expression, number_of, shortened
+
+PATTERN = rf"^(?:(?:ln|log2|sqrt)\( *{DECIMAL} *\)|{DECIMAL} */ *{DECIMAL})$"
 INFINITY = (".inf", "inf")
-_CALL = re.compile(rf"(ln|log2|sqrt)\( *({_DECIMAL}) *\)")
-_QUOTIENT = re.compile(rf"({_DECIMAL}) */ *({_DECIMAL})")
-_FUNCTIONS: dict[str, Callable[[float], float]] = {"ln": math.log, "log2": math.log2, "sqrt": math.sqrt}
 
 
 def bad(wrong: str, fix: str, *at: str | int) -> PydanticCustomError:
@@ -34,7 +31,7 @@ def shown(value: Any) -> str:
         case int() | float():
             return f"the number {value:.12g}"
         case str():
-            return f"the text {value if len(value) <= 60 else value[:57] + '...'!r}"
+            return f"the text {shortened(value)}"
         case list():
             return "a list"
         case _:
@@ -53,24 +50,11 @@ def number(value: Any, *at: str | int, infinite: bool = False) -> float:
 
 
 def _evaluated(text: str, at: tuple[str | int, ...]) -> float:
-    call = _CALL.fullmatch(text)
-    quotient = _QUOTIENT.fullmatch(text)
     try:
-        if call:
-            value = _FUNCTIONS[call[1]](float(call[2]))
-        elif quotient:
-            value = float(quotient[1]) / float(quotient[2])
-        else:
-            value = math.nan if text.lower().lstrip("+-.") in ("nan", "inf") else float(text)
-    except ZeroDivisionError:
-        raise bad(f"{text} divides by 0", "give another divisor", *at) from None
-    except ValueError:
-        if call:
-            raise bad(f"{text} is not a real number", "give another argument", *at) from None
-        fix = "give a number, plain or written ln(a), log2(a), sqrt(a) or a/b with a and b plain"
-        raise bad(f"is {shown(text)}", fix, *at) from None
-    value = _finite(value, text, at)
-    if not (call or quotient):
+        value = number_of(text, "number")
+    except SpecError as error:
+        raise bad(error.wrong, error.fix, *at) from None
+    if not is_expression(text):
         raise bad(f"is {shown(text)}", f"write {value!r} without quotes, as a plain decimal number", *at)
     return value
 

@@ -15,6 +15,7 @@ from ruamel.yaml.reader import ReaderError
 
 from dxopt.runtime.reading import TooLarge, content
 from dxopt.spec.source import FieldPath, Node, Position, Source, SpecFileError, dotted
+from dxopt.spec.syntax import explained
 
 MAX_BYTES = 2_000_000
 """Of a file. The parser takes up to 3 seconds for a million letters."""
@@ -49,10 +50,8 @@ def read(path: Path) -> Source:
         position = before.count("\n") + 1, error.position - before.rfind("\n")
         raise wrong(*position, "syntax", "a control character", "remove it") from None
     except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        position = _position(mark) if mark else (1, 1)
-        fix = "indent with spaces" if "\\t" in str(error.problem) else "mend the YAML here or just before"
-        raise wrong(*position, "syntax", str(error.problem), fix) from None
+        broken = explained(text, error)
+        raise wrong(*broken.position, "syntax", broken.wrong, broken.fix) from None
     except YAMLError as error:
         raise wrong(1, 1, "syntax", str(error), "mend the YAML") from None
     if root is None:

@@ -10,11 +10,12 @@ from pydantic import Discriminator, Field, Tag, model_validator
 
 from dxopt.model.objective import ExpectedLoss, WorstLoss
 from dxopt.numerics.excess import PAIRS
-from dxopt.results.measures import MEASURES, OF_LEVELS
+from dxopt.results.measures import OF_LEVELS
 from dxopt.solving.routes.choice import COMPARABLE, METHODS, SPANNER_METHODS
 from dxopt.spec import fields as f
 from dxopt.spec import quantities as q
 from dxopt.spec.beliefs import Learns
+from dxopt.spec.held_out import Evaluate, HeldOut, listed
 from dxopt.spec.levels import Epsilon, Frontier, Privacy, Range, Smallest
 from dxopt.spec.objectives import AdversaryError, Budgets, Loss, Objective
 from dxopt.spec.priors import CornerPrior, Prior
@@ -71,7 +72,7 @@ class Sheet(f.Section):
     )
     tolerance: q.Fraction = Field(1e-6, description="Largest relative gap between value and bound.")
     time_limit: q.Positive | None = Field(None, description="Seconds that solving may take.")
-    evaluate: list[Annotated[str, f.OneOf(MEASURES)]] = Field([], description="What to evaluate besides.")
+    evaluate: Evaluate = Field([], description="What to evaluate besides: measures, and data {file, columns}.")
     compare: list[Annotated[str, f.OneOf(COMPARABLE)]] = Field([], description="Mechanisms to compare with.")
     priors: dict[f.Text, Prior] = Field(
         {}, description="Others that may be the true one, by name, to evaluate the mechanisms under besides."
@@ -116,9 +117,10 @@ class Sheet(f.Section):
             raise bad(f"{self.method} needs an epsilon", "add epsilon, or use method: optimal", "method")
         if self.method == "tight" and self.delta:
             raise bad("tight does not go with delta", "use method: optimal, or leave out delta", "method")
-        for index, measure in enumerate(self.evaluate):
+        for where, measure in listed(self.evaluate):
             if measure in OF_LEVELS and not self.asks_privacy:
-                raise bad(f"{measure} needs an epsilon", "add epsilon, or leave it out", "evaluate", index)
+                raise bad(f"{measure} needs an epsilon", "add epsilon, or leave it out", "evaluate", *where)
+        self._named_once()
         for name in ("learns", "records"):
             if getattr(self, name) is not None and not self.asks_privacy:
                 raise bad("needs an epsilon", "add epsilon, or leave it out", name)
@@ -135,6 +137,19 @@ class Sheet(f.Section):
         if self.delta or self.wanted != ExpectedLoss.name:
             other = "delta" if self.delta else f"objective: {self.wanted}"
             raise bad(f"does not go with {other}", "leave it out", "spanner")
+
+    def _named_once(self) -> None:
+        """Refuse two sets of data of one name."""
+        titles: set[str] = set()
+        for where, entry in listed(self.evaluate):
+            if isinstance(entry, HeldOut) and entry.title in titles:
+                raise bad(f"is called {entry.title!r}, as another", "add a name", "evaluate", *where)
+            titles |= {entry.title} if isinstance(entry, HeldOut) else set()
+
+    @property
+    def measures(self) -> list[str]:
+        """The measures that are asked for, by name."""
+        return [entry for _, entry in listed(self.evaluate) if isinstance(entry, str)]
 
     def _suited_to_sweep(self) -> None:
         """Refuse what is about one mechanism where many are looked for."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from io import TextIOWrapper
 from itertools import islice
 from pathlib import Path
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from dxopt.spec.source import SpecFileError
 
 Blame = Callable[[str, str], SpecFileError]
 """Makes an error out of what is wrong and what would be right, at the key that asked for the table."""
+_SEPARATORS = {";": "';'", "\t": "tabs", "|": "'|'"}
 _LONGEST_LINE = 10_000_000
 """Letters: a row of 400,000 numbers."""
 
@@ -56,6 +57,10 @@ class Table:
     def column(self, name: str, blame: Blame) -> list[str]:
         """The cells of one column."""
         if name not in self.header:
+            other = _separated(self.name, self.header)
+            if other is not None:
+                wrong = f"{self.name} has no column {name!r}, nor commas between its cells: {other.wrong}"
+                raise blame(wrong, other.fix)
             raise blame(f"{self.name} has no column {name!r}", f"its columns are {', '.join(self.header)}")
         index = self.header.index(name)
         return [row[index].strip() for row in self.rows]
@@ -81,6 +86,9 @@ def read_matrix(path: Path, blame: Blame, *, most_rows: int) -> NDArray[np.float
         for line, row in rows:
             if len(matrix) == most_rows:
                 raise blame(f"{path.name} has more than {most_rows:,} rows, the cap on locations", "keep fewer")
+            other = _separated(path.name, row, named=False)
+            if other is not None:
+                raise blame(f"{path.name} has no commas between its cells: {other.wrong}", other.fix)
             matrix.append(_numbers(row, path.name, line, blame))
     return np.array(matrix)
 
@@ -127,13 +135,41 @@ def _lines(file: TextIO) -> Iterator[str]:
         yield line
 
 
+class _Separated(NamedTuple):
+    """What separates the cells of a file instead of commas, and how to save it with commas."""
+
+    wrong: str
+    fix: str
+
+
+def _separated(name: str, first: Sequence[str], *, commas: bool = False, named: bool = True) -> _Separated | None:
+    """What separates the cells of a file, by its first line, where commas do not; None where they do.
+
+    `commas` tells that cells have them, as decimal ones; `named` that the line has the names of columns.
+    """
+    found = next((sign for sign in _SEPARATORS if any(sign in cell for cell in first)), None)
+    if found is None or (named and len(first) > 1):
+        return None
+    decimal = ", decimal=','" if commas or len(first) > 1 else ""
+    table = f"pandas.read_csv({name!r}, sep={found!r}{decimal}{'' if named else ', header=None'})"
+    saved = f"{name.removesuffix('.csv')}-commas.csv"
+    header = "" if named else ", header=False"
+    fix = f"save it with commas, as by {table}.to_csv({saved!r}, index=False{header})"
+    return _Separated(f"they are separated by {_SEPARATORS[found]}", fix)
+
+
 def _even(reader: Iterable[list[str]], name: str, blame: Blame) -> Iterator[tuple[int, list[str]]]:
     width = None
+    first: list[str] = []
     for row in reader:
         line: int = reader.line_num  # pyright: ignore[reportAttributeAccessIssue]
         if not row:
             continue
-        width = width or len(row)
+        first = first or row
+        width = len(first)
+        other = _separated(name, first, commas=True) if len(row) != width else None
+        if other is not None:
+            raise blame(f"{name} has no commas between its cells: {other.wrong}", other.fix)
         if len(row) != width:
             wrong = f"{name} line {line} has {len(row)} cells where the first line has {width}"
             raise blame(wrong, "give every line the same number")

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
 from dxopt.model.objective import AdversaryError
-from dxopt.model.problem import Problem
+from dxopt.model.problem import Problem, required_problem
+from dxopt.results.announcing import announcing
 from dxopt.results.budget_frontier import BudgetFrontier, with_budget
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.solving.attempts import Progress
@@ -21,6 +22,7 @@ _NEXT_TO = 1e-9
 """Budgets nearer to each other than this, relative, are not separated any further."""
 
 
+@announcing()
 def budget_frontier(
     problem: Problem,
     low: float,
@@ -58,6 +60,7 @@ def budget_frontier(
     SpecError
         If a parameter is out of range, the objective is another one, or no mechanism is within the budget `low`.
     """
+    required_problem(problem)
     if not isinstance(problem.objective, AdversaryError):
         raise SpecError("objective", f"is {problem.objective.name}, which has no loss budget", "use dx.frontier")
     least = with_budget(problem, low)

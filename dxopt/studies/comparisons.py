@@ -12,29 +12,30 @@ from dxopt.errors import CertificateError, SolveError, SpecError, UnsupportedErr
 from dxopt.mechanisms.classic.contract import BASELINES
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.objective import ExpectedLoss, WorstLoss
-from dxopt.model.prior import Prior
-from dxopt.model.problem import Problem
+from dxopt.model.prior import PriorLike
+from dxopt.model.problem import Problem, required_problem
 from dxopt.proofs.certify import gap
+from dxopt.results.announcing import announcing
 from dxopt.results.comparison import Compared, Comparison
 from dxopt.results.evidence import Evidence, written
 from dxopt.results.files import finite
 from dxopt.results.report import Report
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.solving.attempts import Progress
-from dxopt.solving.routes.choice import COMPARABLE
 from dxopt.solving.solve import solve
+from dxopt.studies.own import REFERENCE, Methods, Own, checked_methods, name_of
 
-REFERENCE = "optimal"
 VERDICT_POINTS = 400
 """For more secrets than that it is not decided whether the prior is regular."""
 _NOT_STARTED = "not started, as the run was interrupted"
 
 
+@announcing()
 def compare(
     problem: Problem,
-    methods: Iterable[str] | None = None,
+    methods: Methods | None = None,
     *,
-    priors: Mapping[str, Prior] | None = None,
+    priors: Mapping[str, PriorLike] | None = None,
     reference: Report | None = None,
     solver: str = "auto",
     tolerance: float = 1e-6,
@@ -50,9 +51,10 @@ def compare(
     Parameters
     ----------
     problem : Problem
-    methods : names, optional
-        Of the mechanisms, as for `dx.solve`, and of baselines; all that there are by default. "optimal" is always
-        there, and first.
+    methods : list of names, mechanisms, (n, m) arrays, functions or pairs of a name and one of these, optional
+        Names of mechanisms, as for `dx.solve`, and of baselines; all that there are by default. "optimal" is always
+        there, and first. A mechanism of one's own, or the matrix of one, is proven as private as the problem asks
+        for before it gets figures; a function makes one from ε. One alone needs no list, and a mapping has names.
     priors : mapping of names to priors, optional
         Others that may be the true one. Each mechanism, made for the problem's prior, is evaluated under them, and
         the optimum for each of them is a mechanism as well, evaluated under the problem's prior and the rest (Cha13).
@@ -69,13 +71,14 @@ def compare(
     Raises
     ------
     SpecError
-        If there is no mechanism of a name, a prior does not fit, or an option is wrong.
+        If there is no mechanism of a name, a method is none, a prior does not fit, or an option is wrong.
     """
-    names = checked_methods(methods)
+    required_problem(problem)
+    asked = checked_methods(methods)
     others = _others(problem, priors or {})
     options = {"solver": solver, "tolerance": tolerance, "time_limit": time_limit, "progress": progress}
     with Stop() as stop:
-        entries, answers = _made(problem, names, reference, options, stop)
+        entries, answers = _made(problem, asked, reference, options, stop)
         optima, of_optima = _optima(problem, others, options, stop)
         entries |= of_optima
         regular = None if stop.interrupted else _verdict(problem)
@@ -103,16 +106,7 @@ def compare(
     )
 
 
-def checked_methods(methods: Iterable[str] | None) -> list[str]:
-    """Names of mechanisms, all by default, the optimum first; SpecError where there is none of a name."""
-    names = list(dict.fromkeys([REFERENCE, *(COMPARABLE if methods is None else methods)]))
-    for name in names:
-        if name not in COMPARABLE:
-            raise SpecError("methods", f"there is no {name!r}", f"choose among {', '.join(COMPARABLE)}")
-    return names
-
-
-def _others(problem: Problem, priors: Mapping[str, Prior]) -> dict[str, Problem]:
+def _others(problem: Problem, priors: Mapping[str, PriorLike]) -> dict[str, Problem]:
     """The problem under each other prior."""
     if priors and isinstance(problem.objective, WorstLoss):
         raise SpecError("priors", "do not matter for the worst loss", "leave them out, or ask for expected_loss")
@@ -139,14 +133,17 @@ class _Entry:
 
 
 def _made(
-    problem: Problem, names: Iterable[str], reference: Report | None, options: dict[str, Any], stop: Stop
+    problem: Problem, methods: Iterable[str | Own], reference: Report | None, options: dict[str, Any], stop: Stop
 ) -> tuple[dict[str, _Entry | str], list[Report]]:
     """Return the mechanisms by name, or why there are none, and the reports among them, until the first Ctrl-C."""
     entries: dict[str, _Entry | str] = {}
     answers: list[Report] = []
-    for name in names:
+    for method in methods:
+        name = name_of(method)
         if stop.interrupted and not (name == REFERENCE and reference is not None):
             entries[name] = _NOT_STARTED
+        elif isinstance(method, Own):
+            entries[name] = _of_own(problem, method)
         elif name in BASELINES:
             entries[name] = _measured(problem, name)
         else:
@@ -211,6 +208,22 @@ def _entry(problem: Problem, name: str, found: Report | str) -> _Entry | str:
         delta=proof.delta if problem.delta else None,
         note=story if name == REFERENCE else "",
         value=proof.value if found.problem.prior is problem.prior else _value(problem, found.mechanism),
+    )
+
+
+def _of_own(problem: Problem, own: Own) -> _Entry | str:
+    """A mechanism of one's own with its proof, or why it has none."""
+    mechanism = own.proven_or_why(problem)
+    if isinstance(mechanism, str):
+        return mechanism
+    proof = mechanism.privacy if problem.private else None
+    return _Entry(
+        mechanism,
+        private=proof is not None,
+        epsilon=proof and proof.epsilon,
+        delta=proof and proof.delta if problem.delta else None,
+        note="",
+        value=_value(problem, mechanism),
     )
 
 

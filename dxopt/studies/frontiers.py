@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
 from dxopt.model.objective import AdversaryError
-from dxopt.model.problem import Problem
+from dxopt.model.problem import Problem, required_problem
+from dxopt.numerics.written import Written
+from dxopt.results.announcing import announcing
 from dxopt.results.frontier import Frontier
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.solving.attempts import Progress
@@ -21,10 +23,11 @@ _NEXT_TO = 1e-9
 """Levels nearer to each other than this, relative, are not separated any further."""
 
 
+@announcing(level=False)
 def frontier(
     problem: Problem,
-    low: float,
-    high: float,
+    low: Written,
+    high: Written,
     *,
     resolution: float = 0.01,
     solver: str = "auto",
@@ -59,6 +62,7 @@ def frontier(
     SpecError
         If a parameter is out of range, or the objective has a loss budget of its own (see `dx.budget_frontier`).
     """
+    required_problem(problem)
     if isinstance(problem.objective, AdversaryError):
         raise SpecError("objective", "has a loss budget of its own", "use dx.budget_frontier, or another objective")
     least = positive("low", low)

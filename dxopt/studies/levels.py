@@ -9,8 +9,11 @@ import numpy as np
 
 from dxopt.errors import SpecError
 from dxopt.model.objective import AdversaryError
-from dxopt.model.problem import Problem
+from dxopt.model.problem import Problem, required_problem
+from dxopt.numerics.digits import ordered
 from dxopt.numerics.rounding import ALIKE
+from dxopt.numerics.written import Written
+from dxopt.results.announcing import announcing
 from dxopt.results.level import Level
 from dxopt.results.report import Report
 from dxopt.runtime.stopping import Status, Stop
@@ -29,12 +32,17 @@ _GROWTH = 4.0
 """Factor from one step to the next, away from an ε that is on neither side."""
 
 
+FINEST = 1e-12
+"""The finest accuracy: values and bounds are proven again up to this."""
+
+
+@announcing(level=False)
 def smallest_epsilon(
     problem: Problem,
     max_loss: float,
     *,
-    low: float | None = None,
-    high: float | None = None,
+    low: Written | None = None,
+    high: Written | None = None,
     accuracy: float = 1e-6,
     solver: str = "auto",
     tolerance: float = 1e-7,
@@ -56,7 +64,7 @@ def smallest_epsilon(
     low, high : float, optional
         Levels to search between; by default wherever ε makes a difference.
     accuracy : float
-        Distance of the two proven levels, relative.
+        Distance of the two proven levels, relative; 1e-12 or more.
     solver, tolerance
         As for `dx.solve`. Where the gap leaves open on which side of `max_loss` a level is, the result states that.
     time_limit : float, optional
@@ -69,10 +77,13 @@ def smallest_epsilon(
     SpecError
         If a parameter is out of range, if every level will do or none, or if the objective has a budget of its own.
     """
+    required_problem(problem)
     if isinstance(problem.objective, AdversaryError):
         raise SpecError("objective", "has a loss budget of its own", "ask for expected_loss or worst_loss")
     budget = finite("max_loss", max_loss)
     require_share("accuracy", accuracy)
+    if accuracy < FINEST:
+        raise SpecError("accuracy", f"is {accuracy:g}, finer than any proof", f"give {FINEST:g} or more")
     ends = _range(problem, low, high)
     with Stop(time_limit) as stop:
         # First a bracket, then the search within it; what is left undecided on the way ends either, and is enclosed.
@@ -174,15 +185,16 @@ class _Search:
         """Step away from an ε that is on neither side until both sides are proven again.
 
         Near the true ε the budget is between value and bound. Steps of half the accuracy, growing, soon leave that
-        range in either direction; then the bracket is as narrow as the gaps of the solver allow.
+        range in either direction; then the bracket is as narrow as the gaps of the solver allow. A step down may be
+        enough, and one up not enough, as gaps differ from solve to solve: then it goes on from there.
         """
-        for direction in (-1.0, 1.0):
+        for direction, wanted in ((-1.0, False), (1.0, True)):
             step = 0.5 * accuracy
             while not self.stop.requested:
                 epsilon = unsure * math.exp(direction * step)
                 lowest = ends[0] if self.low is None else self.low.problem.epsilon
                 highest = ends[1] if self.high is None else self.high.problem.epsilon
-                if not lowest < epsilon < highest or self.enough(epsilon) is not None:
+                if not lowest < epsilon < highest or self.enough(epsilon) is wanted:
                     break
                 step *= _GROWTH
 
@@ -219,7 +231,7 @@ class _Search:
         return low + (high - low) * above / (above + under)
 
 
-def _require_bracket(search: _Search, ends: tuple[float, float], low: float | None, high: float | None) -> None:
+def _require_bracket(search: _Search, ends: tuple[float, float], low: Written | None, high: Written | None) -> None:
     """Raise SpecError where every level will do, or none."""
     if search.low is None and search.high is not None and search.high.problem.epsilon <= ends[0]:
         loss = search.high.certificate.value
@@ -232,12 +244,14 @@ def _require_bracket(search: _Search, ends: tuple[float, float], low: float | No
     last = search.known[-1].problem.epsilon
     proof = search.known[-1].certificate
     if search.high is None and last >= ends[1]:
-        least = f"{proof.bound:.10g}, the least loss" if proof.bound > search.budget else f"{proof.value:.10g}, found"
-        wrong = f"is {search.budget:.10g}, below {least} at epsilon = {last:.6g}"
+        proven = proof.bound > search.budget
+        budget, least = ordered(search.budget, proof.bound if proven else proof.value)
+        kind = "the least loss" if proven else "found"
+        wrong = f"is {budget}, below {least}, {kind} at epsilon = {last:.6g}"
         raise SpecError("max_loss", wrong, "raise it" if high is None else "raise it, or `high`")
 
 
-def _range(problem: Problem, low: float | None, high: float | None) -> tuple[float, float]:
+def _range(problem: Problem, low: Written | None, high: Written | None) -> tuple[float, float]:
     """Levels to search between: those given, or where all budgets are next to 0, or large enough to ask nothing."""
     least = 0.0 if low is None else positive("low", low)
     most = math.inf if high is None else positive("high", high)

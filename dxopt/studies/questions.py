@@ -11,9 +11,9 @@ from dxopt.results.frontier import Frontier
 from dxopt.results.level import Level
 from dxopt.results.sweep import EpsilonSweep
 from dxopt.studies.budget_frontiers import budget_frontier
-from dxopt.studies.comparisons import checked_methods
 from dxopt.studies.frontiers import frontier
 from dxopt.studies.levels import smallest_epsilon
+from dxopt.studies.own import checked_methods
 from dxopt.studies.sweeps import checked_levels, sweep
 
 

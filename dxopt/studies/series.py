@@ -6,7 +6,9 @@ import math
 from collections.abc import Callable, Iterable
 
 from dxopt.errors import SpecError
-from dxopt.model.problem import Problem, checked_level
+from dxopt.model.levels import checked_level
+from dxopt.model.problem import Problem
+from dxopt.numerics.written import Written
 from dxopt.results.report import Report
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.solving.attempts import Progress
@@ -56,7 +58,7 @@ def ended(reached: bool, reports: Iterable[Report], stop: Stop) -> Status:
     return stopped(stop)
 
 
-def positive(name: str, given: float) -> float:
+def positive(name: str, given: Written) -> float:
     """Return an ε given under a name; raise SpecError unless it is positive and finite."""
     try:
         return checked_level(given)

@@ -7,19 +7,23 @@ from dataclasses import replace
 from itertools import pairwise
 
 from dxopt.errors import SpecError
-from dxopt.model.problem import Problem
+from dxopt.model.problem import Problem, required_problem
+from dxopt.numerics.written import Written
+from dxopt.results.announcing import announcing
 from dxopt.results.report import Report
 from dxopt.results.sweep import EpsilonSweep
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.solving.attempts import Progress
-from dxopt.studies.comparisons import checked_methods, compare
+from dxopt.studies.comparisons import compare
+from dxopt.studies.own import Methods, Own, checked_methods
 from dxopt.studies.series import answering, positive, stopped
 
 
+@announcing(level=False)
 def sweep(
     problem: Problem,
-    epsilons: Iterable[float],
-    methods: Iterable[str] | None = None,
+    epsilons: Iterable[Written],
+    methods: Methods | None = None,
     *,
     solver: str = "auto",
     tolerance: float = 1e-6,
@@ -38,8 +42,9 @@ def sweep(
         Whatever its objective and δ; its own ε does not matter, but it must have one.
     epsilons : k numbers
         Levels per unit of distance, positive, in any order.
-    methods : names, optional
-        Of mechanisms and baselines to compare with the optimum, as for `dx.compare`; none by default.
+    methods : list of names, mechanisms, (n, m) arrays, functions or pairs of a name and one of these, optional
+        What to compare with the optimum, as for `dx.compare`; nothing by default. A function is given each ε and
+        makes a mechanism for it; a mechanism or matrix is proven at each level where it is private.
     solver, tolerance
         As for `dx.solve`, at each level.
     time_limit : float, optional
@@ -58,6 +63,7 @@ def sweep(
         If there is no level, one is given twice or is not positive, there is no mechanism of a name, the problem asks
         for no privacy, or an option is wrong.
     """
+    required_problem(problem)
     levels = checked_levels(epsilons)
     names = checked_methods([] if methods is None else methods)
     if not problem.private:
@@ -75,7 +81,7 @@ def sweep(
     return EpsilonSweep(problem, tuple(reports), levels, status)
 
 
-def checked_levels(epsilons: Iterable[float]) -> tuple[float, ...]:
+def checked_levels(epsilons: Iterable[Written]) -> tuple[float, ...]:
     """Levels in increasing order; SpecError unless they are positive, finite and different."""
     if isinstance(epsilons, str) or not isinstance(epsilons, Iterable):
         raise SpecError("epsilons", f"are {epsilons!r}", "give a list of numbers")
@@ -89,7 +95,7 @@ def checked_levels(epsilons: Iterable[float]) -> tuple[float, ...]:
 
 
 def _compared(
-    report: Report, names: Iterable[str], stop: Stop, tolerance: float, progress: Progress | None
+    report: Report, names: Iterable[str | Own], stop: Stop, tolerance: float, progress: Progress | None
 ) -> Report:
     """The report with its comparison; with the optimum alone where time is up."""
     wanted = () if stop.expired else names
@@ -98,7 +104,7 @@ def _compared(
     return replace(report, comparison=found)
 
 
-def _whole(report: Report, names: Sequence[str]) -> bool:
+def _whole(report: Report, names: Sequence[str | Own]) -> bool:
     """Whether the report is optimal, and nothing that it was to be compared with was left out."""
     found = report.comparison
     compared = found is not None and not found.interrupted and len(found.rows) == len(names)

@@ -14,9 +14,14 @@ from dxopt.verify.files import alike, number
 from dxopt.verify.folder import Result
 from dxopt.verify.geometry import check_losses_to_reports
 from dxopt.verify.privacy import LEAST_DELTA, Levels, Triple, excess, is_least, violation
-from dxopt.verify.values import AGREEMENT, Enclosed
+from dxopt.verify.values import AGREEMENT, LEAST, Enclosed
 from dxopt.verify.verdict import Broken, Unproved
 
+PROBLEM = "problem.npz"
+PROMISES = ("exact", "bound", "valid")
+SHAPED = ("path", "lattice", "torus", "product")
+KINDS = (*SHAPED, "tree", "graph", "general")
+SPACED = ("path", "lattice", "torus")
 STATUSES = ("optimal", "feasible", "interrupted", "time limit")
 NAMED = ("distance", "squared", "binary")
 _ROW_SUM = Fraction(1, 1 << 50)
@@ -177,9 +182,16 @@ def check_bound(result: Result) -> str:
     """The certificate claims no more than the dual proves, up to 1e-12 relative."""
     claimed = result.claimed("bound")
     proven, how = bound(result.asked, result.dual)
-    if not math.isfinite(claimed) or result.sign * (Fraction(claimed) - proven) > AGREEMENT * abs(proven):
+    if not math.isfinite(claimed) or result.sign * (Fraction(claimed) - proven) > AGREEMENT * abs(proven) + lost(
+        result
+    ):
         raise Broken(f"certificate.json: bound is {claimed:.17g}, but dual.npz proves {float(proven):.17g}")
     return f"{claimed:.12g}, {how}"
+
+
+def lost(result: Result) -> Fraction:
+    """What costs and their sum lose in doubles at most where they are subnormal."""
+    return 2 * result.losses.size * LEAST
 
 
 def check_gap(result: Result) -> str:
@@ -188,7 +200,7 @@ def check_gap(result: Result) -> str:
     if not all(map(math.isfinite, (value, limit, gap))):
         raise Broken("certificate.json: value, bound or gap is infinite")
     found = relative_gap(value, limit)
-    if abs(found - Fraction(gap)) > AGREEMENT * max(found, 1):
+    if abs(found - Fraction(gap)) > AGREEMENT * found + LEAST:
         raise Broken(f"certificate.json: gap is {float(found):.17g}, not {gap:.17g}")
     if result.sign * (Fraction(limit) - Fraction(value)) > AGREEMENT * abs(Fraction(value)):
         raise Broken(f"certificate.json: the value {value:.17g} is better than the bound {limit:.17g}")
@@ -196,11 +208,25 @@ def check_gap(result: Result) -> str:
     status = result.summary.get("status")
     if status not in STATUSES:
         raise Broken(f"report.json: status is {status!r}")
-    if not isinstance(tolerance, float | int) or (status == "optimal") != (gap <= tolerance):
+    number = -1.0 if isinstance(tolerance, bool) or not isinstance(tolerance, float | int) else float(tolerance)
+    close = gap <= number and _within(result, value, limit, number)
+    if not 0 <= number < math.inf or (status == "optimal") != close:
         raise Broken(
             f"report.json: the status {status} does not fit a gap of {gap:.3g} and a tolerance of {tolerance}"
         )
     return f"{gap:.3g}, {status}"
+
+
+def _within(result: Result, value: float, limit: float, tolerance: float) -> bool:
+    """|value - bound| ≤ tolerance · max(|value|, 1e-12 s), s the largest size of a loss that counts, and 1 at most.
+
+    In doubles, as the status was decided. Losses of mechanisms that are not written down are not looked at.
+    """
+    least = float(AGREEMENT)
+    if abs(value) >= least or value == limit or not result.written:
+        return True
+    losses = result.losses if result.guessed is None else result.guessed[result.prior > 0]
+    return abs(value - limit) <= tolerance * max(abs(value), least * min(1.0, float(np.abs(losses).max())))
 
 
 def relative_gap(value: float, limit: float) -> Fraction:
@@ -218,8 +244,14 @@ def check_description(result: Result) -> str:
     for key, known in same:
         if key not in described or described[key] != known:
             raise Broken(f"problem.yaml: {key} is {described.get(key)!r}, not {known!r}")
+    if described["prior"] != "uniform" and str(described["prior"]).strip().casefold() == "uniform":
+        raise Unproved(f"the prior is named {described['prior']!r}, which may be taken for uniform")
     if described["prior"] == "uniform" and np.ptp(result.prior) > 1e-12 * result.prior.max():
         raise Broken(f"prior: it is not uniform, but {result.prior.min():.17g} to {result.prior.max():.17g}")
+    if described.get("arrays", PROBLEM) != PROBLEM:
+        raise Broken(f"problem.yaml: arrays is {described['arrays']!r}, not {PROBLEM!r}")
+    if summary.get("claim") not in PROMISES:
+        raise Broken(f"report.json: claim is {summary.get('claim')!r}")
     _check_reports(result)
     space = described.get("space")
     structure = summary.get("structure")
@@ -232,8 +264,15 @@ def check_description(result: Result) -> str:
         raise Broken(
             f"report.json: the structure is {structure.get('kind')}, in problem.yaml {space.get('structure')}"
         )
-    if structure.get("kind") in ("path", "lattice", "torus", "product") and shape and math.prod(shape) != result.size:
-        raise Broken(f"report.json: the shape {shape} is not of {result.size} points")
+    kind = structure.get("kind")
+    if kind not in KINDS:
+        raise Broken(f"report.json: the structure is {kind!r}")
+    if not isinstance(shape, list) or not all(type(size) is int for size in shape):
+        raise Broken(f"report.json: the shape is {shape!r}")
+    if math.prod(shape) != result.size if kind in SHAPED else shape:
+        raise Broken(f"report.json: the shape {shape} is not of {result.size} points, {kind}")
+    if kind not in SPACED and structure.get("spacing") != 1:
+        raise Broken(f"report.json: the spacing is {structure.get('spacing')!r}, but there is none, {kind}")
     return "problem.yaml and report.json agree with the arrays"
 
 

@@ -7,6 +7,7 @@ is JSON with an entry twice.
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import math
 import re
@@ -25,6 +26,7 @@ PROOF = ("report.json", "certificate.json", "mechanism.npz")
 NEEDED = (*PROOF, "problem.npz", "dual.npz", "problem.yaml")
 TABLE = "table.npz"
 COMPARED = "compared.npz"
+HELD_OUT = "held_out.npz"
 LEVEL = "level.json"
 FRONTIER = "frontier.json"
 SWEEP = "sweep.json"
@@ -32,12 +34,24 @@ SWEEP_TABLE = "sweep.csv"
 QUESTIONS = (LEVEL, FRONTIER, SWEEP)
 PARTS = "parts"
 DIGESTS = "digests.json"
-_CLAIMS = (*NEEDED, TABLE, COMPARED, *QUESTIONS, SWEEP_TABLE)
+INPUT = "input.json"
+SUMMARY = "summary.json"
+_CLAIMS = (*NEEDED, TABLE, COMPARED, HELD_OUT, *QUESTIONS, SWEEP_TABLE)
 _PART = re.compile(rf"{PARTS}/[^/]+/{re.escape(DIGESTS)}")
 DAMAGED = (OSError, LookupError, TypeError, ValueError, ArithmeticError, AttributeError, MemoryError, RuntimeError)
 _LARGEST = 1 << 31
 _LARGEST_DESCRIPTION = 1 << 18
+_LARGEST_DIRECTORY = 8_000_000
+_MOST_ARRAYS = 20_000
 Arrays = Mapping[str, NDArray[Any]]
+
+
+def holds_result(folder: Path) -> bool:
+    """Whether a folder has a file of a result; none has where its name is too long to be one."""
+    try:
+        return any((folder / name).is_file() for name in (*PROOF, *QUESTIONS))
+    except OSError:
+        return False
 
 
 def plain_file(folder: Path, name: str, largest: int = _LARGEST) -> Path:
@@ -98,19 +112,33 @@ def read_arrays(folder: Path, name: str) -> Arrays:
         raise Broken(f"{name} is damaged ({' '.join(str(error).split())})") from None
 
 
+class _Sips(io.FileIO):
+    """A file of which nobody reads much at once, as `ZipFile` would a directory that claims gigabytes."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Read up to so many bytes, or all that is left where that is little."""
+        wanted = -1 if size is None else size
+        found = super().read(wanted if 0 <= wanted <= _LARGEST_DIRECTORY else _LARGEST_DIRECTORY + 1)
+        if len(found) > _LARGEST_DIRECTORY:
+            raise ValueError(f"its directory has more than {_LARGEST_DIRECTORY:,} bytes")
+        return found
+
+
 def _check_sizes(path: Path) -> None:
     """ValueError where arrays claim to be larger than what is stored of them, or are too large in all."""
-    with zipfile.ZipFile(path) as stored:
+    with _Sips(path) as stream, zipfile.ZipFile(stream) as stored:
         members = stored.infolist()
+        if len(members) > _MOST_ARRAYS:
+            raise ValueError(f"it has more than {_MOST_ARRAYS:,} arrays")
         if len({member.filename for member in members}) < len(members):
             raise ValueError("an array is there twice")
         if sum(member.file_size for member in members) > _LARGEST:
             raise ValueError(f"its arrays have more than {_LARGEST:,} bytes")
         for member in members:
-            with stored.open(member) as stream:
-                read = npy.read_array_header_1_0 if npy.read_magic(stream) == (1, 0) else npy.read_array_header_2_0
-                shape, _, dtype = read(stream)
-                if math.prod(shape) * dtype.itemsize + stream.tell() != member.file_size:
+            with stored.open(member) as inner:
+                read = npy.read_array_header_1_0 if npy.read_magic(inner) == (1, 0) else npy.read_array_header_2_0
+                shape, _, dtype = read(inner)
+                if math.prod(shape) * dtype.itemsize + inner.tell() != member.file_size:
                     raise ValueError(f"{member.filename} has not the size of its shape {shape}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.verify.files import TABLE, Arrays, numbers, read_arrays
+from dxopt.verify.files import TABLE, Arrays, read_arrays
 from dxopt.verify.folder import Result
 from dxopt.verify.implicit.spaces import Space
 from dxopt.verify.metrics import (
@@ -16,7 +16,6 @@ from dxopt.verify.metrics import (
     PARAMETERS,
     Measured,
     Points,
-    on_sphere,
     parameters_of,
     ticks,
 )
@@ -87,8 +86,6 @@ def _points(arrays: Arrays, size: int, key: str = "points") -> Points:
 
 def _check_metric(result: Result, metric: object, points: Points) -> str:
     """That distances are those of the points, in words; Unproved where the metric is not derived from points."""
-    if metric == "haversine":
-        _check_positions(result, points)
     return f"the {_require(result, _measured(result, metric, points, points), result.distances)} ones of the points"
 
 
@@ -178,17 +175,6 @@ def _parameters(result: Result) -> dict[str, object]:
     if "positions.unit" in result.mechanism:
         found["unit"] = str(result.mechanism["positions.unit"])
     return found
-
-
-def _check_positions(result: Result, points: Points) -> None:
-    """Where the points are in degrees, so are the positions on the map."""
-    if "positions.degrees" not in result.mechanism:
-        return
-    degrees = numbers(result.mechanism, "positions.degrees", result.size, 2)
-    off = np.abs(on_sphere(degrees) - on_sphere(points.astype(np.float64))) > AGREEMENT
-    if off.any():
-        x = int(np.argwhere(off)[0, 0])
-        raise Broken(f"mechanism.npz: the position of secret {result.secret(x)} is not its point")
 
 
 def check_described(result: Result, arrays: Arrays) -> None:

@@ -153,9 +153,14 @@ def on_sphere(degrees: Array) -> Array:
     # the cosine is the sine of what is missing to a right angle; longitudes are first brought to -180 up to 180
     turned = np.where(np.abs(longitude) > 180, longitude - np.copysign(360.0, longitude), longitude)
     folded = np.where(np.abs(turned) > 90, np.copysign(180.0, turned) - turned, turned)
-    to_axis = _sine_of_degrees(90 - np.abs(latitude))
+    to_axis = cosine_of_degrees(latitude)
     east = to_axis * _sine_of_degrees(folded)
     return np.stack([to_axis * _sine_of_degrees(90 - np.abs(turned)), east, _sine_of_degrees(latitude)], axis=1)
+
+
+def cosine_of_degrees(latitudes: Array) -> Array:
+    """The cosine of latitudes in degrees."""
+    return _sine_of_degrees(90 - np.abs(latitudes))
 
 
 def _sine_of_degrees(angles: Array) -> Array:

@@ -140,7 +140,7 @@ def is_least(channel: Channel, levels: Levels) -> bool:
     """
     # Double logarithms only choose the triple: a wrong choice could make a least level seem not to be one, never
     # the other way round.
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         logs = np.log(channel.near)
         best, worst = (0, 0, 0), -np.inf
         for x, others in levels.pairs():
@@ -151,7 +151,7 @@ def is_least(channel: Channel, levels: Levels) -> bool:
             if needed[index] > worst:
                 worst = needed[index]
                 best = x, int(others[index]), int(ratios[index].argmax())
-    if not np.isfinite(worst):
+    if worst == -np.inf:
         return not any(levels.exponents)
     x, other, z = best
     exponent = levels.exponents[levels.which[x, other]]

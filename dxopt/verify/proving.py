@@ -9,14 +9,29 @@ from pathlib import Path
 from dxopt.errors import SpecError
 from dxopt.verify import claims
 from dxopt.verify.comparison.compared import check_comparison, proofs
-from dxopt.verify.files import DAMAGED, FRONTIER, LEVEL, PARTS, PROOF, QUESTIONS, check_digests
+from dxopt.verify.files import (
+    DAMAGED,
+    FRONTIER,
+    INPUT,
+    LEVEL,
+    PARTS,
+    PROOF,
+    QUESTIONS,
+    SUMMARY,
+    check_digests,
+    holds_result,
+)
 from dxopt.verify.folder import Result
 from dxopt.verify.geometry import check_distances
 from dxopt.verify.implicit import claims as implicit
+from dxopt.verify.lines import check_input, check_summary
 from dxopt.verify.measures.evaluation import check_measure
+from dxopt.verify.measures.held_out import check_held_out, check_positions, entries
+from dxopt.verify.measures.off_prior import check_off_prior
 from dxopt.verify.parts.frontiers import check_frontier, varied_by
 from dxopt.verify.parts.reading import Tell, read_parts, require_all
 from dxopt.verify.parts.sweeps import check_level, check_sweep
+from dxopt.verify.places import check_places
 from dxopt.verify.tables import check_table
 from dxopt.verify.verdict import Broken, Check, Outcome, Unproved, Verdict, Verdicts
 
@@ -24,6 +39,7 @@ _CLAIMS: tuple[tuple[str, Callable[[Result], str]], ...] = (
     ("description", claims.check_description),
     ("prior", claims.check_prior),
     ("distances", check_distances),
+    ("places", check_places),
     ("loss", claims.check_losses),
     ("rows", claims.check_rows),
     ("privacy", claims.check_privacy),
@@ -40,10 +56,11 @@ def verify(folder: str | Path, *, tell: Tell = lambda line: None) -> Verdict:
     Nothing of what made the result is used: no solver, no certificate, no `exp` of any library. Doubles count as the
     rationals that they are; e^{εd} is enclosed by rationals.
 
-    What a problem is given by counts as given: its prior, distances without points, losses without a name, the
-    guesses of an adversary, levels asked for and tolerances. No claims are names, labels, notes, the texts of "how"
-    and "route", seconds, sizes before and after reductions, which rows of a comparison are baselines, whether it was
-    interrupted, the spacing of what is no lattice, and whatever in a dual is not needed for its bound.
+    What a problem is given by counts as given: its prior, data that it was tried on, distances without points,
+    losses without a name, the guesses of an adversary, levels asked for and tolerances. No claims are names, labels,
+    notes, the texts of "how" and "route", seconds, sizes before and after reductions, which rows of a comparison are
+    baselines, whether it was interrupted, steps of a path, whatever in a dual is not needed for its bound, and
+    pictures and pages.
 
     Parameters
     ----------
@@ -65,7 +82,7 @@ def verify(folder: str | Path, *, tell: Tell = lambda line: None) -> Verdict:
         If the folder holds no result.
     """
     path = Path(folder)
-    if not any((path / name).is_file() for name in (*PROOF, *QUESTIONS)):
+    if not holds_result(path):
         raise SpecError("folder", f"{path} is no result folder", "name one that `save` or `dxopt solve` wrote")
     return Verdict(str(path), tuple(_checks(path, tell)))
 
@@ -76,7 +93,7 @@ def verify_all(folder: str | Path, *, tell: Tell = lambda line: None) -> Verdict
     Parameters and errors are those of `verify`; SpecError also if there is no result at any depth.
     """
     path = Path(folder)
-    if any((path / name).is_file() for name in (*PROOF, *QUESTIONS)):
+    if holds_result(path):
         return verify(path, tell=tell)
     found = list(_results(path))
     if not found:
@@ -86,18 +103,27 @@ def verify_all(folder: str | Path, *, tell: Tell = lambda line: None) -> Verdict
         name = inner.relative_to(path)
         tell(f"{name}, {count} of {len(found)}")
         verdicts.append(verify(inner, tell=lambda line, name=name: tell(f"{name}: {line}")))
-    return Verdicts(str(path), tuple(verdicts))
+    summary = [_check(SUMMARY, lambda: check_summary(path))] if (path / SUMMARY).is_file() else []
+    return Verdicts(str(path), tuple(verdicts), tuple(summary))
 
 
 def _results(folder: Path) -> Iterator[Path]:
     """The results in a folder, sorted; not what is hidden or inside of results, nor by links to folders of them."""
-    for path in sorted(folder.iterdir()) if folder.is_dir() else []:
+    for path in _within(folder):
         if path.name.startswith(".") or not path.is_dir():
             continue
-        if any((path / name).is_file() for name in (*PROOF, *QUESTIONS)):
+        if holds_result(path):
             yield path
         elif not path.is_symlink():
             yield from _results(path)
+
+
+def _within(folder: Path) -> list[Path]:
+    """What is in a folder, sorted; nothing where there is no folder of that name."""
+    try:
+        return sorted(folder.iterdir()) if folder.is_dir() else []
+    except OSError:
+        return []
 
 
 def _checks(folder: Path, tell: Tell) -> Iterator[Check]:
@@ -118,6 +144,8 @@ def _checks(folder: Path, tell: Tell) -> Iterator[Check]:
         yield from _rested(folder, questions[0], result, tell)
     elif (folder / PARTS).exists():
         yield Check("files", Outcome.FAILS, f"there are {PARTS}, but nothing rests on them")
+    if (folder / INPUT).is_file():
+        yield _check(INPUT, lambda: check_input(folder))
 
 
 def _report(result: Result) -> Iterator[Check]:
@@ -163,11 +191,15 @@ def _figures(result: Result) -> Iterator[Check]:
     """The measures and the comparison in report.json."""
     evaluation = result.summary.get("evaluation")
     comparison = result.summary.get("comparison")
+    off_prior = result.summary.get("off_prior")
     if not isinstance(evaluation, dict):
         yield Check("measures", Outcome.FAILS, "report.json: evaluation is no object")
     else:
         for name, claimed in evaluation.items():
             yield _check(f"measure: {name}", partial(check_measure, result, name, claimed))
+    if off_prior is not None:
+        yield _check("off prior", partial(check_off_prior, result, off_prior))
+    yield from _on_data(result)
     if comparison is None:
         return
     if not isinstance(comparison, dict):
@@ -176,8 +208,25 @@ def _figures(result: Result) -> Iterator[Check]:
     agreed = _check("comparison", partial(check_comparison, result, comparison))
     yield agreed
     if agreed.status is Outcome.HOLDS:
-        for name, proof in proofs(result, comparison):
-            yield _check(name, proof)
+        try:
+            found = list(proofs(result, comparison))
+        except DAMAGED as error:
+            yield Check("comparison", Outcome.FAILS, f"damaged: {error}")
+            return
+        yield from (_check(name, proof) for name, proof in found)
+
+
+def _on_data(result: Result) -> Iterator[Check]:
+    """The figures of each set of data that the prior was not made of."""
+    try:
+        claimed = list(entries(result))
+    except Broken as error:
+        yield Check("held out", Outcome.FAILS, str(error))
+        return
+    for place, entry in claimed:
+        yield _check(f"held out: {entry['name']}", partial(check_held_out, result, place, entry))
+        if entry["positions"] is not None:
+            yield _check(f"held out: {entry['name']}, positions", partial(check_positions, entry))
 
 
 def _check(name: str, claim: Callable[[], str]) -> Check:

@@ -15,6 +15,7 @@ from dxopt.verify.values import Enclosed
 from dxopt.verify.verdict import Broken
 
 Counts = list[list[int]]
+_REPEATED = ("space.points", "space.labels", "space.positions.", "reports", "report_points")
 
 
 def check_table(result: Result) -> str:
@@ -69,6 +70,8 @@ def _check_names(result: Result, arrays: Arrays) -> None:
     repeated = {key: result.mechanism.get(known_as.get(key, key), result.mechanism.get(key)) for key in arrays}
     repeated = {key: array for key, array in repeated.items() if key.startswith(("space.", "report"))}
     for key, known in (repeated | {"space.distances": result.distances}).items():
+        if known is None and key.startswith(_REPEATED):
+            raise Broken(f"its {key} are nowhere else in the result")
         if key in arrays and known is not None and not alike(arrays[key], known):
             raise Broken(f"its {key} are not those of the result")
     check_described(result, arrays)

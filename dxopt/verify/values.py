@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from operator import mul
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,25 +16,32 @@ from dxopt.verify.verdict import Broken, Unproved
 Array = NDArray[np.float64]
 AGREEMENT = Fraction(1, 10**12)
 """Numbers that agree differ by no more than this, times the size of what they are made of."""
+LEAST = Fraction(1, 1 << 1074)
+"""The least positive double."""
 _UNIT = 2.0**-53
 _SMALLEST = 2.0**-1022
 _WIDEST = Fraction(1, 10**10)
+_MOST_EXACT = 1_000_000
 _NOTHING = Fraction(1, 10**200)
 
 
 @dataclass(frozen=True)
 class Enclosed:
-    """A number between two rationals, which is a sum of terms of this size in all."""
+    """A number between two rationals, which is a sum of terms of this size in all.
+
+    Doubles that are subnormal have fewer digits: `lost` bounds what that takes from such a sum of doubles.
+    """
 
     low: Fraction
     high: Fraction
     size: Fraction
+    lost: Fraction = 4 * LEAST
 
     def agrees(self, claimed: float, slack: Fraction = AGREEMENT) -> bool:
         """Whether a number is this one up to `slack` times the size of its terms; Unproved if the bounds are wide."""
         if self.high - self.low > _WIDEST * self.size + _NOTHING:
             raise Unproved(f"it is enclosed by {float(self.low):.17g} and {float(self.high):.17g} alone")
-        room = slack * self.size
+        room = slack * self.size + self.lost
         return bool(np.isfinite(claimed)) and self.low - room <= Fraction(claimed) <= self.high + room
 
 
@@ -74,13 +82,18 @@ class Worth:
         for weight, (loss, terms) in zip(self.prior.tolist(), self.rows(losses), strict=True):
             found += Fraction(weight) * loss
             size += Fraction(weight) * terms
-        return Enclosed(found, found, size)
+        return Enclosed(found, found, size, self._lost(losses))
+
+    def _lost(self, losses: Array) -> Fraction:
+        """What products of doubles π K, and of these and losses, lose where they are subnormal."""
+        finite = np.where(np.isfinite(losses), np.abs(losses), 0.0)
+        return 2 * self.matrix.size * LEAST * (1 + Fraction(float(finite.max(initial=0.0))))
 
     def worst_loss(self, losses: Array) -> Enclosed:
         """max_x Σ_z K[x, z] l(x, z)."""
         rows = self.rows(losses, everywhere=True)
         worst = max(loss for loss, _ in rows)
-        return Enclosed(worst, worst, max(size for _, size in rows))
+        return Enclosed(worst, worst, max(size for _, size in rows), 2 * self.matrix.shape[1] * LEAST)
 
     def correct(self) -> Fraction:
         """Σ_z max_x π_x K[x, z]."""
@@ -115,4 +128,23 @@ class Worth:
         sums = np.where(allowed, sums, np.inf)
         low, high = ((sums + side * off).min(axis=0) for side in (-1, 1))
         chosen = np.take_along_axis(sizes, sums.argmin(axis=0)[None, :], axis=0)[0]
-        return Enclosed(*(sum(map(Fraction, numbers.tolist()), Fraction(0)) for numbers in (low, high, chosen)))
+        low, high, size = (sum(map(Fraction, numbers.tolist()), Fraction(0)) for numbers in (low, high, chosen))
+        if high - low > _WIDEST * size + _NOTHING and self.matrix.size * guessed.shape[1] <= _MOST_EXACT:
+            low, size = self._exact_error(guessed, allowed)
+            high = low
+        return Enclosed(low, high, size, self._lost(guessed))
+
+    def _exact_error(self, guessed: Array, allowed: NDArray[np.bool_]) -> tuple[Fraction, Fraction]:
+        """The same in integers, and the size of its terms: for numbers that are tiny or huge."""
+        entries, costs = self._entries, Exact.of(guessed)
+        beliefs = self._beliefs.rows[0]
+        scale = 1 << self._beliefs.bits + entries.bits + costs.bits
+        found = size = 0
+        for column, guesses in zip(zip(*entries.rows, strict=True), allowed.T, strict=True):
+            joint = list(map(mul, beliefs, column))
+            tried = [missed for missed, good in zip(zip(*costs.rows, strict=True), guesses, strict=True) if good]
+            errors = [dot(joint, missed) for missed in tried]
+            best = min(range(len(errors)), key=errors.__getitem__)
+            found += errors[best]
+            size += dot(joint, list(map(abs, tried[best])))
+        return Fraction(found, scale), Fraction(size, scale)

@@ -100,15 +100,18 @@ class Verdicts:
     folder : str
     results : tuple of Verdict
         One for each of them, at least one.
+    summary : tuple of Check
+        That of summary.json, where there is one.
     """
 
     folder: str
     results: tuple[Verdict, ...]
+    summary: tuple[Check, ...] = ()
 
     @property
     def outcome(self) -> Outcome:
         """The worst of them."""
-        return _worst(verdict.outcome for verdict in self.results)
+        return _worst([*(verdict.outcome for verdict in self.results), *(check.status for check in self.summary)])
 
     @property
     def exit_code(self) -> int:
@@ -116,12 +119,16 @@ class Verdicts:
         return _CODES[self.outcome]
 
     def as_json(self) -> str:
-        """JSON: `{"folder", "outcome", "results": [{"folder", "outcome", "checks"}]}`."""
+        """JSON: `{"folder", "outcome", "results", "checks"}`: each result by its verdict, and the summary."""
+        content = {"folder": self.folder, "outcome": self.outcome}
         results = [verdict.content for verdict in self.results]
-        return _json({"folder": self.folder, "outcome": self.outcome, "results": results})
+        return _json({**content, "results": results, "checks": list(map(asdict, self.summary))})
 
     def __str__(self) -> str:
         lines = [line for verdict in self.results for line in verdict.lines(left_only=True)]
+        lines += [
+            f"{check.name}: {check.status}: {check.detail}" for check in self.summary if check.status != "holds"
+        ]
         found = [verdict.outcome for verdict in self.results]
         counts = ", ".join(f"{one} {found.count(one)}" for one in Outcome if one in found)
         return "\n".join([*lines, f"{self.folder}: {len(found)} results: {counts}"])

@@ -175,7 +175,7 @@ def test_a_swap_counts_only_where_nothing_else_is_hidden_further() -> None:
         (lambda: c.posterior(noisy(dx.line(3)), dx.Prior.uniform(dx.line(2)), 0), "prior: has 2 entries"),
         (
             lambda: c.within(dx.Mechanism.from_matrix(dx.line(2), np.eye(2)), dx.Prior.uniform(dx.line(2)), [0, 1]),
-            "mechanism: is not proven private",
+            "mechanism: has no proof of privacy",
         ),
         (lambda: next(families.boxes(dx.Universe.graphs(2))), "universe: is of graphs"),
         (

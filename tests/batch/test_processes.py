@@ -9,12 +9,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 import dxopt as dx
 from dxopt import batch
+from dxopt.batch import pool, worker
 from dxopt.cli import app
 from tests.material.batches import FAMILY, LONG, SMALL, alive, arrays, below, gone, start, told, until_told, write
 
@@ -145,6 +147,38 @@ def test_a_solver_ends_with_the_program_that_asked_it(sent: signal.Signals) -> N
     running.send_signal(sent)
     running.wait()
     assert gone(solvers, 2)
+
+
+def _killed_at_start(monkeypatch: pytest.MonkeyPatch, deaths: int) -> list[int]:
+    """Let so many workers be killed as soon as they are started; give the list of them."""
+    killed: list[int] = []
+
+    class Doomed(worker.Worker):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            if len(killed) < deaths:
+                killed.append(self.process.pid)
+                self.process.kill()
+
+    monkeypatch.setattr(pool, "Worker", Doomed)
+    return killed
+
+
+@pytest.mark.parametrize("deaths", [1, 2, 5])
+def test_workers_that_die_at_start_are_replaced(tmp_path: Path, deaths: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    killed = _killed_at_start(monkeypatch, deaths)
+    files = write(tmp_path, a=SMALL, b=SMALL, c=SMALL)
+    outcome = batch.run_apart(files, tmp_path / "out", workers=2)
+    assert [line.status for line in outcome.lines] == ["optimal"] * 3
+    assert (outcome.exit_code, len(killed)) == (0, deaths)
+
+
+def test_workers_that_never_start_end_the_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    killed = _killed_at_start(monkeypatch, 100)
+    with pytest.raises(dx.errors.DxoptError, match="a worker process did not start"):
+        batch.run_apart(write(tmp_path, a=SMALL, b=SMALL), tmp_path / "out", workers=2)
+    assert len(killed) < 10
+    assert [line["status"] for line in told(tmp_path / "out")["problems"]] == ["not started"] * 2
 
 
 @pytest.mark.parametrize(("option", "value"), [("-j", "0"), ("--memory-limit", "-1")])

@@ -97,7 +97,7 @@ def test_frontiers_are_saved_with_their_figure(tmp_path: Path) -> None:
 
 def test_a_result_takes_the_place_of_another(tmp_path: Path) -> None:
     for text, files in ((LEVEL, 11), ("epsilon: 1\n", 9), (FRONTIER, 7), (LEVEL, 11)):
-        outcome = batch.run(write(tmp_path, a=text), tmp_path / "out")
+        outcome = batch.run(write(tmp_path, a=text), tmp_path / "out", force=True)
         assert outcome.exit_code == 0, outcome.errors
         assert len(list((tmp_path / "out" / "a").iterdir())) == files
 
@@ -169,7 +169,7 @@ def test_options_are_honoured(tmp_path: Path) -> None:
     assert call("solve", file, "-o", tmp_path / "out", "--tolerance", "1e-15").exit_code == 0
     city = "space: {kind: grid, shape: [9, 9]}\n" + LEVEL
     file.write_text(city, encoding="utf-8")
-    done = call("batch", file, "-o", tmp_path / "out", "--time-limit", "0.01", "--solver", "highs")
+    done = call("batch", file, "-o", tmp_path / "out", "--time-limit", "0.01", "--solver", "highs", "--force")
     assert done.exit_code == 1
     assert "time limit" in done.stdout
     level = read(tmp_path / "out" / "a" / "level.json")

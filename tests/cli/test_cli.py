@@ -42,6 +42,13 @@ def test_the_version_is_printed_and_is_that_of_the_citation() -> None:
     assert f"\nversion: {dx.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("command", ["solve", "batch", "compare", "sweep", "map", "report", "verify", "schema"])
+def test_the_help_of_a_command_has_an_example(command: str) -> None:
+    done = call(command, "--help")
+    assert done.exit_code == 0
+    assert f"Example: dxopt {command}" in " ".join(done.stdout.split())
+
+
 def test_types_are_part_of_the_package() -> None:
     assert (Path(dx.__path__[0]) / "py.typed").is_file()
 
@@ -206,7 +213,7 @@ def test_bad_options_are_named(tmp_path: Path, option: str, value: str) -> None:
 def test_what_cannot_be_printed_is_one_line_at_most(
     tmp_path: Path, redirected: str, code: int, expected: str
 ) -> None:
-    (tmp_path / "town.yaml").write_text(GRID, encoding="utf-8")
+    (tmp_path / "town.yaml").write_text(GRID.replace("0.5", "2"), encoding="utf-8")  # nothing to warn of
     command = f"{sys.executable} -m dxopt.cli batch town.yaml {redirected}"
     done = subprocess.run(["bash", "-c", command], cwd=tmp_path, stderr=subprocess.PIPE, text=True, timeout=60)
     assert done.returncode == code

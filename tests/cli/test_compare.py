@@ -90,7 +90,7 @@ def test_an_interrupt_keeps_what_is_done(tmp_path: Path, monkeypatch: pytest.Mon
         (tmp_path / f"{name}.yaml").write_text(text, encoding="utf-8")
     done = call("compare", tmp_path / "a.yaml", tmp_path / "b.yaml", "-o", tmp_path / "out")
     assert done.exit_code == 1
-    comparison = dx.load(tmp_path / "out" / "a").comparison
+    comparison = dx.load(tmp_path / "out" / "a-compare").comparison
     assert comparison is not None
     assert [row.value is None for row in comparison.rows] == [False, False, False, True]
     assert comparison.rows[-1].note == "not started, as the run was interrupted"

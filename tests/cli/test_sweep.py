@@ -91,7 +91,7 @@ def test_the_table_and_the_folder(tmp_path: Path) -> None:
     assert "exponential" in done.stdout
     assert "geometric" not in done.stdout
     assert done.stdout.endswith(f"results in {tmp_path / 'out'}/\n")
-    found = dx.EpsilonSweep.load(tmp_path / "out" / "town")
+    found = dx.EpsilonSweep.load(tmp_path / "out" / "town-sweep")
     assert found.epsilons.tolist() == [0.5, 0.75, 1.0]
     assert set(found.reports[0].evaluation) == {"worst_loss"}
     assert [text in done.stdout for text in (f"{value:.7f}" for value in found.values["exponential"])] == [True] * 3
@@ -100,11 +100,15 @@ def test_the_table_and_the_folder(tmp_path: Path) -> None:
 def test_json(tmp_path: Path) -> None:
     done = sweep(tmp_path, SPACE + "epsilon: 9\n", "--method", "exponential", "--method", "cloaking", "--json")
     (line,) = lines(done)
-    found = dx.EpsilonSweep.load(tmp_path / "out" / "town")
+    found = dx.EpsilonSweep.load(tmp_path / "out" / "town-sweep")
     assert line["sweep"] == found.figures
     assert len(found.figures) == 6
     assert (line["epsilon"], line["value"], line["gap"]) == (None, None, found.gap)
-    assert (line["method"], line["status"], line["folder"]) == ("auto, sweep of epsilon 0.5 to 1", "optimal", "town")
+    assert (line["method"], line["status"], line["folder"]) == (
+        "auto, sweep of epsilon 0.5 to 1",
+        "optimal",
+        "town-sweep",
+    )
 
 
 @pytest.mark.parametrize(
@@ -119,7 +123,7 @@ def test_json(tmp_path: Path) -> None:
 )
 def test_the_mechanisms_of_a_file(tmp_path: Path, text: str, methods: set[str]) -> None:
     lines(sweep(tmp_path, SPACE + "epsilon: 9\n" + text, "--json"))
-    found = dx.EpsilonSweep.load(tmp_path / "out" / "town").reports[1].comparison
+    found = dx.EpsilonSweep.load(tmp_path / "out" / "town-sweep").reports[1].comparison
     assert found is not None
     assert {row.name for row in found.rows} == methods
 
@@ -142,7 +146,7 @@ def test_the_mechanisms_of_a_file(tmp_path: Path, text: str, methods: set[str]) 
 def test_the_levels_of_the_file_do_not_matter(tmp_path: Path, text: str) -> None:
     (line,) = lines(sweep(tmp_path, SPACE + text, "--method", "optimal", "--json"))
     assert (line["problem"], line["expected"], line["delivered"]) == ("town", "", True)
-    found = dx.EpsilonSweep.load(tmp_path / "out" / "town")
+    found = dx.EpsilonSweep.load(tmp_path / "out" / "town-sweep")
     assert found.epsilons.tolist() == [0.5, 1.0]
     assert found.reports[0].tolerance == 1e-6
     (task,) = load(tmp_path / "town.yaml", AtLevels((0.5,)))
@@ -176,7 +180,7 @@ def test_what_does_not_go_with_a_sweep(tmp_path: Path, text: str, expected: str)
     assert done.exit_code == 2
     assert expected in done.stderr
     assert done.stderr.count("\n") == 1
-    assert not (tmp_path / "out" / "town").exists()
+    assert not (tmp_path / "out" / "town-sweep").exists()
 
 
 def test_one_level(tmp_path: Path) -> None:
@@ -202,7 +206,7 @@ def test_an_interrupt_keeps_the_levels_that_are_done(tmp_path: Path, monkeypatch
     assert done.exit_code == 1
     assert "town: expected loss at 2 of 3 levels (interrupted)" in done.stdout
     assert "later: not started, as the run was interrupted" in done.stderr
-    content = json.loads((tmp_path / "out" / "town" / "sweep.json").read_text(encoding="utf-8"))
+    content = json.loads((tmp_path / "out" / "town-sweep" / "sweep.json").read_text(encoding="utf-8"))
     assert (content["asked"], content["epsilons"], content["status"]) == ([0.5, 1.0, 2.0], [0.5, 1.0], "interrupted")
 
 

@@ -217,6 +217,15 @@ BROKEN: list[Broken] = [
     _broken("unknown column", "[x, y]", "[x, z]", 5, 16, "space.columns[1]"),
     _broken("unknown column of top", "by people", "by persons", 7, 8, "space.top"),
     _broken("unknown label", "label: place", "label: plaice", 8, 10, "space.label"),
+    _broken("smoothing by nothing", "column: people", "column: people\n  smoothing: 0", 13, 14, "prior.smoothing"),
+    _broken(
+        "smoothing by no kernel",
+        "column: people",
+        "column: people\n  smoothing: {kernel: box}",
+        13,
+        23,
+        "prior.smoothing.kernel",
+    ),
     _broken("unknown column of prior", "column: people", "column: persons", 12, 11, "prior.column"),
     Broken("too many rows", edited(("town.csv", "large.csv"), ("  top: 3 by people\n", "")), 4, 9, "space.file"),
     _broken(
@@ -409,6 +418,9 @@ BROKEN: list[Broken] = [
     _broken("tolerance of 1", "tolerance: 1e-6", "tolerance: 1", 17, 12, "tolerance"),
     _broken("no time", "time_limit: 60", "time_limit: 0", 18, 13, "time_limit"),
     _broken("unknown evaluation", "utility", "utilty", 19, 27, "evaluate[1]"),
+    _broken("data without columns", "[expected_loss, utility]", "{file: town.csv}", 19, 1, "evaluate.columns"),
+    _broken("data in words", "utility", "{file: town.csv, columns: [x, place]}", 19, 57, "evaluate[1].columns[1]"),
+    _broken("data of no such file", "utility", "{file: inn.csv, label: place}", 19, 34, "evaluate[1].file"),
     _broken("evaluation not a list", "[expected_loss, utility]", "utility", 19, 11, "evaluate"),
     _broken(
         "unknown mechanism to compare",

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from dxopt.numerics.excess import bound_pairs
 from dxopt.results.comparison import Compared
 from tests.judges.exact import infinite_leakage, row_sum_errors, violations
 
+T = TypeVar("T")
 ROW_SUM_ERROR = Fraction(1, 2**50)
 
 
@@ -71,3 +73,9 @@ def assert_private(report: dx.Report) -> None:
         power = math.exp(problem.budgets[x, other])
         over = np.maximum(matrix[x] - power * matrix[other] * (1 + 1e-12), 0.0).sum()
         assert over <= problem.delta + 1e-13
+
+
+def there(value: T | None) -> T:
+    """What is not None."""
+    assert value is not None
+    return value

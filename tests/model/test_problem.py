@@ -91,4 +91,5 @@ def test_progress_is_told(line: dx.MetricSpace, prior: dx.Prior) -> None:
     lines: list[str] = []
     dx.solve(dx.Problem(line, epsilon=1.0, prior=prior), solver="clarabel", progress=lines.append)
     assert any("linear program" in line for line in lines)
-    assert lines[-1] == "proving privacy"
+    assert lines[-2] == "proving privacy"
+    assert lines[-1].startswith("proven: ")

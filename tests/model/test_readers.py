@@ -18,6 +18,7 @@ from dxopt.mechanisms.lifted import LiftedMechanism
 from dxopt.mechanisms.lowering import epsilon_of_weights
 from dxopt.mechanisms.product import ProductMechanism, epsilon_of_factors, product_mechanism
 from dxopt.mechanisms.remapped import RemappedMechanism, epsilon_of_base, remapped
+from dxopt.model.factors import error_of_sums
 from dxopt.model.mechanism import READERS, MatrixMechanism, Mechanism
 from dxopt.spaces.kernels.systems import system
 
@@ -49,8 +50,9 @@ def of_remap() -> Mechanism:
 def of_factors() -> Mechanism:
     sides = (dx.line(3), dx.line(4))
     space = dx.product(*sides)
-    level = epsilon_of_factors(space, EPSILON, len(sides), 0.0)
-    return product_mechanism(space, [on_line(side, level) for side in sides], EPSILON, 0.0)
+    error = error_of_sums(len(sides))
+    level = epsilon_of_factors(space, EPSILON, len(sides), error)
+    return product_mechanism(space, [on_line(side, level) for side in sides], EPSILON, error)
 
 
 def of_noise() -> Mechanism:

@@ -114,6 +114,49 @@ def test_second_interrupt_raises() -> None:
         time.sleep(0.05)
 
 
+def test_the_first_interrupt_says_what_a_second_one_does(capsys: pytest.CaptureFixture[str]) -> None:
+    told = (
+        "interrupted: stopping with the best result so far; press Ctrl-C again to stop at once (KeyboardInterrupt)\n"
+    )
+    space = dx.grid((3, 3))
+    problem = dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space))
+    lines: list[str] = []
+
+    def once(line: str) -> None:
+        lines.append(line)
+        if len(lines) == 1:
+            interrupt()
+
+    report = dx.solve(problem, method="optimal", progress=once)
+    assert capsys.readouterr().err == told
+    assert_proven(report)
+    with pytest.raises(KeyboardInterrupt), Stop():
+        with Stop():
+            interrupt()
+            time.sleep(0.05)
+        assert capsys.readouterr().err == told
+        interrupt()
+        time.sleep(0.05)
+    assert capsys.readouterr().err == ""
+
+
+def test_an_interrupt_that_is_passed_on_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with Stop(quiet=True) as stop:
+        with Stop():
+            interrupt()
+            time.sleep(0.05)
+        assert stop.interrupted
+    assert capsys.readouterr().err == ""
+
+
+def test_a_closed_stream_stops_no_solve(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr", None)
+    with Stop() as stop:
+        interrupt()
+        time.sleep(0.05)
+        assert stop.interrupted
+
+
 def test_interrupt_before_any_solver_runs(small: dx.Problem) -> None:
     report = dx.solve(small, method="optimal", progress=lambda line: None if "program" not in line else interrupt())
     assert_proven(report)
@@ -122,9 +165,16 @@ def test_interrupt_before_any_solver_runs(small: dx.Problem) -> None:
 
 @pytest.mark.parametrize("solver", ["clarabel", "highs"])
 def test_solver_killed_while_it_works(big: dx.Problem, small: dx.Problem, solver: str) -> None:
-    dx.solve(small, method="optimal", solver=solver)
-    with after(0.7, lambda: os.kill(helper(), signal.SIGKILL)):
-        report = dx.solve(big, method="optimal", solver=solver)
+    killed: list[int] = []
+
+    def kill(line: str) -> None:
+        """Once it has told of an iteration, as it may take a while until it has the program."""
+        if "iteration" in line and not killed:
+            killed.append(helper())
+            os.kill(killed[0], signal.SIGKILL)
+
+    report = dx.solve(big, method="optimal", solver=solver, progress=kill)
+    assert len(killed) == 1
     assert_proven(report)
     assert report.status == "feasible"
     assert "died" in report.refused[solver]

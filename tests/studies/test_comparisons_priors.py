@@ -59,7 +59,8 @@ def test_other_priors_that_may_be_the_true_one(problem: dx.Problem) -> None:
 def test_priors_that_cannot_be_compared(problem: dx.Problem) -> None:
     with pytest.raises(dx.SpecError, match="priors: do not matter for the worst loss"):
         dx.compare(problem.but(objective="worst_loss"), [], priors={"uniform": problem.prior})
-    with pytest.raises(dx.SpecError, match="priors: short: the prior has 2 entries for 9 points; match them"):
+    short = "priors: short: the prior has 2 entries for 9 points; give one probability per point"
+    with pytest.raises(dx.SpecError, match=short):
         dx.compare(problem, [], priors={"short": dx.Prior.uniform(dx.line(2))})
     nowhere = np.where(np.arange(9)[:, None] == 8, np.inf, problem.losses)
     certain = problem.but(prior=dx.Prior.from_weights(problem.space, [1] * 8 + [0]), loss=nowhere)

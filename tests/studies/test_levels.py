@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -110,6 +111,22 @@ def test_gaps_too_large_for_the_accuracy_are_said() -> None:
         assert exact.below <= level.epsilon
 
 
+def test_a_step_down_that_is_enough_is_gone_on_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gaps differ: next to an undecided level there is one that is proven enough, and both ends are wanted."""
+    from dxopt.studies import levels
+
+    def answer(problem: dx.Problem, gap: float, start: Any) -> Any:
+        least = 1 / problem.epsilon
+        lucky = 1.0001 < problem.epsilon < 1.00049
+        proof = SimpleNamespace(value=least * (1 if lucky else 1.001), bound=least * 0.999)
+        return SimpleNamespace(problem=problem, certificate=proof)
+
+    monkeypatch.setattr(levels, "answering", lambda *options: answer)
+    level = dx.smallest_epsilon(skewed().at(1.0005), 1.0, accuracy=1e-6)
+    assert 0.99 < level.below < 0.9991
+    assert level.epsilon < 1.0005
+
+
 def test_between_given_levels() -> None:
     level = dx.smallest_epsilon(skewed(), 0.5, low=1.5, high=2.0)
     assert 1.5 <= level.below < level.epsilon <= 2.0
@@ -152,7 +169,7 @@ def test_few_solves() -> None:
         (0.5, {"low": 3.0}, r"^low: is 3, where no more than 0\.15\d* need be lost already; lower it$"),
         (0.5, {"low": 2.0, "high": 1.0}, "^high: is 1, not above 2; give a larger one$"),
         (0.5, {"low": -1.0}, "^low: is -1; give a positive finite number$"),
-        (0.5, {"high": "big"}, "^high: 'big' is not a number"),
+        (0.5, {"high": "big"}, "^high: is the text 'big'; give a number"),
         (math.nan, {}, "^max_loss: is nan; give a finite number$"),
         ("little", {}, "^max_loss: 'little' is not a number"),
         (0.5, {"accuracy": 0.0}, "^accuracy: is 0; give a number between 0 and 1$"),

@@ -142,7 +142,7 @@ def test_places_three_times_closer(folder: Path) -> None:
 @pytest.mark.parametrize("folder", ["places"], indirect=True)
 def test_a_map_of_other_places(folder: Path) -> None:
     change_array(folder / "mechanism.npz", "positions.degrees", lambda degrees: degrees * 0.99)
-    assert _outcome(folder, "distances") is Outcome.FAILS
+    assert _outcome(folder, "places") is Outcome.FAILS
 
 
 @pytest.mark.parametrize("folder", ["places"], indirect=True)
@@ -259,7 +259,8 @@ def test_every_number_and_name_is_bound(folder: Path, name: str) -> None:
         if path[0] in FREE - ({"prior"} if name == "problem.yaml" else set()):
             continue
         for other in _changed(value):
-            if path == ("gap",) and value < 1e-13:
+            # labels without letters have no other case
+            if other == value or (path == ("gap",) and value < 1e-13):
                 continue
             content = json.loads(json.dumps(original))
             _put(content, path, other)

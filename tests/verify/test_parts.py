@@ -180,7 +180,7 @@ def test_parts_are_replaced_and_not_searched(tmp_path: Path) -> None:
     for resolution in (0.1, 0.4):
         asked = f"{{from: 0.5, to: 2, resolution: {resolution}}}"
         file.write_text(f"space: {{kind: line, size: 2}}\nepsilon: {asked}\n", encoding="utf-8")
-        assert run(app, ["solve", str(file), "-o", str(out)]).exit_code == 0
+        assert run(app, ["solve", str(file), "-o", str(out), "--force"]).exit_code == 0
         counts.append(len(list((out / "a" / "parts").iterdir())))
         assert verify(out / "a").outcome is Outcome.HOLDS
         assert [path.name for path in out.iterdir()] == ["a"]
@@ -189,7 +189,7 @@ def test_parts_are_replaced_and_not_searched(tmp_path: Path) -> None:
     assert jobs.problem_files([tmp_path]) == [file]
     assert [entry.name for entry in read_entries(out)] == ["a"]
     file.write_text("space: {kind: line, size: 2}\nepsilon: 1\n", encoding="utf-8")
-    assert run(app, ["solve", str(file), "-o", str(out)]).exit_code == 0
+    assert run(app, ["solve", str(file), "-o", str(out), "--force"]).exit_code == 0
     assert not (out / "a" / "parts").exists()
     assert verify(out / "a").outcome is Outcome.HOLDS
 

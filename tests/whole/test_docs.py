@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+from dxopt.batch.answering import asked_amiss
 from dxopt.spec import load
 from tests.material.documents import DOCS, ROOT, resolve
 
@@ -76,6 +77,7 @@ WRITTEN = {
 }
 
 
+@pytest.mark.filterwarnings("error::dxopt.PlausibilityWarning")
 @pytest.mark.parametrize("page", having("python"))
 def test_the_python_examples_run(
     page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -103,6 +105,7 @@ def test_the_problem_files_load(page: Path, folder: Path) -> None:
         content = YAML(typ="safe").load(example)
         tasks = load(path)
         assert tasks
+        assert not [warning for task in tasks for warning in asked_amiss(task)]
         if not any(isinstance(content.get(key), list | dict) for key in SEVERAL):
             assert len(tasks) == 1
 

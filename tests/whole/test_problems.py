@@ -7,11 +7,14 @@ import csv
 import pytest
 
 import dxopt as dx
+from dxopt.analysis.held_out import worth_on
+from dxopt.batch.answering import asked_amiss
 from dxopt.solving.solve import solve
 from dxopt.spec import Task, load
 from dxopt.studies.questions import EpsilonFrontier, LossFrontier
 from tests.material.files import PROBLEMS
 
+pytestmark = pytest.mark.filterwarnings("error::dxopt.PlausibilityWarning")
 TASKS = [task for file in sorted(PROBLEMS.glob("*.yaml")) for task in load(file)]
 
 
@@ -54,6 +57,11 @@ def test_montreal_through_a_spanner_is_private_and_bounds_the_optimum() -> None:
     assert report.delivered
 
 
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.problem.name)
+def test_no_problem_is_warned_of(task: Task) -> None:
+    assert asked_amiss(task) == ()
+
+
 def test_every_published_or_real_problem_is_there() -> None:
     names = {task.source.stem for task in TASKS}
     assert {"montreal-60", "montreal-249", "doctor-visits", "ecp14-count-query", "ecp14-example-2"} <= names
@@ -71,3 +79,23 @@ def test_data_files() -> None:
     assert sum(float(zone["weight"]) for zone in zones) == pytest.approx(272039.6666666, rel=1e-9)
     assert [int(row["visits"]) for row in visits] == list(range(78))
     assert sum(int(row["people"]) for row in visits) == 20190
+    parts = [row for name in ("montreal-30.csv", "montreal-219.csv") for row in rows(name)]
+    assert sorted(map(str, parts)) == sorted(map(str, zones))
+    some, others = ([int(row["people"]) for row in rows(f"doctor-visits-{name}.csv")] for name in ("300", "rest"))
+    assert sum(some) == 300
+    assert [few + rest for few, rest in zip(some, others, strict=True)] == [int(row["people"]) for row in visits]
+
+
+def test_what_smoothing_is_worth_on_other_people() -> None:
+    """The table of docs/guides/counts.md."""
+    tasks = [task for task in TASKS if task.source.stem == "doctor-visits-300"]
+    shown = [(1.210, 1.357, 0.007, 25.0), (1.319, 1.312, 0.005, 3.4), (1.309, 1.316, 0.005, 4.3)]
+    for task, (promised, loss, error, worst) in zip(tasks, shown, strict=True):
+        report = solve(task.problem)
+        ((data, _),) = task.held_out
+        found = worth_on(data, report.mechanism, task.problem.loss, task.problem.prior.probabilities)
+        assert found.data.rows == 19_890
+        assert report.certificate.value == pytest.approx(promised, abs=5.1e-4)
+        assert found.loss == pytest.approx(loss, abs=5.1e-4)
+        assert found.standard_error == pytest.approx(error, abs=5.1e-4)
+        assert found.worst == pytest.approx(worst, abs=0.06)

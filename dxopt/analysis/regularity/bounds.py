@@ -17,15 +17,16 @@ from dxopt.analysis.regularity.quotient import Quotient
 from dxopt.analysis.regularity.verdicts import verdict
 from dxopt.analysis.regularity.weights import CLASSED_POINTS
 from dxopt.errors import SolveError, SpecError, UnsupportedError
-from dxopt.model.prior import Prior
-from dxopt.model.problem import checked_level
+from dxopt.model.levels import checked_level
+from dxopt.model.prior import Prior, PriorLike
 from dxopt.numerics.rounding import UNIT, factor_below
+from dxopt.numerics.written import Written
 from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
 
 
-def utility_bound(prior: Prior, space: MetricSpace, epsilon: float) -> float:
+def utility_bound(prior: PriorLike, space: MetricSpace, epsilon: Written) -> float:
     """Σμ for a regular prior π = μΦᵀ: no private mechanism has a larger binary utility (ECP14, Thm 2).
 
     Attained where the tight-constraints mechanism exists. The number returned lies above the exact one by rounding
@@ -51,15 +52,16 @@ def utility_bound(prior: Prior, space: MetricSpace, epsilon: float) -> float:
     SpecError
         If the sizes differ or ε is not a positive finite number.
     """
+    epsilon = checked_level(epsilon)
     found = verdict(prior, space, epsilon)
     if found.status == "not regular" or found.mu is None:
         raise UnsupportedError("prior", f"is not proven regular ({found})", "use binary_utility_bound")
     if len(space) > CLASSED_POINTS and found.status == "regular" and found.error is not None:
         return math.fsum(found.mu + found.error) * (1 + 4 * UNIT)
-    return _raised(np.maximum(found.mu, 0.0), prior.probabilities, space, epsilon)
+    return _raised(np.maximum(found.mu, 0.0), checked_prior(prior, space), space, epsilon)
 
 
-def binary_utility_bound(prior: Prior, space: MetricSpace, epsilon: float) -> float:
+def binary_utility_bound(prior: PriorLike, space: MetricSpace, epsilon: Written) -> float:
     """min {Σμ : μΦᵀ ≥ π, μ ≥ 0}: no private mechanism has a larger binary utility, whatever the prior.
 
     For a regular prior this is at most the bound of ECP14, Thm 2, whose proof needs only μΦᵀ ≥ π. By linear
@@ -103,7 +105,7 @@ def binary_utility_bound(prior: Prior, space: MetricSpace, epsilon: float) -> fl
     return min(_raised(mu, probabilities, space, epsilon), math.fsum(probabilities) * (1 + 2 * UNIT))
 
 
-def leakage_bound(prior: Prior | None, space: MetricSpace, epsilon: float) -> float:
+def leakage_bound(prior: PriorLike | None, space: MetricSpace, epsilon: Written) -> float:
     """The most that any private mechanism leaks, as min-entropy leakage in bits.
 
     For a regular prior π = μΦᵀ it is log2(Σμ / max π) (ECP14, Prop 5). With None in place of a prior it is
@@ -123,12 +125,12 @@ def leakage_bound(prior: Prior | None, space: MetricSpace, epsilon: float) -> fl
     SpecError
         If the sizes differ or ε is not a positive finite number.
     """
-    chosen = prior if prior is not None else Prior.uniform(space)
+    chosen = Prior.uniform(space) if prior is None else Prior.of(prior, space)
     ratio = utility_bound(chosen, space, epsilon) / float(chosen.probabilities.max())
     return math.log2(ratio * (1 + 4 * UNIT)) * (1 + 8 * UNIT)
 
 
-def database_leakage_bound(values: int, individuals: int, epsilon: float) -> float:
+def database_leakage_bound(values: int, individuals: int, epsilon: Written) -> float:
     """u log2(|V| e^ε / (|V| - 1 + e^ε)) bits: what ε-differential privacy lets leak of a database (ECP14, Thm 3).
 
     Holds for every prior on the databases V^u under ε times the Hamming distance.

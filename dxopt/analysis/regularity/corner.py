@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import SpecError
-from dxopt.model.prior import Prior
-from dxopt.model.problem import checked_level
+from dxopt.model.levels import checked_level
+from dxopt.model.prior import Prior, PriorLike
+from dxopt.numerics.written import Written
 from dxopt.spaces.space import MetricSpace
 
 
@@ -36,7 +36,7 @@ def phi(space: MetricSpace, epsilon: float) -> NDArray[np.float64]:
 
 
 def corner_prior(
-    space: MetricSpace, epsilon: float, point: Any = None, *, label: Any = None, index: Any = None
+    space: MetricSpace, epsilon: Written, point: Any = None, *, label: Any = None, index: Any = None
 ) -> Prior:
     """The regular prior most biased to one point: proportional to e^{-εd(·, point)} (ECP14, Def 5).
 
@@ -61,7 +61,7 @@ def corner_prior(
     return Prior.from_weights(space, weights, name=f"corner at {space.labels[corner]}")
 
 
-def corner_priors(space: MetricSpace, epsilon: float) -> tuple[Prior, ...]:
+def corner_priors(space: MetricSpace, epsilon: Written) -> tuple[Prior, ...]:
     """The n corner priors, in the order of the points; the regular priors are their mixtures (ECP14, Prop 3).
 
     Raises
@@ -72,8 +72,6 @@ def corner_priors(space: MetricSpace, epsilon: float) -> tuple[Prior, ...]:
     return tuple(corner_prior(space, epsilon, index=point) for point in range(len(space)))
 
 
-def checked_prior(prior: Prior, space: MetricSpace) -> NDArray[np.float64]:
+def checked_prior(prior: PriorLike, space: MetricSpace) -> NDArray[np.float64]:
     """The probabilities `(n,)`; SpecError where their number is not that of the points."""
-    if len(prior) != len(space):
-        raise SpecError("prior", f"has {len(prior)} entries for {len(space)} points", "match them")
-    return prior.probabilities
+    return Prior.of(prior, space).probabilities

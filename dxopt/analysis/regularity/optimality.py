@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from dxopt.analysis.regularity.corner import phi
 from dxopt.errors import SpecError
+from dxopt.model.levels import checked_level
 from dxopt.model.mechanism import Mechanism
-from dxopt.model.problem import checked_level
 from dxopt.numerics.rounding import factor_above
+from dxopt.numerics.written import Written
 
 Array = NDArray[np.float64]
 _PRIVATE_SLACK = 1e-9
@@ -46,7 +47,7 @@ class RegionVerdict:
         return f"{self.status}: {self.reason}"
 
 
-def is_optimal_on_region(mechanism: Mechanism, epsilon: float, *, tolerance: float = 1e-9) -> RegionVerdict:
+def is_optimal_on_region(mechanism: Mechanism, epsilon: Written, *, tolerance: float = 1e-9) -> RegionVerdict:
     """Whether a private mechanism is optimal for binary gain and for leakage on every regular prior (ECP14, Thm 4).
 
     H is, exactly if Φᵀ diag(HR) = 1 for some remap R, that is if HR is a tight-constraints mechanism. As

@@ -20,7 +20,7 @@ from dxopt.analysis.regularity.search import epsilon_below
 from dxopt.analysis.regularity.verdicts import impossible
 from dxopt.analysis.regularity.weights import CLASSED_POINTS, weights
 from dxopt.errors import SpecError, UnsupportedError
-from dxopt.model.prior import Prior
+from dxopt.model.prior import PriorLike
 from dxopt.numerics.rounding import UNIT
 from dxopt.spaces.kernels.systems import system
 from dxopt.spaces.space import MetricSpace
@@ -64,7 +64,7 @@ class Threshold:
 
 def threshold(
     space: MetricSpace,
-    prior: Prior | None = None,
+    prior: PriorLike | None = None,
     *,
     tolerance: float = 1e-6,
     floor: float = 1e-3,
@@ -112,7 +112,7 @@ def threshold(
         known = _by_structure(space, tolerance, floor, evaluations)
         if known is not None:
             return known
-    probabilities = checked_prior(prior if prior is not None else Prior.uniform(space), space)
+    probabilities = checked_prior("uniform" if prior is None else prior, space)
     # Proofs over intervals of ε need matrices of classes of points; above 2,000 points those are not formed.
     if len(space) > CLASSED_POINTS:
         return _searched(space, probabilities, tolerance, floor, progress or (lambda line: None))

@@ -14,9 +14,10 @@ from dxopt.analysis.regularity.corner import checked_prior
 from dxopt.analysis.regularity.enclosure import UNDERFLOW, growth
 from dxopt.analysis.regularity.quotient import Quotient
 from dxopt.analysis.regularity.weights import CLASSED_POINTS, weights
-from dxopt.model.prior import Prior
-from dxopt.model.problem import checked_level
+from dxopt.model.levels import checked_level
+from dxopt.model.prior import PriorLike
 from dxopt.numerics.rounding import UNIT, factor_above, factor_below
+from dxopt.numerics.written import Written
 from dxopt.spaces.kernels.systems import system
 from dxopt.spaces.space import MetricSpace
 
@@ -56,7 +57,7 @@ class Verdict:
         return f"{self.status}: {self.reason}"
 
 
-def verdict(prior: Prior, space: MetricSpace, epsilon: float) -> Verdict:
+def verdict(prior: PriorLike, space: MetricSpace, epsilon: Written) -> Verdict:
     """Whether π = μΦᵀ for some μ ≥ 0 (ECP14, Def 4), decided soundly.
 
     Φ is taken as the interval matrix around the real e^{-εd}, the prior as its exact doubles (its scale does not

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from dxopt.errors import SpecError, UnsupportedError
+from dxopt.model.levels import checked_delta, checked_level
 from dxopt.model.loss import Reports
-from dxopt.model.problem import checked_delta, checked_level
 from dxopt.numerics.rounding import UNIT, factor_below
+from dxopt.numerics.written import Written
 from dxopt.spaces.matrices import TRIANGLE_SLACK
 from dxopt.spaces.space import MetricSpace
 
@@ -49,7 +50,12 @@ class ErrorBounds:
 
 
 def error_bounds(
-    space: MetricSpace, *, epsilon: float, delta: float = 0.0, budget: str = "metric", reports: Reports | None = None
+    space: MetricSpace,
+    *,
+    epsilon: Written,
+    delta: float = 0.0,
+    budget: str = "metric",
+    reports: Reports | None = None,
 ) -> ErrorBounds:
     """Lower bounds on the largest expected distance between secret and report (HLM14 eq 13, Thms 6 and 7).
 
@@ -105,7 +111,7 @@ def error_bounds(
     return ErrorBounds(diameter, packing)
 
 
-def laplace_scale(diameter: float, *, epsilon: float, delta: float = 0.0, exact: bool = False) -> float:
+def laplace_scale(diameter: float, *, epsilon: Written, delta: float = 0.0, exact: bool = False) -> float:
     """The scale b of Laplace noise that makes numbers (ε, δ)-indistinguishable, rounded up, in their unit.
 
     Noise of density e^{-|x|/b} / 2b on every record keeps databases (ε, δ)-private in each of them (HLM14 Thm 5).

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from dxopt.analysis.evaluate import expected_loss
 from dxopt.errors import SpecError, UnsupportedError
+from dxopt.model.levels import checked_delta
 from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.mechanism import CHANNEL_CELLS, Mechanism, Privacy
-from dxopt.model.prior import Prior
-from dxopt.model.problem import checked_delta
+from dxopt.model.prior import PriorLike
 from dxopt.numerics.excess import bound_pairs, least_epsilon
 from dxopt.spaces.labels import Tuples
 from dxopt.spaces.universes import Universe
@@ -97,11 +97,11 @@ class ProductSanitisation:
         """Π_i K[d_i, z_i]: how likely a database is to become another; 0 where that is below 1e-308."""
         return math.exp(self.log_probability(database, sanitised))
 
-    def record_error(self, prior: Prior, loss: LossLike | Loss = "distance") -> float:
+    def record_error(self, prior: PriorLike, loss: LossLike | Loss = "distance") -> float:
         """The expected loss of a record whose values have this prior."""
         return expected_loss(self.factor, prior, loss)
 
-    def expected_error(self, prior: Prior, loss: LossLike | Loss = "distance") -> float:
+    def expected_error(self, prior: PriorLike, loss: LossLike | Loss = "distance") -> float:
         """The expected loss of a database, summed over its n records, each with this prior, dependent or not."""
         return self.records * self.record_error(prior, loss)
 

@@ -12,10 +12,14 @@ from dxopt.model.loss import LossLike, Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
+from dxopt.numerics.written import Written
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import certify
 from dxopt.runtime.registry import Registry
 from dxopt.spaces.space import MetricSpace
+
+_SECONDS = 5e-8
+"""For each entry of a channel, where nothing else is known."""
 
 
 class Classic(Protocol):
@@ -43,6 +47,10 @@ class Classic(Protocol):
     def implicit(self, problem: Problem) -> Mechanism | None:
         """The mechanism without a matrix, proven private as it is made; None where it is to be a matrix."""
         return None
+
+    def expected_seconds(self, problem: Problem) -> float:
+        """About how long `channel` takes for a problem that is not refused, on an idle core."""
+        return _SECONDS * problem.variables
 
     @staticmethod
     def examples() -> list[Problem]:
@@ -93,7 +101,7 @@ def require(classic: Classic, refused: str | None) -> None:
 def proven(
     classic: Classic,
     space: MetricSpace,
-    epsilon: float,
+    epsilon: Written,
     *,
     delta: float = 0.0,
     reports: Reports | None = None,

@@ -17,6 +17,7 @@ from dxopt.model.loss import Loss, Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
+from dxopt.numerics.written import Written
 from dxopt.spaces.lattices import grid, line
 from dxopt.spaces.matrices import path_closure
 from dxopt.spaces.space import MetricSpace
@@ -122,7 +123,7 @@ def _checked(score: Score, space: MetricSpace, reports: Reports | None) -> Loss:
 
 
 def exponential(
-    space: MetricSpace, *, epsilon: float, score: Score | None = None, reports: Reports | None = None
+    space: MetricSpace, *, epsilon: Written, score: Score | None = None, reports: Reports | None = None
 ) -> Mechanism:
     """The exponential mechanism, proven private (McSherry and Talwar 2007; CABP13 §4).
 

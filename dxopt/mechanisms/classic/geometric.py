@@ -19,6 +19,7 @@ from dxopt.mechanisms.lowering import epsilon_of_weights
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
+from dxopt.numerics.written import Written
 from dxopt.spaces.kernels.systems import system
 from dxopt.spaces.lattices import grid, line
 from dxopt.spaces.space import MetricSpace
@@ -110,7 +111,7 @@ def _on_axis(values: Array, rate: float) -> Array:
         return np.where(apart > 0, np.exp(-rate * apart), 1.0) * weights
 
 
-def geometric(space: MetricSpace, *, epsilon: float, positions: ArrayLike | None = None) -> Mechanism:
+def geometric(space: MetricSpace, *, epsilon: Written, positions: ArrayLike | None = None) -> Mechanism:
     """The truncated geometric mechanism, proven private (CABP13, Figure 2 (iv), Theorem 10; ECP14 §7.1).
 
     With answers that are multiples of q up to qk, as in that figure, the space is `dx.line(k + 1, step=q)`. On a line

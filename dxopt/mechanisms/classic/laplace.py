@@ -18,12 +18,15 @@ from dxopt.model.loss import Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
+from dxopt.numerics.written import Written
 from dxopt.spaces.lattices import grid, line
 from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
 MOST_CELLS = 10_000_000
 _BLOCK_CELLS = 4_000_000
+_SECONDS = 1e-8
+"""For each cell and each secret or report."""
 
 
 @CLASSICS.register("laplace")
@@ -64,6 +67,13 @@ class Laplace(Positioned, Classic):
         axes = [np.unique(column) for column in reports.T]
         masses = [moved(noise, column, values) for column, values in zip(secrets.T, axes, strict=True)]
         return _gathered(masses, axes, reports)
+
+    def expected_seconds(self, problem: Problem) -> float:
+        """About how long `channel` takes: each cell is looked up for every secret and report."""
+        reports = coordinates_of_reports(problem, self.required(problem.space))
+        if reports is None:
+            return math.inf
+        return _SECONDS * sum(problem.shape) * math.prod(len(np.unique(column)) for column in reports.T)
 
     @staticmethod
     def examples() -> list[Problem]:
@@ -115,7 +125,7 @@ def _gathered(masses: list[Array], axes: list[Array], reports: Array) -> Array:
 
 
 def laplace(
-    space: MetricSpace, *, epsilon: float, reports: Reports | None = None, positions: ArrayLike | None = None
+    space: MetricSpace, *, epsilon: Written, reports: Reports | None = None, positions: ArrayLike | None = None
 ) -> Mechanism:
     """Laplace noise on each coordinate moved to the nearest report, proven private (CABP13, Figure 2 (i) and (iii)).
 

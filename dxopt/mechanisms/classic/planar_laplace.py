@@ -18,6 +18,7 @@ from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
 from dxopt.numerics.rounding import ALIKE, UNIT
 from dxopt.numerics.tropical import product
+from dxopt.numerics.written import Written
 from dxopt.proofs.repair import NOTHING
 from dxopt.spaces.lattices import grid
 from dxopt.spaces.metrics import Haversine
@@ -31,6 +32,8 @@ IMPLICIT_FROM = 400
 _CALIBRATED = 1e-7
 _WIDEST = 1e100
 """Squares of larger lengths, or of the inverse of such, are no doubles."""
+_SECONDS = 1.8e-6
+"""For each pair of secret and report; four times that where the rate is looked for."""
 _DOUBLINGS = 6
 _TRIALS = 60
 
@@ -63,6 +66,12 @@ class PlanarLaplace(Classic):
     def implicit(self, problem: Problem) -> Mechanism | None:
         """The mechanism with rows on demand, on a large grid."""
         return OnGrid.of(problem.space, problem.epsilon) if _implicit(problem.space, problem.reports) else None
+
+    def expected_seconds(self, problem: Problem) -> float:
+        """About how long `channel` takes."""
+        if _implicit(problem.space, problem.reports):
+            return super().expected_seconds(problem)
+        return (4 if len(problem.space) < IMPLICIT_FROM else 1) * _SECONDS * problem.variables
 
     @staticmethod
     def examples() -> list[Problem]:
@@ -186,7 +195,8 @@ def _refusal(space: MetricSpace, reports: Reports, epsilon: float) -> str | None
     """What the mechanism needs and the space or the reports do not have, or None."""
     metric = space.metric
     if metric is None or metric.name not in ("euclidean", "haversine") or not _flat(space.points):
-        return "needs a grid or other places in the plane, with Euclidean distances, or on the globe, with haversine"
+        wanted = "a grid or other places in the plane, with Euclidean distances, or on the globe, with haversine"
+        return f"needs {wanted}, not {_instead(space)}"
     if not reports.secrets and not _flat(reports.points):
         return "needs reports with two finite coordinates"
     if _implicit(space, reports):
@@ -204,6 +214,15 @@ def _refusal(space: MetricSpace, reports: Reports, epsilon: float) -> str | None
     return f"needs an extent from {1 / _WIDEST} to {_WIDEST}"
 
 
+def _instead(space: MetricSpace) -> str:
+    """What a space has instead of places under one of these metrics."""
+    if space.metric is None:
+        return "the distances of a product" if space.structure.kind == "product" else "distances without places"
+    if space.metric.name not in ("euclidean", "haversine"):
+        return f"{space.metric.name} distances"
+    return "points without two finite coordinates each"
+
+
 def _flat(points: NDArray | None) -> bool:
     """Whether points have two finite coordinates each."""
     if points is None or points.shape[1] != 2 or not np.issubdtype(points.dtype, np.number):
@@ -211,7 +230,7 @@ def _flat(points: NDArray | None) -> bool:
     return bool(np.isfinite(points).all())
 
 
-def planar_laplace(space: MetricSpace, *, epsilon: float) -> Mechanism:
+def planar_laplace(space: MetricSpace, *, epsilon: Written) -> Mechanism:
     """Planar Laplace noise moved to the nearest secret, proven private (Cha13; CABP13, Figure 2).
 
     The noise has density β²/(2π) e^{-βr} around the secret. What falls outside goes to the cells at the border, which

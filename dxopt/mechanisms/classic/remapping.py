@@ -6,7 +6,7 @@ from dxopt.analysis.evaluate import optimal_remap
 from dxopt.errors import SpecError
 from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.mechanism import Mechanism
-from dxopt.model.prior import Prior
+from dxopt.model.prior import PriorLike
 from dxopt.model.problem import Problem
 from dxopt.numerics.rounding import SMALLEST
 from dxopt.proofs.candidate import Candidate
@@ -14,7 +14,11 @@ from dxopt.proofs.certify import certify
 
 
 def remapped(
-    mechanism: Mechanism, prior: Prior, loss: LossLike | Loss = "distance", *, reports: Reports | None = None
+    mechanism: Mechanism,
+    prior: PriorLike,
+    loss: LossLike | Loss = "distance",
+    *,
+    reports: Reports | None = None,
 ) -> Mechanism:
     """Replace each report by the best one for a prior and a loss, proven private as before (ECP14 §3.4; CABP13 §3).
 
@@ -38,7 +42,8 @@ def remapped(
     """
     privacy = mechanism.privacy
     if privacy is None:
-        raise SpecError("mechanism", f"{mechanism.name} has no proof of privacy", "use Mechanism.remap for others")
+        fix = "give dx.certify(mechanism, space, epsilon), or use Mechanism.remap, which proves nothing"
+        raise SpecError("mechanism", f"{mechanism.name} has no proof of privacy", fix)
     losses = Loss.of(loss, mechanism.space, reports)
     problem = Problem(
         mechanism.space,

@@ -12,6 +12,7 @@ from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
 from dxopt.numerics.rounding import UNIT, factor_above
+from dxopt.numerics.written import Written
 from dxopt.spaces.lattices import grid
 from dxopt.spaces.space import MetricSpace
 
@@ -59,7 +60,7 @@ class RandomisedResponse(Classic):
         return [Problem(space, epsilon=1.2, prior=Prior.uniform(space), loss="binary") for space in spaces]
 
 
-def randomised_response(space: MetricSpace, *, epsilon: float, delta: float = 0.0) -> Mechanism:
+def randomised_response(space: MetricSpace, *, epsilon: Written, delta: float = 0.0) -> Mechanism:
     """Randomised response, proven (εd, δ)-private (HLM14 Example 6).
 
     The secret with probability 1 - pm, and each of the m others with p = (1 - δ) / (m + e^{εκ}), κ being the least

@@ -17,6 +17,7 @@ from dxopt.mechanisms.noise.staircase import Staircase as StaircaseNoise
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
+from dxopt.numerics.written import Written
 from dxopt.spaces.lattices import line
 from dxopt.spaces.space import MetricSpace
 
@@ -110,7 +111,7 @@ def _ceiling(steps: Array) -> Array:
 def staircase(
     space: MetricSpace,
     *,
-    epsilon: float,
+    epsilon: Written,
     sensitivity: float | None = None,
     share: float | None = None,
     positions: ArrayLike | None = None,

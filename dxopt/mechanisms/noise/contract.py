@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
+from dxopt.model.levels import checked_level
 from dxopt.numerics.draws import uniforms
 
 Array = NDArray[np.float64]
@@ -149,6 +150,13 @@ def _floats(values: ArrayLike, field: str) -> Array:
         return np.asarray(values, dtype=float)
     except (TypeError, ValueError):
         raise SpecError(field, "are not all numbers", "give finite numbers") from None
+
+
+def set_level(noise: Noise) -> None:
+    """ε of a noise that is being made, where it is written as text, as a number; SpecError unless it is positive."""
+    if isinstance(noise.epsilon, str):
+        object.__setattr__(noise, "epsilon", checked_level(noise.epsilon))
+    checked_positive("epsilon", noise.epsilon)
 
 
 def checked_positive(field: str, value: float) -> None:

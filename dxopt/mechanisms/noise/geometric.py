@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
-from dxopt.mechanisms.noise.contract import Noise, checked_positive, checked_probability, exponents
+from dxopt.mechanisms.noise.contract import Noise, checked_positive, checked_probability, exponents, set_level
 from dxopt.mechanisms.noise.exact import Coins
 
 Array = NDArray[np.float64]
@@ -49,7 +49,7 @@ class Geometric(Noise):
     step: float = 1.0
 
     def __post_init__(self) -> None:
-        checked_positive("epsilon", self.epsilon)
+        set_level(self)
         checked_positive("step", self.step)
         if not _LEAST <= self._exponent < math.inf:
             raise SpecError("step", f"times epsilon is {self._exponent:.3g}", "give a step with 2^-50 ≤ εq < ∞")

@@ -10,7 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
-from dxopt.mechanisms.noise.contract import LineNoise, Noise, checked_numbers, checked_positive, checked_probability
+from dxopt.mechanisms.noise.contract import (
+    LineNoise,
+    Noise,
+    checked_numbers,
+    checked_probability,
+    set_level,
+)
 from dxopt.numerics.draws import uniforms
 
 Array = NDArray[np.float64]
@@ -37,7 +43,7 @@ class Laplace(LineNoise):
     epsilon: float
 
     def __post_init__(self) -> None:
-        checked_positive("epsilon", self.epsilon)
+        set_level(self)
 
     def density(self, offsets: ArrayLike) -> Array:
         return 0.5 * self.epsilon * np.exp(-self.epsilon * np.abs(np.asarray(offsets, dtype=float)))
@@ -125,7 +131,7 @@ class ManhattanLaplace(_PointNoise):
     dimensions: int = 2
 
     def __post_init__(self) -> None:
-        checked_positive("epsilon", self.epsilon)
+        set_level(self)
         if not isinstance(self.dimensions, int) or self.dimensions < 1:
             raise SpecError("dimensions", f"is {self.dimensions!r}", "give a whole number of 1 or more")
 
@@ -164,7 +170,7 @@ class PlanarLaplace(_PointNoise):
     dimensions = 2
 
     def __post_init__(self) -> None:
-        checked_positive("epsilon", self.epsilon)
+        set_level(self)
 
     @property
     def _scale(self) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
-from dxopt.mechanisms.noise.contract import LineNoise, checked_positive
+from dxopt.mechanisms.noise.contract import LineNoise, checked_positive, set_level
 
 Array = NDArray[np.float64]
 
@@ -43,7 +43,7 @@ class Staircase(LineNoise):
     share: float | None = None
 
     def __post_init__(self) -> None:
-        checked_positive("epsilon", self.epsilon)
+        set_level(self)
         checked_positive("sensitivity", self.sensitivity)
         if self.share is not None and not 0 <= self.share <= 1:
             raise SpecError("share", f"is {self.share!r}", "give a number from 0 to 1")

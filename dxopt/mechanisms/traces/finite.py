@@ -22,6 +22,7 @@ from dxopt.model.mechanism import Mechanism
 from dxopt.spaces.lattices import line
 from dxopt.spaces.space import MetricSpace
 
+_CERTIFIED = "give one of dx.classic, or dx.certify(mechanism, space, level)"
 _LEVEL_ACCURACY = 1e-3
 _LARGEST_BUDGET = 600.0
 _ROUNDING = 1e-12
@@ -175,7 +176,7 @@ class Finite(OnSpace):
             raise SpecError("family", f"gives other points at {level:g}", "take space and reports from the noise")
         privacy = mechanism.privacy
         if privacy is None or privacy.delta or not privacy.epsilon <= level:
-            raise SpecError("family", f"gives no mechanism proven private at {level:g}", "give one that is proven")
+            raise SpecError("family", f"gives no mechanism proven private at {level:g}", _CERTIFIED)
         return mechanism
 
 

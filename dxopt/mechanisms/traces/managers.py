@@ -118,8 +118,16 @@ class Balance:
         """The plan at these levels; SpecError where the test is too coarse."""
         threshold = self.threshold(noise, test, test_level, noise_level)
         if threshold < 0:
-            raise SpecError("share", "leaves the test too coarse", "raise share or tolerance, or lower probability")
+            reach = noise.error_quantile(self.each, noise_level)
+            raise self._too_coarse(reach, test.quantile(self.each, test_level))
         return Plan(test_level, noise_level, threshold)
+
+    def _too_coarse(self, reach: float, error: float) -> SpecError:
+        """Why the threshold is negative where fresh noise reaches `reach`, and the tolerance from which it is not."""
+        allowed = f"its error is {error:.4g}, but a report may be off by {self.tolerance * reach:.4g} only"
+        wrong = f"{float(self.share):g} of each step for the test is too little: {allowed}"
+        raised = f"raise tolerance to {math.ceil(100 * error / reach) / 100:g}, or share" if reach else "raise share"
+        return SpecError("share", wrong, f"{raised}, or lower probability, in the Balance")
 
 
 @dataclass(frozen=True)

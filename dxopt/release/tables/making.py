@@ -12,7 +12,7 @@ from dxopt.analysis.evaluate import matching
 from dxopt.errors import CertificateError, SpecError, UnsupportedError
 from dxopt.model.loss import Loss, LossLike
 from dxopt.model.mechanism import Mechanism, Privacy
-from dxopt.model.prior import Prior
+from dxopt.model.prior import PriorLike
 from dxopt.release.tables.difference import Difference
 from dxopt.release.tables.proof import Counts
 from dxopt.release.tables.rounding import Rounding
@@ -22,12 +22,13 @@ MOST_COST = 1e-12
 """The most that rounding may cost, relative to the expected loss, or to 1 where that is smaller."""
 MOST_TRIPLES = 8_000_000_000
 """The most triples (x, x', z) that are proven."""
+_CERTIFIED = "one of dx.solve or dx.classic, or dx.certify(mechanism, space, epsilon)"
 
 
 def integer_table(
     mechanism: Mechanism,
     *,
-    prior: Prior | None = None,
+    prior: PriorLike | None = None,
     loss: LossLike | Loss | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> IntegerTable:
@@ -65,8 +66,8 @@ def integer_table(
     CertificateError
         If the privacy that the mechanism claims does not hold.
     """
-    privacy = _claimed(mechanism, prior)
-    beliefs = matching(mechanism, prior or Prior.uniform(mechanism.space))
+    privacy = _claimed(mechanism)
+    beliefs = matching(mechanism, "uniform" if prior is None else prior)
     losses = _losses(mechanism, loss)
     rounding = Rounding.of(mechanism, privacy, beliefs, losses)
     difference = Difference(mechanism.matrix, beliefs, losses)
@@ -96,17 +97,15 @@ def integer_table(
     )
 
 
-def _claimed(mechanism: Mechanism, prior: Prior | None) -> Privacy:
+def _claimed(mechanism: Mechanism) -> Privacy:
     """The privacy of a mechanism that can be made a table; SpecError or UnsupportedError of another."""
     if not isinstance(mechanism, Mechanism):
-        raise SpecError("mechanism", f"is of type {type(mechanism).__name__}", "give a Mechanism")
-    if prior is not None and not isinstance(prior, Prior):
-        raise SpecError("prior", f"is of type {type(prior).__name__}", "give a Prior, as dx.Prior.uniform(space)")
+        raise SpecError("mechanism", f"is of type {type(mechanism).__name__}", f"give {_CERTIFIED}")
     privacy = mechanism.privacy
     secrets = len(mechanism.space)
     reports = len(mechanism.reports)
     if privacy is None or not math.isfinite(privacy.epsilon):
-        raise SpecError("mechanism", "has no proof of privacy", "take one of dx.solve or dx.classic, or certify it")
+        raise SpecError("mechanism", "has no proof of privacy", f"give {_CERTIFIED}")
     if secrets**2 * reports > MOST_TRIPLES:
         raise UnsupportedError(
             "mechanism", f"has {secrets:,} secrets and {reports:,} reports", f"n²·m is at most {MOST_TRIPLES:.0e}"

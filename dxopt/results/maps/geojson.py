@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.model.mechanism import Mechanism
-from dxopt.model.prior import Prior
+from dxopt.model.prior import PriorLike
 from dxopt.results.maps.located import Located
 from dxopt.results.report import Report
 from dxopt.spaces.positions import Positions, unrolled
@@ -17,7 +17,7 @@ from dxopt.spaces.positions import Positions, unrolled
 Ring = NDArray[np.float64]
 
 
-def geojson(answer: Mechanism | Report, *, secret: Any = None, prior: Prior | None = None) -> dict[str, Any]:
+def geojson(answer: Mechanism | Report, *, secret: Any = None, prior: PriorLike | None = None) -> dict[str, Any]:
     """The locations of a mechanism with their probabilities, as a FeatureCollection that `json.dumps` writes.
 
     Locations are points, or polygons where each represents an area. The properties of each are its `label`, its
@@ -28,7 +28,8 @@ def geojson(answer: Mechanism | Report, *, secret: Any = None, prior: Prior | No
     Parameters
     ----------
     answer : Mechanism or Report
-    secret : label or index, optional
+    secret : label, index or mapping, optional
+        As for `draw_map`.
     prior : Prior, optional
         That of the report, or uniform, by default.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from dxopt.errors import SpecError, UnsupportedError
 from dxopt.model.mechanism import Mechanism
-from dxopt.model.prior import Prior
+from dxopt.model.prior import Prior, PriorLike
 from dxopt.results.report import Report
 from dxopt.spaces.geo.located import positions
 from dxopt.spaces.metrics import EARTH_RADIUS_KM
@@ -39,7 +40,7 @@ class Located:
     reports: Positions
 
     @classmethod
-    def of(cls, answer: Mechanism | Report, prior: Prior | None = None) -> Located:
+    def of(cls, answer: Mechanism | Report, prior: PriorLike | None = None) -> Located:
         """What is known of a mechanism or a report; the prior is that of the report, or uniform, by default.
 
         Raises
@@ -53,10 +54,9 @@ class Located:
         space = mechanism.space
         if prior is None:
             prior = answer.problem.prior if isinstance(answer, Report) else Prior.uniform(space)
-        if len(prior) != len(space):
-            raise SpecError("prior", f"has {len(prior)} entries for {len(space)} locations", "give one for each")
+        believed = Prior.of(prior, space).probabilities
         found = positions(space)
-        return cls(mechanism, prior.probabilities, found, _of_reports(mechanism, found))
+        return cls(mechanism, believed, found, _of_reports(mechanism, found))
 
     def expected(self) -> NDArray[np.float64]:
         """Σ_x π_x K[x, z] for each report z, `(m,)`."""
@@ -66,8 +66,13 @@ class Located:
         return total
 
     def index(self, secret: Any) -> int:
-        """The index of a secret given by its label, or by its index where no label is a number."""
+        """The index of a secret given by its label, or by its index where no label is a number.
+
+        A mapping with `label`, `index` or `point` says what is given.
+        """
         space = self.mechanism.space
+        if isinstance(secret, Mapping):
+            return space.naming.one(**secret)
         numbered = space.naming.lookup.numbered
         if isinstance(secret, str) and not numbered and secret not in space.labels and secret.isdecimal():
             secret = int(secret)
@@ -88,3 +93,19 @@ def _of_reports(mechanism: Mechanism, found: Positions) -> Positions:
     if reports.points is None or points is None or not np.array_equal(points, found.degrees):
         raise UnsupportedError("reports", "have no positions on the Earth", "report the locations themselves")
     return replace(found, degrees=np.array(reports.points), outlines=None)
+
+
+def secrets_of(
+    bare: Sequence[str] | None, label: Sequence[str] | None, index: Sequence[int] | None, point: Sequence[str] | None
+) -> list[Any]:
+    """The secrets that a command names, as `Located.index` takes them; a point is numbers with commas between."""
+    said = [{"label": one} for one in label or []] + [{"index": one} for one in index or []]
+    return [*(bare or []), *said, *({"point": _coordinates(one)} for one in point or [])]
+
+
+def _coordinates(text: str) -> tuple[float, ...]:
+    """The numbers of a text with commas between them."""
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise SpecError("point", f"is {text!r}", "give numbers with commas between them, as 45.5,-73.6") from None

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
 from dxopt.model.mechanism import Mechanism
-from dxopt.model.prior import Prior
+from dxopt.model.prior import PriorLike
 from dxopt.results.figures.plots import COLOURS, blank, style
 from dxopt.results.maps.geojson import geojson
 from dxopt.results.maps.located import KM_PER_DEGREE, Located
@@ -47,7 +47,7 @@ class _Panel:
     secret: int | None = None
 
 
-def draw_map(answer: Mechanism | Report, *, secret: Any = None, prior: Prior | None = None) -> Figure:
+def draw_map(answer: Mechanism | Report, *, secret: Any = None, prior: PriorLike | None = None) -> Figure:
     """A map of the probabilities of the reports of a mechanism.
 
     Parameters
@@ -55,7 +55,8 @@ def draw_map(answer: Mechanism | Report, *, secret: Any = None, prior: Prior | N
     answer : Mechanism or Report
         On locations with positions on the Earth: haversine distances, or a space that `dx.geo` makes. Cells are
         filled, roads drawn beneath.
-    secret : label or index, or sequence of them, optional
+    secret : label, index or mapping, or sequence of them, optional
+        A mapping with `label`, `index` or `point` says what is given.
         A panel for each, at most 9, with K[x, z] for each report z; the secret x is marked. Without any, one panel
         shows the prior, and another the probability Σ_x π_x K[x, z] of each report.
     prior : Prior, optional

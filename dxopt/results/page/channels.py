@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import math
 from typing import Any
 
 import numpy as np
@@ -29,7 +28,7 @@ def as_data(report: Report, plane: Plane | None) -> dict[str, Any]:
         "secrets": list(mechanism.space.labels),
         "reports": None if mechanism.reports.secrets else list(mechanism.reports.labels),
         "prior": report.problem.prior.probabilities.tolist(),
-        "losses": [finite(loss) for loss in expected_losses(report)],
+        "losses": [finite(loss) for loss in report.mechanism.losses(report.problem.loss).tolist()],
         "channel": packed(mechanism.matrix),
         "plane": None if plane is None else plane.as_data(),
     }
@@ -40,15 +39,6 @@ def packed(matrix: NDArray[np.float64]) -> str:
     smallest = np.finfo(np.float32).tiny
     kept = np.where(matrix > 0, np.maximum(matrix, smallest), 0.0)
     return base64.b64encode(kept.astype("<f4").tobytes()).decode("ascii")
-
-
-def expected_losses(report: Report) -> list[float]:
-    """Σ_z K[x, z] l(x, z) of each secret x, where reports of probability 0 cost nothing."""
-    found: list[float] = []
-    for secrets, rows in report.mechanism.blocks():
-        losses = np.where(rows > 0, report.problem.loss.rows(secrets), 0.0)
-        found += [math.fsum(row) for row in rows * losses]
-    return found
 
 
 def reported(report: Report) -> list[float]:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ValidationError, model_validator
 
-from dxopt.errors import CertificateError, SpecError
-from dxopt.results.files import DESCRIPTION, FRONTIER, LEVEL, SWEEP
+from dxopt.errors import CertificateError, PlausibilityWarning, SpecError
+from dxopt.results.files import FRONTIER, LEVEL, REPORT, SWEEP
 from dxopt.results.folder import holds_report, is_result
 from dxopt.results.reading import load
 from dxopt.results.report import Report
+from dxopt.results.restoring import described_metric
 from dxopt.results.sweep import EpsilonSweep
-from dxopt.runtime.reading import MOST_DESCRIPTION, MOST_TEXT, TooLarge, content, is_file, is_folder, read_json
+from dxopt.runtime.reading import MOST_TEXT, TooLarge, content, is_file, is_folder, read_json
 
 SUMMARY = "summary.json"
 
@@ -66,6 +67,8 @@ class Entry:
         How it failed; blank where it did not.
     reason : str
         Why.
+    recorded : tuple of dict
+        The warnings that report.json has: some are about data that the folder does not hold.
     """
 
     name: str
@@ -76,6 +79,16 @@ class Entry:
     sweep: EpsilonSweep | None = None
     failure: str = ""
     reason: str = ""
+    recorded: Sequence[Mapping[str, str]] = ()
+
+    @property
+    def warnings(self) -> list[str]:
+        """The plausibility warnings as text: those found from what the folder holds, then others that it records."""
+        answer = self.sweep or self.report
+        found = () if answer is None else answer.warnings
+        others = [one for one in self.recorded if one["kind"] not in {warning.kind for warning in found}]
+        texts = [f"{one['field']}: {one['seen']}; {one['fix']} (recorded when it was solved)" for one in others]
+        return [f"Warning: {text}" for text in [*map(str, found), *texts]]
 
     @classmethod
     def of(cls, report: Report) -> Entry:
@@ -156,12 +169,22 @@ def _why(summary: Mapping[str, Any], line: Mapping[str, Any]) -> str:
 def _entry(folder: Path) -> Entry:
     if is_file(folder / SWEEP):
         sweep = EpsilonSweep.load(folder)
-        return Entry(sweep.problem.name, metric=_metric(folder / DESCRIPTION), sweep=sweep)
+        return Entry(sweep.problem.name, metric=described_metric(folder), sweep=sweep)
     level = _content(folder / LEVEL, LevelFile)
     frontier = _content(folder / FRONTIER, FrontierFile)
     report = load(folder) if holds_report(folder) else None
     name = report.problem.name if report else str((level or frontier).get("problem", folder.name))
-    return Entry(name, report, _metric(folder / DESCRIPTION), level, frontier)
+    recorded = _recorded(folder / REPORT) if report else ()
+    return Entry(name, report, described_metric(folder), level, frontier, recorded=recorded)
+
+
+def _recorded(file: Path) -> tuple[dict[str, str], ...]:
+    """The warnings of report.json whose parts are texts."""
+    given = read_json(file).get("warnings", [])
+    parts = PlausibilityWarning.PARTS
+    entries = [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
+    whole = [one for one in entries if all(isinstance(one.get(part), str) for part in parts)]
+    return tuple({part: one[part] for part in parts} for one in whole)
 
 
 def _content(file: Path, kind: type[BaseModel]) -> dict[str, Any]:
@@ -179,15 +202,3 @@ def _content(file: Path, kind: type[BaseModel]) -> dict[str, Any]:
     except TooLarge as error:
         wrong = f"{file} is damaged ({error})"
     raise SpecError("folder", wrong, "solve the problem again")
-
-
-def _metric(file: Path) -> str:
-    """The distances by name, which the arrays of a result do not hold."""
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
-
-    try:
-        metric = YAML(typ="safe").load(content(file, MOST_DESCRIPTION))["space"]["metric"]
-    except (OSError, KeyError, TypeError, ValueError, RecursionError, YAMLError):
-        return "given distances"
-    return metric if isinstance(metric, str) else "given distances"

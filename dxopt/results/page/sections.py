@@ -8,6 +8,8 @@ from typing import Any
 
 from dxopt.model.objective import OBJECTIVES
 from dxopt.results.comparison import Compared, Comparison
+from dxopt.results.held_out import lines_held_out
+from dxopt.results.off_prior import lines_off_prior
 from dxopt.results.page import channels, words
 from dxopt.results.page.curves import Curve, chart, stairs
 from dxopt.results.page.entries import Entry
@@ -37,6 +39,8 @@ def sections(entry: Entry, name: str, *, drawn: bool, level: int) -> Markup:
     parts: list[Markup] = []
     if entry.failure:
         parts.append(element("p", f"{entry.failure.capitalize()}: {entry.reason}", class_="failure"))
+    if entry.warnings:
+        parts.append(element("ul", *(element("li", text) for text in entry.warnings), class_="failure"))
     if entry.report is not None:
         parts += _summary(entry.report, entry)
     titled: list[_Section] = []
@@ -78,6 +82,10 @@ def _of_report(report: Report, entry: Entry, name: str, drawn: bool) -> Iterator
     if report.evaluation:
         rows = [[Cell(key.replace("_", " ")), Cell.number(value, ".10g")] for key, value in report.evaluation.items()]
         yield "Measures", [table("Further measures", ["measure", "value"], rows)]
+    if report.held_out:
+        yield "On other data", [facts(lines_held_out(report.held_out))]
+    if lines := lines_off_prior(report.off_prior, report.problem.space, report.mechanism.reports):
+        yield "Off the prior", [facts(lines)]
     yield "How it was found", _found(report)
     if drawn and len(report.problem.space) <= MOST_ROWS:
         yield "Secrets", [_secrets(report)]
@@ -183,7 +191,7 @@ def _secrets(report: Report) -> Markup:
     columns: list[Any] = [
         problem.space.labels,
         problem.prior.probabilities.tolist(),
-        channels.expected_losses(report),
+        report.mechanism.losses(report.problem.loss).tolist(),
     ]
     header = ["secret", "prior", "expected loss"]
     if report.mechanism.reports.secrets:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from dxopt.results.off_prior import between_cells
 from dxopt.results.page.markup import Markup, element, folded, joined
 from dxopt.results.report import Report
 from dxopt.runtime.stopping import Status
@@ -42,7 +43,7 @@ def certificate(report: Report) -> Markup:
     )
 
 
-def _statements(report: Report) -> list[tuple[str, str]]:
+def _statements(report: Report) -> list[tuple[str, Markup | str]]:
     problem = report.problem
     proof = report.certificate
     title = problem.objective.title
@@ -52,8 +53,10 @@ def _statements(report: Report) -> list[tuple[str, str]]:
         budget = f" and an expected loss of at most {problem.objective.max_loss:.10g}"
     allowed = ("of this privacy" if problem.private else "whatever its privacy") + budget
     reached = "which counts as optimal" if report.status is Status.OPTIMAL else "so a better one may exist"
+    between = between_cells(problem.space) if problem.private else []
     return [
         ("Privacy", _privacy(report)),
+        *((name.capitalize(), f"{text[:1].upper()}{text[1:]}.") for name, text in between),
         ("Value", f"The {title} is {proof.value:.10g}, recomputed from the probabilities of the channel itself."),
         (
             "Bound",

@@ -13,6 +13,7 @@ from dxopt.proofs.candidate import Candidate, Claim
 from dxopt.proofs.duals import AdversaryDual
 from dxopt.solving.formulations.contract import Compiled
 from dxopt.solving.formulations.merging import classes, unscaled
+from dxopt.solving.formulations.scaling import unit
 from dxopt.solving.programs.coupling import GuessRows
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
 
@@ -89,5 +90,5 @@ def _won(problem: Problem) -> tuple[np.ndarray, float]:
 
 
 def _unit(problem: Problem) -> float:
-    """What losses are divided by: the size of the budget, unless it is 0."""
-    return abs(problem.objective.max_loss) or float(np.abs(problem.costs).max()) or 1.0
+    """What losses are divided by: the size of the budget, unless it is next to nothing beside them."""
+    return unit(abs(problem.objective.max_loss), float(np.abs(problem.costs).max()))

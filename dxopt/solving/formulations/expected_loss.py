@@ -11,6 +11,7 @@ from dxopt.model.problem import Problem
 from dxopt.proofs.candidate import Candidate, Claim
 from dxopt.solving.formulations.contract import Compiled
 from dxopt.solving.formulations.merging import classes, unscaled
+from dxopt.solving.formulations.scaling import unit
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
 
 
@@ -56,4 +57,4 @@ def _scale(costs: NDArray[np.float64], budgets: NDArray[np.float64]) -> float:
     kernel /= kernel.sum(axis=1, keepdims=True)
     constant = costs.sum(axis=0).min()
     remapped = (costs.T @ kernel).min(axis=0).sum()
-    return float(min(constant, remapped)) or float(costs.max()) or 1.0
+    return unit(min(constant, remapped), costs.max())

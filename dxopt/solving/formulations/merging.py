@@ -53,8 +53,10 @@ def unscaled(dual: Dual | None, compiled: Compiled, shift: Array, costs: Array) 
     if dual is None:
         return None
     # 1. undo the scale and the shift of the costs: with costs C, the residuals of each class are its price or more
-    prices = shift + compiled.scale * dual.prices
-    multiplier = compiled.scale * dual.multiplier
+    # (what overflows is infinite, and proves nothing)
+    with np.errstate(over="ignore"):
+        prices = shift + compiled.scale * dual.prices
+        multiplier = compiled.scale * dual.multiplier
     partition = compiled.partition
     budgets = compiled.problem.budgets
     # where every class is a point, it only may have another number

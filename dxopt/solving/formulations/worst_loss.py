@@ -11,6 +11,7 @@ from dxopt.proofs.candidate import Candidate, Claim
 from dxopt.proofs.duals import WorstDual
 from dxopt.solving.formulations.contract import Compiled
 from dxopt.solving.formulations.merging import classes, unscaled
+from dxopt.solving.formulations.scaling import unit
 from dxopt.solving.programs.coupling import WorstRows
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
 
@@ -64,4 +65,4 @@ def _scale(losses: np.ndarray, problem: Problem) -> float:
     kernel /= kernel.sum(axis=1, keepdims=True)
     best = (losses.T @ kernel).argmin(axis=0)
     remapped = (kernel * losses[:, best]).sum(axis=1).max()
-    return float(min(losses.max(axis=0).min(), remapped)) or float(losses.max()) or 1.0
+    return unit(min(losses.max(axis=0).min(), remapped), losses.max())

@@ -113,7 +113,9 @@ class LinearProgram:
             ),
             shape=(len(rows), size * reports),
         )
-        equalities = sp.csc_array(sp.kron(np.ones((1, reports)), sp.eye_array(size)))
+        entries = size * reports
+        places = np.tile(np.arange(size), reports)
+        equalities = sp.csc_array((np.ones(entries), places, np.arange(entries + 1)), shape=(size, entries))
         signed = ~_bound_both_ways(program, rows)
         plain = cls(program.costs.T.ravel(), equalities, np.ones(size), inequalities, np.zeros(len(rows)), signed)
         return plain if program.coupling is None else plain._coupled(program.coupling.written())

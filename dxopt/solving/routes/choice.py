@@ -12,7 +12,7 @@ Expected loss, without δ
     1. Product: independent coordinates and a loss that is a sum over them; each factor is a problem of its own.
     2. Line: the truncated geometric mechanism with its optimal remap, proven by its own dual.
     3. A linear program over all private channels, by the solvers below; after the first of them, the best mechanism
-       in closed form with its optimal remap.
+       in closed form with its optimal remap. Column generation that is stopped mixes that with its columns.
     Products and lines are tried with `solver="auto"` and without a spanner. They are implicit above 100,000 entries.
     With a spanner, `auto` tries mechanisms in closed form first.
 
@@ -25,7 +25,7 @@ Other objectives, and δ
     First, where the expected loss has a budget: the constant report if the budget allows it, else the channel of
     least loss. Then the linear program: with column generation from 400 variables on for the worst loss, from 5,000
     on for an adversary's error; never with δ or without ε, whose columns lie in no cone. Then, with δ, the
-    optimum for δ = 0; and without a budget, the best mechanism in closed form.
+    optimum for δ = 0; and the best mechanism in closed form, of those that the budget allows.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from dxopt.model.problem import Problem
 from dxopt.proofs.candidate import Candidate
 from dxopt.solving.attempts import Attempt, Options, Refusal
 from dxopt.solving.routes import limits
-from dxopt.solving.routes.closed_form import best_closed_form, classic, tight_if_exact
+from dxopt.solving.routes.closed_form import ClosedForms, classic, tight_if_exact, within_budget
 from dxopt.solving.routes.coupled import by_coupled_program
 from dxopt.solving.routes.limits import COLUMNS, GENERAL
 from dxopt.solving.routes.line import by_line
@@ -56,7 +56,7 @@ TIGHT = "tight-constraints mechanism"
 def attempts(problem: Problem, method: str, options: Options) -> Iterator[Attempt | Refusal]:
     """Answers and refusals, the preferred answer first; the next one is asked for while the gap is open."""
     if method == "tight":
-        yield Attempt(tight_candidate(problem), TIGHT)
+        yield within_budget(problem, "tight", Attempt(tight_candidate(problem), TIGHT))
     elif method in CLASSICS:
         yield classic(problem, method)
     elif problem.why_coupled is not None:
@@ -76,7 +76,7 @@ def _before_optimal(problem: Problem, options: Options) -> Iterator[Attempt | Re
         tight = Refusal("tight", "its gap stayed above the tolerance")
     yield tight
     if options.spanner is not None:
-        yield best_closed_form(problem, "valid")
+        yield ClosedForms(problem).attempt("valid")
 
 
 def _optimal(problem: Problem, options: Options) -> Iterator[Attempt | Refusal]:

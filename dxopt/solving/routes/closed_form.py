@@ -3,18 +3,40 @@
 from __future__ import annotations
 
 import math
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
-from dxopt.errors import NoTightMechanism, UnsupportedError
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import DxoptError, NoTightMechanism, UnsupportedError
 from dxopt.mechanisms.classic.contract import CLASSICS, title
-from dxopt.mechanisms.classic.exponential import Exponential
+from dxopt.mechanisms.classic.laplace import Laplace
+from dxopt.mechanisms.classic.planar_laplace import PlanarLaplace
 from dxopt.mechanisms.tight import Tight, tight_candidate
 from dxopt.model.mechanism import Mechanism, post_processed
+from dxopt.model.objective import ExpectedLoss, WorstLoss
 from dxopt.model.problem import Problem
+from dxopt.numerics.digits import ordered
+from dxopt.numerics.partition import Partition
 from dxopt.proofs.candidate import Candidate, Claim
-from dxopt.proofs.repair import constant_channel, expected_above, repair
+from dxopt.proofs.repair import expected_above, repair
+from dxopt.runtime.stopping import Stop
 from dxopt.solving.attempts import Attempt, Options, Refusal
 from dxopt.solving.routes.limits import is_written
+
+Array = NDArray[np.float64]
+_SOON = 1.0
+"""Seconds: what takes longer is not left until a solve is stopped."""
+_AHEAD = 10.0
+"""Seconds that one of these may take where there is no limit."""
+_SHARE = 0.25
+"""The part of a limit that it may take."""
+_CHEAP = 0.05
+"""Seconds that do not count."""
+_PRODUCT = 1e-10
+_SYSTEM = 1e-6
+"""Seconds for each product of a multiplication of matrices, and for each pair of points of a linear system."""
 
 
 def tight_if_exact(problem: Problem, options: Options) -> Candidate | Refusal:
@@ -59,30 +81,177 @@ def classic(problem: Problem, name: str) -> Attempt:
         implicit = mechanism.implicit(problem)
     if implicit is not None:
         return Attempt(Candidate(implicit), title(mechanism))
-    channel = mechanism.channel(problem)
+    return within_budget(problem, name, Attempt(Candidate(mechanism.channel(problem)), title(mechanism)))
+
+
+def within_budget(problem: Problem, name: str, attempt: Attempt) -> Attempt:
+    """A mechanism by name where its expected loss is within the budget of the objective, if that has one.
+
+    Raises
+    ------
+    UnsupportedError
+        If it is above the budget, with both.
+    """
     budget = problem.objective.max_loss
-    if math.isfinite(budget):
-        loss = expected_above(problem, repair(problem, channel))
-        if loss > budget:
-            wrong = f"{name} has an expected loss of {loss:.7g}, above the budget of {budget:.10g}"
-            raise UnsupportedError("method", wrong, "raise max_loss, or use method: optimal")
-    return Attempt(Candidate(channel), title(mechanism))
+    channel = attempt.answer.channel if isinstance(attempt.answer, Candidate) else attempt.answer.mechanism
+    if not math.isfinite(budget) or isinstance(channel, Mechanism):
+        return attempt
+    loss = expected_above(problem, repair(problem, channel))
+    if loss > budget:
+        low, high = ordered(budget, loss)
+        wrong = f"{name} has an expected loss of {high}, above the budget of {low}"
+        raise UnsupportedError("method", wrong, "raise max_loss, or use method: optimal")
+    return attempt
 
 
-def best_closed_form(problem: Problem, claim: Claim) -> Attempt:
-    """The best mechanism that needs no solver, each with its optimal remap."""
-    channels = {"constant report": constant_channel(problem.costs)}
-    if Exponential().refuses(problem) is None:
-        channels["exponential mechanism with optimal remap"] = Exponential().channel(problem)
+def constant_by_group(problem: Problem) -> NDArray[np.float64]:
+    """The channel `(n, m)` with one report for each group of secrets that finite distances join.
+
+    It costs least of all such channels, on average or in the worst case: the optimum where no distance is finite.
+    """
+    groups = Partition.joining(np.isfinite(problem.separations))
+    channel = np.zeros(problem.shape)
+    for which in range(groups.size):
+        members = groups.members(which)
+        if isinstance(problem.objective, WorstLoss):
+            report = problem.losses[members].max(axis=0).argmin()
+        else:
+            report = problem.costs[members].sum(axis=0).argmin()
+        channel[members, int(report)] = 1.0
+    return channel
+
+
+@dataclass(frozen=True, eq=False)
+class Simple:
+    """A mechanism that needs no solver.
+
+    Attributes
+    ----------
+    name : str
+    value : float
+        What it attains, before any repair.
+    before, channel : (n, k) and (n, m) array
+        Before the remap, and after.
+    """
+
+    name: str
+    value: float
+    before: Array
+    channel: Array
+
+
+@dataclass(frozen=True, eq=False)
+class _Form:
+    """A mechanism to be made: its name, about how many seconds that takes with its remap, and how."""
+
+    name: str
+    seconds: float
+    make: Callable[[], Array]
+
+
+class ClosedForms:
+    """The best mechanism that needs no solver, with its optimal remap, made when it is asked for.
+
+    What takes little time is made once a solver was stopped or left a gap, so that other solves do without.
+
+    Parameters
+    ----------
+    problem : Problem
+    within_budget : (n, m) array, optional
+        A private channel within the loss budget of the objective; others are left out unless they are within it too.
+    """
+
+    def __init__(self, problem: Problem, within_budget: Array | None = None) -> None:
+        self.problem = problem
+        self.within_budget = within_budget
+        self._best: Simple | None = None
+        self._left: list[_Form] | None = None
+
+    @property
+    def value(self) -> float:
+        """What the best of those that were made attains; infinitely bad where none was."""
+        return self.problem.objective.sign * math.inf if self._best is None else self._best.value
+
+    def ahead(self, stop: Stop) -> None:
+        """Make what costs next to nothing; and, if there is time, what would take too long once the solve stops."""
+        left = stop.remaining()
+        most = _AHEAD if left is None else min(_AHEAD, _SHARE * left)
+        for form in self._forms():
+            if (form.seconds <= _CHEAP or _SOON < form.seconds <= most) and not stop.requested:
+                self._make(form)
+
+    def best(self, seconds: float = 0.0) -> Simple:
+        """The best of those that were made, and, the first time, of those that can be made in so many seconds."""
+        left = seconds
+        for form in self._forms():
+            if form.seconds <= left:
+                left -= form.seconds
+                self._make(form)
+        if seconds > 0:
+            self._left = []
+        return self._best or self._constant()
+
+    def attempt(self, claim: Claim, seconds: float = 1.0) -> Attempt:
+        """The best one as an answer."""
+        best = self.best(seconds)
+        return Attempt(Candidate(best.channel, claim=claim, within_budget=self.within_budget), best.name)
+
+    def _constant(self) -> Simple:
+        channel = constant_by_group(self.problem)
+        return Simple("constant report", self.problem.objective.value(self.problem, channel), channel, channel)
+
+    def _forms(self) -> list[_Form]:
+        """What is left to be made, that which takes longest, and is worth most, first."""
+        if self._left is None:
+            forms = list(_forms(self.problem))
+            self._left = sorted(forms, key=lambda form: form.seconds, reverse=True)
+            if self._allowed(self._constant().channel):
+                self._best = self._constant()
+        return self._left[:]
+
+    def _allowed(self, channel: Array) -> bool:
+        """Whether it is within the loss budget."""
+        budget = self.problem.objective.max_loss
+        return math.isinf(budget) or expected_above(self.problem, channel) <= budget
+
+    def _make(self, form: _Form) -> None:
+        """Make one, and keep it if it is better, as it is or with its optimal remap."""
+        assert self._left is not None
+        self._left.remove(form)
+        problem = self.problem
+        try:
+            before = form.make()
+        except DxoptError:
+            return
+        if not np.isfinite(before).all():
+            return
+        remap = (problem.costs.T @ before).argmin(axis=0)
+        made = {f"{form.name} with optimal remap": post_processed(before, remap, problem.shape[1])}
+        if not isinstance(problem.objective, ExpectedLoss):
+            made[form.name] = before
+        for name, channel in made.items():
+            value = problem.objective.value(problem, channel)
+            sign = problem.objective.sign
+            if self._allowed(channel) and (self._best is None or sign * value < sign * self._best.value):
+                self._best = Simple(name, value, before, channel)
+
+
+def _forms(problem: Problem) -> Iterator[_Form]:
+    """All mechanisms that there are for a problem. Where planar Laplace noise is one, costly noise is left out."""
+    if not problem.private:
+        return
+    rows, reports = problem.shape
+    remap = _PRODUCT * rows * rows * reports
+    there = {name: CLASSICS.get(name)() for name in CLASSICS}
+    there = {name: classic for name, classic in there.items() if classic.refuses(problem) is None}
+    for name, classic in there.items():
+        seconds = classic.expected_seconds(problem) + remap
+        if name != Laplace.name or seconds < _CHEAP or PlanarLaplace.name not in there:
+            yield _Form(title(classic), seconds, lambda classic=classic: classic.channel(problem))
     if Tight().refuses(problem) is None:
-        with suppress(NoTightMechanism):
-            tight = tight_candidate(problem, diagnose=False).channel
-            if not isinstance(tight, Mechanism):
-                channels["tight-constraints mechanism with optimal remap"] = tight
-    remapped = {
-        name: post_processed(channel, (problem.costs.T @ channel).argmin(axis=0), problem.shape[1])
-        for name, channel in channels.items()
-    }
-    sign = problem.objective.sign
-    name = min(remapped, key=lambda name: sign * problem.objective.value(problem, remapped[name]))
-    return Attempt(Candidate(remapped[name], claim=claim), name)
+        yield _Form("tight-constraints mechanism", _SYSTEM * rows**2 + remap, lambda: _tight(problem))
+
+
+def _tight(problem: Problem) -> Array:
+    channel = tight_candidate(problem, diagnose=False).channel
+    return channel.matrix if isinstance(channel, Mechanism) else channel

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dxopt.errors import SolveError, SpecError
 from dxopt.model.objective import ExpectedLoss
 from dxopt.model.problem import Problem
+from dxopt.numerics.digits import ordered
 from dxopt.numerics.excess import bound_pairs, excesses
 from dxopt.proofs.candidate import AppliedReduction, Candidate
 from dxopt.proofs.repair import constant_channel, expected_above
@@ -21,7 +22,7 @@ from dxopt.solving.formulations.delta import WithDelta
 from dxopt.solving.formulations.expected_loss import ExpectedLossProgram
 from dxopt.solving.formulations.worst_loss import WorstLossProgram
 from dxopt.solving.programs.program import ChannelSolution, LinearProgram, Rows
-from dxopt.solving.routes.closed_form import best_closed_form
+from dxopt.solving.routes.closed_form import ClosedForms
 from dxopt.solving.routes.lazy import FAR
 from dxopt.solving.routes.limits import COLUMNS, GENERAL_LIMIT, require_few
 from dxopt.solving.routes.linear import solve_with_fewer_pairs
@@ -56,8 +57,8 @@ def by_coupled_program(problem: Problem, names: tuple[str, ...], options: Option
             yield Attempt(candidate, f"{kind}, {name}", worth_telling(solved.reductions))
         if problem.delta and name == names[0] and not options.stop.requested:
             yield _without_delta(problem, options)
-        if name == names[0] and within_budget is None:
-            yield best_closed_form(problem, "exact")
+        if name == names[0]:
+            yield ClosedForms(problem, within_budget).attempt("exact")
         if options.stop.requested:
             return
 
@@ -87,11 +88,11 @@ def channel_within_budget(problem: Problem, options: Options) -> NDArray[np.floa
     if loss <= budget:
         return np.asarray(channel)
     if least > budget:
-        wrong = f"is {budget:.10g}, below {least:.7g}, the least that such a channel loses"
+        wrong = "is {}, below {}, the least that such a channel loses".format(*ordered(budget, least))
     elif options.stop.requested:
         raise SolveError("stopped before a channel within the loss budget was found")
     else:
-        wrong = f"is {budget:.17g}, below {loss:.17g}, the least known that such a channel loses"
+        wrong = "is {}, below {}, the least known that such a channel loses".format(*ordered(budget, loss))
     raise SpecError("max_loss", wrong, "raise it")
 
 

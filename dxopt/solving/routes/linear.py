@@ -13,7 +13,7 @@ from dxopt.solving.formulations.expected_loss import ExpectedLossProgram
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
 from dxopt.solving.reductions.geodesic import GeodesicPairs
 from dxopt.solving.reductions.spanner import Spanner
-from dxopt.solving.routes.closed_form import best_closed_form
+from dxopt.solving.routes.closed_form import ClosedForms
 from dxopt.solving.routes.lazy import solve_lazily
 from dxopt.solving.routes.limits import COLUMNS, COLUMNS_LIMIT, GENERAL_LIMIT, require_few
 from dxopt.solving.routes.running import Solved, solve_by_columns, solve_linear, worth_telling
@@ -41,8 +41,9 @@ def by_linear_program(
     names = solvers(variables)
     require_few(variables, COLUMNS_LIMIT if COLUMNS in names else GENERAL_LIMIT)
     claim: Claim = "valid" if options.spanner else formulation.claim
+    simple = ClosedForms(problem)
     for name in names:
-        kind, solved = _solved(compiled, name, options)
+        kind, solved = _solved(compiled, name, options, simple)
         if solved.solution.channel is None:
             yield Refusal(name, solved.solution.message or str(solved.solution.status))
         else:
@@ -52,14 +53,14 @@ def by_linear_program(
             if options.spanner is not None and not options.stop.requested:
                 return
         if name == names[0]:
-            yield best_closed_form(problem, claim)
+            yield simple.attempt(claim)
         if options.stop.requested:
             return
 
 
-def _solved(compiled: Compiled, solver: str, options: Options) -> tuple[str, Solved]:
+def _solved(compiled: Compiled, solver: str, options: Options, simple: ClosedForms) -> tuple[str, Solved]:
     if solver == COLUMNS:
-        return "column generation", solve_by_columns(compiled, options)
+        return "column generation", solve_by_columns(compiled, options, simple)
     if options.spanner is not None:
         return "linear program on a spanner", _with_spanner(compiled, solver, options.spanner, options)
     return "linear program", solve_with_fewer_pairs(compiled, solver, options)

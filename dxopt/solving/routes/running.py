@@ -17,11 +17,10 @@ from dxopt.solving.formulations.expected_loss import ExpectedLossProgram
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution, LinearProgram, Solution
 from dxopt.solving.reductions.closure import ShortestPaths
 from dxopt.solving.reductions.contract import Reduced
+from dxopt.solving.routes.closed_form import ClosedForms
 from dxopt.solving.solvers import worker
 
 FINEST = 1e-10
-
-
 MARGIN = 7e-7
 """How much of the gap is left to the repair at most."""
 
@@ -39,17 +38,25 @@ def worth_telling(records: Iterable[AppliedReduction]) -> tuple[AppliedReduction
     return tuple(record for record in records if record.before != record.after)
 
 
-def solve_by_columns(compiled: Compiled, options: Options) -> Solved:
-    """Column generation on what is left after shortest paths and symmetry."""
+def solve_by_columns(compiled: Compiled, options: Options, simple: ClosedForms | None = None) -> Solved:
+    """Column generation on what is left after shortest paths and symmetry.
+
+    Where it is stopped, the best mechanism in closed form is mixed with its columns.
+    """
     from dxopt.solving.reductions.symmetry import Symmetry
-    from dxopt.solving.solvers.columns import Memory, shared_rows, solve_columns
+    from dxopt.solving.solvers.columns import Known, Memory, shared_rows, solve_columns, stop_seconds
 
     sign = compiled.problem.objective.sign
+    if simple is not None:
+        simple.ahead(options.stop)
 
     def tell(rounds: int, value: float, bound: float) -> None:
         low, high = (compiled.offset + sign * compiled.scale * number for number in (bound, value))
-        known = f"{high:.8g}, bound {low:.8g}, gap {gap(high, low):.1e}" if np.isfinite(high) else f"bound {low:.8g}"
-        options.progress(f"columns, round {rounds}: {known}")
+        best = high if simple is None else sign * min(sign * high, sign * simple.value)
+        told = [f"{best:.8g}"] if np.isfinite(best) else []
+        told += [f"bound {low:.8g}"] if np.isfinite(low) else []
+        told += [f"gap {gap(best, low):.1e}"] if len(told) == 2 else []
+        options.progress(f"columns, round {rounds}: {', '.join(told)}")
 
     def stopped() -> bool:
         return options.stop.requested
@@ -79,7 +86,11 @@ def solve_by_columns(compiled: Compiled, options: Options) -> Solved:
     options.progress(f"columns, up to {amount}")
     tolerance = max(0.3 * options.tolerance, options.tolerance - MARGIN)
     start = _prices(compiled, options.start)
-    solution = solve_columns(program, tolerance, stopped, tell, memory.columns, start)
+    known: Known | None = None
+    if simple is not None and compiled.partition.trivial and not applied:
+        grace = stop_seconds(points, reports)
+        known = Known(simple.best().before, lambda: simple.best(grace).before)
+    solution = solve_columns(program, tolerance, stopped, tell, memory.columns, start, known)
     for reduced in reversed(applied):
         solution = reduced.lift(solution)
     return Solved(solution, tuple(reduced.record for reduced in applied))
@@ -103,13 +114,10 @@ def solve_linear(
     The accuracy is 10^-4 of the tolerance by default, and no finer than 10^-10.
     """
     rounds = 0
-    sign = compiled.problem.objective.sign
     aim = max(FINEST, 1e-4 * options.tolerance) if accuracy is None else accuracy
 
     def tell(iterations: int, value: float) -> None:
-        if np.isfinite(value):
-            known = compiled.offset + sign * compiled.scale * value
-            options.progress(f"{stage}{solver}, round {rounds}, iteration {iterations}: {known:.6g}")
+        options.progress(f"{stage}{solver}, round {rounds}, iteration {iterations}")
 
     def solve(program: LinearProgram) -> Solution:
         nonlocal rounds

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from multiprocessing.connection import Connection
 
+from dxopt.runtime.copies import unlock_properties
 from dxopt.runtime.process import Process
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.solving.programs.program import LinearProgram, Solution
@@ -122,7 +123,18 @@ def end() -> None:
     _worker = None
 
 
+def _in_copy() -> None:
+    """In a copy of a process, leave the helper to the other one, and to its thread that waits for an answer."""
+    global _worker, _turn
+    if _worker is not None and _owner != os.getpid():
+        _worker.forget()
+    _worker = None
+    _turn = threading.Lock()
+
+
 atexit.register(end)
+os.register_at_fork(after_in_child=_in_copy)
+os.register_at_fork(after_in_child=unlock_properties)
 
 
 def main(line: Connection) -> None:

@@ -73,6 +73,16 @@ def estimated(box: Box, resolution: int) -> float:
     return box.area / _library().average_hexagon_area(_fineness(resolution), unit="km^2")
 
 
+def coarser(box: Box, most: int) -> str:
+    """What to do where a box has more cells than `most`: the finest resolution that surely has fewer."""
+    # a box of few cells may have more than its area allows for, at its border
+    few = (resolution for resolution in range(FINEST, -1, -1) if 1.1 * estimated(box, resolution) < most)
+    finest = next(few, None)
+    if finest is None:
+        return "give a smaller box"
+    return f"give {finest} or less (about {max(1, round(estimated(box, finest))):,} cells), or a smaller box"
+
+
 def _library() -> Any:
     try:
         import h3
@@ -110,7 +120,8 @@ def _within(h3: Any, resolution: int, box: Sequence[float] | Box | None, polygon
     if area.width >= 180:
         raise SpecError("east", f"makes the area {area.width:g} degrees wide", "keep it below 180")
     if estimated(area, resolution) > MOST_CELLS:
-        raise SpecError("resolution", f"{resolution} makes more than {MOST_CELLS:,} cells", "give a coarser one")
+        wrong = f"{resolution} makes about {round(estimated(area, resolution)):,} cells, more than {MOST_CELLS:,}"
+        raise SpecError("resolution", wrong, coarser(area, MOST_CELLS))
     return list(h3.polygon_to_cells(h3.LatLngPoly(corners.tolist()), resolution))
 
 

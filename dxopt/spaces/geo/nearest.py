@@ -1,8 +1,9 @@
-"""The nearest points of a space, for many locations at once."""
+"""The nearest points of a space, for many locations at once, and which locations lie outside of it."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,15 +11,50 @@ from numpy.typing import ArrayLike, NDArray
 from dxopt.errors import SpecError
 from dxopt.spaces.geo.located import known
 from dxopt.spaces.matrices import BLOCK_CELLS
-from dxopt.spaces.positions import chord, coordinates, in_degrees, on_sphere
+from dxopt.spaces.positions import Positions, coordinates, distance_of, in_degrees, on_sphere
 from dxopt.spaces.space import MetricSpace
 
+OUTSIDE = ("refuse", "nearest", "drop")
 _NORMS = {"euclidean": 2.0, "manhattan": 1.0, "chebyshev": math.inf}
 _TIES = 8
 _TIE = 1e-12
+_CELLS = 2.0
+"""A location is outside of cells further than this many of their radii from the nearest centre;"""
+_GAPS = 2.0
+"""outside of other points further from the box around them than twice the widest gap to a nearest neighbour,"""
+_SHARE = 0.1
+"""and than this share of the diagonal of the box."""
 
 
-def nearest(space: MetricSpace, places: ArrayLike, *, within: float | None = None) -> NDArray[np.int64]:
+@dataclass(frozen=True, eq=False)
+class Near:
+    """The nearest points of a space for m locations.
+
+    Attributes
+    ----------
+    index : (m,) array
+        Of the nearest point, the first of equally near ones.
+    apart : (m,) array
+        How far it is, in the unit of the positions of the space, or of its coordinates.
+    outside : (m,) array of bool
+        Which locations are outside of the space; none where its metric gives no scale to tell that.
+    unit : str
+        Of `apart`; blank for coordinates.
+    """
+
+    index: NDArray[np.int64]
+    apart: NDArray[np.float64]
+    outside: NDArray[np.bool_]
+    unit: str
+
+    def length(self, distance: float) -> str:
+        """A distance as text, with its unit."""
+        return f"{distance:,.4g} {self.unit}".rstrip()
+
+
+def nearest(
+    space: MetricSpace, places: ArrayLike, *, within: float | None = None, outside: str | None = None
+) -> NDArray[np.int64]:
     """The index of the nearest point of a space for each of some locations, `(m,)`; the first of equally near ones.
 
     Parameters
@@ -27,33 +63,95 @@ def nearest(space: MetricSpace, places: ArrayLike, *, within: float | None = Non
         Where it has positions on the Earth, nearest is meant by great circles, road networks included.
     places : (m, 2) array of (latitude, longitude), or (m, k) array of coordinates of a space without positions
     within : float, optional
-        Locations further away than this have index -1; in the unit of its positions, or of its coordinates.
+        Locations further away than this are outside; in the unit of its positions, or of its coordinates. Without
+        it those are that are further from the nearest centre than 2 radii of a cell; or, of points that are no
+        cells, further from the box around them than twice the widest gap between nearest neighbours and a tenth of
+        the diagonal of the box.
+    outside : {"refuse", "nearest", "drop"}
+        What becomes of locations outside: an error, the nearest point all the same, or index -1. "refuse" by
+        default; "drop" where `within` is given.
 
     Raises
     ------
     SpecError
-        If the locations are no such numbers, or `within` is negative or not a number.
+        If the locations are no such numbers, `within` is negative or not a number, or locations outside are refused.
     """
     if within is not None and not within >= 0:
         raise SpecError("within", f"is {within}", "give a distance of 0 or more")
+    policy = outside or ("refuse" if within is None else "drop")
+    if policy not in OUTSIDE:
+        raise SpecError("outside", f"is {policy!r}", f"choose one of {', '.join(OUTSIDE)}")
+    found = nearest_of(space, places)
+    far = found.outside if within is None else found.apart > within * (1 + _TIE)
+    if policy == "refuse" and far.any():
+        raise _refused(found, far, within)
+    return np.where(far & (policy == "drop"), -1, found.index)
+
+
+def nearest_of(space: MetricSpace, places: ArrayLike) -> Near:
+    """The nearest points of a space for some locations, how far they are, and from where on that is outside.
+
+    Raises
+    ------
+    SpecError
+        If the locations are no such numbers.
+    """
     found = known(space)
     if found is not None:
-        located = in_degrees(places)
-        farthest = math.inf if within is None else chord(within, found.unit)
-        return _by_tree(on_sphere(found.degrees), on_sphere(located), 2.0, farthest)
+        located = on_sphere(in_degrees(places))
+        centres = on_sphere(found.degrees)
+        index, apart = _by_tree(centres, located, 2.0)
+        if found.outlines is None:
+            outside = _outside(centres, located, 2.0)
+        else:
+            outside = apart > _CELLS * _radius(found) * (1 + _TIE)
+        return Near(index, distance_of(apart, found.unit), outside, found.unit)
     if space.points is None:
         raise SpecError("space", "has no points, only distances", "use one with coordinates")
-    farthest = math.inf if within is None else within
-    metric = space.metric
     located = coordinates(places, space.points.shape[1])
-    if metric is not None and metric.name in _NORMS:
-        return _by_tree(space.points, located, _NORMS[metric.name], farthest)
-    return _by_blocks(space, located, farthest)
+    norm = None if space.metric is None else _NORMS.get(space.metric.name)
+    if norm is None:
+        return Near(*_by_blocks(space, located), np.zeros(len(located), dtype=bool), "")
+    index, apart = _by_tree(space.points, located, norm)
+    return Near(index, apart, _outside(space.points, located, norm), "")
+
+
+def _refused(found: Near, far: NDArray[np.bool_], within: float | None) -> SpecError:
+    """What is wrong with locations outside, at the furthest of them."""
+    furthest = int(np.where(far, found.apart, -1.0).argmax())
+    beyond = "outside of the space" if within is None else f"further than {within:g} from all points"
+    away = found.length(float(found.apart[furthest]))
+    wrong = f"{int(far.sum())} of {len(far)} lie {beyond}: number {furthest} is {away} from the nearest point"
+    return SpecError("points", wrong, "check their order and unit, or set outside to 'nearest' or 'drop'")
+
+
+def _outside(points: NDArray[np.float64], located: NDArray[np.float64], norm: float) -> NDArray[np.bool_]:
+    """Which locations are outside of points; none where all points are one."""
+    from scipy.spatial import KDTree
+
+    distinct = np.unique(points, axis=0)
+    if len(distinct) == 1:
+        return np.zeros(len(located), dtype=bool)
+    low = distinct.min(axis=0)
+    high = distinct.max(axis=0)
+    beyond = np.maximum(np.maximum(low - located, located - high), 0.0)
+    gaps, _ = KDTree(distinct).query(distinct, k=2, p=norm)
+    margin = max(_GAPS * float(gaps[:, 1].max()), _SHARE * float(np.linalg.norm(high - low, ord=norm)))
+    return np.linalg.norm(beyond, ord=norm, axis=1) > margin * (1 + _TIE)
+
+
+def _radius(found: Positions) -> float:
+    """The largest chord from a centre to a corner of its cell."""
+    corners = found.outlines
+    if corners is None:
+        return 0.0
+    ends = on_sphere(corners.reshape(-1, 2)).reshape(*corners.shape[:2], 3)
+    return float(np.linalg.norm(ends - on_sphere(found.degrees)[:, None, :], axis=2).max())
 
 
 def _by_tree(
-    points: NDArray[np.float64], located: NDArray[np.float64], norm: float, farthest: float
-) -> NDArray[np.int64]:
+    points: NDArray[np.float64], located: NDArray[np.float64], norm: float
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     from scipy.spatial import KDTree
 
     # equal points are one node of the tree, that of the first of them
@@ -64,15 +162,15 @@ def _by_tree(
     # the tree returns equally near points in any order: the first of up to 8 that tie up to rounding is chosen
     tied = apart <= apart[:, :1] * (1 + _TIE)
     chosen = np.where(tied, first[which], len(points)).min(axis=1, initial=len(points))
-    return np.where(apart[:, 0] <= farthest * (1 + _TIE), chosen, -1)
+    return chosen, np.asarray(apart[:, 0], dtype=float)
 
 
-def _by_blocks(space: MetricSpace, located: NDArray[np.float64], farthest: float) -> NDArray[np.int64]:
+def _by_blocks(space: MetricSpace, located: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     chosen = np.empty(len(located), dtype=np.int64)
+    near = np.empty(len(located))
     wide = max(1, BLOCK_CELLS // len(space))
     for start in range(0, len(located), wide):
         apart = space.distances_to(located[start : start + wide])
-        best = apart.argmin(axis=0)
-        near = apart[best, np.arange(apart.shape[1])] <= farthest
-        chosen[start : start + wide] = np.where(near, best, -1)
-    return chosen
+        chosen[start : start + wide] = apart.argmin(axis=0)
+        near[start : start + wide] = apart.min(axis=0)
+    return chosen, near

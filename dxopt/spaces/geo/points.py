@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
+from dxopt.numerics.written import Written, number_of
 from dxopt.spaces.geo.located import placed
 from dxopt.spaces.metrics import Haversine
 from dxopt.spaces.positions import Positions, in_degrees, together
@@ -20,7 +21,7 @@ from dxopt.spaces.space import MetricSpace
 MOST_DISTORTION = 0.1
 
 
-def level(level: float, radius: float) -> float:
+def level(level: Written, radius: Written) -> float:
     """ε for a privacy loss of at most `level`, such as ln 4, between locations one `radius` apart: level / radius.
 
     This is how geo-indistinguishability is stated (Cha13; Andrés, Bordenabe, Chatzikokolakis, Palamidessi 2013,
@@ -28,8 +29,9 @@ def level(level: float, radius: float) -> float:
 
     Parameters
     ----------
-    level : float
-    radius : float
+    level : float or str
+        Text for how it is written, such as "ln(4)".
+    radius : float or str
         In the unit of the distances of the space; ε is per that unit.
 
     Raises
@@ -37,6 +39,8 @@ def level(level: float, radius: float) -> float:
     SpecError
         If one is not positive, or their quotient is 0 or infinite.
     """
+    level = number_of(level, "level") if isinstance(level, str) else level
+    radius = number_of(radius, "radius") if isinstance(radius, str) else radius
     for name, value in (("level", level), ("radius", radius)):
         if not (math.isfinite(value) and value > 0):
             raise SpecError(name, f"is {value:g}", "give a positive number")

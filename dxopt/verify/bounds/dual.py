@@ -36,6 +36,7 @@ from dxopt.verify.verdict import Broken
 
 Array = NDArray[np.float64]
 _MOST_AXES = 64
+_GUARD_BITS = 128
 
 
 @dataclass(frozen=True)
@@ -111,10 +112,13 @@ def line_dual_bound(
     prior: Array, losses: Array, prices: Array, roots: NDArray[np.int64], ahead: Steps, back: Steps | None = None
 ) -> tuple[Fraction, str]:
     """From row prices and roots, with ε times the distances of neighbours upwards and downwards; by default alike."""
+    # in a unit in which costs and prices are exact
     costs = weighted_costs(prior, losses)
-    scaled = Exact.of(prices).scaled(costs.bits)[0]
-    found = line_bound(costs.rows, scaled, roots.tolist(), ahead, ahead if back is None else back)
-    return Fraction(found) / Fraction(2) ** costs.bits, "weak duality along the line"
+    exact = Exact.of(prices)
+    bits = max(costs.bits, exact.bits)
+    rows = [[cost << bits - costs.bits for cost in row] for row in costs.rows]
+    found = line_bound(rows, exact.scaled(bits)[0], roots.tolist(), ahead, ahead if back is None else back)
+    return Fraction(found) / Fraction(2) ** bits, "weak duality along the line"
 
 
 def _between(levels: Levels, step: int) -> list[Fraction]:
@@ -206,9 +210,11 @@ def _adversary(asked: Asked, dual: Arrays) -> tuple[Fraction, str]:
 
 def _guessed_costs(asked: Asked, guessed: Array, guesses: Array, price: float) -> Costs:
     """c[x, z] = π(x) (p l(x, z) - Σ_g γ(g | z) d(x, g) / Σ_g γ(g | z)), rounded down."""
-    bits = bits_for(max(price * np.abs(asked.losses).max(initial=0.0), np.abs(guessed).max(initial=0.0)))
     beliefs, paid, missed, weights = map(Exact.of, (asked.prior, asked.losses, guessed, guesses))
     cost = Fraction(price)
+    # Only Σ γ d / Σ γ is rounded: in a unit that is small against the least of all products.
+    least = bits_for(float(asked.prior.max()), float(np.abs(guessed).max(initial=0.0)))
+    bits = max(least, beliefs.bits + max(paid.bits + Exact.of(np.array([price])).bits, missed.bits) + _GUARD_BITS)
     # For each report, the guesses that are made at all, their weights, and the sum of these.
     chosen = [np.flatnonzero(row).tolist() for row in guesses]
     picked = [[row[g] for g in some] for row, some in zip(weights.rows, chosen, strict=True)]

@@ -15,10 +15,10 @@ subtracting λ (K[b, z] - e^{-εd} K[a, z] + s) ≥ 0 for every triple leaves Σ
 Σ_z λ s is at most max_z λ times Σ_z s. The r are the reduced costs. Nothing else of a dual, such as its row prices,
 is needed or read: every λ ≥ 0 proves a bound, and only how good it is depends on the λ.
 
-All is computed in integers over a power of two, 2^bits. Every rounding makes the right-hand side smaller:
+All is computed in integers over a power of two, 2^bits, in which costs and multipliers are exact however small they
+are. Every rounding makes the right-hand side smaller:
 
-- costs are rounded down, and each r grows with its cost;
-- multipliers are rounded down once, before all their uses, to other multipliers, for which the statement holds;
+- costs that are no products of doubles are rounded down, and each r grows with its cost;
 - λ e^{-εd} is rounded down where it is added to r, and up in what δ costs, Σ e^{-εd} max_z λ.
 """
 
@@ -30,7 +30,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.verify.exact import Exact, decayed, shifted
+from dxopt.verify.exact import Exact, decayed
 from dxopt.verify.files import Arrays, numbers
 from dxopt.verify.privacy import Levels
 from dxopt.verify.verdict import Broken
@@ -39,6 +39,9 @@ Array = NDArray[np.float64]
 NO_MULTIPLIERS = {key: np.zeros(0) for key in ("report", "first", "second", "multiplier")}
 """The arrays of a dual where all λ are 0, which proves Σ_x min_z c[x, z]."""
 _COST_BITS = 256
+_GUARD_BITS = 64
+_FARTHEST = 710
+"""e^-710 is about the least positive normal double."""
 
 
 @dataclass(frozen=True)
@@ -49,23 +52,23 @@ class Costs:
     bits: int
 
 
-def bits_for(largest: float) -> int:
-    """Bits at which the largest of some numbers is about 2^256, so that roundings are negligible against it.
+def bits_for(*largest: float) -> int:
+    """Bits at which the product of some numbers is about 2^256, so that roundings are negligible against it.
 
     Any number of bits gives a true bound; with fewer it is only less sharp.
     """
-    return _COST_BITS - int(np.frexp(largest)[1])
+    return _COST_BITS - sum(int(np.frexp(number)[1]) for number in largest)
 
 
 def weighted_costs(weights: Array, losses: Array) -> Costs:
-    """c[x, z] = w(x) l(x, z) for weights w, a prior or any others, and losses l, all finite; rounded down."""
-    bits = bits_for(np.abs(weights[:, None] * losses).max(initial=0.0))
+    """c[x, z] = w(x) l(x, z) for weights w, a prior or any others, and losses l, all finite; exact."""
     weighed = Exact.of(weights)
     paid = Exact.of(losses)
-    # Products of the integers are exact; `shifted` takes the floor of each times 2^up.
-    up = bits - weighed.bits - paid.bits
+    exact = weighed.bits + paid.bits
+    bits = max(exact, bits_for(float(weights.max(initial=0.0)), float(np.abs(losses).max(initial=0.0))))
     rows = [
-        [shifted(weight * loss, up) for loss in row] for weight, row in zip(weighed.rows[0], paid.rows, strict=True)
+        [weight * loss << bits - exact for loss in row]
+        for weight, row in zip(weighed.rows[0], paid.rows, strict=True)
     ]
     return Costs(rows, bits)
 
@@ -82,14 +85,17 @@ def bound_by_multipliers(costs: Costs, levels: Levels, delta: Fraction, dual: Ar
     )
     good = np.isfinite(multiplier) & (multiplier > 0) & levels.bound[first, second]
     kept = (values[good].tolist() for values in (report, first, second, levels.which[first, second]))
-    # 2. Multipliers in the unit of the costs, rounded down by `scaled`: from here on these are the multipliers. (They
-    #    are one row of numbers, the only one.)
-    [amounts] = Exact.of(multiplier[good]).scaled(costs.bits)
+    # 2. Multipliers and costs in a unit in which both are exact, and the least λ e^{-εd} nearly so. (Multipliers are
+    #    one row of numbers, the only one.)
+    exact = Exact.of(multiplier[good])
+    farthest = min(max(levels.exponents, default=Fraction(0)), Fraction(_FARTHEST))
+    bits = max(costs.bits, exact.bits + 2 * int(farthest) + _GUARD_BITS)
+    [amounts] = exact.scaled(bits)
     # 3. Reduced costs: λ comes off r in b, and λ e^{-εd}, rounded down, is added to r in a. `kind` is the number of
     #    the distance among the distinct ones, and `exponents` are the εd of these, exact; `decayed` gives integers
     #    below and above λ e^{-εd}. With δ, the multipliers of each pair are summed by report, as a triple may be
     #    listed twice.
-    reduced = [list(row) for row in costs.rows]
+    reduced = [[cost << bits - costs.bits for cost in row] for row in costs.rows]
     by_pair: dict[tuple[int, int], dict[int, int]] = {}
     for z, a, b, kind, amount in zip(*kept, amounts, strict=True):
         reduced[b][z] -= amount
@@ -104,7 +110,7 @@ def bound_by_multipliers(costs: Costs, levels: Levels, delta: Fraction, dual: Ar
         for pair, by_report in by_pair.items()
     )
     # 5. A row of K is a distribution, so that it pays at least its least reduced cost.
-    found = (sum(map(min, reduced)) - delta * lost) / Fraction(2) ** costs.bits
+    found = (sum(map(min, reduced)) - delta * lost) / Fraction(2) ** bits
     return found, f"weak duality, {int(np.count_nonzero(good)):,} multipliers"
 
 

@@ -6,6 +6,8 @@ certificate.
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -14,21 +16,24 @@ from typing import Any
 
 from dxopt.verify import claims
 from dxopt.verify.bounds.dual import bound
+from dxopt.verify.comparison.named import check_named
 from dxopt.verify.comparison.regular import check_verdict
 from dxopt.verify.files import COMPARED, Arrays, numbers, part, read_arrays
 from dxopt.verify.folder import Result, as_number
 from dxopt.verify.measures.evaluation import check_leakage
 from dxopt.verify.measures.least_level import check_least_level
 from dxopt.verify.privacy import bound_pairs
-from dxopt.verify.values import AGREEMENT
+from dxopt.verify.values import AGREEMENT, LEAST
 from dxopt.verify.verdict import Broken, Unproved
 
 Row = dict[str, Any]
-_TITLES = {
+TITLES = {
     "expected_loss": "expected loss",
     "worst_loss": "worst loss",
     "adversary_error": "adversary's error",
 }
+"""What the values of an objective are called."""
+_LARGEST = Fraction(sys.float_info.max)
 _OPTIMUM = "optimal for "
 _FIGURES = ("remapped", "gap", "epsilon", "leakage", "delta", "excess", "remapped_excess")
 
@@ -42,7 +47,7 @@ def check_comparison(result: Result, comparison: dict[str, Any]) -> str:
         "problem": (comparison["problem"], result.summary.get("problem")),
         "epsilon": (comparison["epsilon"], result.epsilon if result.private else None),
         "delta": (comparison["delta"], result.delta),
-        "objective": (comparison["objective"], _TITLES.get(result.objective)),
+        "objective": (comparison["objective"], TITLES.get(result.objective)),
     }
     for name, (found, known) in repeated.items():
         if found != known:
@@ -81,15 +86,22 @@ def _check_figures(result: Result, row: Row, best: float | None, limit: float | 
         "remapped_excess": None if remapped is None else _above(remapped, best),
     }
     for key, found in follows.items():
-        claimed = row[key]
-        if (claimed is None) != (found is None) or (
-            found is not None and abs(found - Fraction(claimed)) > AGREEMENT * max(1, abs(found))
-        ):
-            raise Broken(f"report.json: the comparison's {key} of {name} is {claimed}, not {found and float(found)}")
+        if not _follows(row[key], found, relative=key == "gap"):
+            raise Broken(f"report.json: the comparison's {key} of {name} is {row[key]}, which does not follow")
     worse = limit is None or result.sign * (Fraction(limit) - Fraction(value)) <= AGREEMENT * abs(Fraction(value))
     elsewhere = result.objective == "adversary_error" and name.startswith(_OPTIMUM)
     if row["private"] and not worse and not elsewhere:
         raise Broken(f"report.json: the comparison's value of {name} is better than the bound")
+
+
+def _follows(claimed: float | None, found: Fraction | None, *, relative: bool) -> bool:
+    """Whether a figure is what follows from others, up to rounding; beyond all doubles it is infinite."""
+    if claimed is None or found is None:
+        return claimed is found
+    if math.isinf(claimed):
+        return abs(found) > _LARGEST and (found > 0) is (claimed > 0)
+    room = abs(found) if relative else max(1, abs(found))
+    return abs(found - Fraction(claimed)) <= AGREEMENT * room + LEAST
 
 
 def _above(value: float, best: float | None) -> Fraction | None:
@@ -143,7 +155,7 @@ class Compared:
             exact = result.worth.adversary_error(result.losses).low
             raise Broken(f"{source}: remapped is {float(exact):.17g}, not {row['remapped']:.17g}")
         self._check_under(result, row)
-        return f"{sums}; {level}"
+        return f"{sums}; {level}; {check_named(result, row['name'])}"
 
     def _of_row(self, index: int) -> Result:
         """The result with the channel of a row as its mechanism."""
@@ -152,8 +164,12 @@ class Compared:
         if f"{index}/left_out" in arrays:
             raise Unproved(str(arrays[f"{index}/left_out"]))
         own = f"{index}/matrix" not in arrays
-        matrix = known.matrix if own else numbers(arrays, f"{index}/matrix", *known.matrix.shape)
-        return replace(known, mechanism={**known.mechanism, "matrix": matrix})
+        if own:
+            return known
+        # what mechanism.npz says of its own privacy is not about this channel
+        rest = {key: array for key, array in known.mechanism.items() if key not in ("epsilon", "delta")}
+        matrix = numbers(arrays, f"{index}/matrix", *known.matrix.shape)
+        return replace(known, mechanism={**rest, "matrix": matrix})
 
     def _claims(self, row: Row) -> dict[str, Any]:
         """The claims of a row as those of a certificate."""
@@ -244,6 +260,6 @@ def _under(result: Result, prior: Any) -> Result:
 def _proven(result: Result, dual: Arrays, claimed: float, what: str) -> str:
     """A bound is no more than its dual proves, up to 1e-12 relative."""
     proven, how = bound(result.asked, dual)
-    if not result.sign * (Fraction(claimed) - proven) <= AGREEMENT * abs(proven):
+    if not result.sign * (Fraction(claimed) - proven) <= AGREEMENT * abs(proven) + claims.lost(result):
         raise Broken(f"report.json: {what} is {claimed:.17g}, but {COMPARED} proves {float(proven):.17g}")
     return f"{claimed:.12g}, {how}"

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from dxopt.verify.bounds.product import marginals, widened
 from dxopt.verify.exact import BITS, exp_bounds
-from dxopt.verify.files import Arrays, number, numbers, part
+from dxopt.verify.files import Arrays, alike, number, numbers, part
 from dxopt.verify.implicit.kernels import UNIT, LineKernel
 from dxopt.verify.implicit.losses import Losses
 from dxopt.verify.implicit.spaces import Space
@@ -242,6 +242,17 @@ def read_channel(arrays: Arrays, reports: int) -> Mechanism:
     raise Unproved(f"{arrays.get('name')}: weights are proven again on a line alone")
 
 
+def _check_reports(arrays: Arrays, name: str) -> None:
+    """The reports of a factor are its secrets: in their places, by their names."""
+    if "secrets" in arrays and not arrays["secrets"]:
+        raise Broken(f"mechanism.npz: the reports of {name} are not its secrets")
+    if {"reports", "space.labels"} <= {*arrays} and not alike(arrays["reports"], arrays["space.labels"]):
+        raise Broken(f"mechanism.npz: the reports of {name} have other names than its secrets")
+    points = Space.read(arrays).points
+    if "report_points" in arrays and (points is None or not alike(arrays["report_points"].astype(float), points)):
+        raise Broken(f"mechanism.npz: the reports of {name} are elsewhere than its secrets")
+
+
 def _read_product(arrays: Arrays) -> Product:
     space = Space.read(arrays)
     which = numbers(arrays, "which", len(space.axes)).tolist()
@@ -259,6 +270,7 @@ def _read_product(arrays: Arrays) -> Product:
         if int(index) not in made:
             factor = read_channel(inner, len(axis))
             made[int(index)] = factor, Fraction(number(inner, "epsilon")), f"factor {int(index)}"
+        _check_reports(inner, f"factor {int(index)}")
         if not axis.same(made[int(index)][0].space):
             raise Broken(f"mechanism.npz: the points of factor {int(index)} are not those of the axis")
     factors = tuple(made[int(index)] for index in which)

@@ -20,7 +20,7 @@ from dxopt.verify.implicit.losses import NAMED, Losses
 from dxopt.verify.implicit.spaces import PAIRED_POINTS, Space
 from dxopt.verify.metrics import GIVEN
 from dxopt.verify.privacy import Levels, bound_pairs
-from dxopt.verify.values import AGREEMENT, Enclosed
+from dxopt.verify.values import AGREEMENT, LEAST, Enclosed
 from dxopt.verify.verdict import Broken, Unproved
 
 _INTEGER_CELLS = 1_200_000
@@ -121,7 +121,7 @@ def check_bound(result: Result) -> str:
         proven, how = _of_product(result, losses)
     else:
         proven, how = _of_axis(result.epsilon, result.prior, losses, result.dual, wanted)
-    if not np.isfinite(claimed) or Fraction(claimed) - proven > AGREEMENT * abs(proven):
+    if not np.isfinite(claimed) or Fraction(claimed) - proven > AGREEMENT * abs(proven) + LEAST:
         raise Broken(f"{result.source}: bound is {claimed:.17g}, but dual.npz proves {float(proven):.17g}")
     return f"{claimed:.12g}, {how}"
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from dxopt.verify.exact import BITS, exp_bounds
 from dxopt.verify.folder import Result
-from dxopt.verify.values import AGREEMENT
+from dxopt.verify.values import AGREEMENT, LEAST
 from dxopt.verify.verdict import Broken, Unproved
 
 _LEAST = 1e-11
@@ -51,7 +51,7 @@ def check_error_bound(result: Result, claimed: float) -> None:
             count = int(counts[rank])
             packed = rest * Fraction(float(nearest)) * count / (count + _exponential(level * apart))
             found = max(found, packed)
-    if not found * (1 - Fraction(_LEAST)) <= Fraction(claimed) <= found * (1 + AGREEMENT):
+    if not found * (1 - Fraction(_LEAST)) - 4 * LEAST <= Fraction(claimed) <= found * (1 + AGREEMENT) + 4 * LEAST:
         raise Broken(f"report.json: error_bound is {float(found):.17g}, not {claimed:.17g}")
 
 

@@ -32,7 +32,7 @@ def test_what_is_no_mechanism_or_prior() -> None:
     for given in (np.eye(3), table, None):
         with pytest.raises(dx.SpecError, match="mechanism: is of type"):
             integer_table(given)  # pyright: ignore[reportArgumentType]
-    with pytest.raises(dx.SpecError, match="prior: is of type list"):
+    with pytest.raises(dx.SpecError, match="prior: sums to 3; give probabilities that sum to 1"):
         integer_table(mechanism, prior=[1, 1, 1])  # pyright: ignore
     with pytest.raises(dx.SpecError, match="report: is True"):
         table.probability(0, True)

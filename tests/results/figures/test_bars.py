@@ -112,10 +112,10 @@ def test_compare_draws_and_solve_does_not(tmp_path: Path) -> None:
     text = "name: a\nspace: {kind: line, size: 3}\nepsilon: 1\ncompare: [geometric]\n"
     (tmp_path / "a.yaml").write_text(text, encoding="utf-8")
     pictures = {"comparison.svg", "comparison.png"}
-    for command, kept in (("compare", pictures), ("solve", set())):
+    for command, folder, kept in (("compare", "a-compare", pictures), ("solve", "a", set())):
         done = CliRunner().invoke(app, [command, str(tmp_path / "a.yaml"), "-o", str(tmp_path / "out")])
         assert done.exit_code == 0, done.output
-        assert {path.name for path in (tmp_path / "out" / "a").iterdir()} & pictures == kept
+        assert {path.name for path in (tmp_path / "out" / folder).iterdir()} & pictures == kept
 
 
 def bars(text: str) -> list[tuple[float, str | None]]:

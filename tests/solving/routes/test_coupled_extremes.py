@@ -50,3 +50,16 @@ def test_a_loss_that_underflows_is_not_within_a_budget_of_nothing() -> None:
     problem = dx.Problem(space, epsilon=None, prior=prior, loss="binary", objective=objective)
     assert expected_above(problem, np.array([[1.0, 0.0], [1e-16, 1.0]])) > 0
     assert np.array_equal(dx.solve(problem).mechanism.matrix, np.eye(2))
+
+
+@pytest.mark.parametrize("delta", [1e-18, 1e-16, 1e-14])
+@pytest.mark.parametrize("epsilon", [1e-6, 7e-6, 1e-4])
+def test_budgets_next_to_the_roundings_are_repaired_with_delta(epsilon: float, delta: float) -> None:
+    """The scale of the repair was negative."""
+    space = dx.MetricSpace.from_distances([[0.0, 5e-10], [5.5e-10, 0.0]])
+    problem = dx.Problem(space, epsilon=epsilon, prior=dx.Prior.uniform(space), loss="binary", delta=delta)
+    for method in ("laplace", "auto"):
+        report = dx.solve(problem, method=method)
+        assert report.certificate.private
+        assert report.certificate.delta <= delta
+        assert report.certificate.value == pytest.approx(0.5, abs=1e-6)

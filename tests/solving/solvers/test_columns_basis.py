@@ -123,7 +123,7 @@ def test_the_pool_knows_its_columns_and_keeps_those_in_use() -> None:
     free = np.full(6, np.inf)
     central = pool.master(1e-9, never, (-free, free))
     used = pool.columns[:, central.weights > 1e-7]
-    pool.purge(central)
+    pool.purge(central.prices)
     assert pool.columns.shape[1] == 6 and len(pool.reports) == len(pool.column_costs) == 6
     assert {column.tobytes() for column in used.T} <= {column.tobytes() for column in pool.columns.T}
 

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.proofs.duals import Dual
 from dxopt.solving.solvers.columns.multipliers import edge_multipliers
-from dxopt.solving.solvers.columns.pricing import price_reports
+from dxopt.solving.solvers.columns.reports import price_reports
 
 Array = NDArray[np.float64]
 _TIGHT = 1e-13
 """The tolerance of pricing: see `price_reports`."""
-_MOST_REPORTS = 256
-_LEAST_REPORTS = 8
-_WORK = 2**26
-"""Reports are priced in batches, so that a stop is noticed: about this many entries of E for each."""
+_BATCH_SECONDS = 0.2
+_GROWTH = 8.0
+"""Reports are priced in batches, so that a stop is noticed: in about so much time each, and growing so fast."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,13 +64,19 @@ class Forest:
 
     def price(self, row_prices: Array, pivots: int, should_stop: Callable[[], bool]) -> None:
         """Solve the pricing problem of every report at row prices `(n,)`, from its last tree."""
-        step = max(_LEAST_REPORTS, min(_MOST_REPORTS, _WORK // len(self.factors) ** 2))
-        for start in range(0, len(self.roots), step):
-            if should_stop():
-                return
+        # Reports do not depend on each other. Those of a batch are priced in parallel, at first one for each thread,
+        # then about as many as go in the time in which a stop is to be noticed.
+        threads = numba.get_num_threads()
+        start = 0
+        step = threads
+        while start < len(self.roots) and not should_stop():
             batch = np.arange(start, min(start + step, len(self.roots)))
             trees = self.roots, self.columns, self.parents, self.leads
+            began = time.perf_counter()
             price_reports(self.costs, row_prices, self.factors, *trees, batch, pivots, _TIGHT)
+            spent = max(time.perf_counter() - began, 1e-9)
+            start += step
+            step = threads * max(1, int(step / threads * min(_GROWTH, _BATCH_SECONDS / spent)))
 
     def multipliers(self, row_prices: Array) -> tuple[Array, Array]:
         """The multipliers of all edges at row prices `(n,)`, and the negative parts of the residuals: `(k, n)`."""

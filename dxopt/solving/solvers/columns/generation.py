@@ -44,6 +44,7 @@ from dxopt.numerics.partition import Partition
 from dxopt.proofs.duals import Dual
 from dxopt.runtime.stopping import Status
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
+from dxopt.solving.solvers.columns.incumbent import Grace, Known, stop_seconds
 from dxopt.solving.solvers.columns.memory import MOST_COLUMNS
 from dxopt.solving.solvers.columns.rounds import Progress, Rounds
 
@@ -59,6 +60,7 @@ def solve_columns(
     progress: Progress = lambda rounds, value, bound: None,
     columns: int = MOST_COLUMNS,
     start: Array | None = None,
+    known: Known | None = None,
 ) -> ChannelSolution:
     """Solve a channel program to a gap relative to its value and offset.
 
@@ -73,12 +75,14 @@ def solve_columns(
     should_stop : callable
         Asked several times a second or so; the best channel known is returned then.
     progress : callable
-        Given (rounds, value, bound) once a round, of the part at hand. The value is NaN while the gap is wide, as
-        the master's value in a wide box is far from that of any channel.
+        Given (rounds, value, bound) once a round: what a stop would deliver at most, and what is proven. The value
+        is infinite while no channel is known.
     columns : int
         How many columns the pool holds for each row, at most; see `memory`.
     start : (n,) array, optional
         Row prices to begin with, of a similar program: they give a first bound, columns, and a box around them.
+    known : Known, optional
+        Channels whose columns are mixed with the others, so that a stop gives nothing worse.
 
     Returns
     -------
@@ -88,9 +92,10 @@ def solve_columns(
     """
     # 1. find the parts, `parts.size` of them. Classes, over which means of rows sum to 1 (see `ChannelProgram`), or
     #    more rows that couple the columns may tie parts together
+    grace = Grace(stop_seconds(*program.costs.shape))
     parts = Partition.joining(program.budgets <= RELEVANT_BUDGET)
     if parts.size == 1 or program.classes is not None or program.coupling is not None:
-        return _solve_part(program, tolerance, should_stop, progress, columns, start)
+        return _solve_part(program, tolerance, should_stop, progress, columns, start, known, grace)
 
     # 2. solve them one after another
     channel = np.zeros(program.costs.shape)
@@ -98,12 +103,16 @@ def solve_columns(
     duals: list[Dual] = []
     rounds = 0
     status = Status.OPTIMAL
+    told = _Told(progress)
     for which in range(parts.size):
         part = parts.members(which)
         inner = ChannelProgram(program.costs[part], program.budgets[np.ix_(part, part)])
         begin = None if start is None else start[part]
-        found = _solve_part(inner, tolerance, should_stop, progress, columns, begin)
+        mixed = None if known is None else known.of(part)
+        tell = told.of(which + 1 == parts.size)
+        found = _solve_part(inner, tolerance, should_stop, tell, columns, begin, mixed, grace)
         channel[part] = found.channel
+        told.done(float((inner.costs * channel[part]).sum()))
         rounds += found.iterations
         if found.status is not Status.OPTIMAL:
             status = found.status
@@ -122,6 +131,31 @@ def solve_columns(
     return ChannelSolution(status, channel, dual, rounds, f"columns: {rounds} rounds")
 
 
+class _Told:
+    """Progress of a program whose parts are solved one by one: values and bounds add up."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.progress = progress
+        self.value = 0.0
+        self.bound = 0.0
+        self.latest: float | None = None
+
+    def of(self, last: bool) -> Progress:
+        """That of the next part; before the last one, nothing is known of the value of the whole."""
+
+        def tell(rounds: int, value: float, bound: float) -> None:
+            self.latest = bound
+            self.progress(rounds, self.value + value if last else np.inf, self.bound + bound)
+
+        return tell
+
+    def done(self, value: float) -> None:
+        """A part has ended with this value, which is its optimum where it told nothing."""
+        self.value += value
+        self.bound += value if self.latest is None else self.latest
+        self.latest = None
+
+
 def _solve_part(
     program: ChannelProgram,
     tolerance: float,
@@ -129,6 +163,8 @@ def _solve_part(
     progress: Progress,
     columns: int,
     start: Array | None,
+    known: Known | None,
+    grace: Grace,
 ) -> ChannelSolution:
     """Solve for rows that no others constrain, but by what `proofs.repair` sees to. There is always a dual."""
     # a single row, or a report that costs nothing anywhere: the cheapest report alone is an optimum. Prices of 0 and
@@ -139,7 +175,7 @@ def _solve_part(
         channel[:, cheapest] = 1.0
         return ChannelSolution(Status.OPTIMAL, channel, Dual(np.zeros(len(channel))))
     with threadpool_limits(limits=1, user_api="blas"):  # its waiting threads would take the cores from the pricing
-        generation = Rounds(program, tolerance, should_stop, progress, columns)
+        generation = Rounds(program, tolerance, should_stop, progress, columns, known, grace)
         if start is not None:
             generation.begin(start)
         return generation.run()

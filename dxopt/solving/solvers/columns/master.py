@@ -218,6 +218,7 @@ def _mehrotra(coupling: _Coupling, costs: Array, totals: Array, accuracy: float,
     n, k = coupling.columns.shape
     scaling = np.ones(len(costs))
     theta = y = np.zeros(0)
+    factor = np.zeros((n, n)), True
     try:
         factor = coupling.factored(scaling, _START_RIDGE)
         theta, y, s = _starting_point(coupling, factor, costs, totals)
@@ -233,8 +234,8 @@ def _mehrotra(coupling: _Coupling, costs: Array, totals: Array, accuracy: float,
             apart = max(abs(value - y @ totals), np.abs(y) @ np.abs(short), n * np.abs(unpriced).max())
             if apart < accuracy * (1e-12 + abs(value + offset)) or mean < _NOTHING * abs(value + offset):
                 break
-            scaling = theta / np.maximum(s, _LEAST * theta)
-            factor = coupling.factored(scaling, _RIDGE)
+            ratios = theta / np.maximum(s, _LEAST * theta)
+            factor, scaling = coupling.factored(ratios, _RIDGE), ratios
             newton = _Newton(coupling, factor, theta, s, short, unpriced)
 
             # 3. predictor: how much of the mean product a full step to the optimum would leave
@@ -251,9 +252,11 @@ def _mehrotra(coupling: _Coupling, costs: Array, totals: Array, accuracy: float,
             y = y + back * dy
             s = np.maximum(s + back * ds, _LEAST)
         theta = _fitted(coupling, factor, scaling, theta, totals)
-    except (_Stopped, np.linalg.LinAlgError):
+    except (_Stopped, np.linalg.LinAlgError) as end:
         if not len(theta):
             return Central(np.inf, np.zeros(n), np.zeros(k))
+        if isinstance(end, _Stopped):
+            theta = _fitted(coupling, factor, scaling, theta, totals)
     return Central(float(costs @ theta), y, theta[:k])
 
 
@@ -290,4 +293,5 @@ def _fitted(coupling: _Coupling, factor: tuple[Array, bool], scaling: Array, the
 def _step(values: Array, change: Array) -> float:
     """The step along `change` at which the first value is 0; infinite where none falls."""
     falling = change < 0
-    return float((-values[falling] / change[falling]).min(initial=np.inf))
+    with np.errstate(over="ignore"):
+        return float((-values[falling] / change[falling]).min(initial=np.inf))

@@ -12,6 +12,7 @@ import numba
 import numpy as np
 
 from dxopt.solving.solvers.columns.basis import Array, Flags, Indices, outward_order
+from dxopt.solving.solvers.columns.cores import on_cores
 
 
 @numba.njit(cache=True, nogil=True)
@@ -44,7 +45,47 @@ def _settle(
     return float(total)
 
 
+@numba.njit(cache=True, nogil=True)
+def _multipliers_of(
+    z: int,
+    costs: Array,
+    row_prices: Array,
+    columns: Array,
+    parents: Indices,
+    leads: Flags,
+    roots: Indices,
+    found: Array,
+    rest: Array,
+) -> None:
+    """Compute the multipliers of one report; see `edge_multipliers`."""
+    size = len(row_prices)
+    v = columns[z]
+    order = np.empty(size, np.int32)
+    child = np.empty(size, np.int32)
+    outward_order(parents[z], int(roots[z]), child, np.empty(size, np.int32), order)
+    total = _settle(costs[z] - row_prices, v, parents[z], leads[z], order, False, found[z], rest[z])
+    if total < 0 and v.max() > 1.0:
+        kept = _settle(costs[z] - row_prices, v, parents[z], leads[z], order, True, found[z], rest[z])
+        if kept < total:
+            _settle(costs[z] - row_prices, v, parents[z], leads[z], order, False, found[z], rest[z])
+
+
 @numba.njit(cache=True, nogil=True, parallel=True)
+def _in_parallel(
+    costs: Array,
+    row_prices: Array,
+    columns: Array,
+    parents: Indices,
+    leads: Flags,
+    roots: Indices,
+    found: Array,
+    rest: Array,
+) -> None:
+    for i in numba.prange(len(costs)):
+        z = int(i)
+        _multipliers_of(z, costs, row_prices, columns, parents, leads, roots, found, rest)
+
+
 def edge_multipliers(
     costs: Array,
     row_prices: Array,
@@ -69,14 +110,5 @@ def edge_multipliers(
     rest : (m, n) array
         Set to min(0, r), with the residual r = q - A'λ.
     """
-    for z in numba.prange(len(costs)):
-        size = len(row_prices)
-        v = columns[z]
-        order = np.empty(size, np.int32)
-        child = np.empty(size, np.int32)
-        outward_order(parents[z], int(roots[z]), child, np.empty(size, np.int32), order)
-        total = _settle(costs[z] - row_prices, v, parents[z], leads[z], order, False, found[z], rest[z])
-        if total < 0 and v.max() > 1.0:
-            kept = _settle(costs[z] - row_prices, v, parents[z], leads[z], order, True, found[z], rest[z])
-            if kept < total:
-                _settle(costs[z] - row_prices, v, parents[z], leads[z], order, False, found[z], rest[z])
+    arguments = (costs, row_prices, columns, parents, leads, roots, found, rest)
+    on_cores(_in_parallel, _multipliers_of, range(len(costs)), *arguments)

@@ -22,7 +22,7 @@ class Pool:
     """Columns of the cone `(n, k)`, scaled to a greatest entry of 1, each with a report.
 
     That is the one where it costs least, unless columns share more rows than their sums: then the report it was
-    priced for.
+    priced for. The first column added always stays; let it be the constant, which alone is a channel.
 
     Parameters
     ----------
@@ -34,6 +34,11 @@ class Pool:
         Columns for each row of the master; half of them survive a purge.
     offset : float
         The master's accuracy is relative to its value and this.
+
+    Attributes
+    ----------
+    weights : (k,) array
+        Those of the last master; 0 for columns that were added since.
     """
 
     def __init__(self, costs: Array, classes: Partition, shared: Shared, most: int, offset: float) -> None:
@@ -46,6 +51,7 @@ class Pool:
         self.means = np.zeros((classes.size, 0))
         self.reports = np.zeros(0, dtype=np.int64)
         self.column_costs = np.zeros(0)
+        self.weights = np.zeros(0)
 
     def add(self, columns: Array, reports: NDArray[np.int64]) -> None:
         """Add columns `(k, n)` of any scale, found for some reports."""
@@ -56,6 +62,7 @@ class Pool:
         report = reports if self.shared.most.size else costs.argmin(axis=0)
         self.reports = np.concatenate([self.reports, report])
         self.column_costs = np.concatenate([self.column_costs, costs[report, np.arange(len(report))]])
+        self.weights = np.concatenate([self.weights, np.zeros(len(report))])
         self.columns = np.hstack([self.columns, scaled.T])
         self.means = self.columns if self.classes.trivial else np.hstack([self.means, self._means(scaled.T)])
 
@@ -83,7 +90,8 @@ class Pool:
             costs = np.concatenate([costs, np.ones(extras.shape[1])])
             totals = np.concatenate([totals, self.shared.floors])
         central = solve_master(rows, costs, totals, accuracy, should_stop, box, self.offset)
-        return replace(central, weights=central.weights[: len(self.column_costs)])
+        self.weights = central.weights[: len(self.column_costs)]
+        return replace(central, weights=self.weights)
 
     def mixture(self, weights: Array) -> Array:
         """The channel `(n, m)` in which every column has a weight `(k,)` and goes to its report."""
@@ -105,18 +113,26 @@ class Pool:
         weights = np.random.default_rng(0).random(len(columns))
         return np.round(weights @ columns, _DIGITS) + (reports * np.pi if self.shared.most.size else 0.0)
 
-    def purge(self, central: Central) -> None:
+    def purge(self, prices: Array) -> None:
         """Where there are too many columns, keep those of least reduced cost at these prices, and those in use."""
         most = self.most_per_row * (self.classes.size + len(self.shared.floors))
-        if len(self.column_costs) <= most:
+        if len(self.column_costs) > most:
+            self.keep(most // 2, prices)
+
+    def keep(self, count: int, prices: Array) -> None:
+        """Keep so many columns at most: the first, those most in use, then the best ones at some prices."""
+        if len(self.column_costs) <= count:
             return
-        reduced = self.column_costs - self.means.T @ central.prices[: self.classes.size]
+        reduced = self.column_costs - self.means.T @ prices[: self.classes.size]
         if self.shared.most.size:
             own = self.shared.entries(self.columns, self.reports)
-            reduced -= own.T @ central.prices[self.classes.size :]
-        reduced[central.weights > _USED] = -np.inf
-        kept = np.sort(np.argsort(reduced, kind="stable")[: most // 2])
+            reduced -= own.T @ prices[self.classes.size :]
+        used = self.weights > _USED
+        reduced[used] = reduced.min() - self.weights[used]
+        reduced[0] = -np.inf
+        kept = np.sort(np.argsort(reduced, kind="stable")[:count])
         self.columns = self.columns[:, kept]
         self.reports = self.reports[kept]
         self.column_costs = self.column_costs[kept]
+        self.weights = self.weights[kept]
         self.means = self.columns if self.classes.trivial else self.means[:, kept]

@@ -32,7 +32,6 @@ from __future__ import annotations
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
 
 from dxopt.solving.solvers.columns.basis import (
     Array,
@@ -40,14 +39,9 @@ from dxopt.solving.solvers.columns.basis import (
     Indices,
     hang_subtree,
     outward_order,
-    recompute_column,
     subtree_sums,
 )
 
-_GREATER = 2.0
-"""The root is moved when an entry exceeds it by this factor."""
-_REROOTED = 4
-"""Moves of the root, at most."""
 _FAINT = 100.0
 """Where the gain is tiny, multipliers below minus this times the tolerance are negative; chosen, not derived."""
 
@@ -190,7 +184,7 @@ def _pass_leaves(
 
 
 @numba.njit(cache=True, nogil=True)
-def _improve(
+def improve(
     reduced: Array, factors: Array, v: Array, parent: Indices, leads: Flags, root: int, pivots: int, tolerance: float
 ) -> float:
     """Pivot in place; return the value reached: the least, but for underflow or more pivots (cycling is possible)."""
@@ -242,58 +236,3 @@ def _improve(
     outward_order(parent, root, child, sibling, order)
     subtree_sums(reduced, v, parent, order, sums)
     return float(sums[root])
-
-
-@numba.njit(cache=True, nogil=True, parallel=True)
-def price_reports(
-    costs: Array,
-    row_prices: Array,
-    factors: Array,
-    roots: Indices,
-    columns: Array,
-    parents: Indices,
-    leads: Flags,
-    reports: NDArray[np.int64],
-    pivots: int,
-    tolerance: float,
-) -> None:
-    """Solve the pricing problems of some reports in parallel, each from its last tree, which is still feasible.
-
-    Parameters
-    ----------
-    costs : (m, n) array
-    row_prices : (n,) array
-        y; the reduced costs of report z are q = costs[z] - y.
-    factors : (n, n) array
-        E, which obeys the triangle inequality.
-    roots : (m,) array
-    columns, parents, leads : (m, n) arrays
-        A tree for each report and its column; changed in place, as are the roots.
-    reports : (k,) array
-        Which reports, each once.
-    pivots : int
-        For each report and root at most.
-    tolerance : float
-        An edge is given up if that gains more than this, or if its multiplier is below minus 100 times this.
-    """
-    for i in numba.prange(len(reports)):
-        z = int(reports[i])
-        reduced = costs[z] - row_prices
-        v = columns[z]
-        parent = parents[z]
-        led = leads[z]
-        order = np.empty(len(row_prices), np.int32)
-        child = np.empty(len(row_prices), np.int32)
-        sibling = np.empty(len(row_prices), np.int32)
-        for again in range(_REROOTED, -1, -1):
-            outward_order(parent, int(roots[z]), child, sibling, order)
-            recompute_column(factors, v, parent, led, int(roots[z]), order)
-            value = _improve(reduced, factors, v, parent, led, int(roots[z]), pivots, tolerance)
-
-            # a column of positive value is no use at any scale; another one is better judged at its greatest entry.
-            # Its edges stay, so it is the same column at another scale; the parent of a root has no meaning
-            greatest = int(v.argmax())
-            if again == 0 or v[greatest] <= _GREATER or value >= 0:
-                break
-            hang_subtree(parent, led, int(roots[z]), greatest, greatest, False)
-            roots[z] = greatest

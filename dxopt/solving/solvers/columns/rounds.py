@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,7 @@ from dxopt.numerics.partition import Partition
 from dxopt.runtime.stopping import Status
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
 from dxopt.solving.solvers.columns.dual_bound import DualBound
+from dxopt.solving.solvers.columns.incumbent import Grace, Incumbent, Known, stop_seconds
 from dxopt.solving.solvers.columns.master import Box, Central
 from dxopt.solving.solvers.columns.pool import Pool
 from dxopt.solving.solvers.columns.shared import shared_rows
@@ -27,13 +29,26 @@ _FAR = 36.0
 _KERNELS = (1.0, 0.5)
 """The first columns are kernels e^{-d(z, ·)} to these powers, and the constant."""
 _ROUGH = 1e-2
-"""Below this gap the master's mixture is a useful channel, and the box is set around the best prices."""
-_ROUGHLY = 0.05
-"""Accuracy of the master where it is only to give some channel."""
+"""Below this gap the box is set around the best prices."""
+_FIRST = 0.03
+_INCUMBENT = 0.3
+"""Incumbents are made below the first of these gaps, and each time it has fallen by this factor."""
+_LARGE = 150
+"""With fewer rows that is not done on the way, as the end is near."""
+_SHARE = 0.1
+_ROUGHEST = 1e-4
+_LAST = 1e-6
+"""Accuracy of the masters that make incumbents: a share of the gap, between these two."""
+_LAST_WORK = 6e8
+"""Columns times squared rows of the last master: about as many as go in that time."""
+_LEAST_COLUMNS = 6
+"""For each row, in masters that make incumbents: so many are enough."""
 _CENTRAL = 0.5
 """The master is solved to this share of the gap, so that its prices are central (see `master`)."""
 _COARSEST = 0.1
 _FINEST = 1e-10
+_FAINT = 1e-15
+"""Columns of a known channel with no larger entry are left out."""
 _FEW = 0.25
 """New columns for each row, from which on no more prices are tried in a round."""
 _PROGRESS = 0.5
@@ -54,10 +69,12 @@ class Rounds:
         The columns of the master.
     box : pair of (k,) arrays, or None
         Bounds low and high on the row prices (see `stabilisation`); None is no bounds.
-    channel : (n, m) array or None
-        The last mixture of the master that may serve as an answer: the incumbent, up to its row sums.
+    incumbent : Incumbent
+        The best channel known.
     gap : float
-        The relative gap of the last round.
+        The relative gap of the last round; while there is a box, of its value.
+    aim : float
+        The gap at which the next incumbent is made.
     """
 
     def __init__(
@@ -67,7 +84,11 @@ class Rounds:
         should_stop: Callable[[], bool],
         progress: Progress,
         columns: int,
+        known: Known | None = None,
+        grace: Grace | None = None,
     ) -> None:
+        self.known = known
+        self.grace = grace or Grace(stop_seconds(*program.costs.shape))
         self.tolerance = tolerance
         self.should_stop = should_stop
         self.progress = progress
@@ -89,12 +110,12 @@ class Rounds:
 
         # 3. the primal side: kernels and the constant, each for the report where it costs least
         self.pool = Pool(own, classes, self.shared, columns, self.offset)
-        kernels = np.concatenate([*(factors[centres] ** scale for scale in _KERNELS), np.ones((1, len(costs.T)))])
+        kernels = np.concatenate([np.ones((1, len(costs.T))), *(factors[centres] ** scale for scale in _KERNELS)])
         self.pool.add(kernels, (costs @ kernels.T).argmin(axis=0))
 
-        self.channel: Array | None = None
-        self.channel_value = np.inf
+        self.incumbent = Incumbent()
         self.gap = 1.0
+        self.aim = _FIRST
         self.idle = 0
 
     def begin(self, prices: Array) -> None:
@@ -112,13 +133,44 @@ class Rounds:
             status = self._round(rounds)
             if status is not None:
                 break
-        if self.channel is None:
-            self.channel = self.pool.mixture(self.pool.master(_ROUGHLY, lambda: False, self._bounds(None)).weights)
+        if self.box is not None or status is Status.INTERRUPTED:
+            self._last()
+            self.progress(rounds, self.incumbent.value, self.dual.value)
         rows, shared = self.dual.split(self.dual.prices)
         dual = self.dual.best_forest.dual(self.dual.spread(rows))
         message = f"columns: {rounds} rounds"
         coupled = self.shared.written(shared)
-        return ChannelSolution(status or Status.FEASIBLE, self.channel, dual, rounds, message, coupled)
+        channel = self.incumbent.known(self.pool)
+        return ChannelSolution(status or Status.FEASIBLE, channel, dual, rounds, message, coupled)
+
+    def _last(self) -> None:
+        """An incumbent of the columns that matter, in the little time that a stop may take."""
+        self.grace.begin()
+        rows = len(self.dual.prices)
+        known = None if self.known is None else self.known.last()
+        self._improve(max(_LEAST_COLUMNS * rows, int(_LAST_WORK / rows**2)), known, self.grace.over)
+
+    def _improve(self, most: int, known: Array | None, should_stop: Callable[[], bool]) -> None:
+        """Offer the best mixture, without a box, of the best so many columns, the incumbent, and a known channel.
+
+        All that happens in a copy of the pool, so that the rounds go on as if nothing had been.
+        """
+        # 1. the columns that are worth most at the best prices
+        pool = copy(self.pool)
+        pool.keep(most, self.dual.prices)
+
+        # 2. the channels' columns, each for its report; these weights give the channel again
+        for channel in (self.incumbent.channel, known):
+            if channel is not None:
+                used = np.flatnonzero(channel.max(axis=0) > _FAINT)
+                before = len(pool.column_costs)
+                pool.add(np.ascontiguousarray(channel.T[used]), used)
+                self.incumbent.offer(pool, np.append(np.zeros(before), channel.max(axis=0)[used]))
+
+        # 3. the best mixture of all of them
+        if not should_stop():
+            accuracy = min(_ROUGHEST, max(_LAST, _SHARE * self.gap))
+            self.incumbent.offer(pool, pool.master(accuracy, should_stop, self._bounds(None)).weights)
 
     def _round(self, number: int) -> Status | None:
         """One round; its status if it was the last one, else None."""
@@ -129,11 +181,15 @@ class Rounds:
             return Status.INTERRUPTED
         value = self._take(central)
 
-        # 2. pricing: new columns, and a bound
+        # 2. pricing: new columns, and a bound. Only what would be delivered is told as the value
         new = self._explore(central)
         self.dual.magnitude = max(abs(value + self.offset), 1e-300)
         self.gap = min(1.0, abs(value - self.dual.value) / self.dual.magnitude)
-        self.progress(number, value if self.gap < _ROUGH else np.nan, self.dual.value)
+        if self.box is not None and self.gap < self.aim and len(self.dual.sizes) >= _LARGE:
+            self.aim = _INCUMBENT * self.gap
+            known = None if self.known is None else self.known.first
+            self._improve(_LEAST_COLUMNS * len(self.dual.prices), known, self.should_stop)
+        self.progress(number, self.incumbent.value, self.dual.value)
 
         # 3. the end is decided without a box: values with one are no values of channels
         if self.box is None and self.gap < self.tolerance:
@@ -145,7 +201,7 @@ class Rounds:
             return Status.FEASIBLE
 
         # 4. the next master: columns in and out, and a box that is dropped where it has nothing left to do
-        self.pool.purge(central)
+        self.pool.purge(central.prices)
         self.pool.add(*new)
         if self.gap < self.tolerance or not count:
             self.box = None
@@ -154,19 +210,14 @@ class Rounds:
         return None
 
     def _take(self, central: Central) -> float:
-        """Keep the master's mixture where it may be an answer; return its value.
+        """Offer the master's mixture where it is a channel; return its value.
 
-        With shared rows it is kept if it is the best one so far, all of them counted; the best value is returned.
+        With shared rows, all of them counted, the best value so far is returned.
         """
-        if self.box is None and self.shared.most.size:
-            mixture = self.pool.mixture(central.weights)
-            value = self.shared.value(mixture)
-            if not self.channel_value < value:
-                self.channel = mixture
-                self.channel_value = value
-            return self.channel_value
-        if self.box is None or self.gap < _ROUGH:
-            self.channel = self.pool.mixture(central.weights)
+        if self.box is None:
+            own = self.incumbent.offer(self.pool, central.weights)
+            if self.shared.most.size:
+                return min(own, self.incumbent.value)
         return central.value
 
     def _explore(self, central: Central) -> Columns:

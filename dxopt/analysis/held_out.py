@@ -1,0 +1,276 @@
+"""What a mechanism costs on data that its prior was not made of."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dxopt.analysis.fitting import loss_of
+from dxopt.analysis.observed import Observed, observed
+from dxopt.errors import SpecError, UnsupportedError
+from dxopt.model.loss import Loss, LossLike, Reports
+from dxopt.model.mechanism import Mechanism
+from dxopt.model.prior import Prior
+from dxopt.model.problem import Problem
+from dxopt.spaces.geo.located import known
+from dxopt.spaces.matrices import BLOCK_CELLS, between
+from dxopt.spaces.metrics import Haversine
+from dxopt.spaces.space import MetricSpace
+
+Array = NDArray[np.float64]
+PAIRS = 1_000_000_000
+"""The most pairs of a datum and a report that are summed."""
+_OF_DISTANCE = {"distance": 1, "squared": 2}
+"""The losses that are known between positions, as powers of the distance."""
+
+
+class Solved(Protocol):
+    """A mechanism with the problem that it answers, as a report has."""
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The mechanism."""
+        ...
+
+    @property
+    def problem(self) -> Problem:
+        """What it answers."""
+        ...
+
+
+@dataclass(frozen=True)
+class AtPositions:
+    """Losses between positions themselves and what is reported of them.
+
+    Attributes
+    ----------
+    loss : float
+        The mean.
+    standard_error : float or None
+        Of the mean; None for a single datum.
+    worst : float
+        The largest expected loss of a position.
+    moved : float
+        The mean distance from a position to its secret.
+    """
+
+    loss: float
+    standard_error: float | None
+    worst: float
+    moved: float
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """What a mechanism costs on data, each datum counted as its secret; means are over the data that are not outside.
+
+    Attributes
+    ----------
+    data : Observed
+        How much of the data is at each secret.
+    loss : float
+        The mean of Σ_z K[x, z] l(x, z) over the data.
+    standard_error : float or None
+        Of that mean, rows taken as independent: √(k/(k-1) Σ w²(L - mean)²) / Σ w for k rows of weights w. None for
+        a single row.
+    worst : float
+        The largest expected loss of a secret in the data.
+    worst_at : str
+        The label of that secret, the first of several.
+    prior_zero : float or None
+        The share of the data at secrets of prior 0; None where no prior is known.
+    outside : float
+        The share of all data that is further than `within` from every secret.
+    positions : AtPositions or None
+        The same between positions and reports, where both are known: for the losses distance and squared.
+    """
+
+    data: Observed
+    loss: float
+    standard_error: float | None
+    worst: float
+    worst_at: str
+    prior_zero: float | None
+    outside: float
+    positions: AtPositions | None = None
+
+    def __str__(self) -> str:
+        told = f"{self.data.name}: " if self.data.name else ""
+        told += f"loss {mean_text(self.loss, self.standard_error)} over {self.data.rows:,} rows"
+        told += f", worst {self.worst:.6g} at {self.worst_at}"
+        if self.prior_zero is not None:
+            told += f"; {self.prior_zero:.2%} at secrets of prior 0"
+        told += f"; {self.outside:.2%} outside"
+        if self.positions is None:
+            return told
+        found = self.positions
+        return (
+            f"{told}; from the positions themselves {mean_text(found.loss, found.standard_error)}, "
+            f"worst {found.worst:.6g}; they lie {found.moved:.6g} from their secrets on average"
+        )
+
+
+def on(
+    subject: Mechanism | Solved,
+    data: Any = None,
+    *,
+    label: Any = None,
+    index: Any = None,
+    point: Any = None,
+    loss: LossLike | Loss | None = None,
+    prior: Prior | None = None,
+    weights: ArrayLike | None = None,
+    counts: ArrayLike | None = None,
+    within: float | None = None,
+    name: str = "data",
+) -> HeldOut:
+    """What a mechanism costs on data that its prior was not made of: the mean loss with its error, and the worst.
+
+    Parameters
+    ----------
+    subject : Mechanism or Report
+    data : (m, k) array of coordinates, or a sequence of m secrets
+        Coordinates, (latitude, longitude) on the Earth, count for the nearest secret; other secrets are named as for
+        `Mechanism.sample`. Where the two may be confused, give one of the next three instead.
+    label, index, point
+        m secrets by labels, by indices, or by coordinates `(m, k)` that are moved to the nearest secret.
+    loss : str, array `(n, m)`, callable or Loss, optional
+        That of the problem of a report; the distance by default.
+    prior : Prior, optional
+        For the share of data at secrets of prior 0; that of the problem of a report by default.
+    weights : (m,) array, optional
+        How much each datum counts; 1 by default.
+    counts : (m,) array, optional
+        How many data each row stands for; 1 by default. The standard error takes these as independent.
+    within : float, optional
+        Coordinates further than this from every secret are outside, and left out.
+    name : str
+        What the data are called.
+
+    Raises
+    ------
+    SpecError
+        If there are none, they are no secrets or coordinates of the space, or loss or prior do not fit.
+    UnsupportedError
+        If more than a billion pairs of a datum and a report would be needed.
+    """
+    mechanism, problem = _solved(subject)
+    found = observed(
+        mechanism.space,
+        data,
+        label=label,
+        index=index,
+        point=point,
+        weights=weights,
+        counts=counts,
+        within=within,
+        name=name,
+    )
+    if loss is None:
+        loss = "distance" if problem is None else problem.loss
+    if prior is None and problem is not None:
+        prior = problem.prior
+    if prior is not None and len(prior) != len(mechanism.space):
+        raise SpecError("prior", f"has {len(prior)} entries for {len(mechanism.space)} secrets", "match them")
+    return worth_on(found, mechanism, loss_of(mechanism, loss), None if prior is None else prior.probabilities)
+
+
+def _solved(subject: Mechanism | Solved) -> tuple[Mechanism, Problem | None]:
+    """A mechanism, and the problem that it answers, where that is known."""
+    if isinstance(subject, Mechanism):
+        return subject, None
+    if not isinstance(getattr(subject, "mechanism", None), Mechanism):
+        raise SpecError("subject", f"is of type {type(subject).__name__}", "give a mechanism, or a report")
+    return subject.mechanism, subject.problem
+
+
+def worth_on(data: Observed, mechanism: Mechanism, loss: Loss, prior: Array | None) -> HeldOut:
+    """What a mechanism costs on data about its n secrets, under a loss and beside a prior `(n,)`."""
+    seen = np.flatnonzero(data.weights)
+    losses = _losses(mechanism, loss, seen)
+    mean, error = weighted_mean(losses, data.weights[seen], data.squares[seen], data.rows)
+    worst = int(losses.argmax())
+    total = math.fsum(data.weights)
+    unlikely = None if prior is None else math.fsum(data.weights[prior == 0]) / total
+    return HeldOut(
+        data,
+        mean,
+        error,
+        float(losses[worst]),
+        mechanism.space.labels[int(seen[worst])],
+        unlikely,
+        data.outside / (data.outside + total),
+        _at_positions(data, mechanism, loss),
+    )
+
+
+def weighted_mean(values: Array, weights: Array, squares: Array, rows: int) -> tuple[float, float | None]:
+    """The mean of groups of rows `(k,)` with their weights and squared weights summed, and its standard error."""
+    total = math.fsum(weights)
+    mean = math.fsum(weights * values) / total
+    if rows < 2:
+        return mean, None
+    if not math.isfinite(mean):
+        return mean, math.inf
+    return mean, math.sqrt(rows / (rows - 1) * math.fsum(squares * (values - mean) ** 2)) / total
+
+
+def mean_text(mean: float, error: float | None) -> str:
+    """A mean with its standard error, as text."""
+    return f"{mean:.6g}" if error is None else f"{mean:.6g} ± {error:.2g}"
+
+
+def _losses(mechanism: Mechanism, loss: Loss, secrets: NDArray[np.int64]) -> Array:
+    """The expected losses of some secrets, `(k,)`: by their rows where these are few, else by structure."""
+    if len(secrets) * len(mechanism.reports) <= PAIRS:
+        return mechanism.losses(loss, secrets)
+    found = mechanism.structured_losses(loss)
+    if found is None:
+        wrong = f"need {len(secrets):,} times {len(mechanism.reports):,} losses, over the limit of {PAIRS:,}"
+        raise UnsupportedError("data", wrong, "give fewer secrets")
+    return found[secrets]
+
+
+def _at_positions(data: Observed, mechanism: Mechanism, loss: Loss) -> AtPositions | None:
+    """Losses between the positions of the data and the positions of the reports, where these are known."""
+    if data.positions is None or not loss.by_distance or loss.name not in _OF_DISTANCE:
+        return None
+    measured = _measure(mechanism.space, loss.reports)
+    if measured is None or len(data.positions) * len(mechanism.reports) > PAIRS:
+        return None
+    metric, places, secrets = measured
+    losses = np.empty(len(data.positions))
+    step = max(1, BLOCK_CELLS // len(places))
+    for start in range(0, len(losses), step):
+        some = slice(start, start + step)
+        rows = mechanism.rows(data.secrets[some])
+        apart = between(data.positions[some], places, metric) ** _OF_DISTANCE[loss.name]
+        losses[some] = (rows * apart).sum(axis=1)
+    moved = np.empty(len(losses))
+    for secret in np.unique(data.secrets).tolist():
+        there = data.secrets == secret
+        moved[there] = between(data.positions[there], secrets[[secret]], metric)[:, 0]
+    mean, error = weighted_mean(losses, data.often * data.each, data.often * data.each**2, data.rows)
+    total = math.fsum(data.often * data.each)
+    return AtPositions(mean, error, float(losses.max()), math.fsum(data.often * data.each * moved) / total)
+
+
+def _measure(space: MetricSpace, reports: Reports) -> tuple[Any, Array, Array] | None:
+    """The metric between positions, where the reports are, and where the secrets are; None where one is not known.
+
+    On the Earth these are great circles, for spaces on a local map as well; ways along streets are not known.
+    """
+    if space.metric is None or space.points is None:
+        return None
+    found = known(space)
+    if found is None or isinstance(space.metric, Haversine):
+        if reports.points is None:
+            return None
+        return space.metric, cast("Array", reports.points), cast("Array", space.points)
+    if not reports.secrets:
+        return None
+    return Haversine(found.unit), found.degrees, found.degrees

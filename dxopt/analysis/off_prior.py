@@ -1,0 +1,101 @@
+"""What a mechanism does where its prior has nobody: the worst loss, secrets of prior 0, reports never made."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.analysis.fitting import loss_of
+from dxopt.errors import SpecError
+from dxopt.model.loss import Loss, LossLike
+from dxopt.model.mechanism import MatrixMechanism, Mechanism
+from dxopt.model.prior import Prior
+
+HARDLY = 1e-6
+"""A report that no secret makes with this probability is hardly ever made."""
+
+
+@dataclass(frozen=True, eq=False)
+class OffPrior:
+    """What a mechanism costs off its prior, and what it never reports.
+
+    An optimum for a prior owes nothing to secrets of prior 0: they may lose much more than the value promises.
+
+    Attributes
+    ----------
+    losses : (n,) array or None
+        Σ_z K[x, z] l(x, z) of each secret x, perhaps infinite; None where that is not known from structure.
+    unlikely : (u,) int64 array
+        The secrets of prior 0, by index.
+    never : (v,) int64 array or None
+        The reports of probability 0 whatever the secret, by index; None where that is not known from structure.
+    hardly : (w,) int64 array or None
+        The reports that are made with a positive probability, but below 1e-6 whatever the secret; None likewise.
+    """
+
+    losses: NDArray[np.float64] | None
+    unlikely: NDArray[np.int64]
+    never: NDArray[np.int64] | None
+    hardly: NDArray[np.int64] | None
+
+    @property
+    def worst(self) -> int | None:
+        """The secret that loses most, by index; the first of several."""
+        return None if self.losses is None else int(self.losses.argmax())
+
+    @property
+    def worst_unlikely(self) -> int | None:
+        """The secret of prior 0 that loses most, by index; None where there is none."""
+        if self.losses is None or not len(self.unlikely):
+            return None
+        return int(self.unlikely[self.losses[self.unlikely].argmax()])
+
+    @property
+    def mean_unlikely(self) -> float | None:
+        """The mean loss of the secrets of prior 0, each counted once; None where there is none."""
+        if self.losses is None or not len(self.unlikely):
+            return None
+        return math.fsum(self.losses[self.unlikely]) / len(self.unlikely)
+
+    @property
+    def not_reported(self) -> NDArray[np.int64] | None:
+        """The reports that are never or hardly ever made, by index and in order."""
+        parts = [part for part in (self.never, self.hardly) if part is not None]
+        return np.sort(np.concatenate(parts)) if parts else None
+
+
+def off_prior(mechanism: Mechanism, prior: Prior, loss: LossLike | Loss = "distance") -> OffPrior:
+    """What a mechanism costs secrets of prior 0, whom it costs most, and which reports are never made.
+
+    Of a mechanism that is not written down only what follows from its structure, or from at most 25 million pairs of
+    a secret and a report.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Of n secrets and m reports.
+    prior : Prior
+    loss : str, array `(n, m)`, callable or Loss
+        See `Loss.of`.
+
+    Raises
+    ------
+    SpecError
+        If prior or loss do not fit the mechanism.
+    """
+    if len(prior) != len(mechanism.space):
+        raise SpecError("prior", f"has {len(prior)} entries for {len(mechanism.space)} secrets", "match them")
+    resolved = loss_of(mechanism, loss)
+    written = isinstance(mechanism, MatrixMechanism)
+    losses = mechanism.losses(resolved) if written else mechanism.structured_losses(resolved)
+    never = hardly = None
+    if written:
+        most = mechanism.matrix.max(axis=0)
+        never = np.flatnonzero(most == 0)
+        hardly = np.flatnonzero((most > 0) & (most < HARDLY))
+    elif (reported := mechanism.reported()) is not None:
+        never = np.flatnonzero(~reported)
+    return OffPrior(losses, np.flatnonzero(prior.probabilities == 0), never, hardly)

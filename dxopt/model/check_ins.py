@@ -1,0 +1,78 @@
+"""Whether check-ins are about the points that they are counted for."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dxopt.errors import PlausibilityWarning, SpecError
+from dxopt.spaces.geo.nearest import Near, nearest_of
+from dxopt.spaces.space import MetricSpace
+
+MOST_OUTSIDE = 0.05
+"""The largest share of check-ins outside of the space that is not worth a warning,"""
+MOST_LEFT_OUT = 0.5
+"""and that of those which were left out as asked for."""
+
+_SWAPPED = "they fit with their coordinates swapped: give both in one order, (latitude, longitude) on the Earth"
+
+
+def check_ins_outside(
+    space: MetricSpace,
+    places: ArrayLike,
+    found: Near,
+    counted: NDArray[np.float64],
+    kept: NDArray[np.bool_],
+) -> tuple[PlausibilityWarning, ...]:
+    """The warning where many check-ins are outside of the space.
+
+    Parameters
+    ----------
+    space : MetricSpace
+    places : (m, k) array
+    found : Near
+        What is nearest to them.
+    counted : (m,) array
+        Their weights.
+    kept : (m,) array of bool
+        Which of them are counted at all; all, unless some are left out as asked for.
+
+    Raises
+    ------
+    SpecError
+        If all that count are outside.
+    """
+    whole = counted.sum()
+    chosen = not kept.all()
+    far = ~kept if chosen else found.outside
+    share = float(counted[far].sum() / whole)
+    if share <= (MOST_LEFT_OUT if chosen else MOST_OUTSIDE):
+        return ()
+    swapped = _fit_swapped(space, places, counted)
+    furthest = found.length(found.apart[far].max())
+    if not chosen and not (counted > 0)[~far].any():
+        wrong = f"lie outside of the space, all of them: up to {furthest} from the nearest of its points"
+        fix = "check their unit and the space"
+        if swapped:
+            fix = _SWAPPED
+        raise SpecError("points", wrong, fix)
+    seen = f"{share:.0%} of the check-ins are outside of the space, up to {furthest} from the nearest of its points"
+    fix = "enlarge the space, or leave them out by `within`, as they would count for its rim"
+    if chosen:
+        seen = f"{share:.0%} of the check-ins are left out, up to {furthest} from the nearest point"
+        fix = "enlarge the space or `within`, or check the order and unit of the coordinates"
+    if swapped:
+        fix = _SWAPPED
+    return (PlausibilityWarning("check_ins_outside", "prior", seen, fix),)
+
+
+def _fit_swapped(space: MetricSpace, places: ArrayLike, counted: NDArray[np.float64]) -> bool:
+    """Whether most check-ins are inside once their two coordinates are swapped."""
+    located = np.asarray(places, dtype=float)
+    if located.shape[1] != 2:
+        return False
+    try:
+        found = nearest_of(space, located[:, ::-1])
+    except SpecError:
+        return False
+    return bool(counted[found.outside].sum() <= MOST_OUTSIDE * counted.sum())

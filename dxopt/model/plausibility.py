@@ -1,0 +1,192 @@
+"""Checks whether a problem, and its answer, are likely to be what was meant.
+
+docs/guides/plausibility.md has all of them. Each check gives at most one warning. None of them matters for a proof.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from dxopt.errors import PlausibilityWarning
+from dxopt.model.mechanism import MatrixMechanism, Mechanism
+from dxopt.model.objective import WorstLoss
+from dxopt.model.prior import Prior
+from dxopt.model.problem import Problem
+from dxopt.spaces.axes import are_degrees
+from dxopt.spaces.labels import LazyLabels
+from dxopt.spaces.matrices import BLOCK_CELLS
+from dxopt.spaces.space import MetricSpace
+from dxopt.spaces.spread import Spread, spread_of
+
+Warnings = tuple[PlausibilityWarning, ...]
+
+LEAST_BUDGET = 0.1
+"""Of ε times the diameter: below, no report is over e^0.1 = 1.1 times as likely for one secret as for any other."""
+MOST_BUDGET = 10.0
+"""Of ε times the distance between neighbours: above, some report may be over e^10 = 22,000 times as likely."""
+LEVELS: tuple[str, ...] = ("level_too_low", "level_too_high")
+"""The checks that are about ε."""
+
+_PLANE = ("euclidean", "manhattan", "normalised_manhattan", "chebyshev")
+_FEWEST_PLACES = 5
+_WIDEST = 5.0
+"""Degrees: places that are told by their numbers lie in a box of this size,"""
+_OFF_CENTRE = 5.0
+"""which is this many of its sides away from 0 in some coordinate,"""
+_DECIMALS = 3
+"""and most of their coordinates have more digits than this behind the point."""
+_ALIKE = 1e-6
+_ROWS = 16
+"""Rows of a mechanism without a matrix that are looked at."""
+
+
+def of_problem(problem: Problem, *, level: bool = True) -> Warnings:
+    """What is seldom meant in a problem; without `level` whatever its ε, as where ε is what is looked for."""
+    return (*_of_problem(problem, level),)
+
+
+def of_priors(priors: Iterable[Prior]) -> Warnings:
+    """What is seldom meant in priors, each kind once."""
+    return every_kind(*((*prior.concerns, *_on_one_point(prior)) for prior in priors))
+
+
+def of_answer(problem: Problem, mechanism: Mechanism) -> Warnings:
+    """What is seldom meant in a problem, and in its answer where the problem alone does not explain it."""
+    found = of_problem(problem)
+    explained = any(warning.kind in ("level_too_low", "prior_on_one_point", "space_degenerate") for warning in found)
+    return found if explained else (*found, *_constant(problem, mechanism))
+
+
+def common(answers: Iterable[Warnings]) -> Warnings:
+    """The warnings of the first of several answers that are those of all of them, by kind."""
+    first, *others = answers
+    return tuple(one for one in first if all(any(one.kind == other.kind for other in more) for more in others))
+
+
+def every_kind(*several: Warnings) -> Warnings:
+    """Warnings of several origins, the first of each kind."""
+    first = {one.kind: one for found in reversed(several) for one in reversed(found)}
+    order = dict.fromkeys(one.kind for found in several for one in found)
+    return tuple(first[kind] for kind in order)
+
+
+def _of_problem(problem: Problem, level: bool) -> Iterator[PlausibilityWarning]:
+    yield from _degrees(problem.space)
+    yield from _alike_labels(problem.space)
+    apart = spread_of(problem.space)
+    if apart.diameter == 0:
+        yield _degenerate(problem.space, apart)
+    elif level and problem.private:
+        yield from _level(problem, apart)
+    if not isinstance(problem.objective, WorstLoss):
+        yield from of_priors([problem.prior])
+
+
+def _degenerate(space: MetricSpace, apart: Spread) -> PlausibilityWarning:
+    """What to say of a space in which nothing is to be told apart, or nothing protected."""
+    if len(space) == 1:
+        seen = "has 1 point, so that there is nothing to protect"
+        fix = "often a spacing in another unit, such as 500 (metres) where km are meant: give more points"
+    elif np.isfinite(apart.nearest).any():
+        seen = f"has {len(space):,} points, all at distance 0 from each other"
+        fix = "often a wrong column, or numbers that were rounded away: give different points"
+    else:
+        seen = f"has {len(space):,} points, no two at a finite distance, so that nothing is protected"
+        fix = "give finite distances between secrets that are to look alike"
+    return PlausibilityWarning("space_degenerate", "space", seen, fix)
+
+
+def _level(problem: Problem, apart: Spread) -> Iterator[PlausibilityWarning]:
+    """Whether ε is of the order of the distances."""
+    epsilon = problem.epsilon
+    most = epsilon * apart.diameter + problem.delta
+    least = epsilon * apart.typical
+    if most < LEAST_BUDGET:
+        seen = (
+            f"is {epsilon:.4g}, which times the diameter {apart.diameter:.4g} of the space is {most:.2g}: "
+            "reports tell nothing of the secret"
+        )
+        fix = "often a level per metre where distances are in km: give one per unit of distance, such as ln(4) per km"
+        yield PlausibilityWarning("level_too_low", "epsilon", seen, fix)
+    elif least > MOST_BUDGET:
+        seen = (
+            f"is {epsilon:.4g}, which times the distance {apart.typical:.4g} between neighbours is {least:.4g}: "
+            "even these are not hidden from each other"
+        )
+        fix = "often a level per km where distances, or a spacing, are in metres: give both in one unit"
+        yield PlausibilityWarning("level_too_high", "epsilon", seen, fix)
+
+
+def _degrees(space: MetricSpace) -> Iterator[PlausibilityWarning]:
+    """Whether degrees are taken for coordinates in a plane."""
+    if space.positions is not None or space.metric is None or space.metric.name not in _PLANE:
+        return
+    what = ""
+    if are_degrees(space.axes):
+        what = f"columns {' and '.join(map(repr, space.axes))}"
+    elif _look_like_degrees(space):
+        what = "coordinates that look like latitudes and longitudes"
+    if what:
+        seen = f"has {what} under the metric {space.metric.name}, which takes degrees for lengths"
+        fix = "use haversine for (latitude, longitude) in degrees, with distances in km; project is for straight ones"
+        yield PlausibilityWarning("degrees_in_a_plane", "space", seen, fix)
+
+
+def _look_like_degrees(space: MetricSpace) -> bool:
+    """Whether points without names look like places of one region: few degrees wide, far from 0, with many digits."""
+    points = space.points
+    if points is None or points.shape[1] != 2 or len(points) < _FEWEST_PLACES or space.axes:
+        return False
+    if space.structure.kind in ("lattice", "torus") or not np.isfinite(points).all():
+        return False
+    if np.abs(points).min(axis=1).max() > 90 or np.abs(points).max() > 180:
+        return False
+    sides = np.ptp(points, axis=0)
+    off_centre = np.abs(points.mean(axis=0)) >= _OFF_CENTRE * sides
+    precise = np.abs(points - points.round(_DECIMALS)) > 1e-9
+    return bool(sides.min() > 0 and sides.max() <= _WIDEST and off_centre.any() and precise.mean() > 0.5)
+
+
+def _alike_labels(space: MetricSpace) -> Iterator[PlausibilityWarning]:
+    """Whether labels that were given name several points each."""
+    if isinstance(space.labels, LazyLabels):
+        return
+    label, times = Counter(space.labels).most_common(1)[0]
+    if times > 1:
+        seen = f"has the label {label!r} {times} times"
+        fix = "give each point a label of its own, as draws, tables and priors are matched by label"
+        yield PlausibilityWarning("labels_alike", "space", seen, fix)
+
+
+def _on_one_point(prior: Prior) -> Iterator[PlausibilityWarning]:
+    """Whether all of a prior is on one of several points."""
+    likely = np.flatnonzero(prior.probabilities)
+    if len(prior) > 1 and len(likely) == 1:
+        where = f"number {likely[0]}" if prior.space is None else repr(prior.space.labels[int(likely[0])])
+        seen = f"is 1 for one of {len(prior):,} points, {where}, and 0 for all others"
+        fix = "often data in another order, unit or place, which all count for one point: check them"
+        yield PlausibilityWarning("prior_on_one_point", "prior", seen, fix)
+
+
+def _constant(problem: Problem, mechanism: Mechanism) -> Iterator[PlausibilityWarning]:
+    """Whether the rows of likely secrets are all the same."""
+    everywhere = isinstance(problem.objective, WorstLoss)
+    likely = np.arange(len(problem.space)) if everywhere else np.flatnonzero(problem.prior.probabilities)
+    if not isinstance(mechanism, MatrixMechanism):
+        likely = likely[np.linspace(0, len(likely) - 1, min(_ROWS, len(likely))).astype(np.int64)]
+    if len(problem.space) == 1 or not len(likely):
+        return
+    first = mechanism.rows(likely[:1])[0]
+    step = max(1, BLOCK_CELLS // len(first))
+    # the last row, which mostly differs, comes alone and first
+    for some in (likely[-1:], *np.split(likely, range(step, len(likely), step))):
+        if (np.abs(mechanism.rows(some) - first).sum(axis=1) > _ALIKE).any():
+            return
+    best = int(first.argmax())
+    what = f"is {problem.reports.labels[best]!r}" if first[best] > 1 - _ALIKE else "is drawn in the same way"
+    seen = f"ignores the secret: the report {what} whatever it is"
+    fix = "often an epsilon in another unit, or a prior that decides alone: check both, or raise epsilon"
+    yield PlausibilityWarning("mechanism_constant", "mechanism", seen, fix)

@@ -1,0 +1,153 @@
+"""Smoothing of counts, so that a prior has no zeros only because few were seen.
+
+With c_x of data at the secret x, N = Σ c_x in all and n secrets:
+
+- pseudo-counts α: (c_x + α) / (N + nα). The posterior mean under a Dirichlet prior with all parameters α; α = 1 is
+  Laplace's rule of succession, 1/2 that of Jeffreys (Lidstone 1920; Jeffreys 1946).
+- a kernel k of bandwidth h: each datum is spread over the secrets in proportion to k(d(y, x)), where y is the secret
+  that it is at. Σ_y c_y k(d(y, x)) / Σ_z k(d(y, z)), which keeps N (Wang and van Ryzin 1981). Gaussian:
+  e^{-d²/(2h²)}; exponential: e^{-d/h}. d is the distance of the space, and h is in its unit.
+- both: first the kernel, then the pseudo-counts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import SpecError, UnsupportedError
+from dxopt.spaces.kernels.systems import system
+from dxopt.spaces.lattices import line, torus
+from dxopt.spaces.matrices import BLOCK_CELLS
+from dxopt.spaces.space import MetricSpace
+
+Array = NDArray[np.float64]
+
+KERNELS: dict[str, Callable[[Array], Array]] = {
+    "gaussian": lambda apart: np.exp(-0.5 * apart**2),
+    "exponential": lambda apart: np.exp(-apart),
+}
+"""k by name, of the distance over the bandwidth."""
+AXIS_POINTS = 4_000
+"""The most points of an axis along which a kernel is written down."""
+PAIRS = 1_000_000_000
+"""The most pairs of a secret with data and a secret, where the space has no structure that a kernel can use."""
+_SUMS = {"manhattan": "exponential", "euclidean": "gaussian"}
+"""The kernels of lattices that are products over the axes, by the metric."""
+
+
+@dataclass(frozen=True)
+class Smoothing:
+    """How counts are smoothed; see the formulas above, and `dx.Prior.from_check_ins`.
+
+    Attributes
+    ----------
+    add : float
+        Pseudo-counts for each secret, 0 or more, in the unit of the weights.
+    kernel : {"gaussian", "exponential"} or None
+    bandwidth : float or None
+        Of the kernel, in the unit of the distances.
+
+    Raises
+    ------
+    SpecError
+        If a number is out of range, a kernel has no bandwidth or a bandwidth no kernel, or nothing is smoothed.
+    """
+
+    add: float = 0.0
+    kernel: str | None = None
+    bandwidth: float | None = None
+
+    def __post_init__(self) -> None:
+        if not (_is_number(self.add) and math.isfinite(self.add) and self.add >= 0):
+            raise SpecError("smoothing", f"adds {self.add}", "give a finite number of 0 or more")
+        if self.kernel is not None and self.kernel not in KERNELS:
+            raise SpecError("smoothing", f"has no kernel {self.kernel!r}", f"choose one of {', '.join(KERNELS)}")
+        if (self.kernel is None) != (self.bandwidth is None):
+            missing = "bandwidth" if self.bandwidth is None else "kernel"
+            raise SpecError("smoothing", f"has no {missing}", "give kernel and bandwidth together, or neither")
+        if self.bandwidth is not None and not (
+            _is_number(self.bandwidth) and math.isfinite(self.bandwidth) and self.bandwidth > 0
+        ):
+            raise SpecError("smoothing", f"has the bandwidth {self.bandwidth}", "give a positive number")
+        if not self.add and self.kernel is None:
+            raise SpecError("smoothing", "smooths nothing", "give pseudo-counts to add, or a kernel and a bandwidth")
+
+    @classmethod
+    def of(cls, smoothing: float | Smoothing) -> Smoothing:
+        """Pseudo-counts from a number, or smoothing as it is."""
+        return smoothing if isinstance(smoothing, Smoothing) else cls(smoothing)
+
+    @property
+    def name(self) -> str:
+        """What is done, in a few words."""
+        parts = [f"{self.kernel} kernel of bandwidth {self.bandwidth:g}"] if self.kernel else []
+        return ", ".join([*parts, f"{self.add:g} added"] if self.add else parts)
+
+    def smoothed(self, space: MetricSpace, counts: Array) -> Array:
+        """The smoothed counts `(n,)` of counts `(n,)` of 0 or more.
+
+        Raises
+        ------
+        UnsupportedError
+            If a kernel would need more than a billion pairs of a secret with data and a secret.
+        """
+        spread = counts if self.kernel is None else _spread(space, counts, self.kernel, self.bandwidth or 1.0)
+        return spread + self.add
+
+
+def _spread(space: MetricSpace, counts: Array, kernel: str, bandwidth: float) -> Array:
+    """Σ_y c_y k(d(y, x)) / Σ_z k(d(y, z)) for each x, `(n,)`."""
+    # 1. Along a path or a tree the exponential kernel multiplies: two passes for all points.
+    if kernel == "exponential" and space.structure.kind in ("path", "tree"):
+        along = system(space, 1 / bandwidth)
+        return along.apply(counts / along.apply(np.ones(len(space)))[0])[0]
+    # 2. Where it is a product over axes, so are the shares: axis after axis.
+    axes = _axes(space, kernel)
+    if axes and max(map(len, axes)) <= AXIS_POINTS:
+        spread = counts.reshape(tuple(map(len, axes)))
+        for position, axis in enumerate(axes):
+            shares = _shares(axis, np.arange(len(axis)), kernel, bandwidth)
+            spread = np.moveaxis(np.tensordot(spread, shares, (position, 0)), -1, position)
+        return spread.reshape(-1)
+    # 3. Elsewhere each secret that has data is seen from all others.
+    seen = np.flatnonzero(counts)
+    if len(seen) * len(space) > PAIRS:
+        raise UnsupportedError(
+            "smoothing",
+            f"needs {len(seen):,} times {len(space):,} distances, over the limit of {PAIRS:,}",
+            "add pseudo-counts instead, or take fewer points",
+        )
+    spread = np.zeros(len(space))
+    step = max(1, BLOCK_CELLS // len(space))
+    for some in np.split(seen, range(step, len(seen), step)):
+        spread += counts[some] @ _shares(space, some, kernel, bandwidth)
+    return spread
+
+
+def _axes(space: MetricSpace, kernel: str) -> Sequence[MetricSpace]:
+    """The axes of a space over which a kernel is a product; none where it is not."""
+    structure = space.structure
+    if structure.kind == "product" and kernel == "exponential":
+        return structure.factors
+    metric = getattr(space.metric, "flat", space.metric)
+    if structure.kind in ("lattice", "torus") and metric is not None and _SUMS.get(metric.name) == kernel:
+        if structure.kind == "torus":
+            return [torus((size,), spacing=structure.spacing) for size in structure.shape]
+        return [line(size, step=structure.spacing) for size in structure.shape]
+    return ()
+
+
+def _shares(space: MetricSpace, secrets: NDArray[np.int64], kernel: str, bandwidth: float) -> Array:
+    """What every secret gets of a datum at some of them, `(k, n)`; rows sum to 1."""
+    with np.errstate(over="ignore"):
+        near = KERNELS[kernel](space.block(secrets, np.arange(len(space))) / bandwidth)
+    return near / near.sum(axis=1, keepdims=True)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)

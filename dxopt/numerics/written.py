@@ -1,0 +1,62 @@
+"""Numbers as people write them: plain, or ln(a), log2(a), sqrt(a) or a/b."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+
+from dxopt.errors import SpecError
+
+Written = float | str
+"""A number, or how it is written."""
+DECIMAL = r"-?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
+_PLAIN = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+_CALL = re.compile(rf"(ln|log2|sqrt)\( *({DECIMAL}) *\)")
+_QUOTIENT = re.compile(rf"({DECIMAL}) */ *({DECIMAL})")
+_FUNCTIONS: dict[str, Callable[[float], float]] = {"ln": math.log, "log2": math.log2, "sqrt": math.sqrt}
+_LONGEST = 60
+
+
+def shortened(text: str) -> str:
+    """A text as a message quotes it: cut where it is long."""
+    return repr(text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "...")
+
+
+def is_plain(text: str) -> bool:
+    """Whether a text is a plain decimal number."""
+    return _PLAIN.fullmatch(text) is not None
+
+
+def is_expression(text: str) -> bool:
+    """Whether a text is written ln(a), log2(a), sqrt(a) or a/b."""
+    return bool(_CALL.fullmatch(text) or _QUOTIENT.fullmatch(text))
+
+
+def number_of(text: str, field: str) -> float:
+    """The double nearest to what a text says: a plain number, or ln(a), log2(a), sqrt(a) or a/b with a and b plain.
+
+    Raises
+    ------
+    SpecError
+        About the field, if it is no such text, or no finite real number.
+    """
+    call = _CALL.fullmatch(text)
+    quotient = _QUOTIENT.fullmatch(text)
+    try:
+        if call:
+            value = _FUNCTIONS[call[1]](float(call[2]))
+        elif quotient:
+            value = float(quotient[1]) / float(quotient[2])
+        else:
+            value = math.nan if text.lower().lstrip("+-.") in ("nan", "inf") else float(text)
+    except ZeroDivisionError:
+        raise SpecError(field, f"{text} divides by 0", "give another divisor") from None
+    except ValueError:
+        if call:
+            raise SpecError(field, f"{text} is not a real number", "give another argument") from None
+        fix = "give a number, plain or written ln(a), log2(a), sqrt(a) or a/b with a and b plain"
+        raise SpecError(field, f"is the text {shortened(text)}", fix) from None
+    if not math.isfinite(value):
+        raise SpecError(field, f"is {text}, which is not a finite number", "give a finite number")
+    return value

@@ -1,0 +1,254 @@
+"""A proof for a mechanism of one's own: a matrix from anywhere, or any mechanism, proven private as it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dxopt.errors import CertificateError, DxoptError, SpecError, UnsupportedError
+from dxopt.model.loss import Loss, Reports
+from dxopt.model.mechanism import MatrixMechanism, Mechanism, unpacked
+from dxopt.model.prior import Prior
+from dxopt.model.problem import PROBLEM_CELLS, Problem
+from dxopt.numerics.excess import bound_pairs, excesses, least_delta
+from dxopt.numerics.written import Written
+from dxopt.proofs.candidate import Candidate
+from dxopt.proofs.certify import certify as repaired
+from dxopt.proofs.certify import proven_privacy
+from dxopt.proofs.privacy import ROW_SUM_ERROR, realised_levels, require_channel
+from dxopt.spaces.archive import pack
+from dxopt.spaces.space import MetricSpace
+
+WRITTEN_TRIPLES = 50_000_000
+"""Up to this n²·m an implicit mechanism is written down, and its matrix is proven, which tells the least ε."""
+_ROUNDING = 1e-9
+_DIGITS = 6
+
+
+def certify(
+    mechanism: Mechanism | ArrayLike,
+    space: MetricSpace,
+    epsilon: Written,
+    *,
+    reports: Reports | None = None,
+    delta: float = 0.0,
+    pairs: str = "all",
+    repair: bool = False,
+    name: str | None = None,
+) -> Mechanism:
+    """Prove a mechanism of one's own private: K[x, z] ≤ e^{εd(x, x')} K[x', z], every pair in every report.
+
+    Nothing is changed: a matrix that is not private is refused, with a pair that shows it and the least ε at which it
+    is. Tables of integers, comparisons and whatever else needs a proof take the result.
+
+    Parameters
+    ----------
+    mechanism : Mechanism or (n, m) array
+        Probabilities, or any mechanism, with or without a proof. Mechanisms of more than 50 million entries need to
+        be of a kind that dxopt makes, whose proof is then repeated from what they follow from.
+    space : MetricSpace
+        The n secrets, with the distances that count. It may be another one than that of the mechanism.
+    epsilon : float or str
+        Per unit of distance, as for `Problem`.
+    reports : Reports, optional
+        Those of the mechanism; for an array the secrets, or columns numbered from 0.
+    delta, pairs
+        As for `Problem`.
+    repair : bool
+        Change what is not private: entries are raised as little as the inequalities ask for, and rows scaled to sum
+        to 1. `privacy.how` of the result states by how much entries moved.
+    name : str, optional
+
+    Returns
+    -------
+    Mechanism
+        With its proof as `privacy`: the realised ε (at most the one asked), and how it was proven.
+
+    Raises
+    ------
+    SpecError
+        If it is no channel on the space, or not private; the message names the secrets and the report.
+    UnsupportedError
+        If it is too large to be proven.
+    """
+    if not isinstance(space, MetricSpace):
+        raise SpecError("space", f"is of type {type(space).__name__}", "give the space of the secrets")
+    given = _channel(mechanism, space, reports)
+    # Nothing is lost where nothing is changed, and no matrix of losses is needed for an implicit mechanism.
+    nothing = Loss(lambda secrets: np.zeros((len(secrets), len(given.reports))), given.reports, "none", len(space))
+    problem = Problem(space, epsilon=epsilon, prior=Prior.uniform(space), loss=nothing, delta=delta, pairs=pairs)
+    if not repair:
+        return proven_as_it_is(problem, given, name)
+    _require_cells(problem, given)
+    # What a repair has to give to some report goes where the mechanism often goes.
+    unlikely = problem.but(loss=Loss(1.0 - given.matrix, given.reports, "unlikely"))
+    return repaired(unlikely, Candidate(given.matrix, name=name or given.name)).mechanism
+
+
+def proven_as_it_is(problem: Problem, mechanism: Mechanism | ArrayLike, name: str | None = None) -> Mechanism:
+    """A mechanism proven to be as private as a problem asks for; its objective and loss do not matter.
+
+    Raises
+    ------
+    SpecError
+        If it does not fit the problem, or is not private.
+    UnsupportedError
+        If it is too large to be proven.
+    """
+    given = _channel(mechanism, problem.space, problem.reports)
+    called = name or given.name
+    triples = len(problem.space) * problem.variables
+    if triples > WRITTEN_TRIPLES and not isinstance(given, MatrixMechanism):
+        known = _proven_again(problem, given)
+        if known is not None:
+            return known
+    _require_cells(problem, given)
+    matrix = given.matrix
+    try:
+        privacy = proven_privacy(problem, matrix)
+    except CertificateError as error:
+        known = None if isinstance(given, MatrixMechanism) else _proven_again(problem, given)
+        if known is not None:
+            return known
+        raise _refused(problem, matrix) from error
+    pairs = f"{int(np.isfinite(problem.separations).sum()) - len(problem.space):,}"
+    proof = replace(privacy, how=privacy.how.format(pairs=pairs)) if problem.private else None
+    return Mechanism.from_matrix(problem.space, matrix, given.reports, name=called, privacy=proof)
+
+
+def _channel(given: Any, space: MetricSpace, reports: Reports | None) -> Mechanism:
+    """A mechanism on the space with these reports; SpecError where an array or a mechanism does not fit."""
+    if isinstance(given, Mechanism):
+        secrets = len(given.space)
+        columns = len(given.reports)
+        if secrets != len(space) or (reports is not None and columns != len(reports)):
+            wanted = f"{len(space):,} secrets" + ("" if reports is None else f" and {len(reports):,} reports")
+            wrong = f"{given.name} has {secrets:,} secrets and {columns:,} reports, not {wanted}"
+            raise SpecError("mechanism", wrong, "make it for this space and these reports")
+        if given.space is not space and _differing(given.space.labels, space.labels) is not None:
+            raise _elsewhere("secrets", given, given.space.labels, space.labels)
+        same = reports is None or (given.reports.secrets and reports.secrets)
+        if reports is not None and not same and _differing(given.reports.labels, reports.labels) is not None:
+            raise _elsewhere("reports", given, given.reports.labels, reports.labels)
+        return given
+    if hasattr(given, "columns"):
+        fix = "use dx.mechanism_from_frame(space, frame), which matches labels, and certify what it returns"
+        raise SpecError("matrix", f"is a {type(given).__name__}, which has labels of its own", fix)
+    try:
+        matrix = np.array(given, dtype=float)
+    except (TypeError, ValueError):
+        fix = "give an array of probabilities, or a mechanism"
+        raise SpecError("matrix", f"is of type {type(given).__name__}, not numbers", fix) from None
+    if reports is not None and matrix.shape != (len(space), len(reports)):
+        wrong = f"has shape {matrix.shape}, not {(len(space), len(reports))}"
+        raise SpecError("matrix", wrong, "give a row for each secret and a column for each report")
+    if matrix.ndim != 2 or len(matrix) != len(space) or not matrix.size:
+        fix = f"give a row of probabilities for each of the {len(space):,} secrets"
+        raise SpecError("matrix", f"has shape {matrix.shape}", fix)
+    if reports is None:
+        square = matrix.shape[1] == len(space)
+        reports = Reports.of(space) if square else Reports(tuple(map(str, range(matrix.shape[1]))))
+    return Mechanism.from_matrix(space, matrix, reports, name="own mechanism")
+
+
+def _differing(one: Sequence[str], other: Sequence[str]) -> int | None:
+    """The first position at which labels differ, of as many."""
+    return next((index for index, (ours, theirs) in enumerate(zip(one, other, strict=True)) if ours != theirs), None)
+
+
+def _elsewhere(what: str, given: Mechanism, one: Sequence[str], other: Sequence[str]) -> SpecError:
+    """What is wrong where a mechanism is about other secrets, or other reports, of the same number."""
+    index = _differing(one, other) or 0
+    wrong = f"{given.name} has other {what}: number {index} is {one[index]!r}, not {other[index]!r}"
+    return SpecError("mechanism", wrong, f"give its matrix, if its {what} are these in this order")
+
+
+def _proven_again(problem: Problem, given: Mechanism) -> Mechanism | None:
+    """The mechanism itself, where its kind is proven from what it follows from, at the level of the problem."""
+    if given.privacy is None or problem.delta or not _same(given.space, problem.space):
+        return None
+    try:
+        found = unpacked({name: np.asarray(array) for name, array in given.packed().items()})
+    except (DxoptError, KeyError):
+        return None
+    privacy = found.privacy
+    if type(found) is not type(given) or privacy is None or privacy.delta or privacy.epsilon > problem.epsilon:
+        return None
+    return given
+
+
+def _same(one: MetricSpace, other: MetricSpace) -> bool:
+    """Whether two spaces have the same labels and distances, known without a matrix where they have a structure."""
+    if one is other:
+        return True
+    ours, theirs = pack(one), pack(other)
+    return ours.keys() == theirs.keys() and all(np.array_equal(ours[key], theirs[key]) for key in ours)
+
+
+def _require_cells(problem: Problem, given: Mechanism) -> None:
+    """UnsupportedError where the matrix of a mechanism is too large to be proven."""
+    if max(problem.variables, len(problem.space) ** 2) > PROBLEM_CELLS:
+        if given.privacy is not None and given.privacy.epsilon > problem.epsilon:
+            wrong = f"is proven private at epsilon {given.privacy.epsilon:.6g}, not at {problem.epsilon:.6g}"
+            raise UnsupportedError("mechanism", wrong, f"make it at {problem.epsilon:.6g}")
+        wrong = f"has {len(problem.space):,} secrets and {len(problem.reports):,} reports, too many for a proof"
+        raise UnsupportedError("mechanism", wrong, "take fewer, or dx.tight_constraints or dx.solve on this space")
+
+
+def _refused(problem: Problem, matrix: NDArray[np.float64]) -> SpecError:
+    """Why a matrix is not private, by how much, and what would be right."""
+    mended = "or write repair=True to have it changed" if problem.private else ""
+    try:
+        require_channel(matrix)
+    except CertificateError:
+        off = np.array([abs(math.fsum([-1.0, *row])) for row in matrix])
+        wrong = f"row {int(off.argmax())} sums to 1 only within {off.max():.1e}; {ROW_SUM_ERROR:.1e} is allowed"
+        return SpecError("matrix", wrong, f"divide each row by its sum, {mended}".rstrip(", "))
+    if problem.delta:
+        bound = bound_pairs(problem.separations, problem.pairs)
+        least = least_delta(matrix, problem.separations, problem.epsilon, bound)
+        apart = excesses(matrix, problem.separations, problem.epsilon, bound)
+        x, other = (problem.space.labels[int(i)] for i in np.unravel_index(int(apart.argmax()), apart.shape))
+        told = f"{x} is told from {other} by delta {_above(min(least, 1.0))}"
+        wrong = f"is not private at epsilon {problem.epsilon:.6g}: {told}"
+        fix = f"give delta {_above(least)} or more, {mended}" if least < 1 else mended.removeprefix("or ")
+        return SpecError("matrix", f"{wrong}, above {problem.delta:.6g}", fix)
+    return _above_level(problem, matrix, mended)
+
+
+def _above_level(problem: Problem, matrix: NDArray[np.float64], mended: str) -> SpecError:
+    """The pair of secrets that needs the largest ε, and in which report."""
+    distances = problem.space.distances
+    levels = realised_levels(matrix, distances)
+    x, other = (int(index) for index in np.unravel_index(int(levels.argmax()), levels.shape))
+    least = float(levels.max())
+    labels = problem.space.labels
+    with np.errstate(divide="ignore", over="ignore"):
+        ratios = np.divide(matrix[x], matrix[other], out=np.zeros(matrix.shape[1]), where=matrix[x] > 0)
+    report = int(ratios.argmax())
+    where = f"report {problem.reports.labels[report]} has probability {matrix[x, report]:.6g} for {labels[x]} and "
+    where += f"{matrix[other, report]:.6g} for {labels[other]}"
+    if math.isinf(least):
+        apart = "at distance 0" if distances[x, other] == 0 else f"{distances[x, other]:.6g} apart"
+        wrong = f"is private at no epsilon: {where}, which are {apart}"
+        return SpecError("matrix", wrong, mended.removeprefix("or "))
+    if least <= problem.epsilon * (1 + _ROUNDING):
+        wrong = f"is private but for rounding: {where}, the largest ratio, is at the limit"
+        return SpecError("matrix", wrong, "write repair=True, which moves entries by about as much as rounding")
+    allowed = math.exp(min(float(problem.budgets[x, other]), 700.0))
+    budget = f"{distances[x, other]:.6g} apart, a factor {ratios[report]:.6g} where {allowed:.6g} is allowed"
+    wrong = f"is not private at epsilon {problem.epsilon:.6g}: {where}, {budget}"
+    return SpecError("matrix", wrong, f"give epsilon {_above(least)} or more, {mended}")
+
+
+def _above(number: float) -> str:
+    """A number rounded up to some digits."""
+    if not 0 < number < math.inf:
+        return f"{number:g}"
+    unit = 10.0 ** (math.floor(math.log10(number)) - _DIGITS + 1)
+    return f"{math.ceil(number / unit) * unit:.{_DIGITS}g}"

@@ -1,0 +1,110 @@
+"""The incumbent of column generation: the best channel that the columns known can give.
+
+Only masters without a box give channels: while prices are bounded, rows may miss their sums (see `stabilisation`),
+and a mixture that is mended afterwards may cost much more than its master's value. So a boxed value is never shown,
+and where the rounds end in a box, `Rounds.run` solves one more master without it. It holds the incumbent's own
+columns, and those of a channel in closed form, so that it gives nothing worse than either.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.solving.solvers.columns.pool import Pool
+
+Array = NDArray[np.float64]
+_STOP = 2.0
+_LEAST_STOP = 0.2
+_PROOF = 4.5e-10
+"""Seconds that a proof takes for each pair of points and each report, on two cores."""
+_MISSED = 1e-9
+"""Where rows miss their sums by more, it is not known what the mixture costs once that is mended."""
+
+
+class Incumbent:
+    """The best mixture so far.
+
+    Attributes
+    ----------
+    channel : (n, m) array or None
+        The incumbent, up to its row sums.
+    value : float
+        What it costs once its rows sum to 1; infinite where that is not known.
+    """
+
+    def __init__(self) -> None:
+        self.channel: Array | None = None
+        self.value = np.inf
+
+    def offer(self, pool: Pool, weights: Array) -> float:
+        """Take the mixture of a pool by a master without a box where it is better; return what it costs as it is.
+
+        `weights` is `(k,)`, for all columns; shared rows are all counted.
+        """
+        weights = np.maximum(weights, 0.0)
+        missed = float(np.abs(pool.means @ weights - 1).max())
+        mixture = pool.mixture(weights)
+        own = pool.shared.value(mixture) if pool.shared.most.size else float(pool.column_costs @ weights)
+
+        # what rows are short of goes to one report, about that of column 0, the constant
+        constant = float(pool.column_costs[0])
+        value = own + 2 * missed * constant
+        if missed < _MISSED and value < self.value:
+            self.channel = mixture
+            self.value = value
+        elif not np.isfinite(self.value) and missed < 1 and (pool.shared.most.size or value < constant):
+            self.channel = mixture
+        return own
+
+    def known(self, pool: Pool) -> Array:
+        """The incumbent; where there is none, the constant column alone, which every pool has."""
+        if self.channel is not None:
+            return self.channel
+        return pool.mixture(np.eye(1, len(pool.column_costs))[0])
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """Private channels with any reports that are there without column generation.
+
+    Attributes
+    ----------
+    first : (n, k) array
+        What incumbents on the way are mixed with.
+    last : callable
+        The best one that can be had in the little time that a stop may take.
+    """
+
+    first: Array
+    last: Callable[[], Array]
+
+    def of(self, part: NDArray[np.int64]) -> Known:
+        """Their rows for some points."""
+        return Known(self.first[part], lambda: self.last()[part])
+
+
+def stop_seconds(points: int, reports: int) -> float:
+    """What a stop may take before the proof: 2 s, and less where the proof takes more than that."""
+    return min(_STOP, max(_LEAST_STOP, 2 * _STOP - _PROOF * points**2 * reports))
+
+
+class Grace:
+    """The time that a stop may take, which begins when it is first asked for."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.end: float | None = None
+
+    def begin(self) -> None:
+        """Begin, unless it has begun."""
+        if self.end is None:
+            self.end = time.monotonic() + self.seconds
+
+    def over(self) -> bool:
+        """Whether it has begun and passed."""
+        return self.end is not None and time.monotonic() >= self.end

@@ -1,0 +1,40 @@
+"""The names of coordinates, as columns of a data frame or a file have them, and which of them are degrees."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from dxopt.errors import SpecError
+
+_LATITUDE = {"lat", "lats", "latitude", "latitudes"}
+_LONGITUDE = {"lon", "lons", "lng", "long", "longitude", "longitudes"}
+_WORDS = re.compile(r"[a-z]+")
+
+
+def names_of(given: Any) -> tuple[str, ...]:
+    """The names of the columns of a data frame; none where something else is given."""
+    columns = getattr(given, "columns", None)
+    return () if columns is None or len(getattr(given, "shape", ())) != 2 else tuple(map(str, columns))
+
+
+def are_degrees(names: Sequence[str]) -> bool:
+    """Whether two names are those of a latitude and a longitude, such as `pickup_lat` and `lng`, in either order."""
+    return len(names) == 2 and (_ordered(*names) or _ordered(names[1], names[0]))
+
+
+def require_latitude_first(names: Sequence[str], field: str) -> None:
+    """Raise SpecError where two names are those of a longitude and a latitude, in this order."""
+    if len(names) == 2 and _ordered(names[1], names[0]):
+        fix = f"places are (latitude, longitude): give [{names[1]!r}, {names[0]!r}]"
+        raise SpecError(field, f"are {names[0]!r} and {names[1]!r}, in this order", fix)
+
+
+def _ordered(first: str, second: str) -> bool:
+    """Whether the first is a latitude and the second a longitude."""
+    return bool(_LATITUDE & _words(first)) and bool(_LONGITUDE & _words(second))
+
+
+def _words(name: str) -> set[str]:
+    return set(_WORDS.findall(name.lower()))

@@ -1,0 +1,116 @@
+"""How far apart the points of a space are, from its structure where it has one, without a matrix of distances."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.spaces.graphs import Paths
+from dxopt.spaces.matrices import BLOCK_CELLS
+from dxopt.spaces.space import MetricSpace
+
+_MOST_CELLS = 4_000_000
+"""Distances that are looked at where no structure gives them: all of them up to 2,000 points."""
+_SWEEPS = 8
+"""Searches through a graph that is larger than that."""
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """How far apart points are.
+
+    Attributes
+    ----------
+    diameter : float
+        The largest finite distance; of large spaces without structure the largest that was found, which under
+        symmetric distances is at least half of that. 0 where there is none.
+    nearest : (k,) array
+        The distance from each point that was looked at to the point nearest to it, which may be 0; infinite where
+        none is at a finite distance.
+    """
+
+    diameter: float
+    nearest: Array
+
+    @property
+    def typical(self) -> float:
+        """The median distance to the nearest point, where there is one; infinite where no point has any."""
+        found = self.nearest[np.isfinite(self.nearest)]
+        return float(np.median(found)) if len(found) else float("inf")
+
+
+def spread_of(space: MetricSpace) -> Spread:
+    """How far apart the points of a space are; O(n) by structure, at most 4 million distances without."""
+    if len(space) == 1:
+        return Spread(0.0, np.array([np.inf]))
+    structure = space.structure
+    match structure.kind:
+        case "path" if space.points is not None:
+            return _on_a_line(space.points[:, 0])
+        case "lattice" | "torus":
+            # no two points are further apart than some point is from the first, and all have a neighbour
+            return Spread(_largest(space.row(index=0)), np.full(len(space), space.nearest))
+        case "product":
+            parts = [spread_of(factor) for factor in structure.factors]
+            # the nearest point differs in one coordinate; the furthest in all of them
+            nearest = reduce(_least_of_pairs, (part.nearest for part in parts))
+            return Spread(sum(part.diameter for part in parts), nearest)
+    if isinstance(space.given, Paths) and len(space) ** 2 > _MOST_CELLS:
+        return _along(space.given)
+    return _by_rows(space)
+
+
+def _least_of_pairs(some: Array, more: Array) -> Array:
+    return np.minimum.outer(some, more).ravel()
+
+
+def _on_a_line(places: Array) -> Spread:
+    steps = np.abs(np.diff(places))
+    beside = np.concatenate([[np.inf], steps, [np.inf]])
+    return Spread(float(abs(places[-1] - places[0])), np.minimum(beside[:-1], beside[1:]))
+
+
+def _along(paths: Paths) -> Spread:
+    """By the edges at each point, and by searches that each start where the one before ended."""
+    steps = paths.steps.tocoo()
+    nearest = np.full(paths.size, np.inf)
+    np.minimum.at(nearest, steps.row, steps.data)
+    diameter = 0.0
+    unreached = np.ones(paths.size, dtype=bool)
+    start = 0
+    for _ in range(_SWEEPS):
+        found = paths.row(start)
+        reached = np.isfinite(found)
+        unreached &= ~reached
+        furthest = int(np.where(reached, found, -1.0).argmax())
+        further = found[furthest] > diameter
+        diameter = max(diameter, float(found[furthest]))
+        if not further and not unreached.any():
+            break
+        start = furthest if further else int(unreached.argmax())
+    return Spread(diameter, nearest)
+
+
+def _by_rows(space: MetricSpace) -> Spread:
+    """By whole rows of distances, evenly spaced where all of them would be too many."""
+    size = len(space)
+    chosen = np.linspace(0, size - 1, min(size, max(1, _MOST_CELLS // size))).round().astype(np.int64)
+    everything = np.arange(size)
+    at_once = max(1, BLOCK_CELLS // size)
+    diameter = 0.0
+    nearest: list[Array] = []
+    for rows in np.split(chosen, range(at_once, len(chosen), at_once)):
+        apart = space.block(rows, everything)
+        diameter = max(diameter, _largest(apart))
+        apart[np.arange(len(rows)), rows] = np.inf
+        nearest.append(apart.min(axis=1))
+    return Spread(diameter, np.concatenate(nearest))
+
+
+def _largest(distances: Array) -> float:
+    return float(np.max(distances, where=np.isfinite(distances), initial=0.0))

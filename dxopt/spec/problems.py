@@ -1,0 +1,43 @@
+"""A problem from a problem file, for Python."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dxopt.errors import SpecError
+from dxopt.model.problem import Problem
+from dxopt.spec.build import load
+
+_SHOWN = 5
+
+
+def read(file: str | Path, *, name: str | None = None) -> Problem:
+    """The problem that a problem file describes: its space, level, prior, loss and objective.
+
+    How the file asks for it to be solved (`method`, `solver`, `evaluate` and the like) is not part of the problem;
+    `dxopt solve` on the command line does all of that. A file that searches for a level gives the problem at the
+    first one.
+
+    Parameters
+    ----------
+    file : str or Path
+        A YAML file.
+    name : str, optional
+        Which one, where lists of levels, methods or priors make several problems of the file.
+
+    Raises
+    ------
+    SpecError
+        If anything is wrong with the file, with its position; or it has several problems and none is named, or none
+        of that name.
+    """
+    if not isinstance(file, str | Path):
+        raise SpecError("file", f"is of type {type(file).__name__}", "give the name of a YAML file")
+    problems = {task.problem.name: task.problem for task in load(file)}
+    if name is None and len(problems) == 1:
+        return next(iter(problems.values()))
+    if name in problems:
+        return problems[name]
+    names = ", ".join(map(repr, list(problems)[:_SHOWN])) + (", ..." if len(problems) > _SHOWN else "")
+    wrong = f"is missing, and {file} has {len(problems)} problems" if name is None else f"there is no {name!r}"
+    raise SpecError("name", wrong, f"give one of {names}")

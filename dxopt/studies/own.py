@@ -1,0 +1,157 @@
+"""Mechanisms of one's own beside those that have names: what comparisons and sweeps take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dxopt.errors import CertificateError, SpecError
+from dxopt.model.mechanism import Mechanism
+from dxopt.model.problem import Problem
+from dxopt.proofs.own import proven_as_it_is
+from dxopt.proofs.repair import expected_above
+from dxopt.solving.routes.choice import COMPARABLE
+
+Given = Mechanism | np.ndarray | Callable[[float], Any]
+"""A mechanism, a matrix of probabilities, or a function from ε to one of these."""
+REFERENCE = "optimal"
+_LONGEST = 100
+_TAKEN = "optimal for "
+
+
+@dataclass(frozen=True, eq=False)
+class Own:
+    """A mechanism of one's own, and the name of its row.
+
+    Attributes
+    ----------
+    name : str
+    given : Mechanism, (n, m) array or callable
+        A function is given ε, per unit of distance, and makes one of the others.
+    """
+
+    name: str
+    given: Given
+
+    def proven_or_why(self, problem: Problem) -> Mechanism | str:
+        """The mechanism with its proof, or why there is none, as the note of its row."""
+        try:
+            return self.proven(problem)
+        except SpecError as error:
+            made = self.given.name if isinstance(self.given, Mechanism) else self.name
+            return error.wrong.removeprefix(f"{made} ")
+
+    def proven(self, problem: Problem) -> Mechanism:
+        """The mechanism, proven to be as private as the problem asks for, and within its budget.
+
+        Raises
+        ------
+        SpecError
+            If it does not fit the problem, is not private, or its expected loss is over the budget.
+        """
+        given = self.given
+        if callable(given):
+            if not problem.private:
+                raise SpecError("epsilon", "is not asked for, which the function needs", "give a mechanism")
+            given = given(problem.epsilon)
+            if not isinstance(given, Mechanism | np.ndarray):
+                wrong = f"the function of {self.name!r} gives {type(given).__name__}"
+                raise SpecError("methods", wrong, "return a mechanism or an array of probabilities")
+        try:
+            found = proven_as_it_is(problem, given, self.name)
+        except CertificateError as error:
+            raise SpecError("mechanism", str(error), "give a private one") from None
+        budget = problem.objective.max_loss
+        if budget < np.inf and (spent := expected_above(problem, found.matrix)) > budget:
+            wrong = f"the expected loss {spent:.6g} is over its budget {budget:.6g}"
+            raise SpecError("mechanism", wrong, "give another one")
+        return found
+
+
+Method = str | Given | tuple[str, Given] | Own
+Methods = Iterable[Method] | Mapping[str, Given] | str | Given
+
+
+def checked_methods(methods: Methods | None) -> list[str | Own]:
+    """Mechanisms by name and of one's own, all that have names by default, the optimum first.
+
+    Raises
+    ------
+    SpecError
+        If there is none of a name, one is no mechanism, or a name of one's own is taken.
+    """
+    asked = [REFERENCE, *(COMPARABLE if methods is None else _listed(methods))]
+    # names once each; mechanisms of one's own in their place, under names that no other row has
+    found: dict[str, str | Own] = {}
+    for method in asked:
+        if isinstance(method, str):
+            if method not in COMPARABLE:
+                fix = f"choose among {', '.join(COMPARABLE)}, or give a mechanism of your own"
+                raise SpecError("methods", f"there is no {method!r}", fix)
+            found.setdefault(method, method)
+        else:
+            own = _own(method, found)
+            found[own.name] = own
+    return list(found.values())
+
+
+def name_of(method: str | Own) -> str:
+    """The name of the row of a mechanism."""
+    return method if isinstance(method, str) else method.name
+
+
+def _listed(methods: Methods) -> list[Any]:
+    """One mechanism as a list of one, and a mapping as pairs."""
+    if isinstance(methods, Mapping):
+        return list(methods.items())
+    alone = isinstance(methods, str | Mechanism | Own) or callable(methods)
+    if alone or (isinstance(methods, np.ndarray) and methods.dtype.kind != "U"):
+        return [methods]
+    if not isinstance(methods, Iterable):
+        raise SpecError("methods", f"are of type {type(methods).__name__}", "give a list of names or mechanisms")
+    return list(methods)
+
+
+def _own(method: Any, taken: Mapping[str, Any]) -> Own:
+    """A mechanism of one's own under the name that it was given with, or one that is not taken."""
+    if isinstance(method, Own):
+        return method
+    if isinstance(method, tuple) and len(method) == 2 and isinstance(method[0], str):
+        name, given = method
+        free = 0 < len(name) <= _LONGEST and name.isprintable() and name == name.strip()
+        if not free or name in (*COMPARABLE, *taken) or name.startswith(_TAKEN):
+            wrong = f"the name {name[:_LONGEST]!r} is taken" if free else f"{name[:_LONGEST]!r} is no name"
+            raise SpecError("methods", wrong, "give one of your own, of up to 100 letters on one line")
+        return Own(name, _checked(given))
+    given = _checked(method)
+    name = given.name if isinstance(given, Mechanism) else getattr(given, "__name__", "")
+    return Own(_free("" if name.startswith("<") else name, taken), given)
+
+
+def _checked(given: Any) -> Given:
+    if isinstance(given, Mechanism) or callable(given):
+        return given
+    if isinstance(given, np.ndarray) and given.ndim == 2:
+        return given
+    wrong = f"something of type {type(given).__name__} is no mechanism"
+    if isinstance(given, np.ndarray):
+        wrong = f"an array of shape {given.shape} is no mechanism"
+    fix = "give names, mechanisms, or matrices of probabilities as NumPy arrays"
+    raise SpecError("methods", wrong, fix)
+
+
+def _free(name: str, taken: Mapping[str, Any]) -> str:
+    """The name, cut to a line, with a number where another row has it."""
+    plain = " ".join("".join(letter if letter.isprintable() else " " for letter in name).split())[:_LONGEST]
+    plain = plain or "own mechanism"
+    if plain.startswith(_TAKEN) or plain in COMPARABLE:
+        plain = f"own {plain}"
+    number = 1
+    free = plain
+    while free in taken:
+        number += 1
+        free = f"{plain} {number}"
+    return free

@@ -1,0 +1,68 @@
+"""Whether a row of a comparison has the channel that its name promises, for names that are derived here.
+
+With distances d that are symmetric and reports that are the secrets, ratios of entries are known:
+
+- exponential: K[x, z] / K[x, x] = e^{-εd(x, z)/2} (McSherry and Talwar 2007);
+- tight: K[x, z] / K[z, z] = e^{-εd(x, z)} (CABP13 §6);
+- geometric: K[x, z] / K[z, z] = e^{-c d₁(x, z)}, c the least εd / d₁ of two points, d₁ their Manhattan distance;
+- randomised_response: K[x, z] is the same for all z other than x.
+
+They are compared in doubles, up to 1e-6 and to what a repair may move: this is about names, not about proofs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.verify.folder import Result
+from dxopt.verify.places import coordinates
+from dxopt.verify.verdict import Unproved
+
+Array = NDArray[np.float64]
+_CLOSE = 1e-6
+_REPAIRED = 1e-10
+
+
+def check_named(result: Result, name: str) -> str:
+    """What the name says of the channel; Unproved where the channel is another one."""
+    distances = result.distances
+    square = result.matrix.shape == distances.shape and result.summary.get("secrets_are_reports")
+    if name not in _RATIOS or not result.private or not square or not np.array_equal(distances, distances.T):
+        return "its name is given"
+    matrix = result.matrix
+    with np.errstate(invalid="ignore"):
+        known = _RATIOS[name](result, matrix)
+    off = np.abs(matrix - known) > _CLOSE * known + _REPAIRED
+    if off.any():
+        x, z = np.argwhere(off)[0].tolist()
+        raise Unproved(
+            f"it is called {name}, but is not that for secret {result.secret(x)} and report {result.report(z)}"
+        )
+    return f"it is {name}"
+
+
+def _exponential(result: Result, matrix: Array) -> Array:
+    return matrix.diagonal()[:, None] * np.exp(-result.epsilon * result.distances / 2)
+
+
+def _tight(result: Result, matrix: Array) -> Array:
+    return matrix.diagonal()[None, :] * np.exp(-result.epsilon * result.distances)
+
+
+def _geometric(result: Result, matrix: Array) -> Array:
+    points = coordinates(result.mechanism, "points", "space.points")
+    if points is None:
+        return matrix
+    apart = np.abs(points[:, None, :] - points[None, :, :]).sum(axis=2)
+    rates = result.epsilon * result.distances / np.where(apart > 0, apart, 1.0)
+    rate = float(np.min(rates, where=apart > 0, initial=np.inf))
+    return matrix.diagonal()[None, :] * np.where(apart > 0, np.exp(-rate * apart), 1.0)
+
+
+def _response(result: Result, matrix: Array) -> Array:
+    others = ~np.eye(len(matrix), dtype=bool)
+    return np.where(others, matrix.max(where=others, initial=0.0), matrix)
+
+
+_RATIOS = {"exponential": _exponential, "tight": _tight, "geometric": _geometric, "randomised_response": _response}

@@ -1,0 +1,1 @@
+"""Fuzzing: random problems of every kind, solved and judged by exact code. `python -m tests.fuzz --help`."""

@@ -1,0 +1,25 @@
+"""Numbers in messages that differ also differ as text."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dxopt.numerics.digits import ordered
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "texts"),
+    [
+        (0.5, 0.75, ("0.5", "0.75")),
+        (1 / 3, 2 / 3, ("0.3333333", "0.6666667")),
+        (1.0, 1.0000000001, ("1", "1.0000000001")),
+        (0.4, 0.39999999999999997 + 1e-16, ("0.4", "0.4000000000000001")),
+        (1.0, float(np.nextafter(1.0, 2.0)), ("1", "1.0000000000000002")),
+        (-2.0, -1.9999999999, ("-2", "-1.9999999999")),
+    ],
+)
+def test_as_many_digits_as_tell_them_apart(low: float, high: float, texts: tuple[str, str]) -> None:
+    assert low < high
+    assert ordered(low, high) == texts
+    assert float(texts[0]) < float(texts[1])

@@ -1,0 +1,106 @@
+"""What reports say off their prior: in print, in the folder, on the page."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dxopt as dx
+from dxopt.results.page import page
+from tests.material.checks import there
+
+
+@pytest.fixture(scope="module")
+def counts() -> dx.Report:
+    """Poisson counts: what is unlikely is never published."""
+    space = dx.line(61)
+    weights = [math.exp(-14 + k * math.log(14) - math.lgamma(k + 1)) for k in range(61)]
+    weights[50:] = [0.0] * 11
+    return dx.solve(dx.Problem(space, epsilon=1, prior=dx.Prior.from_weights(space, weights), name="poisson"))
+
+
+@pytest.fixture(scope="module")
+def city() -> dx.Report:
+    space = dx.geo.bounding_grid(45.41, -73.72, 45.61, -73.48, shape=(3, 3))
+    prior = dx.Prior.from_weights(space, [1, 0, 0, 0, 3, 2, 0, 0, 0])
+    return dx.solve(dx.Problem(space, epsilon=0.5, prior=prior, name="city"))
+
+
+def test_print(counts: dx.Report) -> None:
+    lines = dict(counts.lines())
+    assert lines["worst secret"] == "60: expected loss 22.00000168"
+    assert lines["prior 0"].startswith("11 of 61 secrets; mean loss there 17.0053, worst 22 at 60")
+    assert lines["never reported"] == "27 of 61 reports: 0, 1, 2, 3, 4, 39, 40, 41 and 19 more"
+    assert "positions" not in lines
+    uniform = dict(dx.solve(counts.problem.but(prior=dx.Prior.uniform(counts.problem.space))).lines())
+    assert "prior 0" not in uniform and "worst secret" in uniform
+
+
+def test_positions_are_snapped(city: dx.Report) -> None:
+    text = dict(city.lines())["positions"]
+    assert "privacy holds between the places" in text and "n reports of a person cost n epsilon" in text
+    assert "positions 10 m apart across a border" in text
+    assert "Positions" in page(city) and "n reports of a person cost n epsilon" in page(city)
+
+
+def test_folder(counts: dx.Report, tmp_path: Path) -> None:
+    folder = counts.save(tmp_path / "out")
+    found = json.loads((folder / "report.json").read_text(encoding="utf-8"))["off_prior"]
+    losses = (counts.mechanism.matrix * counts.problem.losses).sum(axis=1)
+    assert found["worst_loss"] == pytest.approx(losses.max())
+    assert (found["worst_at"], found["prior_zero"], found["prior_zero_at"]) == ("60", 11, "60")
+    assert found["prior_zero_mean"] == pytest.approx(losses[50:].mean())
+    assert (found["never"], found["hardly"]) == (27, 0)
+    assert found["not_reported"] == [str(k) for k in [*range(5), *range(39, 54)]]
+    assert there(dx.load(folder).off_prior.losses) == pytest.approx(losses)
+
+
+def test_page(counts: dx.Report) -> None:
+    text = page(counts)
+    assert "Off the prior" in text
+    assert "27 of 61 reports" in text and "11 of 61 secrets" in text
+
+
+def test_data_on_the_page(city: dx.Report) -> None:
+    from dataclasses import replace
+
+    tried = dx.evaluate.on(city, np.array([[45.5, -73.6], [45.6, -73.5]]), name="new places")
+    report = replace(city, held_out=(tried,))
+    assert "On other data" in page(report) and "on new places" in page(report)
+    assert f"loss {tried.loss:.6g}" in str(report)
+    assert "from the positions themselves" in str(report)
+
+
+def test_folders_of_earlier_versions(counts: dx.Report, tmp_path: Path) -> None:
+    folder = counts.save(tmp_path / "out")
+    content = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    del content["off_prior"], content["held_out"]
+    (folder / "report.json").write_text(json.dumps(content), encoding="utf-8")
+    assert dx.load(folder).held_out == ()
+
+
+@pytest.mark.parametrize("change", ["shape", "negative", "nan", "missing", "rows", "none"])
+def test_damaged_data(city: dx.Report, tmp_path: Path, change: str) -> None:
+    from dataclasses import replace
+
+    tried = dx.evaluate.on(city, index=[0, 1, 1], name="new")
+    folder = replace(city, held_out=(tried,)).save(tmp_path / "out")
+    with np.load(folder / "held_out.npz") as stored:
+        arrays = dict(stored)
+    arrays["0/weights"] = {
+        "shape": np.ones(4),
+        "negative": arrays["0/weights"] - 1,
+        "nan": arrays["0/weights"] * np.nan,
+        "none": arrays["0/weights"] * 0,
+    }.get(change, arrays["0/weights"])
+    if change == "missing":
+        del arrays["0/weights"]
+    if change == "rows":
+        arrays["0/rows"] = np.array(0)
+    np.savez_compressed(folder / "held_out.npz", **arrays)
+    with pytest.raises(dx.SpecError):
+        dx.load(folder)

@@ -1,0 +1,76 @@
+"""Programs of priors and losses at the ends of the doubles: solved without a warning."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dxopt as dx
+from dxopt.solving.formulations.scaling import SMALLEST_SHARE, unit
+
+PAIR = dx.line(2)
+ISLES = dx.MetricSpace.from_distances([[0, 1, np.inf], [1, 0, np.inf], [np.inf, np.inf, 0]])
+CASES: dict[str, tuple[dx.MetricSpace, list[float], dict[str, Any], dict[str, Any]]] = {
+    "no scale between budget and loss": (PAIR, [1.0, 1.0], {"epsilon": 740.0, "loss": "binary"}, {}),
+    "denormal prior": (PAIR, [1.0, 5e-324], {"epsilon": 3.0, "loss": "binary"}, {}),
+    "denormal prior, three": (dx.line(3), [1.0, 1e-310, 5e-324], {"epsilon": 9e-9, "loss": "squared"}, {}),
+    "worst loss": (PAIR, [1.0, 1.0], {"epsilon": 1400.0, "loss": "binary", "objective": "worst_loss"}, {}),
+    "worst loss by columns": (
+        dx.MetricSpace.from_distances([[0.0, 300.0], [300.0, 0.0]]),
+        [1.0, 1.0],
+        {"epsilon": 4.0, "loss": "binary", "objective": "worst_loss"},
+        {"solver": "columns"},
+    ),
+    "worst loss by columns, three": (
+        dx.MetricSpace.from_distances([[0.0, 2, 2], [2, 0, 2], [2, 2, 0]]),
+        [1.0, 1.0, 1.0],
+        {"epsilon": 400.0, "loss": "binary", "objective": "worst_loss"},
+        {"solver": "columns"},
+    ),
+    "no losses, by columns": (
+        dx.line(2, step=2.0),
+        [1.0, 1.0],
+        {"epsilon": 1e-8, "loss": [[0.0], [0.0]], "objective": "worst_loss"},
+        {"solver": "columns"},
+    ),
+    "a budget of next to nothing": (
+        PAIR,
+        [1.0, 1e-308],
+        {"epsilon": 2.0, "loss": "binary", "objective": dx.AdversaryError(0.5, "binary")},
+        {},
+    ),
+    "a budget of 7e-309": (
+        ISLES,
+        [1.0, 1e-308, 1e-308],
+        {
+            "epsilon": None,
+            "loss": [[0, 1, 1], [1, 0, 2], [1, 2, 0]],
+            "objective": dx.AdversaryError(7.4e-309, "binary"),
+        },
+        {},
+    ),
+    "losses over all doubles": (PAIR, [0.9, 0.5], {"epsilon": 2e-7, "loss": [[0, 1e300], [1e-300, 0]]}, {}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_extremes_are_solved_without_a_warning(name: str) -> None:
+    space, weights, asked, how = CASES[name]
+    problem = dx.Problem(space, prior=dx.Prior.from_weights(space, weights), **asked)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        proof = dx.solve(problem, **how).certificate
+    assert proof.private is problem.private
+    assert np.isfinite([proof.value, proof.bound]).all()
+    assert problem.objective.sign * (proof.value - proof.bound) >= 0
+
+
+def test_the_unit_is_the_optimum_unless_costs_would_overflow() -> None:
+    assert unit(0.3, 7.0) == 0.3
+    assert unit(0.0, 7.0) == 7.0
+    assert unit(0.0, 0.0) == 1.0
+    assert unit(5e-324, 1.0) == SMALLEST_SHARE
+    assert np.isfinite(1.0 / unit(5e-324, 1.0))

@@ -1,0 +1,116 @@
+"""A solve that is stopped delivers what it showed, and nothing worse than mechanisms in closed form."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dxopt as dx
+from tests.material.stopped import skewed, stop_after
+
+FINE = 1e-4
+"""The last master of a stopped solve is solved to this."""
+SHOWN = re.compile(r"round \d+: (?:([-.e\d]+)(?:, |$))?(?:bound ([-.e\d]+))?")
+
+
+@pytest.fixture(scope="module")
+def problem() -> dx.Problem:
+    """Few busy places among many that are not."""
+    rng = np.random.default_rng(3)
+    space = dx.MetricSpace.from_points(rng.normal(size=(45, 2)) * rng.exponential(2.0, (45, 1)))
+    prior = dx.Prior.from_weights(space, rng.pareto(0.8, 45) + 0.01)
+    return dx.Problem(space, epsilon=1.4, prior=prior, loss="distance")
+
+
+def simple(problem: dx.Problem) -> float:
+    """The least loss of the planar Laplace and the exponential mechanism, each with its optimal remap."""
+    values = []
+    for method in ("planar_laplace", "exponential"):
+        channel = dx.solve(problem, method=method).mechanism.matrix
+        values.append(float((problem.costs.T @ channel).min(axis=0).sum()))
+    return min(values)
+
+
+def shown(lines: list[str]) -> list[tuple[float, float]]:
+    """The values and bounds of the rounds, infinite where they are not shown."""
+    found = [SHOWN.search(line) for line in lines if line.startswith("columns, round")]
+    return [(float(one[1] or "inf"), float(one[2] or "-inf")) for one in found if one is not None]
+
+
+def test_a_stopped_solve_is_no_worse_than_closed_forms_nor_than_one_stopped_before(
+    problem: dx.Problem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    best = simple(problem)
+    whole = stop_after(monkeypatch, 10**9)
+    optimum = dx.solve(problem, method="optimal", solver="columns").certificate
+    before = best * (1 + 1e-9)
+    for moment in np.linspace(0, whole[0], 6).astype(int).tolist():
+        stop_after(monkeypatch, moment)
+        proof = dx.solve(problem, method="optimal", solver="columns").certificate
+        assert proof.private
+        assert proof.value <= before
+        assert proof.bound <= optimum.value
+        before = proof.value * (1 + FINE)
+
+
+def test_what_is_shown_is_delivered(problem: dx.Problem, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = stop_after(monkeypatch, 10**9)
+    optimum = dx.solve(problem, method="optimal", solver="columns").certificate
+    for moment in np.linspace(0, whole[0], 6).astype(int).tolist():
+        stop_after(monkeypatch, moment)
+        lines: list[str] = []
+        proof = dx.solve(problem, method="optimal", solver="columns", progress=lines.append).certificate
+        values, bounds = (np.array(one) for one in zip(*shown(lines), strict=True))
+        assert not (values[1:] > values[:-1]).any()
+        assert proof.value == pytest.approx(values[-1], rel=1e-6)
+        assert proof.bound == pytest.approx(max(bounds[-1], 0.0), rel=1e-6, abs=1e-9)
+        assert (bounds <= optimum.value * (1 + 1e-7)).all()
+        assert lines[-1] == f"proven: {proof.value:.8g}, bound {proof.bound:.8g}, gap {proof.gap:.1e}"
+
+
+@pytest.mark.parametrize(
+    "options", [{"spanner": 1.5}, {"solver": "clarabel"}, {"solver": "highs"}, {"solver": "columns"}, {}]
+)
+@pytest.mark.parametrize("questions", [0, 3])
+def test_every_route_that_is_stopped_is_no_worse_than_closed_forms(
+    problem: dx.Problem, options: dict[str, Any], questions: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    best = simple(problem)
+    stop_after(monkeypatch, questions)
+    report = dx.solve(problem, method="optimal", **options)
+    assert report.status in ("interrupted", "optimal")
+    assert report.certificate.private
+    assert report.certificate.value <= best * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("objective", ["worst_loss", "adversary_error"])
+def test_other_objectives_that_are_stopped_are_no_worse_than_closed_forms(
+    problem: dx.Problem, objective: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An adversary's error is the larger the better, within the budget that planar Laplace noise just keeps to."""
+    noise = dx.solve(problem, method="planar_laplace").mechanism
+    if objective == "worst_loss":
+        posed = problem.but(objective="worst_loss")
+    else:
+        budget = 1.001 * dx.evaluate.expected_loss(noise, problem.prior, "distance")
+        posed = problem.but(objective=dx.AdversaryError(budget, "distance"))
+    attained = posed.objective.value(posed, noise.matrix)
+    stop_after(monkeypatch, 0)
+    proof = dx.solve(posed, method="optimal").certificate
+    sign = posed.objective.sign
+    assert sign * proof.value <= sign * attained + 1e-9
+
+
+def test_values_of_parts_add_up() -> None:
+    near = np.random.default_rng(4).random((12, 2)) * 4
+    space = dx.MetricSpace.from_points(np.concatenate([near, near + 90]))
+    lines: list[str] = []
+    problem = dx.Problem(space, epsilon=0.7, prior=skewed(space))
+    proof = dx.solve(problem, solver="columns", progress=lines.append).certificate
+    values, bounds = (np.array(one) for one in zip(*shown(lines), strict=True))
+    assert values[-1] == pytest.approx(proof.value, rel=1e-6)
+    assert bounds[-1] == pytest.approx(proof.bound, rel=1e-6)
+    assert values.min() >= proof.value * (1 - 1e-7)

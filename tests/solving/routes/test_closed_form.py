@@ -1,0 +1,58 @@
+"""Constant reports by group, and mechanisms by name above a budget."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dxopt as dx
+from dxopt.solving.routes.closed_form import constant_by_group
+
+INF = np.inf
+
+
+@pytest.mark.parametrize("objective", ["expected_loss", "worst_loss"])
+def test_without_finite_distances_each_secret_has_its_best_report(objective: str) -> None:
+    """Losses over 20 decades: 0.05 was found where 6e-8 is possible."""
+    space = dx.MetricSpace.from_distances(np.where(np.eye(4) > 0, 0.0, INF))
+    for seed in range(8):
+        losses = 10.0 ** np.random.default_rng(seed).uniform(-20, 1, size=(4, 5))
+        prior = dx.Prior.from_weights(space, [1, 2, 3, 4])
+        report = dx.solve(dx.Problem(space, epsilon=1.0, prior=prior, loss=losses, objective=objective))
+        least = losses.min(axis=1)
+        best = prior.probabilities @ least if objective == "expected_loss" else least.max()
+        assert report.status == "optimal"
+        assert report.certificate.value == pytest.approx(best, rel=1e-6)
+
+
+def test_groups_are_joined_by_finite_distances_one_way_too() -> None:
+    distances = np.full((4, 4), INF)
+    np.fill_diagonal(distances, 0.0)
+    distances[1, 0] = 2.0
+    space = dx.MetricSpace.from_distances(distances)
+    losses = np.array([[0.0, 3, 2], [9, 0, 1], [5, 4, 0], [0, 1, 1]])
+    problem = dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space), loss=losses)
+    assert constant_by_group(problem).argmax(axis=1).tolist() == [1, 1, 2, 0]
+    assert constant_by_group(problem.but(objective="worst_loss")).argmax(axis=1).tolist() == [2, 2, 2, 0]
+
+
+def test_the_tight_mechanism_above_a_budget_is_refused_with_its_loss() -> None:
+    space = dx.line(4)
+    objective = dx.AdversaryError(0.5, "distance")
+    problem = dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space), objective=objective)
+    with pytest.raises(
+        dx.UnsupportedError, match=r"method: tight has an expected loss of 0\.\d+, above the budget of"
+    ):
+        dx.solve(problem, method="tight")
+    roomy = problem.but(objective=dx.AdversaryError(2.0, "distance"))
+    assert dx.solve(roomy, method="tight").certificate.private
+
+
+def test_a_budget_just_below_the_least_loss_is_refused_with_digits_that_differ() -> None:
+    space = dx.line(2)
+    losses = np.array([[1 + 1e-10, 1 + 2e-10], [1 + 3e-10, 1 + 2e-10]])
+    problem = dx.Problem(
+        space, epsilon=0.1, prior=dx.Prior.uniform(space), loss=losses, objective=dx.AdversaryError(1.0, "binary")
+    )
+    with pytest.raises(dx.SpecError, match=r"max_loss: is 1, below 1\.0000000002, the least"):
+        dx.solve(problem)

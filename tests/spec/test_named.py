@@ -1,0 +1,119 @@
+"""Secrets named in problem files and on the command line, by label, index or coordinates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import dxopt as dx
+from dxopt.cli import app
+from dxopt.results.maps.geojson import geojson
+from dxopt.spec import load
+from tests.material.spec_files import refusal
+
+IDS = "space: {kind: points, file: ids.csv, columns: [x], label: id}\nepsilon: 1\n"
+CORNER = IDS + "prior: {kind: corner, point: %s}\n"
+
+
+@pytest.fixture(autouse=True)
+def _table(tmp_path: Path) -> None:
+    """Labels that are indices of other points, and one that two points have."""
+    (tmp_path / "ids.csv").write_text("id,x\n3,0\n7,1\n1,2.5\n0,4\n", encoding="utf-8")
+    (tmp_path / "twice.csv").write_text("id,x\na,0\na,1\nb,2.5\n", encoding="utf-8")
+
+
+def read(folder: Path, text: str) -> Any:
+    (folder / "problem.yaml").write_text(text, encoding="utf-8")
+    (task,) = load(folder / "problem.yaml")
+    return task
+
+
+@pytest.mark.parametrize(
+    ("named", "index"),
+    [
+        ("{index: 3}", 3),
+        ("{label: 3}", 0),
+        ("{label: '1'}", 2),
+        ("{point: 2.5}", 2),
+        ("{point: [1]}", 1),
+        ("{point: [5/2]}", 2),
+        ("7", 1),
+        ("'3'", 0),
+    ],
+)
+def test_a_corner_is_the_point_that_is_meant(named: str, index: int, tmp_path: Path) -> None:
+    task = read(tmp_path, CORNER % named)
+    found = task.problem.prior.probabilities
+    away = np.exp(-task.problem.space.row(index=index))
+    assert found == pytest.approx(away / away.sum())
+
+
+def test_points_of_one_label_have_an_index(tmp_path: Path) -> None:
+    text = (CORNER % "a").replace("ids", "twice")
+    error = refusal(tmp_path, text)
+    assert "'a' names several points" in error.wrong
+    assert "{index: …}" in error.fix
+    found = read(tmp_path, text.replace("point: a", "point: {index: 1}")).problem.prior
+    assert found.probabilities.argmax() == 1
+
+
+def test_beliefs_are_about_the_points_that_are_meant(tmp_path: Path) -> None:
+    pairs = "[[{index: 3}, {point: 1}], ['3', '7']]"
+    asked = f"learns: {{within: [[{{index: 0}}, {{label: 0}}]], hiding: [{pairs}, {{'3': {{index: 1}}}}]}}\n"
+    within, paired, mapped = read(tmp_path, IDS + asked).beliefs
+    assert within.places == (0, 3)
+    assert paired.places == (1, 1, 2, 1)
+    assert mapped.places == (1, 1, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("named", "words"),
+    [
+        ("{index: 9}", "9"),
+        ("{index: -1}", "give a whole number of 0 or more"),
+        ("{index: one}", "give a whole number of 0 or more"),
+        ("{label: none}", "none"),
+        ("{point: [1, 2]}", "coordinates"),
+        ("{point: [x]}", "is the text 'x'"),
+        ("{index: 1, label: 1}", "give one of label, index and point"),
+        ("{id: 1}", "give one of label, index and point"),
+        ("{}", "give one of label, index and point"),
+        ("3", "write a label in quotes, such as '3'"),
+    ],
+)
+def test_what_names_no_point_is_one_line(named: str, words: str, tmp_path: Path) -> None:
+    error = refusal(tmp_path, CORNER % named)
+    assert error.field.startswith("prior")
+    assert words in str(error)
+    assert "\n" not in str(error)
+
+
+def test_a_map_of_the_secret_that_is_meant(tmp_path: Path) -> None:
+    degrees = [[45.50, -73.57], [45.51, -73.60], [45.53, -73.55]]
+    space = dx.MetricSpace.from_points(degrees, "haversine", labels=[2, 0, 1])
+    problem = dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space), name="places")
+    folder = dx.solve(problem, method="exponential").save(tmp_path / "out")
+    report = dx.load(folder)
+
+    def drawn(*options: str) -> str:
+        done = CliRunner().invoke(app, ["map", str(folder), *options, "-o", str(tmp_path / "map.geojson")])
+        assert done.exit_code == 0, done.output
+        return (tmp_path / "map.geojson").read_text(encoding="utf-8")
+
+    assert drawn("--index", "0") == drawn("--label", "2") == drawn("--point", "45.50,-73.57")
+    assert drawn("--index", "1") == drawn("--label", "0") != drawn("--index", "0")
+    assert geojson(report, secret={"index": 1}) == geojson(report, secret={"label": "0"})
+    for options, words in (
+        (["--index", "9"], "9"),
+        (["--label", "9"], "9"),
+        (["--point", "1,2"], "1"),
+        (["--point", "a"], "point: is 'a'; give numbers with commas between them"),
+        (["--index", "0", "--label", "0"], "give one"),
+    ):
+        done = CliRunner().invoke(app, ["map", str(folder), *options, "-o", str(tmp_path / "x.geojson")])
+        assert (done.exit_code, len(done.stderr.splitlines())) == (2, 1), done.output
+        assert words in done.stderr

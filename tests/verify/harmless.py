@@ -1,0 +1,231 @@
+"""Why some changes of a result may pass: what is listed here claims nothing that is not true, each with the reason.
+
+An entry that is not listed is a claim: so is a new one, until it is listed.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+FEWER = ("missing", "none", "null")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Entries `file: path` and changes, as regular expressions, that may pass, and why."""
+
+    entry: str
+    why: str
+    change: str = ".*"
+    readers: str = ".*"
+    kinds: str = ".*"
+
+    def allows(self, kind: str, reader: str, entry: str, change: str) -> bool:
+        """Whether it is about a change of an entry."""
+        found = zip((self.entry, self.change, self.readers, self.kinds), (entry, change, reader, kind), strict=True)
+        return all(re.fullmatch(pattern, text) for pattern, text in found)
+
+
+_CLAIMS = "epsilon|delta|private|value|bound|gap|status|objective|metric|distances|points|prior|matrix|loss|tolerance"
+_MORE = "(twice|one more|a little more|infinite|tiny)"
+_LESS = rf"{_MORE}|all {_MORE}|entry \d+ {_MORE}|times (2.0|1.000001)"
+RULES = (
+    # 1. What is no claim (docs/reference/verify.md).
+    Rule(r"certificate\.json: how(\..*)?", "texts on how something was proven"),
+    Rule(r"report\.json: (route|mechanism|refused|reductions)(\..*)?", "how the mechanism was found"),
+    Rule(
+        r"report\.json: claim",
+        "what theory promises of the route; the status says what was found",
+        "bound|valid|exact",
+    ),
+    Rule(r"(report|input|summary)\.json: (.*\.)?seconds", "how long it took"),
+    Rule(r"report\.json: (comparison\.)?rows\.\d+\.note|report\.json: comparison\.rows\.\d+\.note", "a note"),
+    Rule(r"(table|mechanism)\.npz: (\d+/)*(name|how)", "how a mechanism is called, and was proven"),
+    Rule(
+        r"(problem\.yaml: name|report\.json: problem|report\.json: comparison\.problem)", "what the problem is called"
+    ),
+    Rule(r"(frontier|level|sweep)\.json: problem", "what the problem is called"),
+    Rule(r"(problem\.yaml|report\.json): prior", "what the prior is called, but for uniform", "(?!uniform).*"),
+    Rule(r"(problem\.yaml|report\.json): loss", "a loss of another name counts as given", "(?!distance).*"),
+    Rule(r"report\.json: tolerance", "the tolerance is given; the status follows from it and the gap"),
+    Rule(
+        r"(input|summary)\.json: (.*\.)?(method|expected|folder|version|digest|error|errors|format)(\..*)?",
+        "what was asked",
+    ),
+    Rule(
+        r"(input|summary)\.json: (.*\.)?line\.delivered|summary\.json: .*delivered", "it says that less was delivered"
+    ),
+    Rule(r"report\.json: off_prior(\..*)?", "computed again, not read", readers="load"),
+    Rule(r"(report|input|summary)\.json: (.*\.)?warnings(\..*)?", "a record of what was shown, no claim"),
+    Rule(r"summary\.md: .*", "drawn from summary.json, for people"),
+    Rule(r".*\.(svg|png|html): .*", "drawn from the other files"),
+    Rule(
+        r"report\.json: comparison\.(interrupted|rows\.\d+\.baseline)",
+        "whether a row is a baseline, or others are missing",
+    ),
+    Rule(r"report\.json: comparison\.rows\.\d+\.name", "what a row is called, but for names that are derived"),
+    Rule(r"table\.npz: (cost|variation)", "`verify` proves it, where the mechanism is", readers="table"),
+    Rule(r"table\.npz: report_points", "not read where the reports are the secrets", readers="table"),
+    Rule(
+        r"(table\.npz|certificate\.json|problem\.npz|problem\.yaml|report\.json): .*(epsilon|delta)",
+        "a weaker level",
+        _LESS,
+        "table",
+    ),
+    Rule(
+        r"problem\.yaml: .*|table\.npz: .*",
+        "not read but for the metric, where the distances fit any",
+        readers="load",
+    ),
+    Rule(r"report\.json: comparison\.delta", "none is 0", "missing", readers="load"),
+    Rule(r"report\.json: table", "why there is no table", readers="load"),
+    Rule(r"(?!table\.npz).*", "not read", readers="table"),
+    Rule(
+        r"table\.npz: (pairs|space\.(spacing|points|distances|lengths))",
+        "a weaker level",
+        rf"{_LESS}|first adjacent",
+        "table",
+    ),
+    Rule(r"table\.npz: space\.points", "other words, the level of which is proven", "first .*", "table", "words"),
+    Rule(r"table\.npz: counts", "another table that is as private; `verify` has the result", "reversed .*", "table"),
+    Rule(r"table\.npz: space\.edges", "the same edges, all of one length", "reversed along 0", kinds="tree"),
+    Rule(r"problem\.npz: (pair_distances|report_losses)", "not read: the mechanism has the space", readers="load"),
+    Rule(
+        r"report\.json: structure\.kind",
+        "a matrix is loaded without factors or edges",
+        "product|tree|graph|general",
+        "load",
+    ),
+    Rule(r"report\.json: comparison\.rows\.\d+\.leakage", "0 bits up to 1e-12", kinds="relaxed"),
+    # 2. What repeats something in other words, or says less.
+    Rule(rf"(?!.*[./: ]({_CLAIMS})$).*", "what is not there claims nothing", "|".join(FEWER)),
+    Rule(r"certificate\.json: delta", "none is 0", "missing", kinds="(?!.*(relaxed|adjacent)).*"),
+    Rule(r"certificate\.json: epsilon", "no level was asked for", "missing|null", kinds="unprotected"),
+    Rule(r"report\.json: comparison\.(bound|bounds\..*|rows\.\d+(\..*)?)", "fewer figures", "|".join(FEWER)),
+    Rule(
+        r"(table\.npz|mechanism\.npz|report\.json): (\d+/)*pairs",
+        "without δ all pairs are bound",
+        kinds="(?!.*(relaxed|adjacent)).*",
+    ),
+    Rule(
+        r"problem\.yaml: space\.metric",
+        "the metric is taken to be lost: another one that fits is found",
+        "given distances",
+    ),
+    Rule(r"(mechanism|problem|table|compared)\.npz: .*", "the same as text", "as text"),
+    Rule(r"problem\.npz: adversary_loss", "the guesses of an adversary, and what they cost, are given"),
+    Rule(
+        r"problem\.yaml: epsilon|report\.json: comparison\.epsilon|problem\.npz: epsilon",
+        "the level that was asked for is given, and all is proven of it",
+        "times .*",
+    ),
+    Rule(r"frontier\.json: wanted|problem\.yaml: (epsilon|objective\.max_loss)\.resolution", "was asked for"),
+    Rule(
+        r"level\.json: (accuracy|max_loss)|problem\.yaml: epsilon\.(accuracy|max_loss)", "was asked for", "times .*"
+    ),
+    Rule(
+        r"mechanism\.npz: (\d+/)*report_points",
+        "not read where the reports are the secrets",
+        ".*",
+        "load",
+        "(?!.*elsewhere).*",
+    ),
+    Rule(r"(input|summary)\.json: .*", "fewer figures", "missing"),
+    Rule(
+        r"report\.json: secrets_are_reports",
+        "reports may be as good as secrets: then losses follow from points",
+        "the other one",
+    ),
+    Rule(
+        r"report\.json: evaluation\.(smallest_delta|delta of one record)",
+        "within 1e-11 of the least δ, and proven",
+        ".*",
+    ),
+    Rule(r"report\.json: beliefs\..*places.*", "other beliefs with the same figure", ".*"),
+    Rule(
+        r"report\.json: structure\.spacing", "steps of a path of spacing 1 may differ", ".*", kinds="line|.*kernel.*"
+    ),
+    Rule(
+        r"problem\.yaml: space\.structure|report\.json: structure\.kind",
+        "any distances are general",
+        "general|tree|graph",
+    ),
+    Rule(
+        r"mechanism\.npz: report_points", "reports are given where they are, and losses follow", kinds=".*elsewhere"
+    ),
+    Rule(
+        r"table\.npz: space\.positions\..*",
+        "places beside distances that are given; `verify` compares them with the result",
+        readers="table",
+        kinds="map again|streets",
+    ),
+    # 3. What is proven whatever it is.
+    Rule(
+        r"(.*/)?dual\.npz: .*|compared\.npz: bounds?/.*", "whatever a dual has, it proves the bound that is claimed"
+    ),
+    Rule(r"report\.json: comparison\.bounds\..*", "a lower bound", "half|0|negative|one less|a little less"),
+    Rule(r"mechanism\.npz: (\d+/)*epsilon", "a part may be more private than it says", _LESS),
+    Rule(r"mechanism\.npz: (\d+/)*(0/)(weights|slack|level)", "the index that gets the rests makes up for it"),
+    Rule(r"mechanism\.npz: (doubt|held|slack)", "the value is the same to 1e-12, and all of it is private"),
+    Rule(
+        r"mechanism\.npz: ((\d+/)+space|space\.\d+)\.(labels|parameters)",
+        "names inside of a mechanism that nobody is shown",
+    ),
+    Rule(r"(mechanism|table)\.npz: (\d+/)*space\.parameters", "a norm has no parameters", "first .*"),
+    Rule(
+        r"mechanism\.npz: (\d+/)+space\.metric",
+        "norms are the same on a line",
+        "first (manhattan|chebyshev|euclidean)",
+    ),
+    Rule(
+        r"mechanism\.npz: (\d+/)*(labels|report_labels|reports|space\.labels)",
+        "names of secrets that have no numbers in them",
+    ),
+    Rule(r"table\.npz: (space\.labels|reports)", "names of secrets, the same in all files"),
+    Rule(r"(mechanism|table)\.npz: (space\.)?positions\.(outlines|streets)", "what is drawn around a place"),
+)
+
+
+def reason(kind: str, reader: str, file: str, path: str, change: str) -> str | None:
+    """Why a change that passes is harmless; None where it is not."""
+    if file == "scaled":
+        return _scaled(kind, reader, change)
+    entries = path.split(" & ") if file == "together" else [f"{file}: {path}"]
+    found = [_single(kind, reader, entry, change) for entry in entries]
+    return found[0] if all(found) else None
+
+
+def _single(kind: str, reader: str, entry: str, change: str) -> str | None:
+    entry = re.sub(r"^(parts/\d+|[^:]*)/(?=[^/:]*: )", "", entry)
+    return next((rule.why for rule in RULES if rule.allows(kind, reader, entry, change)), None)
+
+
+_FIXED = ("map", "map in metres", "map again", "cells", "places", "places again", "miles")
+_NO_POINTS = ("given", "graph", "tree", "parts", "streets")
+_IMPLICIT = ("line", "uneven line", "kernel", "kernel elsewhere", "kernel, own loss", "product", "product of parts")
+
+
+def _scaled(kind: str, reader: str, change: str) -> str | None:
+    """Quantities scaled so that all that follows from them is as well are about another problem, and true of it.
+
+    Where there is a map, points and distances have a fixed scale; elsewhere distances are those of points that are
+    scaled as well, or given. Then ε may be as much smaller as distances are larger, and losses by name follow.
+    """
+    kinds, by = change.rsplit(" times ", 1)
+    chosen = set(kinds.split(", "))
+    if reader == "table":
+        weaker = float(by) < 1 or "epsilon" not in chosen or chosen & {"points", "distances"}
+        return "a table of other distances, at a level that is proven" if weaker else None
+    if chosen == {"names"}:
+        return "names that do not read as coordinates"
+    if kind == "streets" and reader == "load" and "distances" not in chosen:
+        return "given distances may be no lengths on the map; `verify` lists them as not proven"
+    moved = "distances" in chosen or ("points" in chosen and kind in _IMPLICIT)
+    fixed = kind in _FIXED and chosen & {"points", "distances", "degrees"}
+    apart = kind not in (*_NO_POINTS, *_IMPLICIT, *_FIXED) and ("points" in chosen) is not moved
+    if fixed or apart or "degrees" in chosen:
+        return None
+    if "epsilon" in chosen and float(by) > 1 and not moved:
+        return None
+    return "another problem, and all that follows is true of it"

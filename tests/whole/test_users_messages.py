@@ -1,0 +1,315 @@
+"""Mistakes that new users made: each works, or is one line that names the field and says what to write."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import dxopt as dx
+from dxopt.cli import app
+
+LINE = dx.line(5)
+GRID = dx.grid((3, 3))
+WEIGHTS = pd.Series({"0": 3, "1": 1, "3": 4})
+
+
+def problem(space: dx.MetricSpace = LINE, **other: Any) -> dx.Problem:
+    return dx.Problem(space, **({"epsilon": 0.8, "prior": "uniform"} | other))
+
+
+def own(matrix: Any = None) -> dx.Mechanism:
+    return dx.Mechanism.from_matrix(LINE, np.full((5, 5), 0.2) if matrix is None else matrix)
+
+
+WORKS: dict[str, Callable[[], Any]] = {
+    "uniform as prior": lambda: dx.solve(problem(prior="uniform")),
+    "a list as prior": lambda: dx.solve(problem(prior=[0.1, 0.2, 0.4, 0.2, 0.1])),
+    "an array as prior of a measure": lambda: dx.evaluate.expected_loss(own(), np.full(5, 0.2)),
+    "a method as text": lambda: dx.compare(problem(), "geometric"),
+    "a method of a sweep as text": lambda: dx.sweep(problem(), [0.5], "geometric"),
+    "a matrix to compare": lambda: dx.compare(problem(), [np.full((5, 5), 0.2)]),
+    "a mechanism to compare": lambda: dx.compare(problem(), dx.classic.geometric(LINE, epsilon=0.5)),
+    "a function as metric": lambda: dx.solve(problem(dx.MetricSpace.from_points([0, 1, 5], lambda a, b: abs(a - b)))),
+    "a written level": lambda: dx.solve(problem(epsilon="ln(4)")),
+    "written levels": lambda: dx.sweep(problem(), ["1/2", "ln(4)"]),
+    "a written level of a classic": lambda: dx.classic.planar_laplace(GRID, epsilon="ln(4)"),
+    "a written level of a noise": lambda: dx.noise.Laplace("ln(4)").sample([0.0]),  # pyright: ignore
+    "a list of tuples": lambda: dx.classic.planar_laplace(GRID, epsilon=1.0).sample([(0, 0), (1, 2)]),
+    "counts with a gap": lambda: dx.prior_from_frame(LINE, WEIGHTS, missing=0),
+    "the worst loss without a prior": lambda: dx.solve(dx.Problem(LINE, epsilon=1.0, objective="worst_loss")),
+    "the worst loss of a mechanism": lambda: dx.evaluate.worst_loss(own()),
+    "a table of a matrix of one's own": lambda: dx.integer_table(dx.certify(np.full((5, 5), 0.2), LINE, 1.0)),
+}
+
+REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
+    "a file to solve": (
+        lambda: dx.solve("x.yaml"),  # pyright: ignore[reportArgumentType]
+        "problem: is the name of a file, 'x.yaml'; read it with dx.read('x.yaml'), or run `dxopt solve` on it",
+    ),
+    "a path to compare": (
+        lambda: dx.compare(Path("x.yaml")),  # pyright: ignore[reportArgumentType]
+        "problem: is the name of a file, 'x.yaml'; read it with dx.read('x.yaml'), or run `dxopt solve` on it",
+    ),
+    "a file to sweep": (lambda: dx.sweep("x.yaml", [1.0]), "problem: is the name of a file"),  # pyright: ignore
+    "a file for a frontier": (lambda: dx.frontier("x", 1, 2), "problem: is the name of a file"),  # pyright: ignore
+    "a file for a level": (lambda: dx.smallest_epsilon("x", 1), "problem: is the name of a file"),  # pyright: ignore
+    "a file for budgets": (lambda: dx.budget_frontier("x", 1, 2), "problem: is the name of a file"),  # pyright: ignore
+    "a space to solve": (lambda: dx.solve(LINE), "problem: is of type MetricSpace; give a dx.Problem"),  # pyright: ignore
+    "no prior": (
+        lambda: dx.Problem(LINE, epsilon=1.0),
+        'prior: is missing, which expected_loss needs; give one, such as prior="uniform"',
+    ),
+    "a short list as prior": (
+        lambda: problem(prior=[0.5, 0.5]),
+        "prior: has 2 entries for 5 points; give one probability per point, in their order",
+    ),
+    "weights as prior": (
+        lambda: problem(prior=[1, 2, 3, 2, 1]),
+        "prior: sums to 9; give probabilities that sum to 1, or use dx.Prior.from_weights(space, weights)",
+    ),
+    "another name of a prior": (lambda: problem(prior="normal"), "prior: there is no 'normal'; give \"uniform\""),
+    "a mapping as prior": (
+        lambda: problem(prior={"0": 1.0}),
+        "prior: is a dict, which has labels of its own; use dx.prior_from_frame(space, series)",
+    ),
+    "a series as prior": (lambda: problem(prior=WEIGHTS), "prior: is a Series, which has labels of its own; use dx."),
+    "negative prior": (lambda: problem(prior=[1, 1, -1, 0, 0]), "prior: entry 2 is -1; give probabilities"),
+    "another object as prior": (lambda: problem(prior=object()), "prior: is of type object, not numbers; give one"),
+    "a bad function as metric": (
+        lambda: dx.MetricSpace.from_points([0, 1, 2], lambda a, b: (a - b) ** 2),
+        "metric: distances d(0, 2) = 4 exceeds d(0, 1) + d(1, 2) = 2; mend the function",
+    ),
+    "a metric that fails": (
+        lambda: dx.MetricSpace.from_points([0, 1], lambda a, b: 1 / 0),
+        "metric: gives no number for the points 0.0 and 0.0 (ZeroDivisionError: division by zero); give a function",
+    ),
+    "a function for too many points": (
+        lambda: dx.MetricSpace.from_points(np.arange(3000), lambda a, b: abs(a - b)),
+        "metric: is a function, to be called for 9,000,000 pairs of points; 4,000,000 at most; give a matrix",
+    ),
+    "a function as metric of a grid": (
+        lambda: dx.grid((3, 3), metric=math.dist),  # pyright: ignore[reportArgumentType]
+        "metric: is a function, which makes no regular grid; choose one of euclidean, manhattan, chebyshev, or use",
+    ),
+    "a number as metric": (lambda: dx.MetricSpace.from_points([0], 3), "metric: is of type int; choose"),  # pyright: ignore
+    "twelve lines": (
+        lambda: dx.product(*[dx.line(31)] * 12),
+        "factors: make 7.88e+17 points; at most 16,666,666 fit in memory; solve one problem for each factor",
+    ),
+    "a grid of as many": (lambda: dx.grid((31,) * 12), "shape: makes 7.88e+17 points; at most 16,666,666 fit"),
+    "a line without end": (lambda: dx.line(10**12), "size: makes 1.00e+12 points; at most 200,000,000 fit in memory"),
+    "a misspelt method": (lambda: dx.compare(problem(), "geometrc"), "methods: there is no 'geometrc'; choose among"),
+    "a list of lists to compare": (
+        lambda: dx.compare(problem(), [[0.2] * 5] * 5),  # pyright: ignore[reportArgumentType]
+        "methods: something of type list is no mechanism; give names, mechanisms, or matrices of probabilities as",
+    ),
+    "a number to compare": (lambda: dx.compare(problem(), 3), "methods: are of type int; give a list"),  # pyright: ignore
+    "a name that is taken": (
+        lambda: dx.compare(problem(), {"tight": own()}),
+        "methods: the name 'tight' is taken; give one of your own",
+    ),
+    "a table of an unproven mechanism": (
+        lambda: dx.integer_table(own()),
+        "mechanism: has no proof of privacy; give one of dx.solve or dx.classic, or dx.certify(mechanism, space, eps",
+    ),
+    "a table of a matrix": (
+        lambda: dx.integer_table(np.eye(5)),  # pyright: ignore[reportArgumentType]
+        "mechanism: is of type ndarray; give one of dx.solve or dx.classic, or dx.certify(mechanism, space, epsilon)",
+    ),
+    "a remap of an unproven mechanism": (
+        lambda: dx.classic.remapped(own(), "uniform"),
+        "mechanism: mechanism has no proof of privacy; give dx.certify(mechanism, space, epsilon), or use",
+    ),
+    "a test too coarse": (
+        lambda: dx.traces.PredictiveMechanism(
+            dx.traces.on_plane(), dx.traces.FixedUtility(10.0, 1.0, dx.traces.Balance(0.9, 1.0, 0.2))
+        ),
+        "share: 0.2 of each step for the test is too little: its error is 1.932, but a report may be off by 1 only; "
+        "raise tolerance to 1.94, or share, or lower probability, in the Balance",
+    ),
+    "planar Laplace without places": (
+        lambda: dx.classic.planar_laplace(dx.MetricSpace.from_distances([[0, 1], [1, 0]]), epsilon=1.0),
+        "space: planar_laplace needs a grid or other places in the plane, with Euclidean distances, or on the globe, "
+        "with haversine, not distances without places; use exponential, or dx.solve",
+    ),
+    "rows of coordinates as secrets": (
+        lambda: dx.classic.planar_laplace(GRID, epsilon=1.0).sample([[0, 0], [1, 2]]),
+        "secret: is no list of indices or labels: number 0 is a list; give labels, indices or tuples, or write po",
+    ),
+    "a level that is no number": (
+        lambda: problem(epsilon="four"),
+        "epsilon: is the text 'four'; give a number, plain or written ln(a), log2(a), sqrt(a) or a/b with a and",
+    ),
+    "a level below 0": (
+        lambda: problem(epsilon="ln(1/2)"),
+        "epsilon: is the text 'ln(1/2)'; give a number, plain or",
+    ),
+    "a level that is not real": (lambda: problem(epsilon="ln(-1)"), "epsilon: ln(-1) is not a real number; give an"),
+    "a level of 0": (lambda: problem(epsilon="ln(1)"), "epsilon: is 0; give a positive finite number"),
+    "counts with a gap": (
+        lambda: dx.prior_from_frame(LINE, WEIGHTS),
+        "index: lacks label '2' and 1 more; write missing=0 to give weight 0 to what it lacks, or add them",
+    ),
+    "H3 too fine": (
+        lambda: dx.geo.h3_cells(13, box=(45.70, 4.77, 45.81, 4.90)),
+        "resolution: 13 makes about 2,812,049 cells, more than 1,000,000; give 12 or less (about 401,721 cells), or",
+    ),
+    "a file that is none": (lambda: dx.read(3), "file: is of type int; give the name of a YAML file"),  # pyright: ignore
+}
+
+
+@pytest.mark.parametrize("name", WORKS)
+def test_it_works(name: str) -> None:
+    assert WORKS[name]() is not None
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_it_is_one_line_that_says_what_to_write(name: str) -> None:
+    attempt, message = REFUSED[name]
+    with pytest.raises(dx.SpecError) as refused:
+        attempt()
+    assert str(refused.value).startswith(message)
+    assert "\n" not in str(refused.value)
+    assert refused.value.fix
+
+
+SEMICOLONS = "place_id;latitude;longitude\n1;45.7;4.8\n2;45.8;4.9\n"
+DECIMAL_COMMAS = "place_id;latitude;longitude\n1;45,7;4,8\n2;45,8;4,9\n"
+PLACES = "space: {kind: points, file: places.csv, columns: [latitude, longitude], metric: haversine}\nepsilon: 1\n"
+DISTANCES = "space: {kind: distances, file: places.csv}\nepsilon: 1\n"
+FILES: dict[str, tuple[str, str, str]] = {
+    "3 values for 39 points": (
+        "space: {kind: line, size: 39}\nepsilon: 1\nprior: {kind: explicit, values: [1, 2, 3]}\n",
+        "",
+        ":3:25: prior.values: has 3 values for 39 points; give one probability for each, in their order",
+    ),
+    "values that are weights": (
+        "space: {kind: line, size: 3}\nepsilon: 1\nprior: {kind: explicit, values: [1, 2, 3]}\n",
+        "",
+        ":3:25: prior.values: sum to 6; give probabilities that sum to 1: divide each by 6",
+    ),
+    "numbers as prior": (
+        "space: {kind: line, size: 2}\nepsilon: 1\nprior: [0.5, 0.5]\n",
+        "",
+        ":3:1: prior: is a list of numbers; write prior: {kind: explicit, values: [...]} for probabilities",
+    ),
+    "one method to compare": (
+        "space: {kind: line, size: 2}\nepsilon: 1\ncompare: geometric\n",
+        "",
+        ":3:10: compare: is the text 'geometric'; write a list, here [geometric]",
+    ),
+    "a classic above the budget": (
+        "space: {kind: line, size: 5}\nepsilon: 0.1\nmethod: geometric\n"
+        "objective: {kind: adversary_error, max_loss: 0.5}\n",
+        "",
+        ":3:9: method: geometric has an expected loss of 1.727706, above the budget of 0.5; raise max_loss, or use",
+    ),
+    "H3 too fine": (
+        "space: {kind: h3, south: 45.70, west: 4.77, north: 45.81, east: 4.90, resolution: 11}\nepsilon: 1\n",
+        "",
+        ":1:83: space.resolution: is larger than the cap of 4,000 locations with its about 57,389; give 9 or less "
+        "(about 1,171 cells), or a smaller box",
+    ),
+    "semicolons": (
+        PLACES,
+        SEMICOLONS,
+        ":1:51: space.columns[0]: places.csv has no column 'latitude', nor commas between its cells: they are "
+        "separated by ';'; save it with commas, as by pandas.read_csv('places.csv', sep=';')"
+        ".to_csv('places-commas.csv', index=False)",
+    ),
+    "tabs": (
+        PLACES,
+        SEMICOLONS.replace(";", "\t"),
+        ":1:51: space.columns[0]: places.csv has no column 'latitude', nor commas between its cells: they are "
+        "separated by tabs; save it with commas, as by pandas.read_csv('places.csv', sep='\\t')",
+    ),
+    "decimal commas": (
+        PLACES,
+        DECIMAL_COMMAS,
+        ":1:29: space.file: places.csv has no commas between its cells: they are separated by ';'; save it with "
+        "commas, as by pandas.read_csv('places.csv', sep=';', decimal=',').to_csv(",
+    ),
+    "a matrix with semicolons": (
+        DISTANCES,
+        "0;1\n1;0\n",
+        ":1:32: space.file: places.csv has no commas between its cells: they are separated by ';'; save it with "
+        "commas, as by pandas.read_csv('places.csv', sep=';', header=None).to_csv('places-commas.csv', index=False, "
+        "header=False)",
+    ),
+    "a line indented too far": (
+        "space:\n  kind: line\n   size: 5\nepsilon: 1\n",
+        "",
+        ":3:8: syntax: is indented by 3 spaces, but line 2 above it by 2; give all keys of one mapping the same",
+    ),
+    "a line indented too little": (
+        "space:\n    kind: line\n  size: 5\nepsilon: 1\n",
+        "",
+        ":3:3: syntax: is indented by 2 spaces, but line 2 above it by 4; give all keys of one mapping the same",
+    ),
+    "a tab": ("space:\n\tkind: line\n", "", ":2:1: syntax: a tab where spaces are expected; indent with spaces"),
+    "a bracket left open": (
+        "space: {kind: line, size: 5}\nepsilon: [1, 2\nprior: uniform\n",
+        "",
+        ":3:6: syntax: the [ on line 2 is not closed before this; add ], or a comma",
+    ),
+    "no colon": (
+        "space: {kind: line, size: 5}\nepsilon 1\n",
+        "",
+        ":2:1: syntax: `epsilon 1` is no key with a value; write `key: value`, with a blank after :",
+    ),
+    "two colons": (
+        "name: a: b\nspace: {kind: line, size: 5}\nepsilon: 1\n",
+        "",
+        ":1:8: syntax: a second colon in `name: a: b`; put the value in quotes",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_is_refused_in_one_located_line(name: str, tmp_path: Path) -> None:
+    text, table, message = FILES[name]
+    file = tmp_path / "x.yaml"
+    file.write_text(text, encoding="utf-8")
+    (tmp_path / "places.csv").write_text(table, encoding="utf-8")
+    result = CliRunner().invoke(app, ["solve", str(file), "-o", str(tmp_path / "out")])
+    lines = [line for line in result.output.splitlines() if str(file) in line]
+    assert result.exit_code == 2
+    assert len(lines) == 1
+    assert lines[0].removeprefix(str(file)).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("command", "level", "epsilon"), [("solve", "2", 2.0), ("solve", "ln(4)", math.log(4)), ("compare", "1/2", 0.5)]
+)
+@pytest.mark.parametrize("written", ["", "epsilon: 1\n", "privacy: {level: ln(2), radius: 2}\n", "epsilon: [1, 3]\n"])
+def test_a_level_on_the_command_line(command: str, level: str, epsilon: float, written: str, tmp_path: Path) -> None:
+    file = tmp_path / "x.yaml"
+    file.write_text(f"space: {{kind: line, size: 4}}\n{written}", encoding="utf-8")
+    result = CliRunner().invoke(app, [command, str(file), "--epsilon", level, "-o", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    report = dx.load(tmp_path / ("x-compare" if command == "compare" else "x"))
+    assert report.problem.epsilon == epsilon
+    assert report.certificate.private
+
+
+@pytest.mark.parametrize(
+    ("level", "message"),
+    [
+        ("-1", "epsilon: is -1; give a number above 0"),
+        ("four", "epsilon: is the text 'four'; give a number, plain or written"),
+        ("1,2", "epsilon: has 2 levels; give one, or use dxopt sweep, which takes several"),
+    ],
+)
+def test_a_bad_level_on_the_command_line(level: str, message: str, tmp_path: Path) -> None:
+    file = tmp_path / "x.yaml"
+    file.write_text("space: {kind: line, size: 4}\n", encoding="utf-8")
+    result = CliRunner().invoke(app, ["solve", str(file), f"--epsilon={level}", "-o", str(tmp_path)])
+    assert result.exit_code == 2
+    assert result.output.startswith(message)
