@@ -58,15 +58,11 @@ def test_honest_results_hold(honest: Callable[[str], Path], kind: str) -> None:
 def test_no_stronger_claim_passes(honest: Callable[[str], Path], kind: str, tmp_path: Path) -> None:
     folder = honest(kind)
     for reader, takes in READERS.items():
-        if (reader == "table" and not (folder / "table.npz").is_file()) or not _taken(takes, folder):
+        if (reader == "table" and not (folder / "table.npz").is_file()) or not takes(folder):
             continue
         start = list(KINDS).index(kind)
         found = accepted(folder, tmp_path / reader, reader, EVERY, start)
         assert [str(one) for one in found if reason(kind, reader, one.file, one.path, one.change) is None] == []
-
-
-def _taken(takes: Callable[[Path], bool], folder: Path) -> bool:
-    return takes(folder)
 
 
 def _status(folder: Path, name: str) -> Outcome:

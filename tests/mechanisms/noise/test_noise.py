@@ -254,7 +254,8 @@ def test_coins() -> None:
 @pytest.mark.parametrize("make", [Laplace, ManhattanLaplace, PlanarLaplace, Staircase, Geometric])
 @pytest.mark.parametrize("level", [0.0, -1.0, math.nan, math.inf, "one", None, True, 10**400, np.ones(1), np.ones(2)])
 def test_levels_that_are_none(make: Callable[..., Noise], level: float) -> None:
-    with pytest.raises(dx.SpecError, match=r"^epsilon: is .*; give a (positive finite )?number"):
+    wanted = "a number, plain or written" if isinstance(level, str) else "a positive finite number"
+    with pytest.raises(dx.SpecError, match=rf"^epsilon: is .*; give {wanted}"):
         make(level)
 
 
