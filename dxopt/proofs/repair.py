@@ -46,8 +46,10 @@ def repair(problem: Problem, raw: NDArray[np.float64]) -> NDArray[np.float64]:
     CertificateError
         If no amount of room makes the result private (never seen; better loud than wrong).
     """
-    if problem.delta:
-        return _repaired_with_delta(problem, raw)
+    return _repaired_with_delta(problem, raw) if problem.delta else _repaired_without_delta(problem, raw)
+
+
+def _repaired_without_delta(problem: Problem, raw: NDArray[np.float64]) -> NDArray[np.float64]:
     # 1. points at distance (nearly) 0 must have equal rows: work on their classes, with the largest factor e^{-εd}
     #    of any two members, rounded up; budgets above 300 count as 300, so that no entry becomes subnormal
     factors = factor_above(problem.level, problem.separations)
@@ -108,6 +110,7 @@ def _repaired_with_delta(problem: Problem, raw: NDArray[np.float64]) -> NDArray[
 
     The columns are scaled so that the shortfall of the rows lies in the cone, which uses up nothing of δ. Where
     rounding still leaves a pair above δ, a constant report is mixed in: the excess of a mixture is at most its share.
+    Where even that is not enough, the repair is that for δ = 0.
     """
     bound = bound_pairs(problem.separations, problem.pairs)
     delta = problem.delta
@@ -137,7 +140,8 @@ def _repaired_with_delta(problem: Problem, raw: NDArray[np.float64]) -> NDArray[
         part = min(max(1 - delta / excess, UNIT) * (1 + 4.0**attempt * 2.0**-20), 1.0)
         rows = (1 - part) * rows + part * constant
         rows += np.array([math.fsum([1.0, *(-row)]) for row in rows])[:, None] * constant
-    raise CertificateError(f"the channel is not brought within delta {delta:g}")
+    # 5. a δ below what rounding adds even to the mixture: private without it
+    return _repaired_without_delta(problem, rows)
 
 
 def _groups(factors: NDArray[np.float64]) -> list[NDArray[np.int64]] | list[slice]:

@@ -63,3 +63,16 @@ def test_budgets_next_to_the_roundings_are_repaired_with_delta(epsilon: float, d
         assert report.certificate.private
         assert report.certificate.delta <= delta
         assert report.certificate.value == pytest.approx(0.5, abs=1e-6)
+
+
+def test_a_classic_whose_roundings_are_above_delta_is_repaired_without_it() -> None:
+    space = dx.MetricSpace.from_points([[0.9571542184801922], [0.9571542184801938]])
+    problem = dx.Problem(
+        space,
+        epsilon=2.481237264011647,
+        prior=dx.Prior.from_weights(space, [1.0, 2.0]),
+        loss=[[4.0, 6.0], [3.0, 2.0]],
+        delta=2.0**-64,
+    )
+    report = dx.solve(problem, method="laplace")
+    assert report.certificate.delta <= 2.0**-64
