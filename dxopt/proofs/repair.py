@@ -128,7 +128,7 @@ def _repaired_with_delta(problem: Problem, raw: NDArray[np.float64]) -> NDArray[
     factors = np.where(bound, np.maximum(factor_above(problem.level, problem.separations), FAINTEST), 0.0)
     rows = relaxed_closure(rows, factors, delta)
     # 3. make rows sum to 1 by one report; budgets that leave no room for the scale are left to step 4
-    rows *= _scale(rows, np.where(1 - factors > max(delta, 2 * ROOM), factors, 0.0), ROOM)
+    rows *= scale_into_cone(rows.sum(axis=1), np.where(1 - factors > max(delta, 2 * ROOM), factors, 0.0))
     missing = np.array([math.fsum([1.0, *(-row)]) for row in rows])
     rows[:, int((missing @ problem.costs).argmin())] += np.maximum(missing, 0.0)
     # 4. mix in a constant report until the excess is proven to be within δ
@@ -166,7 +166,7 @@ def _normalised(
     # the scale is chosen in real numbers with some room; whether doubles keep to it is tested, each time with more
     room = ROOM
     while room < MOST_ROOM:
-        scaled = close(rows * _scale(rows, factors, room), factors)
+        scaled = close(rows * scale_into_cone(rows.sum(axis=1), factors, room), factors)
         missing = np.array([math.fsum([1.0, *(-row)]) for row in scaled])
         if missing.min() >= 0:
             # the report for which the shortfall costs least; its column must still be its own closure
@@ -204,10 +204,18 @@ def _balanced(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(balanced > NOTHING, balanced, 0.0) if better else rows
 
 
-def _scale(rows: NDArray[np.float64], factors: NDArray[np.float64], room: float) -> float:
-    """The largest t with 1 - t r_b ≥ factors[a, b] (1 - t r_a) + room for all a ≠ b, and t r ≤ 1 - room."""
+def scale_into_cone(totals: NDArray[np.float64], factors: NDArray[np.float64], room: float = ROOM) -> float:
+    """The largest t with 1 - t r_b ≥ factors[a, b] (1 - t r_a) + room for all a ≠ b, and t r ≤ 1 - room.
+
+    Parameters
+    ----------
+    totals : (n,) array
+        r, sums of rows, or how they are to one another.
+    factors : (n, n) array
+        Upper bounds on e^{-εd}.
+    room : float, optional
+    """
     # t (r_b - f r_a) ≤ (1 - f) - room for each pair with factor f, which binds only where the left side is positive
-    totals = rows.sum(axis=1)
     scale = float((1 - room) / totals.max())
     for a, factor in enumerate(factors):
         spread = totals - factor * totals[a]

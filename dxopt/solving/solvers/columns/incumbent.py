@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dxopt.proofs.repair import scale_into_cone
 from dxopt.solving.solvers.columns.pool import Pool
 
 Array = NDArray[np.float64]
@@ -23,21 +24,27 @@ _LEAST_STOP = 0.2
 _PROOF = 4.5e-10
 """Seconds that a proof takes for each pair of points and each report, on two cores."""
 _MISSED = 1e-9
-"""Where rows miss their sums by more, it is not known what the mixture costs once that is mended."""
+"""Rows that miss their sums by less are mended at no cost."""
 
 
 class Incumbent:
     """The best mixture so far.
+
+    Parameters
+    ----------
+    factors : (n, n) array
+        e^{-d}, those of the cone.
 
     Attributes
     ----------
     channel : (n, m) array or None
         The incumbent, up to its row sums.
     value : float
-        What it costs once its rows sum to 1; infinite where that is not known.
+        What it costs at most once its rows sum to 1; infinite where there is none.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, factors: Array) -> None:
+        self.factors = factors
         self.channel: Array | None = None
         self.value = np.inf
 
@@ -47,19 +54,27 @@ class Incumbent:
         `weights` is `(k,)`, for all columns; shared rows are all counted.
         """
         weights = np.maximum(weights, 0.0)
-        missed = float(np.abs(pool.means @ weights - 1).max())
+        totals = pool.means @ weights
         mixture = pool.mixture(weights)
         own = pool.shared.value(mixture) if pool.shared.most.size else float(pool.column_costs @ weights)
-
-        # what rows are short of goes to one report, about that of column 0, the constant
-        constant = float(pool.column_costs[0])
-        value = own + 2 * missed * constant
-        if missed < _MISSED and value < self.value:
+        value = self._mended(own, totals, pool)
+        if value < self.value and (pool.shared.most.size or value <= pool.column_costs[0]):
             self.channel = mixture
             self.value = value
-        elif not np.isfinite(self.value) and missed < 1 and (pool.shared.most.size or value < constant):
-            self.channel = mixture
         return own
+
+    def _mended(self, own: float, totals: Array, pool: Pool) -> float:
+        """What a mixture costs at most once its rows sum to 1, as the repair makes them.
+
+        It is scaled until what the rows are short of is private, which goes to about the report of column 0, the
+        constant. The closer two points, the more a difference of their sums costs.
+        """
+        constant = float(pool.column_costs[0])
+        missed = float(np.abs(totals - 1).max())
+        if missed < _MISSED:
+            return own + 2 * missed * constant
+        scale = scale_into_cone(pool.classes.expand(totals), self.factors) if totals.max() > 0 else 0.0
+        return scale * own + (1 - scale * float(totals.min())) * constant if scale > 0 else np.inf
 
     def known(self, pool: Pool) -> Array:
         """The incumbent; where there is none, the constant column alone, which every pool has."""

@@ -113,7 +113,7 @@ class Rounds:
         kernels = np.concatenate([np.ones((1, len(costs.T))), *(factors[centres] ** scale for scale in _KERNELS)])
         self.pool.add(kernels, (costs @ kernels.T).argmin(axis=0))
 
-        self.incumbent = Incumbent()
+        self.incumbent = Incumbent(factors)
         self.gap = 1.0
         self.aim = _FIRST
         self.idle = 0

@@ -1,0 +1,49 @@
+"""What incumbents are said to cost, and what they cost once they are repaired."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dxopt as dx
+from dxopt.numerics.partition import Partition
+from dxopt.proofs.repair import repair
+from dxopt.solving.solvers.columns.incumbent import Incumbent
+from dxopt.solving.solvers.columns.pool import Pool
+from dxopt.solving.solvers.columns.shared import Alone
+
+
+@pytest.mark.parametrize("missed", [0.0, 1e-12, 1e-7, 1e-5, 1e-3])
+@pytest.mark.parametrize("size", [5, 40])
+def test_rows_that_miss_their_sums_cost_what_their_repair_costs(size: int, missed: float) -> None:
+    rng = np.random.default_rng(size)
+    space = dx.MetricSpace.from_points(rng.random((size, 2)))
+    problem = dx.Problem(space, epsilon=20.0, prior=dx.Prior.uniform(space), loss="distance")
+    factors = np.exp(-problem.budgets)
+    pool = Pool(np.ascontiguousarray(problem.costs.T), Partition(np.arange(size)), Alone(), 100, 0.0)
+
+    # the columns of a private channel, each a little too heavy or too light
+    private = repair(problem, factors)
+    pool.add(np.vstack([np.ones(size), private.T]), np.arange(size + 1) % size)
+    weights = np.append(0.0, private.max(axis=0) * (1 + missed * (rng.random(size) - 0.5)))
+    incumbent = Incumbent(factors)
+    incumbent.offer(pool, weights)
+
+    channel = repair(problem, pool.mixture(weights))
+    attained = float((problem.costs * channel).sum())
+    assert incumbent.channel is not None
+    assert attained <= incumbent.value * (1 + 1e-9)
+    assert incumbent.value <= pool.column_costs[0]
+
+
+def test_a_mixture_that_costs_more_than_the_constant_is_not_taken() -> None:
+    space = dx.line(3)
+    problem = dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space), loss="distance")
+    factors = np.exp(-problem.budgets)
+    pool = Pool(np.ascontiguousarray(problem.costs.T), Partition(np.arange(3)), Alone(), 100, 0.0)
+    pool.add(np.vstack([np.ones(3), factors]), np.arange(4) % 3)
+    incumbent = Incumbent(factors)
+    incumbent.offer(pool, np.array([0.0, 1e-3, 0.0, 0.0]))
+    assert incumbent.value > pool.column_costs[0] or incumbent.channel is None
+    incumbent.offer(pool, np.array([1.0, 0.0, 0.0, 0.0]))
+    assert incumbent.value == pool.column_costs[0]
