@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dxopt.verify.bounds.dual import Asked
 from dxopt.verify.files import Arrays, number, numbers, read_arrays, read_json, read_yaml
+from dxopt.verify.names import label
 from dxopt.verify.privacy import Channel, Levels, bound_pairs
 from dxopt.verify.values import Worth
 from dxopt.verify.verdict import Broken, Unproved
@@ -213,16 +214,16 @@ class Result:
 
     def secret(self, x: int) -> str:
         """The label of a secret."""
-        return self._label(x, "labels", "space.labels")
+        return self._label(x, "labels") or label(self.mechanism, x)
 
     def report(self, z: int) -> str:
         """The label of a report."""
-        return self._label(z, "report_labels", "reports")
+        return self._label(z, "report_labels", "reports") or str(z)
 
-    def _label(self, index: int, *keys: str) -> str:
-        """The label at an index of the first of some arrays that there is; the index itself without one."""
+    def _label(self, index: int, *keys: str) -> str | None:
+        """The label at an index of the first of some arrays that there is."""
         labels = next((self.mechanism[key] for key in keys if key in self.mechanism), None)
-        return str(labels[index]) if labels is not None and index < labels.size else str(index)
+        return str(labels[index]) if labels is not None and index < labels.size else None
 
 
 def as_number(content: object, claim: str) -> float:

@@ -144,6 +144,7 @@ REPORTS: dict[str, Callable[[], Result]] = {
     ),
     "kernel, own loss": lambda: _implicit(on(dx.line(5), loss=np.abs(np.arange(5)[:, None] - 1.5 * np.arange(4)))),
     "product": lambda: _implicit(_evenly(dx.grid((3, 4), metric="manhattan", spacing=0.5))),
+    "product, written down": lambda: dx.solve(_evenly(dx.product(dx.line(2, step=1.5), dx.line(3)))),
     "product of parts": lambda: _implicit(
         _evenly(dx.product(dx.line(3), dx.torus((2, 2)), dx.MetricSpace.from_distances([[0, 1.5], [1.5, 0]])))
     ),

@@ -174,3 +174,24 @@ def test_reports_elsewhere(tmp_path: Path) -> None:
     problem = dx.Problem(space, epsilon=1.0, prior=dx.Prior.from_weights(space, [1, 1, 0, 0]), reports=reports)
     verdict = verify(dx.solve(problem).save(tmp_path / "out"))
     assert verdict.exit_code == 0, str(verdict)
+
+
+@pytest.mark.parametrize(
+    "space",
+    [
+        dx.grid((2, 3), metric="manhattan"),
+        dx.product(dx.line(2, step=1.5261493260164087), dx.line(3)),
+        dx.product(dx.MetricSpace.from_points([0.0, 1.0, 4.0], labels=["a", "b, c", "d"]), dx.grid((1, 2))),
+        dx.product(dx.line(2), dx.product(dx.line(2), dx.line(3, step=0.5))),
+    ],
+    ids=["grid", "uneven", "named", "nested"],
+)
+def test_secrets_of_products_have_their_names(tmp_path: Path, space: dx.MetricSpace) -> None:
+    report = dx.solve(dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space), name="product"))
+    folder = report.save(tmp_path / "out")
+    assert verify(folder).exit_code == 0, str(verify(folder))
+    found = _summary(folder)["off_prior"]["worst_at"]
+    losses = (report.problem.losses * report.mechanism.matrix).sum(axis=1)
+    assert losses[space.labels.index(found)] == pytest.approx(losses.max())
+    other = space.labels[int(losses.argmin())]
+    assert _forged(folder, lambda content: content["off_prior"].update({"worst_at": other})) == 1
