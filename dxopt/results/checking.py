@@ -68,12 +68,17 @@ def _check_structure(content: object) -> None:
         raise SpecError(REPORT, f"the spacing is {_shown(spacing)}, no positive number", _AGAIN)
 
 
+def check_prior(name: str, probabilities: NDArray[np.float64]) -> None:
+    """Raise SpecError where a prior is called uniform, but is not."""
+    if name == "uniform" and np.ptp(probabilities) > 1e-12 * np.max(probabilities):
+        raise SpecError("prior", "is called uniform, but is not", _AGAIN)
+
+
 def check_arrays(
     asked: Mapping[str, NDArray[Any]],
     described: Mapping[str, NDArray[Any]],
     *,
     secrets: bool = False,
-    uniform: bool = False,
 ) -> None:
     """Raise SpecError unless problem.npz and mechanism.npz have what a problem and a channel are made of.
 
@@ -95,8 +100,6 @@ def check_arrays(
             raise SpecError(name, f"have shape {array.shape}, not {shape}", _AGAIN)
         if name != "labels" and (array.dtype.kind not in "fiu" or np.isnan(array).any()):
             raise SpecError(name, "has an entry that is no number", _AGAIN)
-    if uniform and np.ptp(asked["prior"]) > 1e-12 * np.max(asked["prior"]):
-        raise SpecError("prior", "is called uniform, but is not", _AGAIN)
     for name, count in (("points", size), ("report_points", reports)):
         if name in described:
             _check_points(name, described[name], count)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -21,7 +22,7 @@ from dxopt.proofs.candidate import AppliedReduction, Candidate
 from dxopt.proofs.certify import Certificate, certify, gap, is_optimal, objective_value, proven_privacy
 from dxopt.proofs.duals import AnyDual, unpack_dual
 from dxopt.results.bound_points import check_distances, check_loss, check_loss_elsewhere, check_placed
-from dxopt.results.checking import check_arrays, check_certificate, check_summary
+from dxopt.results.checking import check_arrays, check_certificate, check_prior, check_summary
 from dxopt.results.comparison import Comparison
 from dxopt.results.evidence import Evidence
 from dxopt.results.files import CERTIFICATE, COMPARED, DUAL, HELD_OUT, MECHANISM, PARTS, PROBLEM, REPORT, SWEEP
@@ -35,7 +36,7 @@ from dxopt.runtime.archive import DAMAGED
 from dxopt.runtime.reading import is_file, read_arrays, read_json
 from dxopt.runtime.stopping import Status
 from dxopt.spaces.archive import check_positions, unpack_positions
-from dxopt.spaces.space import MetricSpace, Structure
+from dxopt.spaces.space import MetricSpace
 
 AGREEMENT = 1e-12
 """How far a number proven again may differ from the one that was saved, relative where it is above 1."""
@@ -175,7 +176,8 @@ def _read_written(
 
 def _check_arrays(summary: dict[str, Any], asked: dict[str, Any], described: dict[str, Any]) -> None:
     secrets = bool(summary["secrets_are_reports"])
-    check_arrays(asked, described, secrets=secrets, uniform=summary["prior"] == "uniform")
+    check_arrays(asked, described, secrets=secrets)
+    check_prior(summary["prior"], asked["prior"])
 
 
 def _asked_of(mechanism: Mechanism, summary: dict[str, Any], asked: dict[str, Any]) -> Problem:
@@ -187,6 +189,7 @@ def _asked_of(mechanism: Mechanism, summary: dict[str, Any], asked: dict[str, An
     if "loss" in asked and reports.secrets:
         check_loss(name, asked["loss"], space)
     prior = Prior(asked["prior"], summary["prior"])
+    check_prior(prior.name, prior.probabilities)
     return Problem(space, prior=prior, loss=loss, **_wanted(summary, asked))
 
 
@@ -210,19 +213,13 @@ def _problem(folder: Path, summary: dict[str, Any], arrays: dict[str, Any], desc
         array.flags.writeable = False
     points = described.get("points")
     found = unpack_positions(described)
-    structure = _structure(**summary["structure"])
-    plain = MetricSpace(labels, points, None, structure, given=arrays["distances"], positions=found)
+    plain = MetricSpace(labels, points, given=arrays["distances"], positions=found)
     space = restored(folder, plain, summary["structure"])
     report_labels = tuple(str(label) for label in described["report_labels"])
     reports = Reports(report_labels, described.get("report_points"), summary["secrets_are_reports"])
     loss = Loss(arrays["loss"], reports, summary["loss"])
     prior = Prior(arrays["prior"], summary["prior"])
     return Problem(space, prior=prior, loss=loss, **_wanted(summary, arrays))
-
-
-def _structure(kind: Any, shape: list[int], spacing: float) -> Structure:
-    """What is known without the factors or edges, which are not saved."""
-    return Structure() if kind in ("product", "tree") else Structure(kind, tuple(shape), spacing)
 
 
 def _check(report: Report) -> None:
@@ -248,7 +245,7 @@ def _check(report: Report) -> None:
     again = {"epsilon": realised, "delta": relaxed, "value": value, "bound": bound}
     for name, number in again.items():
         saved = getattr(proof, name)
-        if number != saved and not abs(number - saved) <= AGREEMENT * max(1.0, abs(number)):
+        if not math.isclose(number, saved, rel_tol=AGREEMENT, abs_tol=AGREEMENT):
             raise CertificateError(f"{name} is {number:.17g} by the arrays, but {saved:.17g} was saved")
     apart = gap(proof.value, proof.bound)
     if not abs(proof.gap - apart) <= AGREEMENT * apart:

@@ -40,28 +40,30 @@ VERDICT_POINTS = 500
 def check_figures(report: Report) -> None:
     """Raise CertificateError unless measures and the comparison are what the mechanisms are worth.
 
-    What is about a mechanism that is not written down, or too large, is left to `dxopt verify`; so are measures that
-    are not known here.
+    What is about a mechanism that is not written down, or too large, is left to `dxopt verify`.
     """
     size, reports = report.problem.shape
     if not isinstance(report.mechanism, MatrixMechanism) or size**2 * reports > TRIPLES:
         return
-    for name, number in _measures(report).items():
-        _require(f"the measure {name!r}", report.evaluation[name], number)
+    known = _measures(report)
+    for name, claimed in report.evaluation.items():
+        if name not in known:
+            raise CertificateError(f"the measure {name!r} is none that there is, of the problem or of its beliefs")
+        _require(f"the measure {name!r}", claimed, known[name])
     comparison = report.comparison
     if comparison is not None and comparison.evidence is not None:
         _check_comparison(report, comparison, comparison.evidence)
 
 
 def _measures(report: Report) -> dict[str, float]:
-    """The measures of a report, as far as they are known here."""
+    """The measures of a report by name, those that there are."""
     problem, mechanism = report.problem, report.mechanism
     found = {name: MEASURES[name](mechanism, problem) for name in report.evaluation if name in MEASURES}
     for beliefs in report.beliefs:
         found |= learned(mechanism, problem, beliefs)
     for match in filter(None, map(_RECORDS.fullmatch, report.evaluation)):
         found |= of_records(mechanism, problem, int(match[1]))
-    return {name: number for name, number in found.items() if name in report.evaluation}
+    return found
 
 
 def _check_comparison(report: Report, comparison: Comparison, evidence: Evidence) -> None:
@@ -169,7 +171,7 @@ def _require(what: str, claimed: float | None, known: float | None) -> None:
     """Raise CertificateError unless a figure is the known one, up to rounding."""
     if claimed == known or (claimed is not None and known is not None and math.isnan(claimed) and math.isnan(known)):
         return
-    if claimed is None or known is None or not abs(claimed - known) <= AGREEMENT * max(1.0, abs(known)):
+    if claimed is None or known is None or not math.isclose(claimed, known, rel_tol=AGREEMENT, abs_tol=AGREEMENT):
         raise CertificateError(f"{what} is {_shown(known)} by the arrays, but {_shown(claimed)} was saved")
 
 
@@ -181,7 +183,8 @@ def _check_bound(problem: Problem, claimed: float, dual: AnyDual | None, what: s
     if isinstance(dual, ProductDual) and len(sides(problem.space)) < 2:
         return
     known, _ = proven_bound(problem, dual)
-    if not problem.objective.sign * (claimed - known) <= AGREEMENT * max(1.0, abs(known)):
+    close = math.isclose(claimed, known, rel_tol=AGREEMENT, abs_tol=AGREEMENT)
+    if not close and not problem.objective.sign * (claimed - known) <= 0:
         raise CertificateError(f"{what} is {known:.17g} by the arrays, but {claimed:.17g} was saved")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -129,3 +130,29 @@ def test_files_without_entries(folder: Path, name: str, text: str) -> None:
 def test_the_triangle_inequality_may_be_off_by_rounding(folder: Path) -> None:
     change_array(folder / "problem.npz", "distances", lambda d: d * (1 + 1e-13 * (d == d.max())))
     dx.load(folder)
+
+
+def test_a_level_where_none_was_asked_for(tmp_path: Path) -> None:
+    space = dx.line(3)
+    objective = dx.AdversaryError(0.4, "binary")
+    folder = dx.solve(
+        dx.Problem(space, epsilon=None, prior=dx.Prior.uniform(space), loss="binary", objective=objective)
+    ).save(tmp_path / "out")
+    change_json(folder / "certificate.json", epsilon=0.0)
+    assert "epsilon is inf by the arrays, but 0 was saved" in _refused(folder)
+
+
+@pytest.mark.parametrize("implicit", [False, True])
+def test_a_prior_that_is_called_uniform(tmp_path: Path, implicit: bool) -> None:
+    space = dx.line(400 if implicit else 5)
+    prior = dx.Prior.from_weights(space, range(1, len(space) + 1))
+    folder = dx.solve(dx.Problem(space, epsilon=1.0, prior=prior)).save(tmp_path / "out")
+    change_json(folder / "report.json", prior="uniform")
+    assert "prior: is called uniform, but is not" in _refused(folder)
+
+
+def test_measures_that_nothing_proves(tmp_path: Path) -> None:
+    space = dx.line(4)
+    report = dx.solve(dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space)))
+    folder = replace(report, evaluation={"odds of a guess": 0.0}).save(tmp_path / "out")
+    assert "the measure 'odds of a guess' is none that there is" in _refused(folder)

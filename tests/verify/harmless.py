@@ -79,25 +79,89 @@ RULES = (
         readers="load",
     ),
     Rule(r"report\.json: comparison\.delta", "none is 0", "missing", readers="load"),
-    Rule(r"report\.json: table", "why there is no table", readers="load"),
+    Rule(r"report\.json: table", "why there is no table"),
+    Rule(
+        r"report\.json: status",
+        "how it ended, where no optimum is claimed",
+        "interrupted|time limit",
+        kinds="exponential",
+    ),
+    Rule(r"report\.json: beliefs", "in another order", "reversed"),
+    Rule(r"problem\.npz: max_loss", "was asked for, and all is proven of it", kinds="adversary"),
+    Rule(r"problem\.npz: prior", "is given, and all is computed of it", readers="load"),
+    Rule(r"problem\.npz: loss", "is given, and all is proven of it", kinds=".*own loss"),
+    Rule(r"problem\.npz: (epsilon|delta)", "a weaker level was asked for", _LESS, "load"),
+    Rule(r"problem\.npz: epsilon", "was asked for, and a lower level is proven", readers="load", kinds="exponential"),
+    Rule(
+        r"(mechanism|table)\.npz: (\d+/)*(space\.(\d+\.)*(points|metric)|report_points)",
+        "Hamming distances count the coordinates that differ",
+        kinds="product of coordinates|hamming",
+    ),
+    Rule(
+        r"table\.npz: space\.0\.(metric|points)",
+        "two points at distance 1 under any",
+        "first .*|entry 1 negative",
+        kinds="parts",
+    ),
+    Rule(r"mechanism\.npz: points", "what is not there claims nothing", "missing", "load"),
+    Rule(
+        r"mechanism\.npz: matrix",
+        "another private channel, of the same value to 1e-9",
+        "entry .* a little .*",
+        "load",
+    ),
+    Rule(r"compared\.npz: 2/matrix", "another baseline, worth the same to 1e-9", kinds="relaxed"),
+    Rule(r"mechanism\.npz: (\d+/)*(delta|epsilon)", "none is 0, and the level is proven of the parts", "missing"),
+    Rule(r"mechanism\.npz: (\d+/)*delta", "a weaker level", r"entry \d+ (infinite|one more|tiny)"),
+    Rule(r"mechanism\.npz: (\d+/)*delta", "not read: it is proven again", readers="load", kinds="kernel.*|product.*"),
+    Rule(r"mechanism\.npz: space\..*", "not read: the base has the space", readers="load", kinds="kernel.*"),
+    Rule(r"mechanism\.npz: \d+/space\..*", "not read: the base has the space", readers="load", kinds="product.*"),
+    Rule(r"(mechanism|table)\.npz: (\d+/)*secrets", "reports may be as good as secrets", "the other one"),
+    Rule(
+        r"(mechanism|table)\.npz: (\d+/)*(space\.(\d+\.)*points|report_points)",
+        "mirrored: the same distances; `verify` compares points with names",
+        r"reversed.*|all negative|times -1\.0",
+    ),
+    Rule(
+        r"(mechanism|table)\.npz: (\d+/)*space\.\d+\.kind|mechanism\.npz: \d+/space\.kind",
+        "a torus of 2 by 2",
+        "first lattice",
+    ),
     Rule(r"(?!table\.npz).*", "not read", readers="table"),
     Rule(
-        r"table\.npz: (pairs|space\.(spacing|points|distances|lengths))",
+        r"table\.npz: (pairs|space\.(\d+\.)*(spacing|points|distances|lengths))",
         "a weaker level",
-        rf"{_LESS}|first adjacent",
+        rf"{_LESS}|first adjacent|entry \d+ negative|first two .*",
         "table",
     ),
     Rule(r"table\.npz: space\.points", "other words, the level of which is proven", "first .*", "table", "words"),
-    Rule(r"table\.npz: counts", "another table that is as private; `verify` has the result", "reversed .*", "table"),
-    Rule(r"table\.npz: space\.edges", "the same edges, all of one length", "reversed along 0", kinds="tree"),
+    Rule(
+        r"table\.npz: counts",
+        "another table that is as private; `verify` has the result",
+        "(reversed|first two|first twice) .*",
+        "table",
+    ),
+    Rule(r"table\.npz: space\.(\d+\.)*metric", "distances that are as large", readers="table"),
+    Rule(r"table\.npz: space\.kind", "distances that are as large", "first lattice", "table", "torus"),
+    Rule(r"(table|mechanism)\.npz: (\d+/)*space\.(\d+\.)*kind", "read as given distances", readers="table|load"),
+    Rule(
+        r"table\.npz: space\.edges",
+        "the same edges, all of one length, from either end",
+        "(reversed|first two) along .|(all|entry 3) negative",
+        kinds="tree",
+    ),
+    Rule(r"table\.npz: space\.edges", "other distances, at a level that is proven", readers="table", kinds="tree"),
     Rule(r"problem\.npz: (pair_distances|report_losses)", "not read: the mechanism has the space", readers="load"),
     Rule(
-        r"report\.json: structure\.kind",
-        "a matrix is loaded without factors or edges",
-        "product|tree|graph|general",
-        "load",
+        r"report\.json: structure(\..*)?", "the space is made again of its distances or its mechanism", readers="load"
     ),
-    Rule(r"report\.json: comparison\.rows\.\d+\.leakage", "0 bits up to 1e-12", kinds="relaxed"),
+    Rule(r"report\.json: comparison", "there is none", "0|an object", "load"),
+    Rule(r"report\.json: comparison\.objective", "none is the expected loss", "missing", "load"),
+    Rule(r"report\.json: comparison\.bound", "a weaker bound, from above", "infinite", "load", "adversary"),
+    Rule(r"report\.json: comparison\.verdict", "the same verdict", "space"),
+    Rule(r"report\.json: comparison\.verdict", "the same verdict, without its reason", "regular", "load", "regular"),
+    Rule(r"report\.json: comparison\.rows\.\d+\.remapped_excess", "0 up to 1e-10", kinds="noise|irregular|relaxed"),
+    Rule(r"report\.json: comparison\.rows\.\d+\.leakage", "0 bits up to 1e-12", kinds="relaxed|irregular"),
     # 2. What repeats something in other words, or says less.
     Rule(rf"(?!.*[./: ]({_CLAIMS})$).*", "what is not there claims nothing", "|".join(FEWER)),
     Rule(r"certificate\.json: delta", "none is 0", "missing", kinds="(?!.*(relaxed|adjacent)).*"),
@@ -172,9 +236,9 @@ RULES = (
         r"mechanism\.npz: ((\d+/)+space|space\.\d+)\.(labels|parameters)",
         "names inside of a mechanism that nobody is shown",
     ),
-    Rule(r"(mechanism|table)\.npz: (\d+/)*space\.parameters", "a norm has no parameters", "first .*"),
+    Rule(r"(mechanism|table)\.npz: (\d+/)*space\.(\d+\.)*parameters", "a norm has no parameters"),
     Rule(
-        r"mechanism\.npz: (\d+/)+space\.metric",
+        r"mechanism\.npz: (\d+/)*space\.(\d+\.)*metric",
         "norms are the same on a line",
         "first (manhattan|chebyshev|euclidean)",
     ),
@@ -182,7 +246,7 @@ RULES = (
         r"mechanism\.npz: (\d+/)*(labels|report_labels|reports|space\.labels)",
         "names of secrets that have no numbers in them",
     ),
-    Rule(r"table\.npz: (space\.labels|reports)", "names of secrets, the same in all files"),
+    Rule(r"table\.npz: (space\.(\d+\.)*labels|reports)", "names of secrets, the same in all files"),
     Rule(r"(mechanism|table)\.npz: (space\.)?positions\.(outlines|streets)", "what is drawn around a place"),
 )
 
@@ -214,6 +278,8 @@ def _scaled(kind: str, reader: str, change: str) -> str | None:
     """
     kinds, by = change.rsplit(" times ", 1)
     chosen = set(kinds.split(", "))
+    if kind == "unprotected" and chosen <= {"names", "epsilon"}:
+        return "no level was asked for"
     if reader == "table":
         weaker = float(by) < 1 or "epsilon" not in chosen or chosen & {"points", "distances"}
         return "a table of other distances, at a level that is proven" if weaker else None
@@ -222,6 +288,8 @@ def _scaled(kind: str, reader: str, change: str) -> str | None:
     if kind == "streets" and reader == "load" and "distances" not in chosen:
         return "given distances may be no lengths on the map; `verify` lists them as not proven"
     moved = "distances" in chosen or ("points" in chosen and kind in _IMPLICIT)
+    if kind == "product of coordinates" and reader == "load" and chosen <= {"points", "names"}:
+        return "Hamming distances count the coordinates that differ"
     fixed = kind in _FIXED and chosen & {"points", "distances", "degrees"}
     apart = kind not in (*_NO_POINTS, *_IMPLICIT, *_FIXED) and ("points" in chosen) is not moved
     if fixed or apart or "degrees" in chosen:
