@@ -150,3 +150,24 @@ def _in_blocks(work: Callable[[slice], object], columns: int) -> list[object]:
     blocks = [slice(start, start + _WIDTH) for start in range(0, columns, _WIDTH)]
     with ThreadPoolExecutor(config.NUMBA_NUM_THREADS) as threads:  # pyright: ignore[reportAttributeAccessIssue]
         return list(threads.map(work, blocks))
+
+
+def scale_into_cone(totals: NDArray[np.float64], factors: NDArray[np.float64], room: float = 0.0) -> float:
+    """The largest t with 1 - t r_b ≥ factors[a, b] (1 - t r_a) + room for all a ≠ b, and t r ≤ 1 - room.
+
+    Parameters
+    ----------
+    totals : (n,) array
+        r, sums of rows, or how they are to one another.
+    factors : (n, n) array
+        Upper bounds on e^{-εd}.
+    room : float, optional
+    """
+    # t (r_b - f r_a) ≤ (1 - f) - room for each pair with factor f, which binds only where the left side is positive
+    scale = float((1 - room) / totals.max())
+    for a, factor in enumerate(factors):
+        spread = totals - factor * totals[a]
+        apart = (factor > 0) & (spread > 0)
+        apart[a] = False
+        scale = min(scale, float((((1 - factor) - room)[apart] / spread[apart]).min(initial=np.inf)))
+    return scale

@@ -18,7 +18,7 @@ from dxopt.model.problem import Problem
 from dxopt.numerics.excess import bound_pairs, least_delta, relaxed_closure
 from dxopt.numerics.partition import Partition
 from dxopt.numerics.rounding import ALIKE, SMALLEST, UNIT, factor_above
-from dxopt.numerics.tropical import close
+from dxopt.numerics.tropical import close, scale_into_cone
 
 NOTHING = 1e-150
 FAINTEST = math.exp(-300.0)
@@ -128,7 +128,7 @@ def _repaired_with_delta(problem: Problem, raw: NDArray[np.float64]) -> NDArray[
     factors = np.where(bound, np.maximum(factor_above(problem.level, problem.separations), FAINTEST), 0.0)
     rows = relaxed_closure(rows, factors, delta)
     # 3. make rows sum to 1 by one report; budgets that leave no room for the scale are left to step 4
-    rows *= scale_into_cone(rows.sum(axis=1), np.where(1 - factors > max(delta, 2 * ROOM), factors, 0.0))
+    rows *= scale_into_cone(rows.sum(axis=1), np.where(1 - factors > max(delta, 2 * ROOM), factors, 0.0), ROOM)
     missing = np.array([math.fsum([1.0, *(-row)]) for row in rows])
     rows[:, int((missing @ problem.costs).argmin())] += np.maximum(missing, 0.0)
     # 4. mix in a constant report until the excess is proven to be within δ
@@ -202,24 +202,3 @@ def _balanced(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     balanced = rows * np.maximum(weights, 0.0)
     better = np.abs(balanced.sum(axis=1) - 1).max() < np.abs(rows.sum(axis=1) - 1).max()
     return np.where(balanced > NOTHING, balanced, 0.0) if better else rows
-
-
-def scale_into_cone(totals: NDArray[np.float64], factors: NDArray[np.float64], room: float = ROOM) -> float:
-    """The largest t with 1 - t r_b ≥ factors[a, b] (1 - t r_a) + room for all a ≠ b, and t r ≤ 1 - room.
-
-    Parameters
-    ----------
-    totals : (n,) array
-        r, sums of rows, or how they are to one another.
-    factors : (n, n) array
-        Upper bounds on e^{-εd}.
-    room : float, optional
-    """
-    # t (r_b - f r_a) ≤ (1 - f) - room for each pair with factor f, which binds only where the left side is positive
-    scale = float((1 - room) / totals.max())
-    for a, factor in enumerate(factors):
-        spread = totals - factor * totals[a]
-        apart = (factor > 0) & (spread > 0)
-        apart[a] = False
-        scale = min(scale, float((((1 - factor) - room)[apart] / spread[apart]).min(initial=np.inf)))
-    return scale

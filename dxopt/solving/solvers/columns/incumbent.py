@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.proofs.repair import scale_into_cone
+from dxopt.numerics.tropical import scale_into_cone
 from dxopt.solving.solvers.columns.pool import Pool
 
 Array = NDArray[np.float64]
