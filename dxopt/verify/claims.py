@@ -13,6 +13,7 @@ from dxopt.verify.exact import total
 from dxopt.verify.files import alike, number
 from dxopt.verify.folder import Result
 from dxopt.verify.geometry import check_losses_to_reports
+from dxopt.verify.implicit.spaces import Space
 from dxopt.verify.privacy import LEAST_DELTA, Levels, Triple, excess, is_least, violation
 from dxopt.verify.values import AGREEMENT, LEAST, Enclosed
 from dxopt.verify.verdict import Broken, Unproved
@@ -289,3 +290,7 @@ def _check_reports(result: Result) -> None:
     for key, known in repeated.items():
         if same and {key, known} <= {*arrays} and not alike(arrays[key], arrays[known]):
             raise Broken(f"mechanism.npz: {key} are not the {known}, but the reports are the secrets")
+    if same and "report_points" in arrays and str(arrays.get("space.kind")) in ("product", "lattice", "torus"):
+        places = Space.read(arrays).places
+        if places is None or not alike(arrays["report_points"], places):
+            raise Broken("mechanism.npz: report_points are not the places of the secrets, which the reports are")

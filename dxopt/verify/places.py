@@ -20,6 +20,7 @@ from dxopt.verify.verdict import Broken, Unproved
 Array = NDArray[np.float64]
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?"
 _NUMBERS = re.compile(rf"{_NUMBER}|\({_NUMBER}(?:, {_NUMBER})+\)", re.IGNORECASE)
+_FACTOR = re.compile(r"((?:\d+/)*space(?:\.\d+)+)\.labels")
 _SHORTER = 1e-3
 """Lengths of roads are measured on other ellipsoids, and rounded."""
 
@@ -42,6 +43,11 @@ def check_places(result: Result) -> str:
     for key, known in (("labels", here), ("space.labels", here), ("report_labels", there), ("reports", there)):
         if key in arrays:
             _check_names(key, arrays[key].tolist(), known)
+    for key in arrays:
+        # the factors of a product have names and points of their own
+        if match := _FACTOR.fullmatch(key):
+            own = coordinates(arrays, f"{match[1]}.points")
+            _check_names(key, arrays[key].tolist(), [] if own is None else [own])
     return f"{said}; no name contradicts a point"
 
 

@@ -33,14 +33,14 @@ _LESS = rf"{_MORE}|all {_MORE}|entry \d+ {_MORE}|times (2.0|1.000001)"
 RULES = (
     # 1. What is no claim (docs/reference/verify.md).
     Rule(r"certificate\.json: how(\..*)?", "texts on how something was proven"),
-    Rule(r"report\.json: (route|mechanism|refused|reductions)(\..*)?", "how the mechanism was found"),
+    Rule(r"(.*/)?report\.json: (route|mechanism|refused|reductions)(\..*)?", "how the mechanism was found"),
     Rule(
         r"report\.json: claim",
         "what theory promises of the route; the status says what was found",
         "bound|valid|exact",
     ),
+    Rule(r"(report|input|summary)\.json: (.*\.)?comparison\.rows\.\d+\.note", "a note"),
     Rule(r"(report|input|summary)\.json: (.*\.)?seconds", "how long it took"),
-    Rule(r"report\.json: (comparison\.)?rows\.\d+\.note|report\.json: comparison\.rows\.\d+\.note", "a note"),
     Rule(r"(table|mechanism)\.npz: (\d+/)*(name|how)", "how a mechanism is called, and was proven"),
     Rule(
         r"(problem\.yaml: name|report\.json: problem|report\.json: comparison\.problem)", "what the problem is called"
@@ -50,7 +50,7 @@ RULES = (
     Rule(r"(problem\.yaml|report\.json): loss", "a loss of another name counts as given", "(?!distance).*"),
     Rule(r"report\.json: tolerance", "the tolerance is given; the status follows from it and the gap"),
     Rule(
-        r"(input|summary)\.json: (.*\.)?(method|expected|folder|version|digest|error|errors|format)(\..*)?",
+        r"(input|summary)\.json: (.*\.)?(method|expected|folder|version|digest|error|errors|format|question)(\..*)?",
         "what was asked",
     ),
     Rule(
@@ -64,7 +64,10 @@ RULES = (
         r"report\.json: comparison\.(interrupted|rows\.\d+\.baseline)",
         "whether a row is a baseline, or others are missing",
     ),
-    Rule(r"report\.json: comparison\.rows\.\d+\.name", "what a row is called, but for names that are derived"),
+    Rule(
+        r"(report|input|summary)\.json: (.*\.)?comparison\.rows\.\d+\.name",
+        "what a row is called, but for names that are derived",
+    ),
     Rule(r"table\.npz: (cost|variation)", "`verify` proves it, where the mechanism is", readers="table"),
     Rule(r"table\.npz: report_points", "not read where the reports are the secrets", readers="table"),
     Rule(
@@ -93,9 +96,28 @@ RULES = (
     Rule(r"problem\.npz: (epsilon|delta)", "a weaker level was asked for", _LESS, "load"),
     Rule(r"problem\.npz: epsilon", "was asked for, and a lower level is proven", readers="load", kinds="exponential"),
     Rule(
-        r"(mechanism|table)\.npz: (\d+/)*(space\.(\d+\.)*(points|metric)|report_points)",
-        "Hamming distances count the coordinates that differ",
-        kinds="product of coordinates|hamming",
+        r"(mechanism|table)\.npz: (\d+/)*((space\.(\d+\.)*)?(points|metric)|report_points)",
+        "such distances count the coordinates that differ",
+        kinds="product of coordinates|hamming|discrete",
+    ),
+    Rule(
+        r"(mechanism|table)\.npz: (space\.)?(points|report_points)",
+        "given distances: the metric has a parameter that is not in the files",
+        readers="load",
+        kinds="normalised",
+    ),
+    Rule(r"problem\.npz: distances", "are given, and all is proven of them", "entry .*", "load", "given"),
+    Rule(
+        r"(mechanism|table)\.npz: (space\.)?positions\.(degrees|unit)",
+        "roads may be longer than straight ways; `verify` compares them",
+        kinds="streets",
+    ),
+    Rule(
+        r"(mechanism|table)\.npz: space\.0\.points",
+        "two points, mirrored; `verify` compares points with names",
+        "rolled|entry 1 negative|first two .*",
+        "load|table",
+        "product, written down",
     ),
     Rule(
         r"table\.npz: space\.0\.(metric|points)",
@@ -107,7 +129,7 @@ RULES = (
     Rule(
         r"mechanism\.npz: matrix",
         "another private channel, of the same value to 1e-9",
-        "entry .* a little .*",
+        "entry .* a little .*|.* along .",
         "load",
     ),
     Rule(r"compared\.npz: 2/matrix", "another baseline, worth the same to 1e-9", kinds="relaxed"),
@@ -118,7 +140,7 @@ RULES = (
     Rule(r"mechanism\.npz: \d+/space\..*", "not read: the base has the space", readers="load", kinds="product.*"),
     Rule(r"(mechanism|table)\.npz: (\d+/)*secrets", "reports may be as good as secrets", "the other one"),
     Rule(
-        r"(mechanism|table)\.npz: (\d+/)*(space\.(\d+\.)*points|report_points)",
+        r"(mechanism|table)\.npz: (\d+/)*((space\.(\d+\.)*)?points|(space\.)?positions\.degrees|report_points)",
         "mirrored: the same distances; `verify` compares points with names",
         r"reversed.*|all negative|times -1\.0",
     ),
@@ -141,8 +163,7 @@ RULES = (
         "(reversed|first two|first twice) .*",
         "table",
     ),
-    Rule(r"table\.npz: space\.(\d+\.)*metric", "distances that are as large", readers="table"),
-    Rule(r"table\.npz: space\.kind", "distances that are as large", "first lattice", "table", "torus"),
+    Rule(r"table\.npz: (space\..*|report_points)", "other distances, at a level that is proven", readers="table"),
     Rule(r"(table|mechanism)\.npz: (\d+/)*space\.(\d+\.)*kind", "read as given distances", readers="table|load"),
     Rule(
         r"table\.npz: space\.edges",
@@ -150,7 +171,6 @@ RULES = (
         "(reversed|first two) along .|(all|entry 3) negative",
         kinds="tree",
     ),
-    Rule(r"table\.npz: space\.edges", "other distances, at a level that is proven", readers="table", kinds="tree"),
     Rule(r"problem\.npz: (pair_distances|report_losses)", "not read: the mechanism has the space", readers="load"),
     Rule(
         r"report\.json: structure(\..*)?", "the space is made again of its distances or its mechanism", readers="load"
@@ -160,7 +180,11 @@ RULES = (
     Rule(r"report\.json: comparison\.bound", "a weaker bound, from above", "infinite", "load", "adversary"),
     Rule(r"report\.json: comparison\.verdict", "the same verdict", "space"),
     Rule(r"report\.json: comparison\.verdict", "the same verdict, without its reason", "regular", "load", "regular"),
-    Rule(r"report\.json: comparison\.rows\.\d+\.remapped_excess", "0 up to 1e-10", kinds="noise|irregular|relaxed"),
+    Rule(
+        r"(report|input|summary)\.json: (.*\.)?comparison\.rows\.\d+\.remapped_excess",
+        "0 up to 1e-10",
+        kinds="noise|irregular|relaxed|asked",
+    ),
     Rule(r"report\.json: comparison\.rows\.\d+\.leakage", "0 bits up to 1e-12", kinds="relaxed|irregular"),
     # 2. What repeats something in other words, or says less.
     Rule(rf"(?!.*[./: ]({_CLAIMS})$).*", "what is not there claims nothing", "|".join(FEWER)),
@@ -267,7 +291,16 @@ def _single(kind: str, reader: str, entry: str, change: str) -> str | None:
 
 _FIXED = ("map", "map in metres", "map again", "cells", "places", "places again", "miles")
 _NO_POINTS = ("given", "graph", "tree", "parts", "streets")
-_IMPLICIT = ("line", "uneven line", "kernel", "kernel elsewhere", "kernel, own loss", "product", "product of parts")
+_IMPLICIT = (
+    "line",
+    "uneven line",
+    "kernel",
+    "kernel elsewhere",
+    "kernel, own loss",
+    "product",
+    "product, written down",
+    "product of parts",
+)
 
 
 def _scaled(kind: str, reader: str, change: str) -> str | None:
@@ -285,8 +318,12 @@ def _scaled(kind: str, reader: str, change: str) -> str | None:
         return "a table of other distances, at a level that is proven" if weaker else None
     if chosen == {"names"}:
         return "names that do not read as coordinates"
-    if kind == "streets" and reader == "load" and "distances" not in chosen:
-        return "given distances may be no lengths on the map; `verify` lists them as not proven"
+    if kind == "streets" and (reader == "load" or (chosen >= {"degrees"} and float(by) < 1)):
+        return "roads may be longer than straight ways on the map; `verify` compares them"
+    if kind == "normalised" and reader == "load":
+        return "given distances: the metric has a parameter that is not in the files"
+    if kind == "product, written down" and reader == "load" and "points" not in chosen:
+        return "not read: the mechanism has the space"
     moved = "distances" in chosen or ("points" in chosen and kind in _IMPLICIT)
     if kind == "product of coordinates" and reader == "load" and chosen <= {"points", "names"}:
         return "Hamming distances count the coordinates that differ"

@@ -297,3 +297,33 @@ def test_every_array_of_a_table_is_bound(folder: Path) -> None:
                 passed.append((key, str(other)[:60]))
             file.write_bytes(original)
     assert passed == []
+
+
+def _product(folder: Path) -> Path:
+    """A product that is written down, with its own file."""
+    space = dx.product(dx.line(2, step=1.5), dx.line(3))
+    problem = dx.Problem(space, epsilon=0.7, prior=dx.Prior.uniform(space))
+    found = dx.solve(problem).save(folder)
+    assert verify(found).exit_code == 0
+    return found
+
+
+@pytest.mark.parametrize("change", [lambda at: 2 * at, lambda at: at[::-1], lambda at: np.roll(at, 1)])
+def test_reports_of_a_product_elsewhere(tmp_path: Path, change: Callable[[np.ndarray], np.ndarray]) -> None:
+    """They were looked at only where mechanism.npz has all points."""
+    folder = _product(tmp_path / "out")
+    for file in ("mechanism.npz", "table.npz"):
+        change_array(folder / file, "report_points", change)
+    write_digests(folder)
+    assert verify(folder).of("description").status is Outcome.FAILS
+
+
+def test_a_factor_that_is_mirrored_under_its_names(tmp_path: Path) -> None:
+    folder = _product(tmp_path / "out")
+    for file in ("mechanism.npz", "table.npz"):
+        change_array(folder / file, "space.0.points", lambda at: at[::-1])
+        change_array(folder / file, "report_points", lambda at: np.concatenate([at[3:], at[:3]]))
+    write_digests(folder)
+    verdict = verify(folder)
+    assert verdict.exit_code != 0
+    assert "space.0.labels may be names" in verdict.of("places").detail

@@ -151,6 +151,16 @@ class Space:
         return NORMS[self.metric](apart)
 
     @cached_property
+    def places(self) -> Array | None:
+        """The coordinates `(n, k)`; of a product, those of its parts side by side. None where a part has none."""
+        if self.kind != "product":
+            return self.points
+        found = [part.places for part in self.parts]
+        coordinates = np.unravel_index(np.arange(len(self)), tuple(map(len, self.parts)))
+        known = [part[along] for part, along in zip(found, coordinates, strict=True) if part is not None]
+        return np.hstack(known) if len(known) == len(found) else None
+
+    @cached_property
     def identity(self) -> bytes:
         """Bytes that only spaces with the same distances share."""
         return b"" if len(self) < 2 else (self.distances if self.line is None else self.line).tobytes()
