@@ -55,6 +55,7 @@ $(BIN)/python:
 
 $(STAMP)-run: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/dxopt warm-up
 	touch $@
 
 $(STAMP)-bench: pyproject.toml | $(BIN)/python

@@ -40,6 +40,8 @@ class Instance(ABC, Generic[Question]):
     size : int
     small : int
         The size of the warm-up.
+    warm : int or None
+        The size of the warm-up where small questions do not load all that large ones need.
     groups : tuple of str
         When it runs: some of `GROUPS`.
     limit : float
@@ -53,6 +55,7 @@ class Instance(ABC, Generic[Question]):
     build: Callable[[int], Question]
     size: int
     small: int
+    warm: int | None = None
     groups: tuple[str, ...] = (FULL,)
     limit: float = LIMIT
     missing: Callable[[], str | None] = lambda: None

@@ -97,7 +97,7 @@ def once(
     known: float = -math.inf,
     tell: Callable[[str], None] = lambda line: None,
 ) -> Outcome:
-    """Warm up on the small size, then time the answer, then let the objective score it.
+    """Warm up on a smaller size, then time the answer, then let the objective score it.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def once(
         refused = candidate.refuses(instance, question)
         if refused is not None:
             return Outcome(points, refused=refused)
-        candidate.prepare(instance, instance.build(instance.small))()
+        candidate.prepare(instance, instance.build(instance.warm or instance.small))()
         work = candidate.prepare(instance, question)
         tell(f"{ANSWERING} {points}")
         before = Usage.now()

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from dxopt.results.report import Report
     from dxopt.results.sweep import EpsilonSweep
     from dxopt.solving.solve import solve
+    from dxopt.solving.warm_up import warm_up
     from dxopt.spaces import geo, queries
     from dxopt.spaces.lattices import grid, line, torus
     from dxopt.spaces.neighbours import neighbours
@@ -104,6 +105,7 @@ _HOMES = {
     "dxopt.results.report": ("Report",),
     "dxopt.results.sweep": ("EpsilonSweep",),
     "dxopt.solving.solve": ("solve",),
+    "dxopt.solving.warm_up": ("warm_up",),
     "dxopt.spaces.lattices": (
         "grid",
         "line",
@@ -193,6 +195,7 @@ __all__ = [
     "to_opendp",
     "torus",
     "traces",
+    "warm_up",
 ]
 
 

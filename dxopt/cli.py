@@ -204,6 +204,15 @@ def verify_folder(
     raise typer.Exit(verdict.exit_code)
 
 
+@app.command("warm-up", epilog="Example: dxopt warm-up")
+def compile_ahead() -> None:
+    """Compile ahead what solves need, once after installation, and say where it is kept."""
+    from dxopt.solving.warm_up import warm_up
+
+    with _bad_input():
+        typer.echo(warm_up(progress=typer.echo))
+
+
 @app.command("schema", epilog="Example: dxopt schema > problem.schema.json")
 def schema() -> None:
     """Print the JSON Schema of a problem file, for editors."""
@@ -232,6 +241,7 @@ def _run(
     from rich.console import Console
 
     from dxopt.batch import Overrides, run, run_apart
+    from dxopt.batch.overrides import asked
     from dxopt.batch.printing import print_outcome, printed_parts
     from dxopt.batch.progress import Progress
     from dxopt.spec import read_level
@@ -242,7 +252,7 @@ def _run(
 
     with _bad_input():
         level = None if epsilon is None else read_level(epsilon)
-        overrides = Overrides(solver, tolerance, time_limit, epsilon=level, **_asked(show, sweep), strict=strict)
+        overrides = Overrides(solver, tolerance, time_limit, epsilon=level, **asked(show, sweep), strict=strict)
         with Progress(Console(stderr=True), several=apart is not None) as progress:
             if apart is None:
                 outcome = run(paths, output, overrides=overrides, force=force, tell=progress.tell, finished=finished)
@@ -251,21 +261,6 @@ def _run(
                 outcome = run_apart(paths, output, **how, settled=progress.settled)
     print_outcome(outcome, output, as_json, table=show == "table")
     raise typer.Exit(outcome.exit_code)
-
-
-def _asked(show: Show, sweep: tuple[str, list[str] | None] | None) -> dict[str, Any]:
-    """What is asked besides what a file asks."""
-    if show == "comparisons":
-        from dxopt.solving.routes.choice import COMPARABLE
-
-        return {"compare": COMPARABLE}
-    if sweep is None:
-        return {}
-    from dxopt.spec import read_levels
-    from dxopt.studies.questions import AtLevels
-
-    epsilon, methods = sweep
-    return {"sweep": AtLevels(read_levels(epsilon), tuple(methods) if methods else None)}
 
 
 @contextmanager

@@ -30,6 +30,29 @@ def line_value(size: int, epsilon: float) -> float:
     return float((2 + (size - 2) * (1 - ratio)) / (1 + ratio) / size)
 
 
+def streets(side: int) -> dx.MetricSpace:
+    """A square of crossings without loops: each is joined to the one before it in its row or in its column."""
+    import networkx as nx
+
+    size, rng = side**2, np.random.default_rng(side)
+    crossing = np.arange(1, size)
+    along = (rng.random(size - 1) < 0.5) & (crossing % side > 0) | (crossing < side)
+    before = crossing - np.where(along, 1, side)
+    graph = nx.Graph()
+    graph.add_nodes_from(range(size))
+    lengths = 0.5 + rng.random(size - 1)
+    graph.add_weighted_edges_from(zip(crossing.tolist(), before.tolist(), lengths.tolist(), strict=True))
+    return dx.MetricSpace.from_graph(graph, weight="weight")
+
+
+def streets_value(side: int, epsilon: float) -> float:
+    """Mean of the weights 1 - Σ p/(1+p) over the streets of each crossing, p = e^{-εl}."""
+    rng = np.random.default_rng(side)
+    rng.random(side**2 - 1)
+    ratio = np.exp(-epsilon * (0.5 + rng.random(side**2 - 1)))
+    return float(1 - 2 * (ratio / (1 + ratio)).sum() / side**2)
+
+
 def tables(records: int) -> dx.MetricSpace:
     """All tables of so many records with 4 values each, under the Hamming distance."""
     return dx.MetricSpace.from_points(list(product(range(4), repeat=records)), "hamming")
@@ -78,9 +101,20 @@ for _name, _instance in {
         build=dx.line,
         size=1_000_000,
         small=100,
+        warm=100_000,
         epsilon=1.0,
         value=line_value(1_000_000, epsilon=1.0),
         groups=EARLY,
+    ),
+    "tight-streets-1000": TightInstance(
+        about="a million crossings, streets without loops",
+        family="tight-streets",
+        build=streets,
+        size=1000,
+        small=5,
+        warm=320,
+        epsilon=2.0,
+        value=streets_value(1000, epsilon=2.0),
     ),
     "tight-tables-5": TightInstance(
         about="5 records of 4 values",

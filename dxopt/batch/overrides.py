@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dxopt.batch.printing import Show
     from dxopt.spec import Task
     from dxopt.studies.questions import AtLevels
 
@@ -40,3 +41,18 @@ class Overrides:
         if task.compare:
             given.pop("compare", None)
         return replace(task, **given)
+
+
+def asked(show: Show, sweep: tuple[str, list[str] | None] | None) -> dict[str, Any]:
+    """What a command asks besides what a file asks: comparisons with all, or a sweep of levels by some methods."""
+    if show == "comparisons":
+        from dxopt.solving.routes.choice import COMPARABLE
+
+        return {"compare": COMPARABLE}
+    if sweep is None:
+        return {}
+    from dxopt.spec import read_levels
+    from dxopt.studies.questions import AtLevels
+
+    epsilon, methods = sweep
+    return {"sweep": AtLevels(read_levels(epsilon), tuple(methods) if methods else None)}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from dxopt.numerics.kernels import MATRIX, POSITIONS, WHOLE, kernel
 
-@numba.njit(cache=True, nogil=True)
+
+@kernel(MATRIX, POSITIONS, WHOLE)
 def grouped(rows: NDArray[np.float64], group: NDArray[np.int64], groups: int) -> NDArray[np.float64]:
     """Sums of the entries of each row by group, `(k, n)` to `(k, groups)`.
 
@@ -25,7 +26,8 @@ def grouped(rows: NDArray[np.float64], group: NDArray[np.int64], groups: int) ->
             added = after - before
             lost[goal] += (before - (after - added)) + (entry - added)
             sums[k, goal] = after
-        sums[k] += lost
+        for goal in range(groups):
+            sums[k, goal] += lost[goal]
     return sums
 
 

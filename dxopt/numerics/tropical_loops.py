@@ -5,14 +5,15 @@ They round as NumPy does: one product at a time, nothing reordered or fused, no 
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from dxopt.numerics.kernels import MATRIX, WHOLE, kernel
 
 Array = NDArray[np.float64]
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel(MATRIX, MATRIX, WHOLE)
 def close(columns: Array, factors: Array, passes: int) -> bool:
     """Raise columns `(n, w)` in place to their closure; whether that settled in so many passes.
 
@@ -42,7 +43,7 @@ def close(columns: Array, factors: Array, passes: int) -> bool:
     return False
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel(MATRIX, MATRIX)
 def product(left: Array, right: Array) -> Array:
     """The (max, ×) product of `(p, k)` and `(k, w)`, or 0 where that is negative."""
     inner = left.shape[1]
@@ -67,7 +68,7 @@ def product(left: Array, right: Array) -> Array:
     return found
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel(MATRIX, MATRIX, MATRIX, MATRIX)
 def between(lengths: Array, ends: Array, allowed: Array, shorter: Array) -> NDArray[np.bool_]:
     """Some columns of `tropical.implied`.
 

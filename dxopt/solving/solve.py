@@ -10,6 +10,7 @@ import numpy as np
 from dxopt.errors import CertificateError, SolveError, SpecError
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.problem import Problem, required_problem
+from dxopt.numerics.kernels import telling
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import Certificate, Proven, certify, gap, is_optimal
 from dxopt.proofs.duals import Dual
@@ -80,8 +81,8 @@ def solve(
     began = time.perf_counter()
     _check(method, solver, spanner, tolerance, time_limit)
     earlier = None if start is None else _earlier(start, problem)
-    with Stop(time_limit) as stop:
-        tell = Logged.of(progress)
+    tell = Logged.of(progress)
+    with Stop(time_limit) as stop, telling(tell):
 
         def part(smaller: Problem, prefix: str) -> PartAnswer:
             left = stop.remaining()
@@ -130,8 +131,6 @@ def _check(method: str, solver: str, spanner: float | None, tolerance: float, ti
         raise SpecError("method", f"there is no {method!r}", f"choose one of {', '.join(METHODS)}")
     if solver not in ("auto", COLUMNS):
         require_solver(solver)
-    if spanner is not None and solver == COLUMNS:
-        raise SpecError("spanner", "does not go with solver columns", "use solver: clarabel, or all pairs")
     if spanner is not None and not (np.isfinite(spanner) and spanner >= 1):
         raise SpecError("spanner", f"is {spanner:g}", "give a dilation of 1 or more")
     if spanner is not None and method not in SPANNER_METHODS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -136,23 +137,39 @@ def nodes_and_edges(
 
 def _shortest_edges(graph: nx.Graph, position: dict[Any, int], weight: str | None) -> tuple[NDArray[np.int64], Array]:
     """Ends and lengths of the edges, without loops, the shortest of parallel ones."""
-    shortest: dict[tuple[int, int], float] = {}
-    for start, end, attributes in graph.edges(data=True):
-        if start != end:
-            length = _length(start, end, attributes, weight)
-            ends = position[start], position[end]
-            shortest[ends] = min(shortest.get(ends, length), length)
-    edges = np.array(list(shortest), dtype=np.int64).reshape(-1, 2)
-    return edges, np.array(list(shortest.values()), dtype=float)
+    # Graphs of any kind take the name of an attribute here; where there is none, the lengths are not looked at.
+    listed: Iterable[tuple[Any, Any, Any]] = graph.edges(data=weight or "")  # pyright: ignore[reportCallIssue]
+    named = [edge for edge in listed if edge[0] != edge[1]]
+    start = np.fromiter((position[edge[0]] for edge in named), np.int64, len(named))
+    end = np.fromiter((position[edge[1]] for edge in named), np.int64, len(named))
+    lengths = np.ones(len(named)) if weight is None else _lengths(named, weight)
+    edges = np.stack([start, end], axis=1)
+    if not graph.is_multigraph():
+        return edges, lengths
+    # of the edges of each pair of ends the shortest, where the pair comes first
+    _, first, pair = np.unique(start * len(position) + end, return_index=True, return_inverse=True)
+    shortest = np.full(len(first), np.inf)
+    np.minimum.at(shortest, pair.reshape(-1), lengths)
+    order = np.argsort(first)
+    return edges[first[order]], shortest[order]
 
 
-def _length(start: Any, end: Any, attributes: dict[str, Any], weight: str | None) -> float:
-    if weight is None:
-        return 1.0
-    value = attributes.get(weight)
+def _lengths(named: list[tuple[Any, Any, Any]], weight: str) -> Array:
+    """The lengths of edges, given as (start, end, length)."""
     try:
-        length = float(value)  # pyright: ignore[reportArgumentType]
-    except (TypeError, ValueError):
+        lengths = np.array([length for _, _, length in named], dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        lengths = None
+    # One by one where some is wrong, which says of which edge, or of a kind that NumPy does not read.
+    if lengths is not None and lengths.shape == (len(named),) and (lengths >= 0).all() and np.isfinite(lengths).all():
+        return lengths
+    return np.array([_length(*edge, weight) for edge in named], dtype=float)
+
+
+def _length(start: Any, end: Any, value: Any, weight: str) -> float:
+    try:
+        length = float(value)
+    except (TypeError, ValueError, OverflowError):
         length = float("nan")
     if not (length >= 0 and np.isfinite(length)):
         raise SpecError(

@@ -41,16 +41,17 @@ def best_channel(distances: Matrix, epsilon: float, prior: Matrix, loss: Matrix)
         total[x] = 1.0
         sums.append(total.ravel())
     scale = float(np.abs(costs).max()) or 1.0
-    found = linprog(
-        costs.ravel() / scale,
-        A_ub=np.array(rows) if rows else None,
-        b_ub=np.zeros(len(rows)) if rows else None,
-        A_eq=np.array(sums),
-        b_eq=np.ones(size),
-        bounds=(0, None),
-        method="highs-ds",
-        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
-    )
-    if not found.success:
-        raise RuntimeError(found.message)
-    return float(found.fun) * scale, found.x.reshape(size, reports)
+    for method in ("highs-ds", "highs-ipm"):  # the first one may end without an answer where coefficients are e^±18
+        found = linprog(
+            costs.ravel() / scale,
+            A_ub=np.array(rows) if rows else None,
+            b_ub=np.zeros(len(rows)) if rows else None,
+            A_eq=np.array(sums),
+            b_eq=np.ones(size),
+            bounds=(0, None),
+            method=method,
+            options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+        )
+        if found.success:
+            return float(found.fun) * scale, found.x.reshape(size, reports)
+    raise RuntimeError(found.message)

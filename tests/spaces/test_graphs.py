@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -74,3 +76,28 @@ def test_large_graphs_run_from_the_points_asked_for() -> None:
 def test_one_way_graphs_are_not_symmetric() -> None:
     assert not dx.MetricSpace.from_graph(nx.DiGraph([(0, 1)])).symmetric
     assert dx.MetricSpace.from_graph(nx.DiGraph([(0, 1), (1, 0)])).symmetric
+
+
+@pytest.mark.parametrize(
+    ("value", "length"),
+    [("0.5", 0.5), (True, 1.0), (Fraction(1, 2), 0.5), (np.float32(0.25), 0.25), (10**400, None), (None, None)],
+)
+def test_lengths_of_any_kind_that_reads_as_a_number(value: object, length: float | None) -> None:
+    graph = nx.Graph()
+    graph.add_edge("a", "b", length=2.0)
+    graph.add_edge("b", "b", length="no length, as a loop")
+    graph.add_edge("b", "c", length=value)
+    if length is None:
+        with pytest.raises(dx.SpecError, match=r"weight: edge \(b, c\) has length"):
+            dx.MetricSpace.from_graph(graph, weight="length")
+        return
+    assert dx.MetricSpace.from_graph(graph, weight="length").structure.lengths.tolist() == [2.0, length]
+
+
+def test_of_parallel_edges_the_shortest_counts_in_each_direction() -> None:
+    graph = nx.MultiDiGraph()
+    for start, end, length in [("b", "a", 3.0), ("a", "b", 2.0), ("b", "a", 1.0), ("b", "c", 5.0), ("b", "a", 4.0)]:
+        graph.add_edge(start, end, length=length)
+    space = dx.MetricSpace.from_graph(graph, weight="length")
+    # The nodes are b, a, c.
+    assert space.distances.tolist() == [[0.0, 1.0, 5.0], [2.0, 0.0, 7.0], [np.inf, np.inf, 0.0]]

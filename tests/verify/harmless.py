@@ -60,6 +60,9 @@ RULES = (
     Rule(r"(report|input|summary)\.json: (.*\.)?warnings(\..*)?", "a record of what was shown, no claim"),
     Rule(r"summary\.md: .*", "drawn from summary.json, for people"),
     Rule(r".*\.(svg|png|html): .*", "drawn from the other files"),
+    Rule(r"sweep\.csv: .*", "the same number", "space|upper case"),
+    Rule(r"sweep\.csv: [14]\.4", "0 bits up to 1e-12", "a little .*"),
+    Rule(r"sweep\.json: status", "it says that less was found", "feasible|interrupted|time limit"),
     Rule(
         r"report\.json: comparison\.(interrupted|rows\.\d+\.baseline)",
         "whether a row is a baseline, or others are missing",
@@ -90,7 +93,15 @@ RULES = (
         kinds="exponential",
     ),
     Rule(r"report\.json: beliefs", "in another order", "reversed"),
-    Rule(r"problem\.npz: max_loss", "was asked for, and all is proven of it", kinds="adversary"),
+    Rule(r"problem\.npz: max_loss", "was asked for, and all is proven of it", kinds="adversary|budgets"),
+    Rule(
+        r"frontier\.json: (budgets\.\d+|epsilon)|problem\.yaml: objective\.max_loss\.(from|to)",
+        "was asked for, and all is proven of it",
+        "times .*",
+        kinds="budgets",
+    ),
+    Rule(r"frontier\.json: resolution", "a share of nothing, as the curve is flat up to rounding", kinds="budgets"),
+    Rule(r"frontier\.json: status", "it says that less was found", "interrupted|time limit", kinds="budgets"),
     Rule(r"problem\.npz: prior", "is given, and all is computed of it", readers="load"),
     Rule(r"problem\.npz: loss", "is given, and all is proven of it", kinds=".*own loss"),
     Rule(r"problem\.npz: (epsilon|delta)", "a weaker level was asked for", _LESS, "load"),
@@ -183,7 +194,7 @@ RULES = (
     Rule(
         r"(report|input|summary)\.json: (.*\.)?comparison\.rows\.\d+\.remapped_excess",
         "0 up to 1e-10",
-        kinds="noise|irregular|relaxed|asked",
+        kinds="noise|irregular|relaxed|asked|sweep",
     ),
     Rule(r"report\.json: comparison\.rows\.\d+\.leakage", "0 bits up to 1e-12", kinds="relaxed|irregular"),
     # 2. What repeats something in other words, or says less.
@@ -209,9 +220,7 @@ RULES = (
         "times .*",
     ),
     Rule(r"frontier\.json: wanted|problem\.yaml: (epsilon|objective\.max_loss)\.resolution", "was asked for"),
-    Rule(
-        r"level\.json: (accuracy|max_loss)|problem\.yaml: epsilon\.(accuracy|max_loss)", "was asked for", "times .*"
-    ),
+    Rule(r"level\.json: (accuracy|max_loss)|problem\.yaml: epsilon\.(accuracy|max_loss)", "was asked for"),
     Rule(
         r"mechanism\.npz: (\d+/)*report_points",
         "not read where the reports are the secrets",
@@ -285,6 +294,8 @@ def reason(kind: str, reader: str, file: str, path: str, change: str) -> str | N
 
 
 def _single(kind: str, reader: str, entry: str, change: str) -> str | None:
+    if (kind, reader) == ("level", "load") and entry.startswith(("parts/", "level.json")):
+        return "not read: `verify` proves that no lower level is enough"
     entry = re.sub(r"^(parts/\d+|[^:]*)/(?=[^/:]*: )", "", entry)
     return next((rule.why for rule in RULES if rule.allows(kind, reader, entry, change)), None)
 

@@ -37,7 +37,7 @@ def by_hand(space: dx.MetricSpace, epsilon: float) -> np.ndarray:
 def small(instance: TightInstance) -> TightInstance:
     """The same question about the small space of the family."""
     value = float(by_hand(instance.build(instance.small), instance.epsilon).mean())
-    return replace(instance, size=instance.small, value=value)
+    return replace(instance, size=instance.small, warm=None, value=value)
 
 
 def tight(side: int, epsilon: float = 0.8) -> TightInstance:

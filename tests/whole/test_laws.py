@@ -131,11 +131,11 @@ def test_no_private_channel_beats_the_bound(seed: int, kind: str) -> None:
 
 
 @few
-@given(seeds, kinds, st.sampled_from([1.0, 1.2, 1.6, 3.0]))
-def test_spanner_is_safe_and_its_bound_true(seed: int, kind: str, dilation: float) -> None:
+@given(seeds, kinds, st.sampled_from([1.0, 1.2, 1.6, 3.0]), st.sampled_from(["clarabel", "columns"]))
+def test_spanner_is_safe_and_its_bound_true(seed: int, kind: str, dilation: float, solver: str) -> None:
     problem = problem_of(kind, seed)
     value = known(problem)
-    report = dx.solve(problem, solver="clarabel", spanner=dilation)
+    report = dx.solve(problem, solver=solver, spanner=dilation)
     assert_proven(report)
     assert report.certificate.value >= value - 1e-9
     assert report.certificate.bound <= value + 1e-9

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,9 +74,12 @@ def weights(space: MetricSpace, epsilon: float, probabilities: Array, kernel: Sy
     size = len(space)
     if space.symmetric and (size > _FEW or space.structure.kind in ("path", "tree", "product")):
         known = structured(space, epsilon) if kernel is None or isinstance(kernel, Dense) else kernel
-        if known is not None or size > CLASSED_POINTS:
+        # Without structure, by Cholesky where that tells all; else classes do, up to their size.
+        if known is None and (size > CLASSED_POINTS or (kernel is not None and math.isfinite(kernel.inverse_norm))):
+            known = kernel or system(space, epsilon)
+        if known is not None:
             scale = float(probabilities.max())
-            solved = (known or kernel or system(space, epsilon)).solve(probabilities / scale)
+            solved = known.solve(probabilities / scale)
             found = Weights(solved.values * scale, np.full(size, solved.error * scale * (1 + 8 * UNIT)))
             if found.decided or size > CLASSED_POINTS:
                 return found

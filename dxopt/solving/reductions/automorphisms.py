@@ -31,11 +31,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csgraph
 
+from dxopt.numerics.kernels import MATRIX, POSITIONS, kernel
 from dxopt.solving.programs.program import ChannelProgram
 from dxopt.solving.reductions.colours import Colours, Refinement, matching, runs
 
@@ -271,7 +271,7 @@ class _Search:
 
     def holds(self, matrix: Array, rows: Indices, columns: Indices) -> bool:
         """Whether permutations of its rows and columns leave a matrix as it is."""
-        same, compared = _compare(matrix, rows, columns)
+        same, compared = _compare(matrix, rows, columns, np.flatnonzero(columns != np.arange(len(columns))))
         self.spend(compared)
         return same
 
@@ -282,16 +282,16 @@ class _Search:
             raise _EndedEarly
 
 
-@numba.njit(cache=True, nogil=True)
-def _compare(matrix: Array, rows: Indices, columns: Indices) -> tuple[bool, int]:
-    """Whether matrix[rows[x], columns[z]] = matrix[x, z] for all entries that move, and how many were compared."""
-    everywhere = np.arange(len(columns))
-    moved = np.flatnonzero(columns != everywhere)
+@kernel(MATRIX, POSITIONS, POSITIONS, POSITIONS)
+def _compare(matrix: Array, rows: Indices, columns: Indices, moved: Indices) -> tuple[bool, int]:
+    """Whether matrix[rows[x], columns[z]] = matrix[x, z] where x moves, or z (in `moved`); how many were compared."""
     compared = 0
     for x in range(len(rows)):
         row = matrix[x]
         image = matrix[rows[x]]
-        for z in everywhere if rows[x] != x else moved:
+        still = rows[x] == x
+        for k in range(len(moved) if still else len(columns)):
+            z = moved[k] if still else k
             a = row[z]
             b = image[columns[z]]
             compared += 1

@@ -57,7 +57,10 @@ class Spanner:
     exact: ClassVar[bool] = False
 
     def apply(self, whole: ChannelProgram) -> Reduced[ChannelProgram]:
-        found = greedy_spanner(whole.budgets, self.dilation)
+        return self.on(greedy_spanner(whole.budgets, self.dilation), whole)
+
+    def on(self, found: Subgraph, whole: ChannelProgram) -> Reduced[ChannelProgram]:
+        """As `apply`, on a spanner of this dilation that is known."""
         note = f"budgets divided by the realised dilation {found.dilation:.4f}"
         record = AppliedReduction(self.name, self.exact, len(whole.pairs[0]), int(found.edges.sum()), note)
         if self.bounding:
@@ -70,6 +73,12 @@ class Spanner:
         apart = np.abs(points[:, None] - points)
         program = ChannelProgram(apart, apart)
         return [(cls(1.5), program), (cls(1.5, bounding=True), program)]
+
+
+def bracket(whole: ChannelProgram, dilation: float) -> tuple[Reduced[ChannelProgram], Reduced[ChannelProgram]]:
+    """The two programs on one spanner: for a private channel, and for a bound."""
+    found = greedy_spanner(whole.budgets, dilation)
+    return Spanner(dilation).on(found, whole), Spanner(dilation, bounding=True).on(found, whole)
 
 
 def greedy_spanner(budgets: NDArray[np.float64], dilation: float) -> Subgraph:

@@ -13,10 +13,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from dxopt.numerics.kernels import INDICES, POSITIONS, TABLE, WHOLE, kernel
 from dxopt.numerics.partition import Partition
 from dxopt.proofs.candidate import AppliedReduction
 from dxopt.proofs.duals import Dual
@@ -156,7 +156,7 @@ def find(program: ChannelProgram, should_stop: Callable[[], bool] = lambda: Fals
     reports = Partition(orbits((one.reports for one in generators), m))
     leader = np.arange(n * m, dtype=np.int32).reshape(n, m)
     for one in generators:
-        _join(leader, one.rows, one.reports)
+        _join(leader, one.rows, one.reports, np.flatnonzero(one.reports != np.arange(m)))
     _settle(leader)
     _, pairs = np.unique(leader[:, reports.representatives].T, return_inverse=True)
     if pairs.max() + 1 > WORTH * n * m:
@@ -184,7 +184,7 @@ def _carry(reports: Partition, generators: list[Automorphism], rows: int) -> NDA
     return carry
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel(INDICES, WHOLE)
 def _head(leader: NDArray[np.int32], pair: int) -> int:
     """The least pair known in the orbit of one; the way there gets shorter."""
     while leader[pair] != pair:
@@ -193,15 +193,17 @@ def _head(leader: NDArray[np.int32], pair: int) -> int:
     return pair
 
 
-@numba.njit(cache=True, nogil=True)
-def _join(pairs: NDArray[np.int32], rows: NDArray[np.int64], reports: NDArray[np.int64]) -> None:
-    """Put each pair (x, z) into one orbit with its image."""
+@kernel(TABLE, POSITIONS, POSITIONS, POSITIONS)
+def _join(
+    pairs: NDArray[np.int32], rows: NDArray[np.int64], reports: NDArray[np.int64], moved: NDArray[np.int64]
+) -> None:
+    """Put each pair (x, z) into one orbit with its image; `moved` are the reports that move."""
     n, m = pairs.shape
     leader = pairs.ravel()
-    everywhere = np.arange(m)
-    moved = np.flatnonzero(reports != everywhere)
     for x in range(n):
-        for z in everywhere if rows[x] != x else moved:
+        still = rows[x] == x
+        for k in range(len(moved) if still else m):
+            z = moved[k] if still else k
             a = _head(leader, x * m + z)
             b = _head(leader, rows[x] * m + reports[z])
             if a < b:
@@ -210,7 +212,7 @@ def _join(pairs: NDArray[np.int32], rows: NDArray[np.int64], reports: NDArray[np
                 leader[a] = b
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel(TABLE)
 def _settle(pairs: NDArray[np.int32]) -> None:
     """Every pair gets the least one of its orbit."""
     leader = pairs.ravel()

@@ -19,7 +19,10 @@ Expected loss, without δ
 Solvers for the linear program
     from 400 variables on (20 points with themselves as reports): column generation; below, general solvers are
     faster than loading compiled code. Up to 20,000 variables general solvers (Clarabel, then HiGHS) follow where
-    column generation leaves a gap. With a spanner: general solvers alone.
+    column generation leaves a gap. Clarabel comes first where at most 15,000 inequalities are left of all pairs, as
+    on roads and streets with up to some 60 crossings.
+    With a spanner: general solvers where it keeps less than 450 pairs; column generation, on shortest paths along its
+    edges, from there on. The first answer counts.
 
 Other objectives, and δ
     First, where the expected loss has a budget: the constant report if the budget allows it, else the channel of
@@ -39,6 +42,8 @@ from dxopt.model.objective import WorstLoss
 from dxopt.model.problem import Problem
 from dxopt.proofs.candidate import Candidate
 from dxopt.solving.attempts import Attempt, Options, Refusal
+from dxopt.solving.programs.program import ChannelProgram
+from dxopt.solving.reductions.geodesic import GeodesicPairs
 from dxopt.solving.routes import limits
 from dxopt.solving.routes.closed_form import ClosedForms, classic, tight_if_exact, within_budget
 from dxopt.solving.routes.coupled import by_coupled_program
@@ -46,6 +51,7 @@ from dxopt.solving.routes.limits import COLUMNS, GENERAL
 from dxopt.solving.routes.line import by_line
 from dxopt.solving.routes.linear import by_linear_program
 from dxopt.solving.routes.product import by_product
+from dxopt.solving.routes.spanner import by_spanner
 
 METHODS = ("auto", "optimal", "tight", *CLASSICS)
 COMPARABLE = (*METHODS[1:], *BASELINES)
@@ -88,16 +94,41 @@ def _optimal(problem: Problem, options: Options) -> Iterator[Attempt | Refusal]:
                 yield step
     if answered and (options.stop.requested or problem.variables > limits.COLUMNS_LIMIT):
         return
-    yield from by_linear_program(problem, lambda variables: solvers_of_linear(options, variables), options)
+    if options.spanner is not None:
+        yield from by_spanner(problem, options.spanner, lambda pairs: solvers_of_spanner(options, pairs), options)
+        return
+    yield from by_linear_program(problem, lambda program: solvers_of_linear(options, program), options)
 
 
-def solvers_of_linear(options: Options, variables: int) -> tuple[str, ...]:
-    """Solvers for the expected loss in the order in which they are tried; general ones alone know spanners."""
+def solvers_of_linear(options: Options, program: ChannelProgram) -> tuple[str, ...]:
+    """Solvers for the expected loss in the order in which they are tried."""
+    variables = program.costs.size
     if options.solver != "auto":
         return (options.solver,)
-    if options.spanner is not None or variables < limits.COLUMNS_FROM:
+    if variables < limits.COLUMNS_FROM:
         return GENERAL
-    return (COLUMNS, *GENERAL) if variables <= limits.GENERAL_TO else (COLUMNS,)
+    if variables > limits.GENERAL_TO:
+        return (COLUMNS,)
+    return (GENERAL[0], COLUMNS, *GENERAL[1:]) if _is_sparse(program) else (COLUMNS, *GENERAL)
+
+
+def _is_sparse(program: ChannelProgram) -> bool:
+    """Whether few inequalities are left without the pairs that follow from others, and none of them is steep."""
+    points, reports = program.costs.shape
+    # Points that are joined have two pairs for each but one of them at least.
+    if 2 * (points - 1) * reports > limits.ROWS_TO:
+        return False
+    reduced = GeodesicPairs().apply(program)
+    left = program if isinstance(reduced, str) else reduced.smaller
+    pairs = left.pairs
+    return len(pairs[0]) * reports <= limits.ROWS_TO and bool((left.budgets[pairs] <= limits.STEEPEST).all())
+
+
+def solvers_of_spanner(options: Options, pairs: int) -> tuple[str, ...]:
+    """Solvers on a spanner that keeps so many pairs, in the order in which they are tried."""
+    if options.solver != "auto":
+        return (options.solver,)
+    return GENERAL if pairs < limits.SPANNER_FROM else (COLUMNS, *GENERAL)
 
 
 def solvers_of_coupled(problem: Problem, options: Options) -> tuple[str, ...]:

@@ -12,6 +12,12 @@ GENERAL = ("clarabel", "highs")
 
 COLUMNS_FROM = 400
 """Variables from which column generation is faster than a general solver (20 points with themselves as reports)."""
+SPANNER_FROM = 450
+"""Ordered pairs of a spanner from which column generation is faster on it: its time hardly depends on them."""
+ROWS_TO = 15_000
+"""Inequalities, without those that follow from others, up to which a general solver is faster all the same."""
+STEEPEST = 10.0
+"""The largest budget of their pairs for that; beyond, general solvers are less accurate."""
 GUESSES_FROM = 5_000
 """The same for an adversary's error."""
 GENERAL_TO = 20_000

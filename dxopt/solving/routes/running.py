@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dxopt.numerics.kernels import load
 from dxopt.proofs.candidate import AppliedReduction
 from dxopt.proofs.certify import gap
 from dxopt.runtime.stopping import Status
@@ -20,9 +22,13 @@ from dxopt.solving.reductions.contract import Reduced
 from dxopt.solving.routes.closed_form import ClosedForms
 from dxopt.solving.solvers import worker
 
+Stage = Literal["mechanism", "bound"]
+"""What one of two programs in place of a problem is solved for."""
+
 FINEST = 1e-10
 MARGIN = 7e-7
 """How much of the gap is left to the repair at most."""
+_COLUMNS = "dxopt.solving.solvers.columns"
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,42 +44,55 @@ def worth_telling(records: Iterable[AppliedReduction]) -> tuple[AppliedReduction
     return tuple(record for record in records if record.before != record.after)
 
 
-def solve_by_columns(compiled: Compiled, options: Options, simple: ClosedForms | None = None) -> Solved:
+def solve_by_columns(
+    compiled: Compiled,
+    options: Options,
+    simple: ClosedForms | None = None,
+    accuracy: float | None = None,
+    stage: Stage | None = None,
+) -> Solved:
     """Column generation on what is left after shortest paths and symmetry.
 
-    Where it is stopped, the best mechanism in closed form is mixed with its columns.
+    Where it is stopped, the best mechanism in closed form is mixed with its columns. The accuracy is that of the
+    options by default. At a stage the program is another one than the problem: only what it is solved for is told.
     """
     from dxopt.solving.reductions.symmetry import Symmetry
     from dxopt.solving.solvers.columns import Known, Memory, shared_rows, solve_columns, stop_seconds
 
     sign = compiled.problem.objective.sign
+    begin = f"{stage}, " if stage else ""
     if simple is not None:
         simple.ahead(options.stop)
 
     def tell(rounds: int, value: float, bound: float) -> None:
         low, high = (compiled.offset + sign * compiled.scale * number for number in (bound, value))
         best = high if simple is None else sign * min(sign * high, sign * simple.value)
-        told = [f"{best:.8g}"] if np.isfinite(best) else []
-        told += [f"bound {low:.8g}"] if np.isfinite(low) else []
+        told = [f"{best:.8g}"] if np.isfinite(best) and stage != "bound" else []
+        told += [f"bound {low:.8g}"] if np.isfinite(low) and stage != "mechanism" else []
         told += [f"gap {gap(best, low):.1e}"] if len(told) == 2 else []
-        options.progress(f"columns, round {rounds}: {', '.join(told)}")
+        options.progress(f"{begin}columns, round {rounds}: {', '.join(told)}")
 
     def stopped() -> bool:
         return options.stop.requested
 
-    # 1. make the program smaller; column generation relies on the triangle inequality, which merging may have broken
+    # 1. the first solve after installation compiles; one that is stopped meanwhile does not wait for all of it
+    if not load(_COLUMNS, stopped):
+        return Solved(ChannelSolution(Status.FAILED, None, None, message="stopped while its loops were compiled"), ())
+
+    # 2. make the program smaller; column generation relies on the triangle inequality, which merging may have broken,
+    #    and which the edges of a spanner do not have
     options.progress("looking for symmetry")
     program = compiled.program
     applied: list[Reduced[ChannelProgram]] = []
     for reduction in (ShortestPaths(), Symmetry(stopped)):
-        if isinstance(reduction, ShortestPaths) and compiled.partition.trivial:
+        if isinstance(reduction, ShortestPaths) and compiled.partition.trivial and stage is None:
             continue
         reduced = reduction.apply(program)
         if not isinstance(reduced, str):
             applied.append(reduced)
             program = reduced.smaller
 
-    # 2. see that it fits into memory
+    # 3. see that it fits into memory
     points, reports = program.costs.shape
     rows = points if program.classes is None else program.classes.size
     memory = Memory.of(points, reports, rows + shared_rows(program).expected)
@@ -82,9 +101,9 @@ def solve_by_columns(compiled: Compiled, options: Options, simple: ClosedForms |
         message = f"needs {amount}, and may use {memory.there / 1e9:.2g} GB"
         return Solved(ChannelSolution(Status.FAILED, None, None, message=message), ())
 
-    # 3. solve it, and go back through the reductions in reverse
-    options.progress(f"columns, up to {amount}")
-    tolerance = max(0.3 * options.tolerance, options.tolerance - MARGIN)
+    # 4. solve it, and go back through the reductions in reverse
+    options.progress(f"{begin}columns, up to {amount}")
+    tolerance = max(0.3 * options.tolerance, options.tolerance - MARGIN) if accuracy is None else accuracy
     start = _prices(compiled, options.start)
     known: Known | None = None
     if simple is not None and compiled.partition.trivial and not applied:

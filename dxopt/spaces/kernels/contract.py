@@ -117,7 +117,7 @@ class System(ABC):
             unsure = self.entry_error * self.norm * float(np.linalg.norm(size))
             left = float(np.linalg.norm(residual))
         else:
-            weighed, more = self.apply(size)
+            weighed, more = (product, rounding) if (values >= 0).all() else self.apply(size)
             unsure = self.entry_error * (float(weighed.max()) + more)
             left = float(residual.max())
         # The rounding of the residual itself, and what the cap changes.

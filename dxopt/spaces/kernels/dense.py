@@ -16,7 +16,8 @@ Array = NDArray[np.float64]
 
 INVERTED = 500
 """The most points for which an approximate inverse bounds that of Φ."""
-_POWERS = 30
+_POWERS = (6, 24)
+"""How many powers of the inverse are taken before a shift is tried, and before another is where that was too much."""
 
 
 class Dense(System):
@@ -24,11 +25,22 @@ class Dense(System):
 
     def __init__(self, budgets: Array, distance_error: float, room: float = ROOM) -> None:
         self._describe(len(budgets), distance_error, room)
-        matrix = np.exp(-np.minimum(budgets, self.cap))
-        matrix[np.isinf(budgets)] = 0.0
-        self.matrix = matrix
-        self.norm = float(matrix.sum(axis=1).max()) * (1 + self.size * UNIT)
+        self._budgets = budgets
         self.order = np.inf if self.size <= INVERTED else 2.0
+
+    @cached_property
+    def matrix(self) -> Array:
+        """T, `(n, n)`."""
+        matrix = np.minimum(self._budgets, self.cap)
+        np.negative(matrix, out=matrix)
+        np.exp(matrix, out=matrix)
+        matrix[np.isinf(self._budgets)] = 0.0
+        return matrix
+
+    @cached_property
+    def norm(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The largest row sum as computed, and its rounding."""
+        return float(self.matrix.sum(axis=1).max()) * (1 + self.size * UNIT)
 
     def row(self, point: int) -> Array:
         return self.matrix[point]
@@ -74,17 +86,21 @@ class Dense(System):
         """Where T - σI has a Cholesky factor, the least eigenvalue of T is at least σ, but for rounding."""
         if self._factor is None:
             return np.inf
-        # Powers of the inverse turn any vector to the eigenvector of the least eigenvalue; σ is half of that.
+        # Powers of the inverse turn any vector to the eigenvector of the least eigenvalue, and its length to the
+        # inverse of that, from below; σ is half of what it is after them.
         vector = np.random.default_rng(0).standard_normal(self.size)
-        for _ in range(_POWERS):
-            vector = self.approximate(vector / np.linalg.norm(vector))
-        shift = 0.5 / float(np.linalg.norm(vector))
-        shifted = self.matrix - shift * np.eye(self.size)
-        try:
-            sl.cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
-        except np.linalg.LinAlgError:
-            return np.inf
-        return self._inverse(shift - 2 * (self.size + 3) * UNIT * self.size - 4 * UNIT)
+        for powers in _POWERS:
+            for _ in range(powers):
+                vector = self.approximate(vector / np.linalg.norm(vector))
+            shift = 0.5 / float(np.linalg.norm(vector))
+            shifted = self.matrix.copy()
+            shifted.flat[:: self.size + 1] -= shift
+            try:
+                sl.cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
+            except np.linalg.LinAlgError:
+                continue
+            return self._inverse(shift - 2 * (self.size + 3) * UNIT * self.size - 4 * UNIT)
+        return np.inf
 
     def closure(self, vector: Array) -> Array:
         closed = vector.copy()

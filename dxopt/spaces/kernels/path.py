@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from dxopt.numerics.draws import uniforms
 from dxopt.spaces.kernels.contract import ROOM
 from dxopt.spaces.kernels.forest import Forest
+from dxopt.spaces.kernels.trees import Walk
 
 Array = NDArray[np.float64]
 
@@ -29,14 +30,13 @@ class Path(Forest):
     def __init__(self, positions: Array, epsilon: float, distance_error: float, room: float = ROOM) -> None:
         self.positions = positions if positions[-1] >= positions[0] else -positions
         self.epsilon = epsilon
-        edges = np.stack([np.arange(len(positions) - 1), np.arange(1, len(positions))], axis=1)
+        self._describe(len(positions), distance_error, room)
         with np.errstate(over="ignore"):
-            lengths = epsilon * np.diff(self.positions)
-        super().__init__(len(positions), edges, lengths, distance_error, room)
+            self.lengths = epsilon * np.diff(self.positions)
 
     @cached_property
-    def _walk(self) -> tuple[list[int], list[int], list[int]]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return list(range(self.size)), list(range(-1, self.size - 1)), list(range(-1, self.size - 1))
+    def _walk(self) -> Walk:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return Walk.along_a_path(self.size)
 
     def row(self, point: int) -> Array:
         with np.errstate(over="ignore"):

@@ -100,7 +100,10 @@ def distance_error(space: MetricSpace) -> float:
 def _budgets(distances: NDArray[np.float64], epsilon: float) -> NDArray[np.float64]:
     """εd, finite where d is."""
     with np.errstate(over="ignore"):
-        return np.where(np.isinf(distances), np.inf, np.minimum(epsilon * distances, 1e300))
+        budgets = epsilon * distances
+    if budgets.max(initial=0.0) <= 1e300:
+        return budgets
+    return np.where(np.isinf(distances), np.inf, np.minimum(budgets, 1e300))
 
 
 def _exact(space: MetricSpace) -> bool:

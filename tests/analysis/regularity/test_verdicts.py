@@ -12,6 +12,9 @@ import pytest
 
 import dxopt as dx
 from dxopt.analysis import regularity
+from dxopt.analysis.regularity import weights as solving
+from dxopt.analysis.regularity.quotient import Quotient
+from dxopt.spaces.kernels.systems import system
 
 Row = list[Fraction]
 MARGIN = Fraction(1, 10**9)
@@ -233,3 +236,23 @@ def test_bad_input() -> None:
         regularity.verdict(prior, dx.line(4), 1.0)
     with pytest.raises(dx.SpecError, match="point"):
         regularity.corner_prior(space, 1.0, "nowhere")
+
+
+@pytest.mark.parametrize(("epsilon", "definite"), [(1.0, True), (0.3, False)])
+def test_spaces_without_structure_by_cholesky_or_by_classes(epsilon: float, definite: bool) -> None:
+    """Answers that one person changes by up to 5: Φ is indefinite at small levels, which leaves them to classes."""
+    answers = np.arange(621)
+    space = dx.MetricSpace.from_distances(np.ceil(np.abs(answers[:, None] - answers) / 5))
+    ones = np.ones(621)
+    kernel = system(space, epsilon)
+    assert math.isfinite(kernel.inverse_norm) is definite
+    found = solving.weights(space, epsilon, ones, kernel)
+    by_classes = solving.classed(space, Quotient.of(space.distances, ones), epsilon)
+    assert found.decided
+    assert found.proven is by_classes.proven
+    assert found.values is not None
+    assert found.error is not None
+    assert by_classes.values is not None
+    assert by_classes.error is not None
+    assert (np.abs(found.values - by_classes.values) <= found.error + by_classes.error).all()
+    assert np.array_equal(found.values, by_classes.values) is not definite

@@ -108,10 +108,3 @@ def test_progress_names_value_and_bound() -> None:
     rounds = [line for line in lines if line.startswith("columns, round")]
     assert len(rounds) > 3
     assert "bound" in rounds[-1]
-
-
-def test_a_spanner_is_refused() -> None:
-    space = dx.line(4)
-    problem = dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space))
-    with pytest.raises(dx.SpecError, match="spanner: does not go with solver columns"):
-        by_columns(problem, spanner=2.0)

@@ -10,7 +10,14 @@ from dxopt.numerics.partition import Partition
 from dxopt.proofs.repair import repair
 from dxopt.solving.solvers.columns.incumbent import Incumbent
 from dxopt.solving.solvers.columns.pool import Pool
+from dxopt.solving.solvers.columns.rich import Rich
 from dxopt.solving.solvers.columns.shared import Alone
+
+
+def pool_of(problem: dx.Problem, factors: np.ndarray) -> Pool:
+    costs = np.ascontiguousarray(problem.costs.T)
+    classes = Partition(np.arange(len(factors)))
+    return Pool(costs, classes, Alone(), Rich(costs, factors, classes, Alone()), 100, 0.0)
 
 
 @pytest.mark.parametrize("missed", [0.0, 1e-12, 1e-7, 1e-5, 1e-3])
@@ -20,7 +27,7 @@ def test_rows_that_miss_their_sums_cost_what_their_repair_costs(size: int, misse
     space = dx.MetricSpace.from_points(rng.random((size, 2)))
     problem = dx.Problem(space, epsilon=20.0, prior=dx.Prior.uniform(space), loss="distance")
     factors = np.exp(-problem.budgets)
-    pool = Pool(np.ascontiguousarray(problem.costs.T), Partition(np.arange(size)), Alone(), 100, 0.0)
+    pool = pool_of(problem, factors)
 
     # the columns of a private channel, each a little too heavy or too light
     private = repair(problem, factors)
@@ -40,7 +47,7 @@ def test_a_mixture_that_costs_more_than_the_constant_is_not_taken() -> None:
     space = dx.line(3)
     problem = dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space), loss="distance")
     factors = np.exp(-problem.budgets)
-    pool = Pool(np.ascontiguousarray(problem.costs.T), Partition(np.arange(3)), Alone(), 100, 0.0)
+    pool = pool_of(problem, factors)
     pool.add(np.vstack([np.ones(3), factors]), np.arange(4) % 3)
     incumbent = Incumbent(factors)
     incumbent.offer(pool, np.array([0.0, 1e-3, 0.0, 0.0]))

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 import dxopt as dx
-from dxopt.spaces.kernels import Circulant, Dense, Forest, System, Toeplitz, least_eigenvalue
+from dxopt.spaces.kernels import Circulant, Dense, Forest, System, Toeplitz, dense, least_eigenvalue
 from dxopt.spaces.kernels.systems import distance_error, system
 from tests.material.structured import SINGULAR, SPACES, tree
 
@@ -210,6 +210,17 @@ def test_large_matrices_are_bounded_by_a_shifted_factorisation() -> None:
     indefinite = Dense(0.3 * hops, 0.0)
     assert np.linalg.eigvalsh(indefinite.matrix)[0] < -0.1
     assert indefinite.inverse_norm == math.inf
+
+
+def test_a_shift_that_was_too_much_is_followed_by_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    points = np.random.default_rng(10).random((520, 2)) * 40
+    budgets = 0.2 * dx.MetricSpace.from_points(points).distances
+    expected = Dense(budgets, 0.0).inverse_norm
+    # Without any power, the shift is that of a random vector, far above the least eigenvalue.
+    monkeypatch.setattr(dense, "_POWERS", (0, 0))
+    assert Dense(budgets, 0.0).inverse_norm == math.inf
+    monkeypatch.setattr(dense, "_POWERS", (0, 30))
+    assert Dense(budgets, 0.0).inverse_norm == pytest.approx(expected, rel=0.2)
 
 
 def test_uncertain_entries_leave_the_inverse_unknown() -> None:

@@ -11,23 +11,21 @@ edge, to its parent p, of one of two kinds:
 
 A tree is held in three arrays over the points: `parent`, `leads` (true where x leads its parent) and the column `v`.
 The entry of `parent` at the root means nothing.
-
-Everything here is compiled by Numba into the callers in `pricing` and `multipliers`, whose cached machine code does
-not notice a change of this file: after one, delete `__pycache__` in this folder.
 """
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from dxopt.numerics.kernels import FLAG, FLAGS, INDICES, MATRIX, VECTOR, WHOLE, kernel
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int32]
 Flags = NDArray[np.bool_]
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel(INDICES, WHOLE, INDICES, INDICES, INDICES)
 def outward_order(parent: Indices, root: int, first: Indices, sibling: Indices, order: Indices) -> None:
     """Set `order` to the points from the root outwards: every point comes after its parent.
 
@@ -35,7 +33,8 @@ def outward_order(parent: Indices, root: int, first: Indices, sibling: Indices, 
     """
     # 1. chain the children of each point
     size = len(parent)
-    first[:] = -1
+    for x in range(size):
+        first[x] = -1
     for x in range(size):
         if x != root:
             sibling[x] = first[parent[x]]
@@ -52,7 +51,7 @@ def outward_order(parent: Indices, root: int, first: Indices, sibling: Indices, 
             child = sibling[child]
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel(VECTOR, VECTOR, INDICES, INDICES, VECTOR)
 def subtree_sums(reduced: Array, v: Array, parent: Indices, order: Indices, sums: Array) -> None:
     """Set `sums` to S_x = Σ q_u v_u / v_x over the subtree of each x; S_root is the value Σ q_u v_u of the column.
 
@@ -60,13 +59,14 @@ def subtree_sums(reduced: Array, v: Array, parent: Indices, order: Indices, sums
 
     Dividing by v_x keeps what is far down, where v is tiny, from drowning in rounding.
     """
-    sums[:] = reduced
+    for x in range(len(v)):
+        sums[x] = reduced[x]
     for k in range(len(v) - 1, 0, -1):
         x = order[k]
         sums[parent[x]] += sums[x] * (v[x] / v[parent[x]])
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel(MATRIX, VECTOR, INDICES, FLAGS, WHOLE, INDICES)
 def recompute_column(factors: Array, v: Array, parent: Indices, leads: Flags, root: int, order: Indices) -> None:
     """Set `v` to the column of a tree, from the root outwards, so that rounding does not add up over pivots."""
     v[root] = 1.0
@@ -76,7 +76,7 @@ def recompute_column(factors: Array, v: Array, parent: Indices, leads: Flags, ro
         v[x] = v[p] / factors[x, p] if leads[x] else factors[p, x] * v[p]
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel(INDICES, FLAGS, WHOLE, WHOLE, WHOLE, FLAG)
 def hang_subtree(parent: Indices, leads: Flags, top: int, child: int, under: int, leading: bool) -> None:
     """Hang the subtree of `top` under a point outside it, by its point `child`.
 

@@ -1,45 +1,64 @@
-"""Compiled loops on all cores, and on one in a copy of a process that has used them.
+"""Compiled loops on all cores: each runs beside others, in threads that are kept.
 
-GNU OpenMP, which Numba uses where there is no TBB, ends a process that was forked from one with its threads. A fork
-in the middle of a compilation would leave the compiler locked in the copy, so that forks wait for its end.
+A fork in the middle of a compilation would leave the compiler locked in the copy, so that forks wait for its end.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
+from numba import config
 from numba.core.compiler_lock import global_compiler_lock
 
-_threads_started = False
-_is_copy = False
+CORES: int = config.NUMBA_NUM_THREADS  # pyright: ignore[reportAttributeAccessIssue]
+"""The environment variable NUMBA_NUM_THREADS, or else all cores that this process may use."""
+_SHARES = 4
+"""Shares of a loop for each core, so that those that end early take more."""
+
+_threads: ThreadPoolExecutor | None = None
 
 
-def on_cores(together: Callable[..., None], one: Callable[..., None], each: Iterable[int], *arguments: Any) -> None:
-    """Run a loop on all cores, or on one where that would end the process.
+def on_cores(loop: Callable[..., None], count: int, *arguments: Any) -> None:
+    """Run a loop over 0 to `count` on all cores.
 
     Parameters
     ----------
-    together : callable
-        A compiled loop in parallel; given the arguments.
-    one : callable
-        A pass of the loop, compiled; given an index and the arguments.
-    each : iterable of int
-        The indices.
+    loop : callable
+        A kernel; given the first index, the one after the last, and the arguments. No pass depends on another one.
     """
-    global _threads_started
-    if not _is_copy:
-        _threads_started = True
-        together(*arguments)
-        return
-    for index in each:
-        one(index, *arguments)
+    step = max(1, count // (_SHARES * CORES))
+    starts = iter(range(0, count, step))
+
+    def work() -> None:
+        # Each thread takes the next share until none is left; `next` of a range hands out each once.
+        for start in starts:
+            loop(start, min(start + step, count), *arguments)
+
+    # This thread works as well. Others that are busy, as with another solve, are not waited for.
+    helpers: list[Future[None]] = []
+    with suppress(RuntimeError):  # no more threads are to be had, as in a process that ends
+        helpers.extend(_pool().submit(work) for _ in range(min(CORES, count) - 1))
+    work()
+    for helper in helpers:
+        if not helper.cancel():
+            helper.result()
+
+
+def _pool() -> ThreadPoolExecutor:
+    global _threads
+    if _threads is None:
+        _threads = ThreadPoolExecutor(max(1, CORES - 1), "dxopt")
+    return _threads
 
 
 def _in_copy() -> None:
-    global _is_copy
-    _is_copy = _threads_started
+    """A copy of the process has no threads but one."""
+    global _threads
+    _threads = None
     global_compiler_lock.release()
 
 

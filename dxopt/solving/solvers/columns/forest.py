@@ -6,11 +6,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.proofs.duals import Dual
+from dxopt.solving.solvers.columns.cores import CORES
 from dxopt.solving.solvers.columns.multipliers import edge_multipliers
 from dxopt.solving.solvers.columns.reports import price_reports
 
@@ -66,7 +66,7 @@ class Forest:
         """Solve the pricing problem of every report at row prices `(n,)`, from its last tree."""
         # Reports do not depend on each other. Those of a batch are priced in parallel, at first one for each thread,
         # then about as many as go in the time in which a stop is to be noticed.
-        threads = numba.get_num_threads()
+        threads = CORES
         start = 0
         step = threads
         while start < len(self.roots) and not should_stop():

@@ -17,15 +17,18 @@ high_x and -e_x at cost -low_x, as their constraints in the dual are y_x ≤ hig
 these has weight, V θ misses b, and the value is no value of a channel.
 
 From here on W = (V, I, -I), with unit columns where bounds are finite, and θ, c and s have entries for all of W.
-Every iteration solves W diag(θ/s) W' dy = ... by one Cholesky factorisation; forming the matrix takes nearly all the
-time.
+Every iteration solves W diag(θ/s) W' dy = ... by one factorisation (`newton`); forming the matrix takes nearly all
+the time.
+
+**Blocks.** With variables u of blocks (`blocks`) the master and its dual are
+
+    min c·θ + h·u  over  W θ + C u = b, G u = t, θ, t ≥ 0;      max b·y  over  W'y + s = c, C'y + G'λ = h, s, λ ≥ 0.
+
+So the method works on x = (θ, t) and z = (s, λ), whose products go to 0 together.
 """
 
 from __future__ import annotations
 
-import functools
-import operator
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -34,27 +37,33 @@ import numpy as np
 import scipy.linalg as sl
 from numpy.typing import NDArray
 
+from dxopt.solving.solvers.columns.blocks import Blocks
+from dxopt.solving.solvers.columns.coupling import THREADS, Coupling, Stopped
+from dxopt.solving.solvers.columns.newton import Newton, Plain, Point, Residuals, WithBlocks
+
 Array = NDArray[np.float64]
 Box = tuple[Array, Array]
 """Lower and upper bounds on prices; infinite where there is none."""
-THREADS = min(8, os.cpu_count() or 1)
-_PARALLEL_FROM = 200
-"""Rows from which on several threads pay."""
-_BLOCK = 1024
-"""Columns that are multiplied at a time, so that a stop is noticed."""
 _ITERATIONS = 80
 _REFINEMENTS = 10
 _FITTED = 1e-14
 """Rows that miss their totals, which are about 1, by less need no refinement."""
 _START_RIDGE = 1e-10
-_RIDGE = 1e-13
-"""Added to the matrix, relative to its mean diagonal, so that dependent rows do no harm. The start may be rough."""
+"""As `newton.RIDGE`, but the start may be rough."""
 _NOTHING = 1e-24
-"""At a mean product θ_j s_j below this share of the value, the gap, their sum, is lost in its rounding."""
+"""At a mean product x_j z_j below this share of the value, the gap, their sum, is lost in its rounding."""
 _LEAST = 1e-100
-"""Weights and slacks stay above this."""
+"""Variables and their duals stay above this."""
 _TO_BOUNDARY = 0.99
 """The share of the way to the boundary that a step goes."""
+_CORRECTIONS = 2
+"""Corrections of a direction at most (Gondzio 1996)."""
+_LONGER = 0.3
+"""How much longer a step each of them tries to make."""
+_NEAR = 0.1
+"""Products nearer to the aim than this factor and its inverse are left as they are."""
+_GAIN = 0.02
+"""With less gain in the steps the corrections end."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,85 +77,19 @@ class Central:
     Attributes
     ----------
     value : float
-        c·θ over all of W: what the unit columns of the box cost is included.
+        What θ and u cost, over all of W: what the unit columns of the box cost is included.
     prices : (n,) array
         y, the prices of the rows.
     weights : (k,) array
         θ for the columns of V alone; where the box has weight they do not sum to b.
+    block : (f,) array
+        u, the scaled variables of the blocks.
     """
 
     value: float
     prices: Array
     weights: Array
-
-
-class _Stopped(Exception):
-    """Raised between two blocks of a product."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Coupling:
-    """W = (V, I, -I), with unit columns for the rows of bounded prices only; it is never written out.
-
-    Attributes
-    ----------
-    columns : (n, k) array
-        V.
-    above, below : arrays
-        The rows whose prices are bounded from above, and from below.
-    should_stop : callable
-    threads : ThreadPoolExecutor
-    """
-
-    columns: Array
-    above: NDArray[np.int64]
-    below: NDArray[np.int64]
-    should_stop: Callable[[], bool]
-    threads: ThreadPoolExecutor
-
-    def times(self, theta: Array) -> Array:
-        """W θ."""
-        k = self.columns.shape[1]
-        ups = len(self.above)
-        total = self.columns @ theta[:k]
-        total[self.above] += theta[k : k + ups]
-        total[self.below] -= theta[k + ups :]
-        return total
-
-    def priced(self, y: Array) -> Array:
-        """W'y."""
-        return np.concatenate([self.columns.T @ y, y[self.above], -y[self.below]])
-
-    def factored(self, scaling: Array, ridge: float) -> tuple[Array, bool]:
-        """The Cholesky factor of W diag(scaling) W', with a ridge relative to its mean diagonal."""
-        k = self.columns.shape[1]
-        ups = len(self.above)
-        gram = self._gram(scaling[:k])
-        diagonal = np.einsum("ii->i", gram)  # a view
-        diagonal[self.above] += scaling[k : k + ups]
-        diagonal[self.below] += scaling[k + ups :]
-        diagonal += ridge * diagonal.mean()
-        # the matrix is symmetric; its transpose has the order of Fortran, so that LAPACK works in place
-        return sl.cho_factor(gram.T, lower=True, overwrite_a=True, check_finite=False)
-
-    def _gram(self, scaling: Array) -> Array:
-        """V diag(scaling) V', by several threads where that pays; each takes every so many-th block of columns."""
-        n, k = self.columns.shape
-        threads = THREADS if n >= _PARALLEL_FROM else 1
-
-        def share(thread: int) -> Array:
-            total = np.zeros((n, n))
-            for start in range(thread * _BLOCK, k, threads * _BLOCK):
-                if self.should_stop():
-                    raise _Stopped
-                part = slice(start, min(start + _BLOCK, k))
-                block = self.columns[:, part] * np.sqrt(scaling[part])  # NumPy takes B B' at half the price
-                total += block @ block.T
-            return total
-
-        if threads == 1:
-            return share(0)
-        return functools.reduce(operator.iadd, self.threads.map(share, range(threads)))
+    block: Array
 
 
 def solve_master(
@@ -157,6 +100,7 @@ def solve_master(
     should_stop: Callable[[], bool],
     box: Box,
     offset: float = 0.0,
+    blocks: Blocks | None = None,
 ) -> Central:
     """Solve a restricted master problem to a gap relative to the value and the offset.
 
@@ -176,118 +120,159 @@ def solve_master(
         Keep prices between the first and the second: where these are finite, V θ may miss the totals, at a cost.
     offset : float
         A constant of the objective that is not in c: the gap is relative to value + offset. The value is without it.
+    blocks : Blocks, optional
     """
     low, high = box
     above = np.flatnonzero(np.isfinite(high))
     below = np.flatnonzero(np.isfinite(low))
     costs = np.concatenate([costs, high[above], -low[below]])
+    blocks = blocks or Blocks.none(len(columns))
     with ThreadPoolExecutor(THREADS) as threads:
-        return _mehrotra(_Coupling(columns, above, below, should_stop, threads), costs, totals, accuracy, offset)
+        coupling = Coupling(columns, above, below, should_stop, threads)
+        return _Method(coupling, blocks, costs, totals).run(accuracy, offset)
 
 
-@dataclass(frozen=True, eq=False)
-class _Newton:
-    """The Newton system at (θ, y, s): W dθ = short, W'dy + ds = unpriced, s dθ + θ ds = target.
+class _Method:
+    """Mehrotra's predictor-corrector method for one master problem."""
 
-    The residuals are short = b - W θ of the primal and unpriced = c - W'y - s of the dual. Eliminating ds, then dθ,
-    leaves W diag(θ/s) W' dy = short - W (target - θ unpriced) / s, whose matrix is factored once for both directions
-    of an iteration.
-    """
+    def __init__(self, coupling: Coupling, blocks: Blocks, costs: Array, totals: Array) -> None:
+        self.coupling = coupling
+        self.blocks = blocks
+        self.costs = costs
+        self.totals = totals
 
-    coupling: _Coupling
-    factor: tuple[Array, bool]
-    theta: Array
-    s: Array
-    short: Array
-    unpriced: Array
+    def run(self, accuracy: float, offset: float) -> Central:
+        """Go on to the accuracy; where it is stopped or breaks down, the point reached. x and z stay positive."""
+        n, k = self.coupling.columns.shape
+        point: Point | None = None
+        newton: Newton | None = None
+        try:
+            point = self._start()
+            for _ in range(_ITERATIONS):
+                # 1. residuals of both sides, and the mean product x z, which is 0 at an optimum
+                missing = self._residuals(point)
+                mean = float(point.x @ point.z / len(point.x))
 
-    def direction(self, target: Array) -> tuple[Array, Array, Array]:
-        """dθ, dy and ds for a target of the change of the products θ s."""
-        needed = self.short - self.coupling.times((target - self.theta * self.unpriced) / self.s)
-        dy = sl.cho_solve(self.factor, needed, check_finite=False)
-        ds = self.unpriced - self.coupling.priced(dy)
-        d_theta = (target - self.theta * ds) / self.s
-        return d_theta, dy, ds
+                # 2. enough?
+                value = self._value(point)
+                apart = self._apart(point, missing, value)
+                if apart < accuracy * (1e-12 + abs(value + offset)) or mean < _NOTHING * abs(value + offset):
+                    break
+                newton = self._newton(point, missing)
 
+                # 3. predictor: how much of the mean product a full step to the optimum would leave
+                ahead = newton.direction(-point.x * point.z)
+                forward = min(1.0, _step(point.x, ahead.x))
+                back = min(1.0, _step(point.z, ahead.z))
+                after = (point.x + forward * ahead.x) @ (point.z + back * ahead.z)
+                aim = float(after / len(point.x) / mean) ** 3 * mean
 
-def _mehrotra(coupling: _Coupling, costs: Array, totals: Array, accuracy: float, offset: float) -> Central:
-    """Mehrotra's predictor-corrector method; where it is stopped or breaks down, the point reached.
+                # 4. corrector: aim at the central path, the nearer the optimum the better that step went; the
+                #    products dx dz of the predictor make up for the linearisation
+                point = self._moved(point, newton, aim - point.x * point.z - ahead.x * ahead.z, aim)
+            point = self._fitted(point, newton)
+        except (Stopped, np.linalg.LinAlgError) as end:
+            if point is None:
+                return Central(np.inf, np.zeros(n), np.zeros(k), np.zeros(len(self.blocks.costs)))
+            if isinstance(end, Stopped):
+                point = self._fitted(point, newton)
+        return Central(self._value(point), point.y, point.x[:k], point.u)
 
-    θ and s stay positive. `factor` always belongs to `scaling`: 1 at first, then the last θ/s that was factored.
-    """
-    n, k = coupling.columns.shape
-    scaling = np.ones(len(costs))
-    theta = y = np.zeros(0)
-    factor = np.zeros((n, n)), True
-    try:
-        factor = coupling.factored(scaling, _START_RIDGE)
-        theta, y, s = _starting_point(coupling, factor, costs, totals)
-        for _ in range(_ITERATIONS):
-            # 1. residuals of both sides, and the mean product θ s, which is 0 at an optimum
-            short = totals - coupling.times(theta)
-            unpriced = costs - coupling.priced(y) - s
-            mean = theta @ s / len(theta)
-            value = costs @ theta
+    def _start(self) -> Point:
+        """Mehrotra's start: least squares for θ and y, then θ and s shifted until they are positive, and not small.
 
-            # 2. enough? The gap is c·θ - b·y = θ·s + unpriced·θ - y·short, so residuals may hide some of it. The
-            #    weights of V sum to n at most where V θ = 1, as the greatest entry of each column is 1
-            apart = max(abs(value - y @ totals), np.abs(y) @ np.abs(short), n * np.abs(unpriced).max())
-            if apart < accuracy * (1e-12 + abs(value + offset)) or mean < _NOTHING * abs(value + offset):
+        Neither sum is 0. θ is not 0, as b is not. s = 0 would say c = W'y, and with the ridge that y is 0 only for
+        c = 0. Blocks start inside of the cone, with the products of the columns.
+        """
+        u = self.blocks.start
+        gram = self.coupling.gram(np.ones(len(self.costs)), _START_RIDGE)
+        factor = sl.cho_factor(gram.T, lower=True, overwrite_a=True, check_finite=False)
+        theta = self.coupling.priced(sl.cho_solve(factor, self.totals - self.blocks.rows @ u))
+        y = sl.cho_solve(factor, self.coupling.times(self.costs))
+        s = self.costs - self.coupling.priced(y)
+        theta = theta + max(-1.5 * theta.min(), 0.0)
+        s = s + max(-1.5 * s.min(), 0.0)
+        product = theta @ s
+        theta, s = theta + 0.5 * product / s.sum(), s + 0.5 * product / theta.sum()
+        t = self.blocks.slacks(u)
+        return Point(np.append(theta, t), np.append(s, theta @ s / len(s) / t), y, u)
+
+    def _residuals(self, point: Point) -> Residuals:
+        theta, t = np.split(point.x, [len(self.costs)])
+        s, multipliers = np.split(point.z, [len(self.costs)])
+        return Residuals(
+            self.totals - self.coupling.times(theta) - self.blocks.rows @ point.u,
+            t - self.blocks.slacks(point.u),
+            self.costs - self.coupling.priced(point.y) - s,
+            self.blocks.costs - self.blocks.rows.T @ point.y - self.blocks.adjoint(multipliers),
+        )
+
+    def _value(self, point: Point) -> float:
+        return float(self.costs @ point.x[: len(self.costs)] + self.blocks.costs @ point.u)
+
+    def _apart(self, point: Point, missing: Residuals, value: float) -> float:
+        """At least the gap of primal and dual.
+
+        That is c·θ + h·u - b·y = x·z + unpriced·θ + unbalanced·u - y·short - λ·loose, so residuals may hide some of
+        it. The weights of V sum to n at most where V θ = 1, as the greatest entry of each column is 1.
+        """
+        multipliers = point.z[len(self.costs) :]
+        return max(
+            abs(value - point.y @ self.totals),
+            np.abs(point.y) @ np.abs(missing.short),
+            len(self.totals) * np.abs(missing.unpriced).max(),
+            np.abs(missing.unbalanced) @ np.abs(point.u),
+            multipliers @ np.abs(missing.loose),
+        )
+
+    def _newton(self, point: Point, missing: Residuals) -> Newton:
+        scaling = point.x / np.maximum(point.z, _LEAST * point.x)
+        if len(self.blocks.costs):
+            return WithBlocks(self.coupling, self.blocks, point, missing, scaling)
+        return Plain(self.coupling, point, missing, scaling)
+
+    def _moved(self, point: Point, newton: Newton, target: Array, aim: float) -> Point:
+        """The point after a step towards a target, corrected while that allows a longer one (Gondzio 1996)."""
+        step = newton.direction(target)
+        forward = min(1.0, _TO_BOUNDARY * _step(point.x, step.x))
+        back = min(1.0, _TO_BOUNDARY * _step(point.z, step.z))
+        for _ in range(_CORRECTIONS):
+            # products after a longer step that are far from the aim are to come nearer
+            products = (point.x + min(1.0, forward + _LONGER) * step.x) * (
+                point.z + min(1.0, back + _LONGER) * step.z
+            )
+            target = target + np.maximum(np.clip(products, _NEAR * aim, aim / _NEAR) - products, -aim / _NEAR)
+            other = newton.direction(target)
+            farther = min(1.0, _TO_BOUNDARY * _step(point.x, other.x))
+            further = min(1.0, _TO_BOUNDARY * _step(point.z, other.z))
+            if farther + further < forward + back + _GAIN:
                 break
-            ratios = theta / np.maximum(s, _LEAST * theta)
-            factor, scaling = coupling.factored(ratios, _RIDGE), ratios
-            newton = _Newton(coupling, factor, theta, s, short, unpriced)
+            step, forward, back = other, farther, further
+        return Point(
+            np.maximum(point.x + forward * step.x, _LEAST),
+            np.maximum(point.z + back * step.z, _LEAST),
+            point.y + back * step.y,
+            point.u + forward * step.u,
+        )
 
-            # 3. predictor: how much of the mean product a full step to the optimum would leave
-            d_theta, dy, ds = newton.direction(-theta * s)
-            after = (theta + min(1.0, _step(theta, d_theta)) * d_theta) @ (s + min(1.0, _step(s, ds)) * ds)
-            ahead = after / len(theta) / mean
+    def _fitted(self, point: Point, newton: Newton | None) -> Point:
+        """Move θ and u so that their rows sum to b up to rounding: small weights move less.
 
-            # 4. corrector: aim at the central path, the nearer the optimum the better that step went; the products
-            #    dθ ds of the predictor make up for the linearisation
-            d_theta, dy, ds = newton.direction(ahead**3 * mean - theta * s - d_theta * ds)
-            forward = min(1.0, _TO_BOUNDARY * _step(theta, d_theta))
-            back = min(1.0, _TO_BOUNDARY * _step(s, ds))
-            theta = np.maximum(theta + forward * d_theta, _LEAST)
-            y = y + back * dy
-            s = np.maximum(s + back * ds, _LEAST)
-        theta = _fitted(coupling, factor, scaling, theta, totals)
-    except (_Stopped, np.linalg.LinAlgError) as end:
-        if not len(theta):
-            return Central(np.inf, np.zeros(n), np.zeros(k))
-        if isinstance(end, _Stopped):
-            theta = _fitted(coupling, factor, scaling, theta, totals)
-    return Central(float(costs @ theta), y, theta[:k])
-
-
-def _starting_point(
-    coupling: _Coupling, factor: tuple[Array, bool], costs: Array, totals: Array
-) -> tuple[Array, Array, Array]:
-    """Mehrotra's start: least squares for θ and y, then θ and s shifted until they are positive, and not small.
-
-    Neither sum is 0. θ is not 0, as b is not. s = 0 would say c = W'y, and with the ridge that y is 0 only for c = 0.
-    """
-    theta = coupling.priced(sl.cho_solve(factor, totals))
-    y = sl.cho_solve(factor, coupling.times(costs))
-    s = costs - coupling.priced(y)
-    theta = theta + max(-1.5 * theta.min(), 0.0)
-    s = s + max(-1.5 * s.min(), 0.0)
-    product = theta @ s
-    return theta + 0.5 * product / s.sum(), y, s + 0.5 * product / theta.sum()
-
-
-def _fitted(coupling: _Coupling, factor: tuple[Array, bool], scaling: Array, theta: Array, totals: Array) -> Array:
-    """Move θ so that W θ = b up to rounding, by least squares weighted by the last scaling: small weights move less.
-
-    It takes several passes, as the ridge makes each one inexact, and weights stay positive.
-    """
-    for _ in range(_REFINEMENTS):
-        short = totals - coupling.times(theta)
-        if np.abs(short).max() < _FITTED:
-            break
-        change = scaling * coupling.priced(sl.cho_solve(factor, short, check_finite=False))
-        theta = theta + min(1.0, _TO_BOUNDARY * _step(theta, change)) * change
-    return theta
+        By least squares weighted by the last scaling. It takes several passes, as the ridge makes each one inexact,
+        and weights stay positive.
+        """
+        if newton is None:
+            return point
+        count = len(self.costs)
+        theta, u = point.x[:count], point.u
+        for _ in range(_REFINEMENTS):
+            short = self.totals - self.coupling.times(theta) - self.blocks.rows @ u
+            if np.abs(short).max() < _FITTED:
+                break
+            change, du = newton.fitted(short)
+            length = min(1.0, _TO_BOUNDARY * _step(theta, change))
+            theta, u = theta + length * change, u + length * du
+        return Point(np.append(theta, point.x[count:]), point.z, point.y, u)
 
 
 def _step(values: Array, change: Array) -> float:

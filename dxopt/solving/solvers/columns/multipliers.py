@@ -8,23 +8,35 @@ nothing negative need be left but the value of its column, at the root.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from dxopt.numerics.kernels import FLAG, FLAGS, INDICES, MATRIX, SIGNS, TABLE, VECTOR, WHOLE, kernel
 from dxopt.solving.solvers.columns.basis import Array, Flags, Indices, outward_order
 from dxopt.solving.solvers.columns.cores import on_cores
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel(VECTOR, VECTOR, VECTOR, VECTOR, INDICES, FLAGS, INDICES, FLAG, VECTOR, VECTOR)
 def _settle(
-    sums: Array, v: Array, parent: Indices, leads: Flags, order: Indices, keep_large: bool, found: Array, rest: Array
+    costs: Array,
+    row_prices: Array,
+    sums: Array,
+    v: Array,
+    parent: Indices,
+    leads: Flags,
+    order: Indices,
+    keep_large: bool,
+    found: Array,
+    rest: Array,
 ) -> float:
     """Set the multiplier above each point and the negative part of its residual; return the sum of the latter.
 
-    `sums` holds the reduced costs q at first. From the leaves inwards, the multiplier of the edge above x is chosen
-    so that nothing is left at x, and what it adds to or takes from the parent is passed on. `keep_large` leaves a
-    negative sum where it is at points whose entry exceeds that of the root.
+    `sums` is a working array: the reduced costs q = costs - row_prices at first. From the leaves inwards, the
+    multiplier of the edge above x is chosen so that nothing is left at x, and what it adds to the parent, or takes
+    from it, is passed on. `keep_large` leaves a negative sum where it is at points whose entry exceeds that of the
+    root.
     """
+    for x in range(len(v)):
+        sums[x] = costs[x] - row_prices[x]
     total = 0.0
     for k in range(len(v) - 1, -1, -1):
         x = order[k]
@@ -45,9 +57,10 @@ def _settle(
     return float(total)
 
 
-@numba.njit(cache=True, nogil=True)
-def _multipliers_of(
-    z: int,
+@kernel(WHOLE, WHOLE, MATRIX, VECTOR, MATRIX, TABLE, SIGNS, INDICES, MATRIX, MATRIX)
+def _share(
+    first: int,
+    last: int,
     costs: Array,
     row_prices: Array,
     columns: Array,
@@ -57,33 +70,25 @@ def _multipliers_of(
     found: Array,
     rest: Array,
 ) -> None:
-    """Compute the multipliers of one report; see `edge_multipliers`."""
+    """Compute the multipliers of reports first to last - 1; see `edge_multipliers`."""
+    no = np.bool_(False)
+    yes = np.bool_(True)
     size = len(row_prices)
-    v = columns[z]
+    sums = np.empty(size)
     order = np.empty(size, np.int32)
     child = np.empty(size, np.int32)
-    outward_order(parents[z], int(roots[z]), child, np.empty(size, np.int32), order)
-    total = _settle(costs[z] - row_prices, v, parents[z], leads[z], order, False, found[z], rest[z])
-    if total < 0 and v.max() > 1.0:
-        kept = _settle(costs[z] - row_prices, v, parents[z], leads[z], order, True, found[z], rest[z])
-        if kept < total:
-            _settle(costs[z] - row_prices, v, parents[z], leads[z], order, False, found[z], rest[z])
-
-
-@numba.njit(cache=True, nogil=True, parallel=True)
-def _in_parallel(
-    costs: Array,
-    row_prices: Array,
-    columns: Array,
-    parents: Indices,
-    leads: Flags,
-    roots: Indices,
-    found: Array,
-    rest: Array,
-) -> None:
-    for i in numba.prange(len(costs)):
-        z = int(i)
-        _multipliers_of(z, costs, row_prices, columns, parents, leads, roots, found, rest)
+    sibling = np.empty(size, np.int32)
+    for z in range(first, last):
+        v = columns[z]
+        outward_order(parents[z], np.int64(roots[z]), child, sibling, order)
+        greatest = 0.0
+        for x in range(size):
+            greatest = max(greatest, v[x])
+        total = _settle(costs[z], row_prices, sums, v, parents[z], leads[z], order, no, found[z], rest[z])
+        if total < 0 and greatest > 1.0:
+            kept = _settle(costs[z], row_prices, sums, v, parents[z], leads[z], order, yes, found[z], rest[z])
+            if kept < total:
+                _settle(costs[z], row_prices, sums, v, parents[z], leads[z], order, no, found[z], rest[z])
 
 
 def edge_multipliers(
@@ -111,4 +116,4 @@ def edge_multipliers(
         Set to min(0, r), with the residual r = q - A'λ.
     """
     arguments = (costs, row_prices, columns, parents, leads, roots, found, rest)
-    on_cores(_in_parallel, _multipliers_of, range(len(costs)), *arguments)
+    on_cores(_share, len(costs), *arguments)

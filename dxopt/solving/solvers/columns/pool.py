@@ -10,12 +10,15 @@ from numpy.typing import NDArray
 
 from dxopt.numerics.partition import Partition
 from dxopt.solving.solvers.columns.master import Box, Central, solve_master
+from dxopt.solving.solvers.columns.rich import Rich
 from dxopt.solving.solvers.columns.shared import Shared
 
 Array = NDArray[np.float64]
 _USED = 1e-7
 """Columns of more weight survive a purge whatever they cost."""
 _DIGITS = 12
+_SYSTEM = 5
+"""Columns for each row that take as much memory as the system of the master does with a block."""
 
 
 class Pool:
@@ -30,6 +33,8 @@ class Pool:
     classes : Partition
         The master couples means over these classes of points.
     shared : Shared
+    rich : Rich
+        The reports that are blocks of the master; after each master their columns are in the pool as well.
     most : int
         Columns for each row of the master; half of them survive a purge.
     offset : float
@@ -41,10 +46,13 @@ class Pool:
         Those of the last master; 0 for columns that were added since.
     """
 
-    def __init__(self, costs: Array, classes: Partition, shared: Shared, most: int, offset: float) -> None:
+    def __init__(
+        self, costs: Array, classes: Partition, shared: Shared, rich: Rich, most: int, offset: float
+    ) -> None:
         self.costs = costs
         self.classes = classes
         self.shared = shared
+        self.rich = rich
         self.most_per_row = most
         self.offset = offset
         self.columns = np.zeros((costs.shape[1], 0))
@@ -79,19 +87,35 @@ class Pool:
 
         They are inequalities, B θ + G t ≥ h. The box makes them so: prices of 0 or more allow -e_x at no cost.
         """
-        rows = self.means
-        costs = self.column_costs
+        # 1. the rows, without the columns of reports that are blocks
+        blocks = self.rich.reports
+        used = np.flatnonzero(~np.isin(self.reports, blocks)) if len(blocks) else slice(None)
+        rows = self.means[:, used]
+        costs = self.column_costs[used]
+        count = len(costs)
         totals = np.ones(self.classes.size)
         if self.shared.most.size:
-            own = self.shared.entries(self.columns, self.reports)
+            own = self.shared.entries(self.columns[:, used], self.reports[used])
             extras = self.shared.extras
             above = np.zeros((len(rows), extras.shape[1]))
             rows = np.vstack([np.hstack([rows, above]), np.hstack([own, extras])])
             costs = np.concatenate([costs, np.ones(extras.shape[1])])
             totals = np.concatenate([totals, self.shared.floors])
-        central = solve_master(rows, costs, totals, accuracy, should_stop, box, self.offset)
-        self.weights = central.weights[: len(self.column_costs)]
+        central = solve_master(rows, costs, totals, accuracy, should_stop, box, self.offset, self.rich.blocks())
+
+        # 2. the weights of the columns; those of the blocks are columns of the pool as well, and come last
+        self.weights = np.zeros(len(self.column_costs))
+        self.weights[used] = central.weights[:count]
+        columns = self.rich.columns(central.block)
+        there = columns.max(axis=1) > 0
+        self.add(columns[there], blocks[there])
+        self.weights = np.concatenate([self.weights[: len(self.weights) - there.sum()], columns[there].max(axis=1)])
         return replace(central, weights=self.weights)
+
+    def enrich(self) -> None:
+        """Let a rich report become a block; the memory of its system is taken from the columns."""
+        if self.most_per_row > 2 * _SYSTEM and self.rich.choose(self.columns, self.reports, self.weights):
+            self.most_per_row -= _SYSTEM
 
     def mixture(self, weights: Array) -> Array:
         """The channel `(n, m)` in which every column has a weight `(k,)` and goes to its report."""

@@ -30,9 +30,9 @@ v_x ≥ E[s, x] v_s to a point s of the rising side becomes tight.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from dxopt.numerics.kernels import FLAG, FLAGS, INDICES, MATRIX, REAL, VECTOR, WHOLE, kernel
 from dxopt.solving.solvers.columns.basis import (
     Array,
     Flags,
@@ -46,7 +46,7 @@ _FAINT = 100.0
 """Where the gain is tiny, multipliers below minus this times the tolerance are negative; chosen, not derived."""
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel(VECTOR, VECTOR, INDICES, FLAGS, WHOLE, REAL)
 def _entering(sums: Array, v: Array, parent: Indices, leads: Flags, root: int, tolerance: float) -> int:
     """The point whose edge is to be given up; -1 if the tree is optimal.
 
@@ -71,7 +71,7 @@ def _entering(sums: Array, v: Array, parent: Indices, leads: Flags, root: int, t
     return cut if cut >= 0 else second_choice
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel(INDICES, FLAGS, INDICES, WHOLE, FLAGS, FLAGS, FLAGS)
 def _mark_sides(
     parent: Indices, leads: Flags, order: Indices, cut: int, moved: Flags, bounded: Flags, inner: Flags
 ) -> None:
@@ -79,9 +79,8 @@ def _mark_sides(
 
     The edge that is given up counts for none of this. The root is marked as inner, so that it is never passed.
     """
-    moved[:] = False
-    bounded[:] = False
-    inner[:] = False
+    for x in range(len(parent)):
+        moved[x] = bounded[x] = inner[x] = False
     moved[cut] = True
     inner[order[0]] = True
     for k in range(1, len(order)):
@@ -92,7 +91,7 @@ def _mark_sides(
             bounded[parent[x] if leads[x] else x] = True
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel(INDICES, VECTOR, WHOLE, WHOLE)
 def _sift(heap: Indices, keys: Array, position: int, count: int) -> None:
     """Restore the order of a heap of points, least key first, below one position."""
     point = heap[position]
@@ -107,7 +106,7 @@ def _sift(heap: Indices, keys: Array, position: int, count: int) -> None:
         position = child
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel(MATRIX, VECTOR, FLAGS, FLAGS, FLAG, INDICES, INDICES, VECTOR, INDICES)
 def _ratio_test(
     factors: Array,
     v: Array,
@@ -118,7 +117,7 @@ def _ratio_test(
     binding: Indices,
     ratios: Array,
     heap: Indices,
-) -> int:
+) -> int | np.int64:
     """Fill the heap with the points of the lower side by the ratio at which each is met; return how many there are.
 
     `ratios` is how far one side may rise against the other until the point is met, `binding` the point that meets it.
@@ -132,7 +131,7 @@ def _ratio_test(
             count += 1
 
     # 2. for each point of the lower side, the source that meets it first; the ratio is 1 or more, up to rounding
-    waiting = 0
+    waiting = np.int64(0)
     for x in range(size):
         if moved[x] != upwards:
             highest = 0.0
@@ -152,7 +151,7 @@ def _ratio_test(
     return waiting
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel(VECTOR, VECTOR, FLAGS, FLAGS, FLAG, REAL, VECTOR, INDICES, WHOLE)
 def _pass_leaves(
     reduced: Array,
     v: Array,
@@ -179,11 +178,11 @@ def _pass_leaves(
             break
         waiting -= 1
         heap[0], heap[waiting] = heap[waiting], x
-        _sift(heap, ratios, 0, waiting)
+        _sift(heap, ratios, np.int64(0), waiting)
     return waiting
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel(VECTOR, MATRIX, VECTOR, INDICES, FLAGS, WHOLE, WHOLE, REAL)
 def improve(
     reduced: Array, factors: Array, v: Array, parent: Indices, leads: Flags, root: int, pivots: int, tolerance: float
 ) -> float:
@@ -216,7 +215,7 @@ def improve(
         waiting = _pass_leaves(reduced, v, leads, inner, upwards, slope, ratios, heap, met)
         if waiting == 0:  # by underflow alone (see `_pass_leaves`); nothing has been changed yet
             return float(sums[root])
-        stuck = int(heap[0])
+        stuck = np.int64(heap[0])
 
         # 3. scale the moved points, then put the leaves that were passed where they follow now
         ratio = ratios[stuck] if upwards else 1.0 / ratios[stuck]
@@ -230,7 +229,7 @@ def improve(
 
         # 4. hang the moved subtree of `cut` by v_stuck = E[source, stuck] v_source: upwards by the source, which
         #    leads `stuck`; downwards by `stuck`, which follows the source
-        source = int(binding[stuck])
+        source = np.int64(binding[stuck])
         hung, under = (source, stuck) if upwards else (stuck, source)
         hang_subtree(parent, leads, cut, hung, under, upwards)
     outward_order(parent, root, child, sibling, order)

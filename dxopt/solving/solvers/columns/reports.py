@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from dxopt.numerics.kernels import INDICES, MATRIX, POSITIONS, REAL, SIGNS, TABLE, VECTOR, WHOLE, kernel
 from dxopt.solving.solvers.columns.basis import (
     Array,
     Flags,
@@ -23,9 +23,10 @@ _REROOTED = 4
 """Moves of the root, at most."""
 
 
-@numba.njit(cache=True, nogil=True)
-def _price_report(
-    z: int,
+@kernel(WHOLE, WHOLE, MATRIX, VECTOR, MATRIX, INDICES, MATRIX, TABLE, SIGNS, POSITIONS, WHOLE, REAL)
+def _price_share(
+    first: int,
+    last: int,
     costs: Array,
     row_prices: Array,
     factors: Array,
@@ -37,44 +38,36 @@ def _price_report(
     pivots: int,
     tolerance: float,
 ) -> None:
-    """Solve the pricing problem of one report; see `price_reports`."""
-    reduced = costs[z] - row_prices
-    v = columns[z]
-    parent = parents[z]
-    led = leads[z]
-    order = np.empty(len(row_prices), np.int32)
-    child = np.empty(len(row_prices), np.int32)
-    sibling = np.empty(len(row_prices), np.int32)
-    for again in range(_REROOTED, -1, -1):
-        outward_order(parent, int(roots[z]), child, sibling, order)
-        recompute_column(factors, v, parent, led, int(roots[z]), order)
-        value = improve(reduced, factors, v, parent, led, int(roots[z]), pivots, tolerance)
+    """Solve the pricing problems of reports[first:last], one after another; see `price_reports`."""
+    size = len(row_prices)
+    reduced = np.empty(size)
+    order = np.empty(size, np.int32)
+    child = np.empty(size, np.int32)
+    sibling = np.empty(size, np.int32)
+    for i in range(first, last):
+        z = reports[i]
+        v = columns[z]
+        parent = parents[z]
+        led = leads[z]
+        root = np.int64(roots[z])
+        for x in range(size):
+            reduced[x] = costs[z, x] - row_prices[x]
+        for again in range(_REROOTED, -1, -1):
+            outward_order(parent, root, child, sibling, order)
+            recompute_column(factors, v, parent, led, root, order)
+            value = improve(reduced, factors, v, parent, led, root, pivots, tolerance)
 
-        # a column of positive value is no use at any scale; another one is better judged at its greatest entry.
-        # Its edges stay, so it is the same column at another scale; the parent of a root has no meaning
-        greatest = int(v.argmax())
-        if again == 0 or v[greatest] <= _GREATER or value >= 0:
-            break
-        hang_subtree(parent, led, int(roots[z]), greatest, greatest, False)
-        roots[z] = greatest
-
-
-@numba.njit(cache=True, nogil=True, parallel=True)
-def _price_in_parallel(
-    costs: Array,
-    row_prices: Array,
-    factors: Array,
-    roots: Indices,
-    columns: Array,
-    parents: Indices,
-    leads: Flags,
-    reports: NDArray[np.int64],
-    pivots: int,
-    tolerance: float,
-) -> None:
-    for i in numba.prange(len(reports)):
-        z = int(reports[i])
-        _price_report(z, costs, row_prices, factors, roots, columns, parents, leads, reports, pivots, tolerance)
+            # a column of positive value is no use at any scale; another one is better judged at its greatest entry.
+            # Its edges stay, so it is the same column at another scale; the parent of a root has no meaning
+            greatest = root
+            for x in range(size):
+                if v[x] > v[greatest]:
+                    greatest = x
+            if again == 0 or v[greatest] <= _GREATER or value >= 0:
+                break
+            hang_subtree(parent, led, root, greatest, greatest, np.bool_(False))
+            root = greatest
+        roots[z] = root
 
 
 def price_reports(
@@ -109,4 +102,4 @@ def price_reports(
         An edge is given up if that gains more than this, or if its multiplier is below minus 100 times this.
     """
     arguments = (costs, row_prices, factors, roots, columns, parents, leads, reports, pivots, tolerance)
-    on_cores(_price_in_parallel, _price_report, reports.tolist(), *arguments)
+    on_cores(_price_share, len(reports), *arguments)

@@ -16,6 +16,7 @@ from dxopt.solving.solvers.columns.dual_bound import DualBound
 from dxopt.solving.solvers.columns.incumbent import Grace, Incumbent, Known, stop_seconds
 from dxopt.solving.solvers.columns.master import Box, Central
 from dxopt.solving.solvers.columns.pool import Pool
+from dxopt.solving.solvers.columns.rich import Rich
 from dxopt.solving.solvers.columns.shared import shared_rows
 from dxopt.solving.solvers.columns.stabilisation import SMOOTHING, box_around, starting_box
 
@@ -55,6 +56,12 @@ _PROGRESS = 0.5
 """Enough progress of the bound for a round: what is left of the distance to the value."""
 _IDLE = 8
 """Rounds without anything new, in each of which the master is solved ten times finer, until the end."""
+_IDLE_IN_BOX = 2
+"""As many with a box, until it is dropped."""
+_IDLE_WITH_BLOCK = 2
+"""As many with a block, until it is a report like others again: pairs next to rounding may not be worth more."""
+_SETTLED = 3
+"""Rounds from which on reports may become blocks."""
 _MOST_ROUNDS = 400
 
 
@@ -109,7 +116,7 @@ class Rounds:
         self.box: Box | None = box
 
         # 3. the primal side: kernels and the constant, each for the report where it costs least
-        self.pool = Pool(own, classes, self.shared, columns, self.offset)
+        self.pool = Pool(own, classes, self.shared, Rich(own, factors, classes, self.shared), columns, self.offset)
         kernels = np.concatenate([np.ones((1, len(costs.T))), *(factors[centres] ** scale for scale in _KERNELS)])
         self.pool.add(kernels, (costs @ kernels.T).argmin(axis=0))
 
@@ -157,6 +164,7 @@ class Rounds:
         """
         # 1. the columns that are worth most at the best prices
         pool = copy(self.pool)
+        pool.rich = pool.rich.none()
         pool.keep(most, self.dual.prices)
 
         # 2. the channels' columns, each for its report; these weights give the channel again
@@ -192,22 +200,35 @@ class Rounds:
         self.progress(number, self.incumbent.value, self.dual.value)
 
         # 3. the end is decided without a box: values with one are no values of channels
-        if self.box is None and self.gap < self.tolerance:
+        if self.box is None and self.gap < self.tolerance and self._delivered():
             return Status.OPTIMAL
         central, added = self._refine(central)
         count = len(new[0])
-        self.idle = self.idle + 1 if self.box is None and not count and not added else 0
+        self.idle = 0 if count or added else self.idle + 1
+        if self.idle == _IDLE_WITH_BLOCK and len(self.pool.rich.reports):
+            self.pool.rich = self.pool.rich.none()
+            self.idle = 0
         if self.idle == _IDLE:
             return Status.FEASIBLE
 
-        # 4. the next master: columns in and out, and a box that is dropped where it has nothing left to do
+        # 4. the next master: blocks, columns in and out, and a box that is dropped where it has nothing left to do
+        if number >= _SETTLED:
+            self.pool.enrich()
         self.pool.purge(central.prices)
         self.pool.add(*new)
-        if self.gap < self.tolerance or not count:
+        if self.gap < self.tolerance or (self.box is not None and self.idle == _IDLE_IN_BOX):
             self.box = None
+            self.idle = 0
         elif self.box is not None and self.gap < _ROUGH:
             self.box = self._around(self.gap)
         return None
+
+    def _delivered(self) -> bool:
+        """Whether an incumbent is as good as the master's value; blocks may break pairs that were left out."""
+        if not len(self.pool.rich.reports):
+            return True
+        self._improve(_LEAST_COLUMNS * len(self.dual.prices), None, self.should_stop)
+        return self.incumbent.value - self.dual.value < self.tolerance * self.dual.magnitude
 
     def _take(self, central: Central) -> float:
         """Offer the master's mixture where it is a channel; return its value.
@@ -251,10 +272,11 @@ class Rounds:
         return columns, reports
 
     def _refine(self, central: Central) -> tuple[Central, int]:
-        """Add the shared rows that the master's mixture breaks most, at a price of 0; return how many."""
-        added = self.shared.refine(self.pool.mixture(central.weights)) if self.shared.most.size else 0
-        self.dual.extend(added)
-        return replace(central, prices=np.append(central.prices, np.zeros(added))), added
+        """Add the shared rows and pairs of blocks that the master's mixture breaks most; return how many."""
+        rows = self.shared.refine(self.pool.mixture(central.weights)) if self.shared.most.size else 0
+        self.dual.extend(rows)
+        pairs = self.pool.rich.refine(central.block)
+        return replace(central, prices=np.append(central.prices, np.zeros(rows))), rows + pairs
 
     def _around(self, gap: float) -> Box:
         return box_around(self.dual.row_prices, self.dual.floor, gap)

@@ -1,0 +1,71 @@
+"""Compile all kernels ahead, so that no solve has to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+from dxopt.numerics.kernels import KERNELS
+
+_WITH_KERNELS = (
+    "dxopt.numerics.sums",
+    "dxopt.numerics.tropical_loops",
+    "dxopt.solving.reductions.symmetry",
+    "dxopt.solving.solvers.columns",
+)
+
+
+@dataclass(frozen=True)
+class WarmUp:
+    """What was compiled ahead, and where it is kept.
+
+    Attributes
+    ----------
+    compiled : mapping from str to float
+        Seconds for each kernel that was compiled now.
+    there : int
+        How many were there already.
+    folders : tuple of Path
+        Where they are kept; empty where no folder can be written, so that each process compiles for itself.
+    """
+
+    compiled: Mapping[str, float]
+    there: int
+    folders: tuple[Path, ...]
+
+    def __str__(self) -> str:
+        everything = len(self.compiled) + self.there
+        seconds = sum(self.compiled.values())
+        done = f"compiled {len(self.compiled)} of {everything} kernels in {seconds:.1f} s"
+        if not self.compiled:
+            done = f"all {everything} kernels are there already"
+        if not self.folders:
+            return f"{done}; kept nowhere, as no folder can be written: set NUMBA_CACHE_DIR to one that can"
+        return "\n".join([f"{done}; kept in", *map(str, self.folders)])
+
+
+def warm_up(*, progress: Callable[[str], None] | None = None) -> WarmUp:
+    """Compile everything that dxopt compiles, so that no solve has to; what is there already is left as it is.
+
+    Machine code lies in `__pycache__` beside the source files, or where that cannot be written in the cache folder of
+    the user; the environment variable NUMBA_CACHE_DIR says where instead. It is good for one version of Python, Numba
+    and dxopt, and one kind of processor, unless NUMBA_CPU_NAME names one that all have, such as "generic".
+
+    Parameters
+    ----------
+    progress : callable, optional
+        Given a line of text after each kernel that is compiled.
+    """
+    for module in _WITH_KERNELS:
+        import_module(module)
+    compiled: dict[str, float] = {}
+    for number, kernel in enumerate(KERNELS, 1):
+        seconds = kernel.load()
+        if seconds is not None:
+            compiled[kernel.name] = seconds
+            if progress is not None:
+                progress(f"{number} of {len(KERNELS)}: {kernel.name}: compiled in {seconds:.1f} s")
+    folders = {kernel.folder: None for kernel in KERNELS if kernel.folder is not None}
+    return WarmUp(compiled, len(KERNELS) - len(compiled), tuple(folders))
