@@ -101,6 +101,7 @@ RULES = (
         kinds="budgets",
     ),
     Rule(r"frontier\.json: resolution", "a share of nothing, as the curve is flat up to rounding", kinds="budgets"),
+    Rule(r"frontier\.json: (values|bounds|prices)", "the curve is flat up to rounding", "reversed", kinds="budgets"),
     Rule(r"frontier\.json: status", "it says that less was found", "interrupted|time limit", kinds="budgets"),
     Rule(r"problem\.npz: prior", "is given, and all is computed of it", readers="load"),
     Rule(r"problem\.npz: loss", "is given, and all is proven of it", kinds=".*own loss"),
