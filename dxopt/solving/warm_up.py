@@ -14,6 +14,7 @@ _WITH_KERNELS = (
     "dxopt.numerics.tropical_loops",
     "dxopt.solving.reductions.symmetry",
     "dxopt.solving.solvers.columns",
+    "dxopt.spaces.kernels.compiled_tree_loops",
 )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -170,11 +170,8 @@ def _entries(values: NDArray[Any], large: bool) -> Any:
 
 
 def _loop(loop: Callable[..., None], large: bool) -> Callable[..., None]:
-    return _compiled(loop) if large else loop
+    if not large:
+        return loop
+    from dxopt.spaces.kernels import compiled_tree_loops as compiled  # which loads Numba
 
-
-@cache
-def _compiled(loop: Callable[..., None]) -> Callable[..., None]:
-    import numba
-
-    return numba.njit(cache=True, nogil=True)(loop)
+    return getattr(compiled, loop.__name__)

@@ -238,11 +238,14 @@ class _Method:
         back = min(1.0, _TO_BOUNDARY * _step(point.z, step.z))
         for _ in range(_CORRECTIONS):
             # products after a longer step that are far from the aim are to come nearer
-            products = (point.x + min(1.0, forward + _LONGER) * step.x) * (
-                point.z + min(1.0, back + _LONGER) * step.z
-            )
-            target = target + np.maximum(np.clip(products, _NEAR * aim, aim / _NEAR) - products, -aim / _NEAR)
-            other = newton.direction(target)
+            x = point.x + min(1.0, forward + _LONGER) * step.x
+            z = point.z + min(1.0, back + _LONGER) * step.z
+            with np.errstate(over="ignore", invalid="ignore"):
+                products = x * z
+                target = target + np.maximum(np.clip(products, _NEAR * aim, aim / _NEAR) - products, -aim / _NEAR)
+                other = newton.direction(target)
+            if not (np.isfinite(other.x).all() and np.isfinite(other.z).all()):
+                break
             farther = min(1.0, _TO_BOUNDARY * _step(point.x, other.x))
             further = min(1.0, _TO_BOUNDARY * _step(point.z, other.z))
             if farther + further < forward + back + _GAIN:
