@@ -23,6 +23,9 @@ These are repeated (`rounds`) until value and bound agree. Prices are kept centr
 (`stabilisation`), because extreme ones make new columns useless. Where more rows couple the columns, as for the worst
 loss, these shared rows join the master, and their prices change the costs that reports are priced at (`shared`).
 
+Where one place has most of the mass of a prior, the report there would need many columns, one a round. Such a report
+is kept whole, as a block of the master (`rich`, `blocks`).
+
 **Parts.** Two points belong to the same part if a chain of budgets up to 30, in whichever direction, joins them.
 Parts are solved one by one, as if the budgets between them were infinite. That loosens the program, so the bound
 holds, but the channel may break these budgets by entries of about e^-30. Within a part, budgets above 36, infinite
