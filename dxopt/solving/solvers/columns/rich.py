@@ -23,7 +23,7 @@ _RICH = 0.25
 """Columns in use for each row, from which on a report may be rich."""
 _USED = 1e-5
 """Columns of more weight are in use."""
-_WEIGHT = 0.5
+_WEIGHT = 0.8
 """The least weight of all columns of a rich report; it is about the greatest entry of their mixture."""
 _MOST = 1
 """Blocks at most. Each has as many rows in the system of the master as there are points; more did not help."""
