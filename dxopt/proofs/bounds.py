@@ -79,7 +79,9 @@ def _worst_bound(problem: Problem, dual: WorstDual | None) -> tuple[float, str]:
     weights = np.where(np.isfinite(dual.weights), np.maximum(dual.weights, 0.0), 0.0)
     if weights.shape != problem.shape[:1] or not weights.sum() > 0:
         raise CertificateError("the weights are not about the secrets, or all 0")
-    total = _costs_bound(problem, weights[:, None] * problem.losses, weights, dual.inner)
+    with np.errstate(over="ignore"):
+        costs = weights[:, None] * problem.losses
+    total = _costs_bound(problem, costs, weights, dual.inner)
     bound = total / math.fsum(weights)
     how = f"expected loss under {np.count_nonzero(weights):,} weights: {_how(dual.inner)}"
     return bound - 4 * UNIT * abs(bound) - _lost(total, bound), how

@@ -55,7 +55,9 @@ class WorstLossProgram:
         if not weights.sum() > 0:
             return Candidate(channel, None, self.claim)
         shift = compiled.partition.totals(weights[:, None] * compiled.offset)[:, 0]
-        inner = unscaled(solution.dual, compiled, shift, weights[:, None] * compiled.problem.losses)
+        with np.errstate(over="ignore"):
+            costs = weights[:, None] * compiled.problem.losses
+        inner = unscaled(solution.dual, compiled, shift, costs)
         return Candidate(channel, WorstDual(weights, inner), self.claim)
 
 

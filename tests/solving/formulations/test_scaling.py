@@ -30,6 +30,17 @@ CASES: dict[str, tuple[dx.MetricSpace, list[float], dict[str, Any], dict[str, An
         {"epsilon": 400.0, "loss": "binary", "objective": "worst_loss"},
         {"solver": "columns"},
     ),
+    "worst loss with delta": (
+        dx.MetricSpace.from_distances([[0.0, 1, 0, 1], [1, 0, 1, 0], [0, 1, 0, 1], [1, 0, 1, 0]]),
+        [1.0, 1.0, 1.0, 1.0],
+        {
+            "epsilon": 1.0,
+            "loss": [[1, 1, 1e300], [0, 0, 1e300], [0, 0, 0], [0, 1e300, 1e300]],
+            "objective": "worst_loss",
+            "delta": 1e-9,
+        },
+        {},
+    ),
     "no losses, by columns": (
         dx.line(2, step=2.0),
         [1.0, 1.0],
