@@ -66,8 +66,10 @@ class AdversaryErrorProgram:
         guesses[guesses.sum(axis=1) <= 0] = 1.0
         guesses /= guesses.sum(axis=1, keepdims=True)
         # 2. the multiplier of the budget is the price of a unit of loss; price and guesses make an expected loss,
-        #    whose bound the row prices prove
+        #    whose bound the row prices prove; one beyond the largest double proves nothing
         price = max(float(solution.coupled[m * count]), 0.0) * compiled.scale / _unit(problem)
+        if not np.isfinite(price):
+            return Candidate(channel, None, self.claim)
         costs = price * problem.costs - problem.prior.probabilities[:, None] * (guessed @ guesses.T)
         worst = problem.prior.probabilities * guessed.max(axis=1)
         shift = -compiled.partition.totals(worst[:, None])[:, 0]

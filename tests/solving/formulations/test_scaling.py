@@ -47,6 +47,16 @@ CASES: dict[str, tuple[dx.MetricSpace, list[float], dict[str, Any], dict[str, An
         {"epsilon": 1e-8, "loss": [[0.0], [0.0]], "objective": "worst_loss"},
         {"solver": "columns"},
     ),
+    "a price beyond doubles": (
+        PAIR,
+        [1.0, 1.0],
+        {
+            "epsilon": None,
+            "loss": [[1.0, 3e-151], [0.0, 4e-151]],
+            "objective": dx.AdversaryError(3e-151, [[1e300, 1.0, 0.0, 1.0], [0.0, 0.0, 1.0, 0.0]]),
+        },
+        {},
+    ),
     "a budget of next to nothing": (
         PAIR,
         [1.0, 1e-308],
