@@ -13,6 +13,7 @@ import typer
 
 from dxopt import __version__
 from dxopt.errors import DxoptError
+from dxopt.runtime.cluster import using
 from dxopt.runtime.stopping import terminable
 
 if TYPE_CHECKING:
@@ -32,9 +33,10 @@ Tolerance = Annotated[float | None, typer.Option(help="On the gap between value 
 TimeLimit = Annotated[float | None, typer.Option(help="Seconds for each problem.")]
 _LEVELS = "Levels instead of the file's own: FROM:TO:STEP, ends included, or A,B,C; also ln(4) or 1/2."
 Levels = Annotated[str, typer.Option(help=_LEVELS)]
-Level = Annotated[
-    str | None, typer.Option("--epsilon", help="Level instead of the file's own: a number, or ln(4), sqrt(2), 1/2.")
-]
+_METHODS = "Mechanism to put beside the optimum; may be given again. Otherwise those of the file."
+Methods = Annotated[list[str] | None, typer.Option("--method", help=_METHODS)]
+_LEVEL = "Level instead of the file's own: a number, or ln(4), sqrt(2), 1/2."
+Level = Annotated[str | None, typer.Option("--epsilon", help=_LEVEL)]
 Cluster = Annotated[str | None, typer.Option(help="Address of a Dask scheduler, or local:N for N workers here.")]
 Files = Annotated[list[Path], typer.Argument(help="Problem files.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 2 where a plausibility warning is given.")]
@@ -68,10 +70,12 @@ def solve_files(
     time_limit: TimeLimit = None,
     force: Force = False,
     as_json: Json = False,
+    cluster: Cluster = None,
     strict: Strict = False,
 ) -> None:
     """Solve problem files and print each report."""
-    _run(files, output, solver, tolerance, time_limit, force, as_json, strict, show="reports", epsilon=epsilon)
+    with _bad_input(), using(cluster):
+        _run(files, output, solver, tolerance, time_limit, force, as_json, strict, show="reports", epsilon=epsilon)
 
 
 @app.command("batch", epilog="Example: dxopt batch problems -j 2 --resume")
@@ -104,26 +108,28 @@ def compare_files(
     time_limit: TimeLimit = None,
     force: Force = False,
     as_json: Json = False,
+    cluster: Cluster = None,
     strict: Strict = False,
 ) -> None:
     """Compare the mechanisms that a file names under `compare` (all by default) with a bound on any."""
-    _run(files, output, solver, tolerance, time_limit, force, as_json, strict, show="comparisons", epsilon=epsilon)
+    with _bad_input(), using(cluster):
+        _run(
+            files, output, solver, tolerance, time_limit, force, as_json, strict, show="comparisons", epsilon=epsilon
+        )
 
 
 @app.command("sweep", epilog="Example: dxopt sweep town.yaml --epsilon 0.5:2:0.5 --method tight")
 def sweep_files(
     files: Files,
     epsilon: Levels,
-    method: Annotated[
-        list[str] | None,
-        typer.Option(help="Mechanism to put beside the optimum; may be given again. Otherwise those of the file."),
-    ] = None,
+    method: Methods = None,
     output: Output = Path("results"),
     solver: Solver = None,
     tolerance: Tolerance = None,
     time_limit: TimeLimit = None,
     force: Force = False,
     as_json: Json = False,
+    cluster: Cluster = None,
     strict: Strict = False,
 ) -> None:
     """Loss and leakage against epsilon: the optimum, its bound, and other mechanisms at the same levels.
@@ -135,7 +141,8 @@ def sweep_files(
     with its picture, its figures as CSV, and a result for every level.
     """
     swept = (epsilon, method)
-    _run(files, output, solver, tolerance, time_limit, force, as_json, strict, show="reports", sweep=swept)
+    with _bad_input(), using(cluster):
+        _run(files, output, solver, tolerance, time_limit, force, as_json, strict, show="reports", sweep=swept)
 
 
 @app.command("map", epilog="Example: dxopt map results/town --index 3 -o map.svg")
@@ -148,9 +155,7 @@ def map_folder(
     label: Annotated[list[str] | None, typer.Option(help="Secret by its label, whatever that looks like.")] = None,
     index: Annotated[list[int] | None, typer.Option(help="Secret by its index, counted from 0.")] = None,
     point: Annotated[list[str] | None, typer.Option(help="Secret by its coordinates, as LAT,LON or X,Y.")] = None,
-    output: Annotated[Path, typer.Option("--output", "-o", help="File to write: *.png, *.svg or *.geojson.")] = Path(
-        "map.png"
-    ),
+    output: Annotated[Path, typer.Option("--output", "-o", help="*.png, *.svg or *.geojson.")] = Path("map.png"),
 ) -> None:
     """Draw where reports fall: on average, or from the secrets that are named."""
     from dxopt.results.maps.located import secrets_of
@@ -254,11 +259,11 @@ def _run(
         level = None if epsilon is None else read_level(epsilon)
         overrides = Overrides(solver, tolerance, time_limit, epsilon=level, **asked(show, sweep), strict=strict)
         with Progress(Console(stderr=True), several=apart is not None) as progress:
+            how = {"overrides": overrides, "force": force, "tell": progress.tell}
             if apart is None:
-                outcome = run(paths, output, overrides=overrides, force=force, tell=progress.tell, finished=finished)
+                outcome = run(paths, output, **how, finished=finished)
             else:
-                how = {**apart, "overrides": overrides, "force": force, "tell": progress.tell}
-                outcome = run_apart(paths, output, **how, settled=progress.settled)
+                outcome = run_apart(paths, output, **how, **apart, settled=progress.settled)
     print_outcome(outcome, output, as_json, table=show == "table")
     raise typer.Exit(outcome.exit_code)
 

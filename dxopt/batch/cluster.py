@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import signal
 import threading
 import time
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +14,11 @@ import dxopt
 from dxopt.batch.jobs import Job
 from dxopt.batch.outcome import Done
 from dxopt.batch.worker import RENEW, Worker
-from dxopt.errors import SpecError
+from dxopt.runtime.cluster import opened
 from dxopt.runtime.stopping import Stop
 
-LOCAL = "local:"
 _TICK = 0.1
 _ASK_EVERY = 1.0
-_TIMEOUT = 20.0
 
 
 def on_cluster(
@@ -31,7 +28,7 @@ def on_cluster(
 
     The workers read the problem files and write the results, at the same paths as here.
     """
-    with _client(address) as client:
+    with opened(address) as client:
         from distributed import Event
 
         halt = Event(f"dxopt-halt-{uuid.uuid4().hex}", client=client)
@@ -101,52 +98,3 @@ def _result(future: Any, job: Job) -> Done:
         error = future.exception()
         return job.not_done("failed", " ".join(f"{type(error).__name__}: {error}".split()))
     return job.not_done("failed", "the cluster was lost")
-
-
-@contextmanager
-def _client(address: str) -> Iterator[Any]:
-    """A client of the scheduler at an address, or of a cluster that is started here and ends with the context."""
-    try:
-        from distributed import Client, LocalCluster
-    except ImportError:
-        raise SpecError("cluster", "needs Dask", "pip install 'dxopt[distributed]'") from None
-    if not _known(address):
-        raise SpecError("cluster", f"is {address!r}", "write local:4, or the address of a scheduler with its port")
-    if address.startswith(LOCAL):
-        count = int(address.removeprefix(LOCAL))
-        with (
-            LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=None) as cluster,  # pyright: ignore[reportArgumentType]
-            Client(cluster, set_as_default=False) as client,
-        ):
-            client.run(_deaf)
-            yield client
-        return
-    try:
-        client = Client(address, timeout=_TIMEOUT, set_as_default=False)
-    except (OSError, ValueError) as error:
-        reason = " ".join(str(error).split())
-        raise SpecError("cluster", f"{address} does not answer ({reason})", "start a scheduler there") from None
-    try:
-        yield client
-    finally:
-        with suppress(OSError):
-            client.close()
-
-
-def _known(address: str) -> bool:
-    """Whether it asks for workers here, or is an address with a port, without which a client waits for nothing."""
-    from distributed.comm.addressing import get_address_host_port
-
-    if address.startswith(LOCAL):
-        count = address.removeprefix(LOCAL)
-        return count.isdecimal() and int(count) > 0
-    try:
-        get_address_host_port(address)
-    except ValueError:
-        return False
-    return True
-
-
-def _deaf() -> None:
-    """Leave a terminal's Ctrl-C, which reaches all processes, to the one that started the cluster."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -16,6 +16,7 @@ from dxopt.proofs.certify import Certificate, Proven, certify, gap, is_optimal
 from dxopt.proofs.duals import Dual
 from dxopt.results.announcing import announcing
 from dxopt.results.report import Report
+from dxopt.runtime.cluster import using
 from dxopt.runtime.logged import Logged
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.solving.attempts import Attempt, Options, PartAnswer, Progress, Refusal, Start
@@ -37,6 +38,7 @@ def solve(
     time_limit: float | None = None,
     progress: Progress | None = None,
     start: Report | None = None,
+    cluster: str | None = None,
 ) -> Report:
     """Find the best private mechanism for a problem, prove it private, and bound its distance from the optimum.
 
@@ -67,6 +69,9 @@ def solve(
     start : Report, optional
         An earlier answer for the same secrets and reports: at another ε, under a similar prior or loss, or stopped
         before its end. Column generation begins with its row prices; every other way does without.
+    cluster : str, optional
+        Address of a scheduler of Dask, or "local:4" for four workers here, which price the reports of column
+        generation. The answer is the same; a worker that dies loses time only. Opened when column generation begins.
 
     Returns
     -------
@@ -75,14 +80,15 @@ def solve(
     Raises
     ------
     SpecError
-        If an option is wrong, or the method does not suit the problem (UnsupportedError, NoTightMechanism).
+        If an option is wrong, nobody answers at the address of a cluster, or the method does not suit the problem
+        (UnsupportedError, NoTightMechanism).
     """
     required_problem(problem)
     began = time.perf_counter()
     _check(method, solver, spanner, tolerance, time_limit)
     earlier = None if start is None else _earlier(start, problem)
     tell = Logged.of(progress)
-    with Stop(time_limit) as stop, telling(tell):
+    with Stop(time_limit) as stop, telling(tell), using(cluster):
 
         def part(smaller: Problem, prefix: str) -> PartAnswer:
             left = stop.remaining()

@@ -20,6 +20,7 @@ from dxopt.results.comparison import Compared, Comparison
 from dxopt.results.evidence import Evidence, written
 from dxopt.results.files import finite
 from dxopt.results.report import Report
+from dxopt.runtime.cluster import using
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.solving.attempts import Progress
 from dxopt.solving.solve import solve
@@ -41,6 +42,7 @@ def compare(
     tolerance: float = 1e-6,
     time_limit: float | None = None,
     progress: Progress | None = None,
+    cluster: str | None = None,
 ) -> Comparison:
     """Compare mechanisms with the best one and with a proven bound on every private one.
 
@@ -60,7 +62,7 @@ def compare(
         the optimum for each of them is a mechanism as well, evaluated under the problem's prior and the rest (Cha13).
     reference : Report, optional
         The problem solved already, for the row "optimal" and its bound.
-    solver, tolerance, time_limit, progress
+    solver, tolerance, time_limit, progress, cluster
         As for `dx.solve`. The limit is on the solver: mechanisms in closed form take the time that they take.
 
     Returns
@@ -77,7 +79,7 @@ def compare(
     asked = checked_methods(methods)
     others = _others(problem, priors or {})
     options = {"solver": solver, "tolerance": tolerance, "time_limit": time_limit, "progress": progress}
-    with Stop() as stop:
+    with Stop() as stop, using(cluster):
         entries, answers = _made(problem, asked, reference, options, stop)
         optima, of_optima = _optima(problem, others, options, stop)
         entries |= of_optima
@@ -127,8 +129,8 @@ class _Entry:
     private: bool
     epsilon: float | None
     delta: float | None
-    note: str
     value: float
+    note: str = ""
     baseline: bool = False
 
 
@@ -222,7 +224,6 @@ def _of_own(problem: Problem, own: Own) -> _Entry | str:
         private=proof is not None,
         epsilon=proof and proof.epsilon,
         delta=proof and proof.delta if problem.delta else None,
-        note="",
         value=_value(problem, mechanism),
     )
 
@@ -259,22 +260,21 @@ def _rows(
         if isinstance(entry, str):
             yield Compared(name, note=entry)
             continue
-        value = entry.value
         mechanism = entry.mechanism
-        best = value if name == REFERENCE else best
+        best = entry.value if name == REFERENCE else best
         averaged = isinstance(problem.objective, ExpectedLoss)
         remapped = evaluate.adversary_error(mechanism, problem.prior, problem.loss) if averaged else None
         yield Compared(
             name,
-            value=value,
+            value=entry.value,
             remapped=remapped,
-            gap=None if bound is None else gap(value, bound),
+            gap=None if bound is None else gap(entry.value, bound),
             private=entry.private,
             epsilon=None if entry.epsilon is None else finite(entry.epsilon),
             leakage=evaluate.min_entropy_leakage(mechanism, problem.prior),
             note=entry.note,
             delta=entry.delta,
-            excess=_excess(value, best),
+            excess=_excess(entry.value, best),
             remapped_excess=None if remapped is None else _excess(remapped, best),
             under={name: _value(other, mechanism) for name, other in others.items()},
             baseline=entry.baseline,

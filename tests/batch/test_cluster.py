@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -17,33 +12,10 @@ import pytest
 from dxopt import batch
 from dxopt.errors import SpecError
 from tests.material.batches import FAMILY, SMALL, arrays, below, gone, start, told, write
+from tests.material.clusters import cluster
 
 pytest.importorskip("distributed")
 LONGER = "space: {kind: grid, shape: [12, 12]}\nepsilon: 0.1\nmethod: optimal\n"
-
-
-@contextmanager
-def cluster(folder: Path) -> Iterator[tuple[str, subprocess.Popen[str], list[subprocess.Popen[str]]]]:
-    """The address of a scheduler, the scheduler, and its two workers."""
-
-    def dask(*options: str) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "distributed.cli.dask_" + options[0], *options[1:]]
-        return subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True)
-
-    scheduler = dask("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
-    workers: list[subprocess.Popen[str]] = []
-    try:
-        assert scheduler.stderr is not None
-        address = next(found[0] for line in scheduler.stderr if (found := re.search(r"tcp://127\.0\.0\.1:\d+", line)))
-        workers += [dask("worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard") for _ in range(2)]
-        for worker in workers:
-            assert worker.stderr is not None
-            assert any("Registered to" in line for line in worker.stderr)
-        yield address, scheduler, workers
-    finally:
-        for process in [*workers, scheduler]:
-            process.kill()
-            process.communicate()
 
 
 def test_a_worker_that_dies_changes_nothing_and_a_lost_cluster_is_told(
@@ -63,7 +35,7 @@ def test_a_worker_that_dies_changes_nothing_and_a_lost_cluster_is_told(
         outcome = batch.run_apart(files, tmp_path / "there", cluster=address, settled=settled)
         assert len(killed) >= 2
         assert gone(killed[1:])
-        monkeypatch.setattr("dxopt.batch.cluster._TIMEOUT", 0.5)
+        monkeypatch.setattr("dxopt.runtime.cluster.TIMEOUT", 0.5)
         two = [tmp_path / "d.yaml", *write(tmp_path, z=LONGER.replace("12, 12", "28, 28"))[-1:]]
         lost = batch.run_apart(
             two, tmp_path / "lost", cluster=address, settled=lambda line, count, of: scheduler.kill()

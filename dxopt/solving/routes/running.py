@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dxopt.numerics.kernels import load
 from dxopt.proofs.candidate import AppliedReduction
 from dxopt.proofs.certify import gap
+from dxopt.runtime.cluster import current
 from dxopt.runtime.stopping import Status
 from dxopt.solving.attempts import Options, Start
 from dxopt.solving.formulations.contract import Compiled
@@ -21,6 +22,9 @@ from dxopt.solving.reductions.closure import ShortestPaths
 from dxopt.solving.reductions.contract import Reduced
 from dxopt.solving.routes.closed_form import ClosedForms
 from dxopt.solving.solvers import worker
+
+if TYPE_CHECKING:
+    from dxopt.solving.solvers.columns import Pricer
 
 Stage = Literal["mechanism", "bound"]
 """What one of two programs in place of a problem is solved for."""
@@ -109,10 +113,22 @@ def solve_by_columns(
     if simple is not None and compiled.partition.trivial and not applied:
         grace = stop_seconds(points, reports)
         known = Known(simple.best().before, lambda: simple.best(grace).before)
-    solution = solve_columns(program, tolerance, stopped, tell, memory.columns, start, known)
+    solution = solve_columns(program, tolerance, stopped, tell, memory.columns, start, known, _pricer(options))
     for reduced in reversed(applied):
         solution = reduced.lift(solution)
     return Solved(solution, tuple(reduced.record for reduced in applied))
+
+
+def _pricer(options: Options) -> Pricer:
+    """The workers of the cluster that is in use, or this machine."""
+    from dxopt.solving.solvers.columns import HERE, OnWorkers
+
+    cluster = current()
+    if cluster is None:
+        return HERE
+    if not cluster.is_open:
+        options.progress(f"opening the cluster {cluster.address}")
+    return OnWorkers(cluster.client(), options.progress)
 
 
 def _prices(compiled: Compiled, start: Start | None) -> NDArray[np.float64] | None:

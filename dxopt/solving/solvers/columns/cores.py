@@ -6,9 +6,10 @@ A fork in the middle of a compilation would leave the compiler locked in the cop
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from numba import config
@@ -20,6 +21,17 @@ _SHARES = 4
 """Shares of a loop for each core, so that those that end early take more."""
 
 _threads: ThreadPoolExecutor | None = None
+_alone = threading.local()
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """A context in which loops of this thread have no help, as others need the cores."""
+    _alone.now = True
+    try:
+        yield
+    finally:
+        _alone.now = False
 
 
 def on_cores(loop: Callable[..., None], count: int, *arguments: Any) -> None:
@@ -40,8 +52,9 @@ def on_cores(loop: Callable[..., None], count: int, *arguments: Any) -> None:
 
     # This thread works as well. Others that are busy, as with another solve, are not waited for.
     helpers: list[Future[None]] = []
+    wanted = 0 if getattr(_alone, "now", False) else min(CORES, count) - 1
     with suppress(RuntimeError):  # no more threads are to be had, as in a process that ends
-        helpers.extend(_pool().submit(work) for _ in range(min(CORES, count) - 1))
+        helpers.extend(_pool().submit(work) for _ in range(wanted))
     work()
     for helper in helpers:
         if not helper.cancel():

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from dxopt.numerics.partition import Partition
 from dxopt.solving.solvers.columns.forest import Forest
+from dxopt.solving.solvers.columns.pricers import HERE, Pricer
 from dxopt.solving.solvers.columns.shared import Shared
 
 Array = NDArray[np.float64]
@@ -44,6 +45,7 @@ class DualBound:
     classes : Partition
     shared : Shared
     should_stop : callable
+    pricer : Pricer
 
     Attributes
     ----------
@@ -60,13 +62,20 @@ class DualBound:
     """
 
     def __init__(
-        self, costs: Array, factors: Array, classes: Partition, shared: Shared, should_stop: Callable[[], bool]
+        self,
+        costs: Array,
+        factors: Array,
+        classes: Partition,
+        shared: Shared,
+        should_stop: Callable[[], bool],
+        pricer: Pricer = HERE,
     ) -> None:
         self.own = costs
         self.classes = classes
         self.sizes = np.bincount(classes.index)
         self.shared = shared
         self.should_stop = should_stop
+        self.pricer = pricer
         self.forest = Forest.of(self.costs(shared.begin()), factors)
         self.best_forest = self.forest
         self.value = -np.inf
@@ -107,7 +116,7 @@ class DualBound:
         rows = rows - _SHY * min(np.abs(rows).sum(), self.magnitude) / self.sizes.sum() * self.sizes
         if len(shared):
             self.forest = self.forest.at(self.costs(shared))
-        self.forest.price(self.spread(rows), _PIVOTS, self.should_stop)
+        self.pricer.price(self.forest, self.spread(rows), _PIVOTS, self.should_stop)
         self._note(rows, shared)
 
     def _note(self, rows: Array, shared: Array) -> None:

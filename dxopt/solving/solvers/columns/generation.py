@@ -49,6 +49,7 @@ from dxopt.runtime.stopping import Status
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
 from dxopt.solving.solvers.columns.incumbent import Grace, Known, stop_seconds
 from dxopt.solving.solvers.columns.memory import MOST_COLUMNS
+from dxopt.solving.solvers.columns.pricers import HERE, Pricer
 from dxopt.solving.solvers.columns.rounds import Progress, Rounds
 
 Array = NDArray[np.float64]
@@ -64,6 +65,7 @@ def solve_columns(
     columns: int = MOST_COLUMNS,
     start: Array | None = None,
     known: Known | None = None,
+    pricer: Pricer = HERE,
 ) -> ChannelSolution:
     """Solve a channel program to a gap relative to its value and offset.
 
@@ -86,6 +88,8 @@ def solve_columns(
         Row prices to begin with, of a similar program: they give a first bound, columns, and a box around them.
     known : Known, optional
         Channels whose columns are mixed with the others, so that a stop gives nothing worse.
+    pricer : Pricer
+        Who solves the pricing problems: this machine, or the workers of a cluster.
 
     Returns
     -------
@@ -98,7 +102,7 @@ def solve_columns(
     grace = Grace(stop_seconds(*program.costs.shape))
     parts = Partition.joining(program.budgets <= RELEVANT_BUDGET)
     if parts.size == 1 or program.classes is not None or program.coupling is not None:
-        return _solve_part(program, tolerance, should_stop, progress, columns, start, known, grace)
+        return _solve_part(program, tolerance, should_stop, progress, columns, start, known, grace, pricer)
 
     # 2. solve them one after another
     channel = np.zeros(program.costs.shape)
@@ -113,7 +117,7 @@ def solve_columns(
         begin = None if start is None else start[part]
         mixed = None if known is None else known.of(part)
         tell = told.of(which + 1 == parts.size)
-        found = _solve_part(inner, tolerance, should_stop, tell, columns, begin, mixed, grace)
+        found = _solve_part(inner, tolerance, should_stop, tell, columns, begin, mixed, grace, pricer)
         channel[part] = found.channel
         told.done(float((inner.costs * channel[part]).sum()))
         rounds += found.iterations
@@ -168,6 +172,7 @@ def _solve_part(
     start: Array | None,
     known: Known | None,
     grace: Grace,
+    pricer: Pricer,
 ) -> ChannelSolution:
     """Solve for rows that no others constrain, but by what `proofs.repair` sees to. There is always a dual."""
     # a single row, or a report that costs nothing anywhere: the cheapest report alone is an optimum. Prices of 0 and
@@ -178,7 +183,7 @@ def _solve_part(
         channel[:, cheapest] = 1.0
         return ChannelSolution(Status.OPTIMAL, channel, Dual(np.zeros(len(channel))))
     with threadpool_limits(limits=1, user_api="blas"):  # its waiting threads would take the cores from the pricing
-        generation = Rounds(program, tolerance, should_stop, progress, columns, known, grace)
+        generation = Rounds(program, tolerance, should_stop, progress, columns, known, grace, pricer)
         if start is not None:
             generation.begin(start)
         return generation.run()

@@ -16,6 +16,7 @@ from dxopt.solving.solvers.columns.dual_bound import DualBound
 from dxopt.solving.solvers.columns.incumbent import Grace, Incumbent, Known, stop_seconds
 from dxopt.solving.solvers.columns.master import Box, Central
 from dxopt.solving.solvers.columns.pool import Pool
+from dxopt.solving.solvers.columns.pricers import HERE, Pricer
 from dxopt.solving.solvers.columns.rich import Rich
 from dxopt.solving.solvers.columns.shared import shared_rows
 from dxopt.solving.solvers.columns.stabilisation import SMOOTHING, box_around, starting_box
@@ -93,6 +94,7 @@ class Rounds:
         columns: int,
         known: Known | None = None,
         grace: Grace | None = None,
+        pricer: Pricer = HERE,
     ) -> None:
         self.known = known
         self.grace = grace or Grace(stop_seconds(*program.costs.shape))
@@ -110,7 +112,7 @@ class Rounds:
 
         # 2. the dual side: stars for trees, and a box for prices
         self.shared = shared_rows(program)
-        self.dual = DualBound(own, factors, classes, self.shared, should_stop)
+        self.dual = DualBound(own, factors, classes, self.shared, should_stop, pricer)
         costs = self.dual.costs(self.shared.begin())
         box, centres = starting_box(costs, capped, classes)
         self.box: Box | None = box

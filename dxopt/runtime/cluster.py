@@ -1,0 +1,215 @@
+"""Clusters of Dask: how one is named, opened and closed, and the one that solves of this thread may use."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from contextvars import ContextVar
+from importlib.util import find_spec
+from typing import Any
+
+from dxopt.errors import SpecError
+from dxopt.runtime.process import Process
+
+LOCAL = "local:"
+_START = 10.0
+"""Seconds more for each worker that is started here."""
+_REPLACED = 3
+"""How often each worker here is replaced, on average."""
+_LOOK = 1.0
+"""Seconds between two looks whether one has died."""
+TIMEOUT = 20.0
+"""Seconds in which a scheduler has to answer, and the first worker has to be there."""
+
+
+@contextmanager
+def opened(address: str) -> Iterator[Any]:
+    """A client of the scheduler at an address, or of a cluster that is started here and ends with the context.
+
+    Raises
+    ------
+    SpecError
+        If Dask is not installed, the address is none, or nobody answers there.
+    """
+    require_address(address)
+    from distributed import Client
+
+    if address.startswith(LOCAL):
+        count = int(address.removeprefix(LOCAL))
+        with _started(count) as scheduler, Client(scheduler, set_as_default=False) as client:
+            _wait_for(client, count, address, TIMEOUT + _START * count)
+            yield client
+        return
+    try:
+        client = Client(address, timeout=TIMEOUT, set_as_default=False)
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise SpecError("cluster", f"{address} does not answer ({reason})", "start a scheduler there") from None
+    try:
+        yield client
+    finally:
+        with suppress(OSError):
+            client.close()
+
+
+def _wait_for(client: Any, count: int, address: str, seconds: float) -> None:
+    """Wait until there are so many workers; raise SpecError where there are not."""
+    try:
+        client.wait_for_workers(count, timeout=seconds)
+    except (OSError, TimeoutError):
+        raise SpecError("cluster", f"{address} has too few workers", "start workers there") from None
+
+
+def require_address(address: str) -> None:
+    """Raise SpecError unless Dask is there and this asks for workers here, or is an address with a port.
+
+    Without a port a client waits for nothing.
+    """
+    if find_spec("distributed") is None:
+        raise SpecError("cluster", "needs Dask", "pip install 'dxopt[distributed]'")
+    if not isinstance(address, str) or not _known(address):
+        raise SpecError("cluster", f"is {address!r}", "write local:4, or the address of a scheduler with its port")
+
+
+def _known(address: str) -> bool:
+    from distributed.comm.addressing import get_address_host_port
+
+    if address.startswith(LOCAL):
+        count = address.removeprefix(LOCAL)
+        return count.isdecimal() and int(count) > 0
+    try:
+        get_address_host_port(address)
+    except ValueError:
+        return False
+    return True
+
+
+@contextmanager
+def _started(count: int) -> Iterator[Any]:
+    """A scheduler in this process, and workers in others that a terminal's Ctrl-C does not reach.
+
+    Dask's own would run the script of this process again, and need `if __name__ == "__main__"` there.
+    """
+    from distributed import LocalCluster
+
+    how: dict[str, Any] = {"host": "127.0.0.1", "protocol": "tcp://", "dashboard_address": None}
+    with LocalCluster(n_workers=0, **how) as cluster, _workers(count, cluster.scheduler_address):  # pyright: ignore[reportAttributeAccessIssue]
+        yield cluster
+
+
+@contextmanager
+def _workers(count: int, scheduler: str) -> Iterator[None]:
+    """Processes that work for a scheduler; one that dies is replaced, a few times."""
+
+    def started() -> Process:
+        process = Process("dxopt.runtime.cluster_worker")
+        process.connection.send(scheduler)
+        return process
+
+    def replace() -> None:
+        left = _REPLACED * count
+        while left and not ended.wait(_LOOK):
+            for number, process in enumerate(processes):
+                if process.process.poll() is not None:
+                    process.end()
+                    processes[number] = started()
+                    left -= 1
+
+    processes = [started() for _ in range(count)]
+    ended = threading.Event()
+    watching = threading.Thread(target=replace, daemon=True)
+    watching.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watching.join()
+        for process in processes:
+            process.end()
+
+
+class Cluster:
+    """A cluster that is opened when somebody first asks for its client.
+
+    Parameters
+    ----------
+    address : str
+        Of a scheduler, or "local:4" for four workers here.
+    """
+
+    def __init__(self, address: str) -> None:
+        require_address(address)
+        self.address = address
+        self._client: Any = None
+        self._open = ExitStack()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its client is there already."""
+        return self._client is not None
+
+    def client(self) -> Any:
+        """The client, of a cluster whose workers have this version of dxopt.
+
+        Raises
+        ------
+        SpecError
+            If nobody answers, there is no worker, or a worker has no dxopt or another one.
+        """
+        if self._client is None:
+            client = self._open.enter_context(opened(self.address))
+            self._require_workers(client)
+            self._client = client
+        return self._client
+
+    def close(self) -> None:
+        """End what was started."""
+        self._client = None
+        self._open.close()
+
+    def _require_workers(self, client: Any) -> None:
+        _wait_for(client, 1, self.address, TIMEOUT)
+        try:
+            versions = set(client.run(_version).values())
+        except Exception:  # whatever a worker without dxopt makes of a function of dxopt
+            versions = {"none"}
+        others = versions - {_version()}
+        if others:
+            wrong = f"{self.address} has dxopt {min(others)}, not {_version()}"
+            raise SpecError("cluster", wrong, "install the same on its workers")
+
+
+def _version() -> str:
+    """The version of dxopt, whose name here would import everything above."""
+    return sys.modules["dxopt"].__version__
+
+
+_current: ContextVar[Cluster | None] = ContextVar("cluster", default=None)
+
+
+@contextmanager
+def using(address: str | None) -> Iterator[None]:
+    """A context in which solves may use a cluster, which is closed at its end; None is the one around it, if any.
+
+    Raises
+    ------
+    SpecError
+        If Dask is not installed, or the address is none.
+    """
+    if address is None:
+        yield
+        return
+    cluster = Cluster(address)
+    token = _current.set(cluster)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+        cluster.close()
+
+
+def current() -> Cluster | None:
+    """The cluster that may be used here."""
+    return _current.get()

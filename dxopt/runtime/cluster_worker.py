@@ -1,0 +1,19 @@
+"""The program that a worker of a cluster on this machine runs."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from multiprocessing.connection import Connection
+
+
+def main(connection: Connection) -> None:
+    """Work for the scheduler whose address comes first, with one thread, until that ends."""
+    asyncio.run(_work(connection.recv()))
+
+
+async def _work(scheduler: str) -> None:
+    from distributed import Worker
+
+    async with Worker(scheduler, nthreads=1, memory_limit=0, silence_logs=logging.ERROR) as worker:
+        await worker.finished()

@@ -1,0 +1,299 @@
+"""Reports that are priced by the workers of a Dask cluster.
+
+**What goes where.** Costs and factors stay the same for a whole solve: each worker gets all factors, and keeps the
+costs of some blocks of reports. A pricing sends, batch by batch, the row prices and the trees (roots, parents, leads;
+columns follow from them), and takes back trees and columns. Costs that change from pricing to pricing, as for the
+worst loss, go with the trees.
+
+**What may fail.** The trees that count are here, and change only when a batch has come back whole. So a batch that is
+lost with its worker is priced again from the same trees, by another worker or, where it fails again or nobody is
+left, here. That takes time, and changes nothing else.
+"""
+
+from __future__ import annotations
+
+import queue
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.solving.solvers.columns.cores import alone
+from dxopt.solving.solvers.columns.forest import Forest
+from dxopt.solving.solvers.columns.pricers import HERE
+
+Array = NDArray[np.float64]
+Trees = tuple[NDArray[np.int32], Array, NDArray[np.int32], NDArray[np.bool_]]
+"""Roots `(k,)`, columns, parents and leads `(k, n)`."""
+
+_BLOCKS = 2
+"""Blocks of reports for each thread of the workers; of each, one batch at a time is under way."""
+_SECONDS = 0.5
+_GROWTH = 8.0
+_BYTES = 8e6
+"""A batch takes a worker about so long, which is what a stop may leave behind, grows so fast, and is no larger."""
+_TICK = 0.05
+"""Seconds between two looks at whether to stop."""
+_QUIET = 2.0
+"""Seconds without any answer, after which it is asked whether there still are workers."""
+_WAIT = 5.0
+"""Seconds that costs and factors wait for a worker to take them."""
+_AGAIN = 30.0
+"""Seconds after which a cluster that was lost is tried again."""
+_TRIALS = 3
+"""A batch that fails so often is priced here."""
+
+
+@dataclass(eq=False)
+class _Block:
+    """Reports first to last - 1: where their costs are kept, and how many are a batch."""
+
+    first: int
+    last: int
+    costs: Any
+    step: int = 1
+
+
+@dataclass(frozen=True, eq=False)
+class _Batch:
+    """Reports first to last - 1 of a block, and how often they have failed."""
+
+    block: _Block
+    first: int
+    last: int
+    failed: int = 0
+
+    @property
+    def reports(self) -> slice:
+        return slice(self.first, self.last)
+
+
+class Lost(Exception):
+    """There is nobody to price anything now."""
+
+
+class OnWorkers:
+    """The workers of a cluster, as a pricer; what they keep is let go with it.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        Of the cluster.
+    tell : callable
+        Given a line when the cluster is lost.
+    """
+
+    def __init__(self, client: Any, tell: Callable[[str], None] = lambda line: None) -> None:
+        self.client = client
+        self.tell = tell
+        self._factors: tuple[Array, Any] | None = None
+        self._costs: Array | None = None
+        self._blocks: list[_Block] = []
+        self._later = 0.0
+
+    def price(self, forest: Forest, row_prices: Array, pivots: int, should_stop: Callable[[], bool]) -> None:
+        """Solve the pricing problem of every report at row prices `(n,)`, from its last tree: see `Pricer`."""
+        left = np.ones(len(forest.roots), dtype=bool)
+        if time.monotonic() >= self._later:
+            try:
+                self._keep(forest)
+                for batch, trees in self._priced(forest, row_prices, pivots, should_stop):
+                    if trees is not None:
+                        _put(forest, batch.reports, trees)
+                        left[batch.reports] = False
+            except Lost:
+                self._let_go()
+                self._later = time.monotonic() + _AGAIN
+                self.tell("the cluster is lost; reports are priced here")
+        if left.any() and not should_stop():
+            reports = np.flatnonzero(left)
+            part = _part(forest, reports)
+            HERE.price(part, row_prices, pivots, should_stop)
+            _put(forest, reports, (part.roots, part.columns, part.parents, part.leads))
+
+    def _keep(self, forest: Forest) -> None:
+        """Have the workers keep factors and costs, where they do not."""
+        if self._factors is None or self._factors[0] is not forest.factors:
+            self._let_go()
+            threads = self._threads()
+            self._factors = forest.factors, self._sent(forest.factors, broadcast=True)
+            size = max(1, -(-len(forest.roots) // (_BLOCKS * threads)))
+            starts = range(0, len(forest.roots), size)
+            self._blocks = [_Block(first, min(first + size, len(forest.roots)), None) for first in starts]
+            parts = [forest.costs[block.first : block.last] for block in self._blocks]
+            for block, costs in zip(self._blocks, self._sent(parts), strict=True):
+                block.costs = costs
+            self._costs = forest.costs
+        elif self._costs is not None and self._costs is not forest.costs:
+            # they change from pricing to pricing, so that nobody need keep them
+            self._costs = None
+            for block in self._blocks:
+                block.costs = None
+
+    def _sent(self, data: Any, **how: Any) -> Any:
+        try:
+            return self.client.scatter(data, hash=False, timeout=_WAIT, **how)
+        except Exception as error:  # no worker in time, or no scheduler
+            raise Lost from error
+
+    def _threads(self) -> int:
+        """How many threads the workers have."""
+        try:
+            threads = sum(self.client.nthreads().values()) if self.client.status == "running" else 0
+        except Exception as error:  # no scheduler
+            raise Lost from error
+        if not threads:
+            raise Lost
+        return threads
+
+    def _let_go(self) -> None:
+        self._factors = None
+        self._costs = None
+        self._blocks = []
+
+    def _priced(
+        self, forest: Forest, row_prices: Array, pivots: int, should_stop: Callable[[], bool]
+    ) -> Iterator[tuple[_Batch, Trees | None]]:
+        """Batches as they come back, with their trees; without any where they have failed too often.
+
+        Raises
+        ------
+        Lost
+            If nobody is left.
+        """
+        most = max(1, int(_BYTES / (13 * len(row_prices))))
+        done: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        waiting: dict[Any, _Batch] = {}
+
+        def send(batch: _Batch) -> None:
+            try:
+                future = self._submitted(forest, batch, row_prices, pivots)
+            except Exception as error:  # no scheduler
+                raise Lost from error
+            waiting[future] = batch
+            future.add_done_callback(done.put)
+
+        def follow(batch: _Batch) -> None:
+            """Send the next batch of the same block."""
+            block = batch.block
+            if batch.last < block.last:
+                send(_Batch(block, batch.last, min(batch.last + min(block.step, most), block.last)))
+
+        try:
+            # 1. one batch of each block, and the next one when that has come back
+            for block in self._blocks:
+                follow(_Batch(block, block.first, block.first))
+            heard = time.monotonic()
+            while waiting and not should_stop():
+                found = _taken(done)
+                if found:
+                    heard = time.monotonic()
+                elif self.client.status != "running" or time.monotonic() > heard + _QUIET:
+                    self._threads()
+                    heard = time.monotonic()
+
+                # 2. what came back whole counts; what did not is sent again
+                for future, answer in zip(found, self._answers(found), strict=True):
+                    batch = waiting.pop(future)
+                    if answer is not None:
+                        seconds, trees = answer
+                        each = max(seconds / (batch.last - batch.first), 1e-9)
+                        grown = _GROWTH * max(batch.block.step, batch.last - batch.first)
+                        batch.block.step = max(1, int(min(grown, _SECONDS / each)))
+                        yield batch, trees
+                        follow(batch)
+                    elif batch.failed + 1 < _TRIALS:
+                        self._keep_again(forest)
+                        send(_Batch(batch.block, batch.first, batch.last, batch.failed + 1))
+                    else:
+                        yield batch, None
+                        follow(batch)
+        finally:
+            if waiting:
+                with suppress(Exception):  # no scheduler
+                    self.client.cancel(list(waiting), force=True)
+
+    def _keep_again(self, forest: Forest) -> None:
+        """Send again what was lost with the workers that kept it."""
+        kept = self._factors
+        if kept is not None and kept[1].status != "finished":
+            self._factors = kept[0], self._sent(forest.factors, broadcast=True)
+        for block in self._blocks:
+            if block.costs is not None and block.costs.status != "finished":
+                block.costs = self._sent(forest.costs[block.first : block.last])
+
+    def _submitted(self, forest: Forest, batch: _Batch, row_prices: Array, pivots: int) -> Any:
+        """The future of a batch."""
+        assert self._factors is not None
+        at = batch.reports
+        block = batch.block
+        if block.costs is None:
+            costs, inside = forest.costs[at], slice(0, batch.last - batch.first)
+        else:
+            costs, inside = block.costs, slice(batch.first - block.first, batch.last - block.first)
+        data = (self._factors[1], costs, inside, row_prices, *given(forest, at), pivots)
+        return self.client.submit(priced, *data, pure=False)
+
+    def _answers(self, futures: list[Any]) -> list[tuple[float, Trees] | None]:
+        """What these futures have, None where they failed."""
+        whole = [future for future in futures if future.status == "finished"]
+        try:
+            answers = dict(zip(whole, self.client.gather(whole), strict=True))
+        except Exception:  # a worker died with them meanwhile
+            answers = {}
+        return [answers.get(future) for future in futures]
+
+
+def given(forest: Forest, reports: slice) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
+    """What a pricing sends of some trees: roots `(k,)`, parents and leads `(k, n)`; columns follow from them."""
+    return forest.roots[reports], forest.parents[reports], forest.leads[reports]
+
+
+def priced(
+    factors: Array,
+    costs: Array,
+    inside: slice,
+    row_prices: Array,
+    roots: NDArray[np.int32],
+    parents: NDArray[np.int32],
+    leads: NDArray[np.bool_],
+    pivots: int,
+) -> tuple[float, Trees]:
+    """Price some reports on a worker, in the thread that was given to it: the seconds, and the trees."""
+    began = time.perf_counter()
+    own = _own(costs[inside], np.float64)
+    trees = roots.copy(), np.empty(own.shape), parents.copy(), leads.copy()  # a worker may be in the same process
+    with alone():
+        Forest(own, _own(factors, np.float64), *trees).price(_own(row_prices, np.float64), pivots, lambda: False)
+    return time.perf_counter() - began, trees
+
+
+def _own(array: Any, kind: Any) -> Any:
+    """The array as compiled loops want it; a copy only where it is not so yet."""
+    return np.require(array, kind, ["C", "W"])
+
+
+def _part(forest: Forest, reports: NDArray[np.int64]) -> Forest:
+    """Copies of some trees."""
+    trees = forest.roots[reports], forest.columns[reports], forest.parents[reports], forest.leads[reports]
+    return Forest(forest.costs[reports], forest.factors, *trees)
+
+
+def _put(forest: Forest, reports: Any, trees: Trees) -> None:
+    """Take trees over."""
+    for mine, new in zip((forest.roots, forest.columns, forest.parents, forest.leads), trees, strict=True):
+        mine[reports] = new
+
+
+def _taken(done: queue.SimpleQueue[Any]) -> list[Any]:
+    """All that is in the queue, after a little while."""
+    found = []
+    with suppress(queue.Empty):
+        found.append(done.get(timeout=_TICK))
+        while True:
+            found.append(done.get_nowait())
+    return found
