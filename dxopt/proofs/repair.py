@@ -94,9 +94,11 @@ def brought_within_budget(
         return channel
     least = math.inf if within is None else expected_above(problem, within)
     if within is not None and least <= budget:
-        # the loss of a mixture is the mixture of the losses; a little more each time makes up for the repair's cost
+        # the loss of a mixture is the mixture of the losses; a little more each time makes up for the repair's cost,
+        # which is of the order of rounding however little is over the budget
         for attempt in range(_ATTEMPTS):
-            part = (loss - budget) / (loss - least) * (1 + 4.0**attempt * 2.0**-40)
+            more = 4.0**attempt
+            part = (loss - budget) / (loss - least) * (1 + more * 2.0**-40) + more * UNIT
             mixed = repair(problem, (1 - part) * channel + part * within) if part < 1 else within
             if expected_above(problem, mixed) <= budget:
                 return mixed

@@ -15,7 +15,7 @@ from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import certify, objective_value
 from dxopt.proofs.duals import Dual
 from dxopt.proofs.privacy import prove_private
-from dxopt.proofs.repair import repair
+from dxopt.proofs.repair import brought_within_budget, constant_channel, expected_above, repair
 from tests.judges.exact import exp_enclosure, row_sum_errors, violations
 from tests.judges.oracle import best_channel
 from tests.material.instances import KINDS, problem_of
@@ -219,3 +219,20 @@ def test_bound_holds_in_exact_arithmetic() -> None:
         true = sum(min(row) for row in exact)
         bound = Fraction(proven_bound(problem, Dual(np.zeros(3), report, first, second, amounts))[0])
         assert true - (1 + Fraction(float(amounts.sum()))) / 10**11 <= bound <= true
+
+
+@pytest.mark.parametrize("space", [dx.MetricSpace.from_distances(1.0 - np.eye(3)), dx.line(5), dx.grid((3, 3))])
+@pytest.mark.parametrize("epsilon", [0.7, 0.9281933116787509, 1.7])
+def test_a_channel_a_bit_over_its_budget_is_hardly_moved(space: dx.MetricSpace, epsilon: float) -> None:
+    """However little is over the budget, what the repair costs is of the order of rounding."""
+    plain = dx.Problem(space, epsilon=epsilon, prior=dx.Prior.uniform(space))
+    constant = constant_channel(plain.costs)
+    within = dx.solve(plain).mechanism.matrix
+    channel = repair(plain, 0.5 * within + 0.5 * constant)
+    loss = expected_above(plain, channel)
+    for over in (0.0, 2.0**-53, 2.0**-51, 2.0**-48):
+        budget = loss - over * abs(loss)
+        problem = plain.but(objective=dx.AdversaryError(budget, "binary"))
+        moved = brought_within_budget(problem, channel, within)
+        assert expected_above(problem, moved) <= budget
+        assert np.abs(moved - channel).max() <= 1e-9

@@ -8,6 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from dxopt.numerics.partition import Partition
+
 Array = NDArray[np.float64]
 
 
@@ -61,10 +63,13 @@ class WorstRows:
         Of 0 or more.
     index : (n,) array
         The row of the columns that stands for each secret.
+    classes : Partition or None
+        With classes of secrets (see `reductions.symmetry`), t is no less than the mean over each class instead.
     """
 
     losses: Array
     index: NDArray[np.int64]
+    classes: Partition | None = None
 
     @property
     def rows(self) -> int:
@@ -72,7 +77,7 @@ class WorstRows:
         return len(self.losses)
 
     def written(self) -> Coupling:
-        """The n rows."""
+        """The n rows; classes are for column generation alone."""
         n, m = self.losses.shape
         size = int(self.index.max()) + 1
         entries = (np.arange(m) * size + self.index[:, None]).ravel()
@@ -92,11 +97,15 @@ class GuessRows:
         What a report costs in each row.
     budget : float
         The most that the columns may cost in all.
+    orbits : (m, g) array or None
+        With classes of guesses for each report (see `reductions.symmetry`), t_z is no less than the mean of M_g·v_z
+        over each class instead. Classes are numbered, not necessarily from 0.
     """
 
     missed: Array
     paid: Array
     budget: float
+    orbits: NDArray[np.int64] | None = None
 
     @property
     def rows(self) -> int:
@@ -104,7 +113,7 @@ class GuessRows:
         return self.paid.shape[1] * self.missed.shape[1] + 1
 
     def written(self) -> Coupling:
-        """m·g rows, report by report, and the budget."""
+        """m·g rows, report by report, and the budget; classes are for column generation alone."""
         m = self.paid.shape[1]
         guesses = self.missed.shape[1]
         won = -sp.kron(sp.eye_array(m), sp.csc_array(self.missed.T))

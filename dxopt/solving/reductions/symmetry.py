@@ -23,6 +23,7 @@ from dxopt.proofs.duals import Dual
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
 from dxopt.solving.reductions.automorphisms import Automorphism, automorphisms, orbits
 from dxopt.solving.reductions.contract import REDUCTIONS, Reduced
+from dxopt.solving.reductions.coupled import alone, coupling_of, guesses_carried, pairs_of_guesses
 
 WORTH = 0.75
 
@@ -45,8 +46,9 @@ class Symmetry:
 
     def apply(self, whole: ChannelProgram) -> Reduced[ChannelProgram] | str:
         """The program of one report for each class; refused where it saves less than a quarter of the entries."""
-        if whole.coupling is not None:
-            return "the columns are coupled by more than their sums"
+        posed = alone(whole)
+        if isinstance(posed, str):
+            return posed
         found = find(whole, self.should_stop)
         if found is None:
             return "there is too little symmetry"
@@ -74,6 +76,8 @@ class Orbits:
         same number where an automorphism that keeps the representative takes one to the other.
     generators : int
         How many generate the group.
+    guesses : (m, g) array or None
+        The orbit of each report with each guess of an adversary, numbered from 0; None where there are no guesses.
     """
 
     rows: Partition
@@ -81,6 +85,7 @@ class Orbits:
     carry: NDArray[np.int32]
     orbits: NDArray[np.int32]
     generators: int
+    guesses: NDArray[np.int64] | None = None
 
     @property
     def representatives(self) -> NDArray[np.int64]:
@@ -105,7 +110,9 @@ class Orbits:
 
     def reduce(self, program: ChannelProgram) -> ChannelProgram:
         """The program of the representatives alone, coupled by means over the classes of rows."""
-        return ChannelProgram(program.costs[:, self.representatives], program.budgets, self.rows)
+        coupling = coupling_of(program, self.rows, self.representatives, self.guesses)
+        costs = program.costs[:, self.representatives]
+        return ChannelProgram(costs, program.budgets, self.rows, coupling, program.offset)
 
     def lift(self, solution: ChannelSolution) -> ChannelSolution:
         """The solution of the whole program from one of the reduced program."""
@@ -113,7 +120,10 @@ class Orbits:
         dual = solution.dual
         if channel is not None:
             channel = self.channel(channel.T / self.sizes[:, None])
-        return replace(solution, channel=channel, dual=None if dual is None else self.dual(dual))
+        coupled = solution.coupled
+        if coupled is not None and self.guesses is not None:
+            coupled = guesses_carried(coupled, self.guesses, self.representatives)
+        return replace(solution, channel=channel, dual=None if dual is None else self.dual(dual), coupled=coupled)
 
     def dual(self, dual: Dual) -> Dual:
         """The dual of the whole program from one for the representatives: the multipliers are carried along."""
@@ -149,9 +159,14 @@ def find(program: ChannelProgram, should_stop: Callable[[], bool] = lambda: Fals
     exact for the group that they generate.
     """
     n, m = program.costs.shape
-    generators = automorphisms(program, should_stop).generators
-    if not generators:
+    posed = alone(program)
+    if isinstance(posed, str):
         return None
+    moves = automorphisms(posed, should_stop).generators
+    if not moves:
+        return None
+    guesses = pairs_of_guesses(program, moves)
+    generators = [Automorphism(one.rows, one.reports[:m]) for one in moves]
     rows = Partition(orbits((one.rows for one in generators), n))
     reports = Partition(orbits((one.reports for one in generators), m))
     leader = np.arange(n * m, dtype=np.int32).reshape(n, m)
@@ -162,7 +177,7 @@ def find(program: ChannelProgram, should_stop: Callable[[], bool] = lambda: Fals
     if pairs.max() + 1 > WORTH * n * m:
         return None
     carry = _carry(reports, generators, n)
-    return Orbits(rows, reports, carry, pairs.reshape(-1, n).astype(np.int32), len(generators))
+    return Orbits(rows, reports, carry, pairs.reshape(-1, n).astype(np.int32), len(generators), guesses)
 
 
 def _carry(reports: Partition, generators: list[Automorphism], rows: int) -> NDArray[np.int32]:

@@ -12,51 +12,53 @@ from dxopt.errors import SolveError, SpecError
 from dxopt.model.objective import ExpectedLoss
 from dxopt.model.problem import Problem
 from dxopt.numerics.digits import ordered
-from dxopt.numerics.excess import bound_pairs, excesses
-from dxopt.proofs.candidate import AppliedReduction, Candidate
+from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.repair import constant_channel, expected_above
 from dxopt.solving.attempts import Attempt, Options, Refusal
 from dxopt.solving.formulations.adversary_error import AdversaryErrorProgram
 from dxopt.solving.formulations.contract import Compiled, Formulation
-from dxopt.solving.formulations.delta import WithDelta
 from dxopt.solving.formulations.expected_loss import ExpectedLossProgram
 from dxopt.solving.formulations.worst_loss import WorstLossProgram
-from dxopt.solving.programs.program import ChannelSolution, LinearProgram, Rows
 from dxopt.solving.routes.closed_form import ClosedForms
-from dxopt.solving.routes.lazy import FAR
 from dxopt.solving.routes.limits import COLUMNS, GENERAL_LIMIT, require_few
 from dxopt.solving.routes.linear import solve_with_fewer_pairs
-from dxopt.solving.routes.running import Solved, solve_by_columns, solve_linear, worth_telling
+from dxopt.solving.routes.matching import by_matching_guesses, guess_of_each_report, simple_within_budget
+from dxopt.solving.routes.relaxed import has_many_entries, solve_with_delta
+from dxopt.solving.routes.running import Solved, solve_by_columns, worth_telling
 
 FORMULATIONS: dict[str, type[Formulation]] = {
     "expected_loss": ExpectedLossProgram,
     "worst_loss": WorstLossProgram,
     "adversary_error": AdversaryErrorProgram,
 }
-_NEAREST = 6
-_WORSE = 1e-6
-_FINER = 100.0
-_FINEST = 1e-12
-"""What a solver leaves over δ costs as much of the channel as it is of δ."""
 
 
 def by_coupled_program(problem: Problem, names: tuple[str, ...], options: Options) -> Iterator[Attempt | Refusal]:
     """The optimum by each of some solvers; in closed form only what is private anyway."""
     require_few(max(problem.variables, problem.shape[0] ** 2), GENERAL_LIMIT)
-    within_budget = channel_within_budget(problem, options)
+    matched = guess_of_each_report(problem)
+    within_budget = None if matched is None else simple_within_budget(problem)
+    if within_budget is None:
+        within_budget = channel_within_budget(problem, options)
     if within_budget is not None:
+        if matched is not None and not _is_constant_allowed(problem):
+            yield by_matching_guesses(problem, within_budget, *matched)
         yield _without_solver(problem, within_budget)
+    within: NDArray[np.float64] | None = None
+    if problem.delta and has_many_entries(problem):
+        within, attempt = _without_delta(problem, within_budget, options)
+        yield attempt
     for name in names:
         options.progress("building the linear program")
-        formulation, compiled, solved = _solved(problem, name, options)
+        formulation, compiled, solved = _solved(problem, name, within, options)
         if solved.solution.channel is None:
             yield Refusal(name, solved.solution.message or str(solved.solution.status))
         else:
             candidate = replace(formulation.recover(compiled, solved.solution), within_budget=within_budget)
             kind = "column generation" if name == COLUMNS else "linear program"
             yield Attempt(candidate, f"{kind}, {name}", worth_telling(solved.reductions))
-        if problem.delta and name == names[0] and not options.stop.requested:
-            yield _without_delta(problem, options)
+        if problem.delta and within is None and name == names[0] and not options.stop.requested:
+            yield _without_delta(problem, within_budget, options)[1]
         if name == names[0]:
             yield ClosedForms(problem, within_budget).attempt("exact")
         if options.stop.requested:
@@ -98,60 +100,39 @@ def channel_within_budget(problem: Problem, options: Options) -> NDArray[np.floa
 
 def _without_solver(problem: Problem, within_budget: NDArray[np.float64]) -> Attempt:
     """The constant report where the budget allows it, which nothing is better than, or else the least loss."""
-    constant = constant_channel(problem.costs)
-    if expected_above(problem, constant) <= problem.objective.max_loss:
+    if _is_constant_allowed(problem):
+        constant = constant_channel(problem.costs)
         return Attempt(Candidate(constant, claim="exact"), "constant report, which the budget allows")
     return Attempt(Candidate(within_budget, claim="exact"), "least expected loss")
 
 
-def _without_delta(problem: Problem, options: Options) -> Attempt:
-    """The optimum for δ = 0, private for any δ: nearly the best where solvers cannot tell δ from 0."""
-    answer = options.solve(problem.but(delta=0.0), "without delta: ")
-    return Attempt(Candidate(answer.proven.mechanism.matrix, claim="exact"), f"without delta: {answer.route}")
+def _is_constant_allowed(problem: Problem) -> bool:
+    return expected_above(problem, constant_channel(problem.costs)) <= problem.objective.max_loss
 
 
-def _solved(problem: Problem, solver: str, options: Options) -> tuple[Formulation, Compiled, Solved]:
-    if problem.delta:
-        return _with_delta(problem, solver, options)
+def _without_delta(
+    problem: Problem, within_budget: NDArray[np.float64] | None, options: Options
+) -> tuple[NDArray[np.float64], Attempt]:
+    """The optimum for δ = 0, private for any δ: nearly the best where solvers cannot tell δ from 0.
+
+    Without δ no channel may be within a budget: then it is the one of least loss.
+    """
+    objective = problem.objective if within_budget is None else ExpectedLoss()
+    answer = options.solve(problem.but(delta=0.0, objective=objective), "without delta: ")
+    channel = np.asarray(answer.proven.mechanism.matrix)
+    candidate = Candidate(channel, claim="exact", within_budget=within_budget)
+    return channel, Attempt(candidate, f"without delta: {answer.route}")
+
+
+def _solved(
+    problem: Problem, solver: str, within: NDArray[np.float64] | None, options: Options
+) -> tuple[Formulation, Compiled, Solved]:
     formulation = FORMULATIONS[problem.objective.name]()
+    if problem.delta:
+        return solve_with_delta(problem, formulation, solver, within, options)
     compiled = formulation.compile(problem)
     if solver == COLUMNS:
         solved = solve_by_columns(compiled, options)
     else:
         solved = solve_with_fewer_pairs(compiled, solver, options)
     return formulation, compiled, Solved(solved.solution, (compiled.merged, *solved.reductions))
-
-
-def _with_delta(problem: Problem, solver: str, options: Options) -> tuple[WithDelta, Compiled, Solved]:
-    """With some bound pairs, then with those that break privacy most, until the repair can see to the rest."""
-    base = FORMULATIONS[problem.objective.name]()
-    accuracy = max(_FINEST, 1e-4 * options.tolerance * min(1.0, _FINER * problem.delta))
-    linear = solve_linear(base.compile(problem), solver, options, accuracy)
-    bound = bound_pairs(problem.separations, problem.pairs) & (problem.budgets <= FAR)
-    active = bound & _nearest_pairs(problem)
-    rounds = 0
-    while True:
-        rounds += 1
-        formulation = WithDelta(base, np.argwhere(active))
-        compiled = formulation.compile(problem)
-        found = linear(LinearProgram.of(compiled.program, Rows.everywhere(compiled.program)))
-        solution = ChannelSolution.read(compiled.program, found)
-        if solution.channel is None or options.stop.requested:
-            break
-        over = excesses(solution.channel, problem.separations, problem.epsilon, bound & ~active)
-        broken = over > problem.delta + _WORSE * options.tolerance
-        if not broken.any():
-            break
-        active |= broken
-    note = f"{rounds} round{'s' if rounds > 1 else ''}; ordered pairs of secrets that are bound"
-    record = AppliedReduction("lazy pairs", True, int(bound.sum()), int(active.sum()), note)
-    return formulation, compiled, Solved(solution, (record,))
-
-
-def _nearest_pairs(problem: Problem) -> NDArray[np.bool_]:
-    """Each point with those next to it."""
-    nearest = np.argsort(problem.budgets, axis=1)[:, : _NEAREST + 1]
-    near = np.zeros(problem.budgets.shape, dtype=bool)
-    np.put_along_axis(near, nearest, True, axis=1)
-    np.fill_diagonal(near, False)
-    return near

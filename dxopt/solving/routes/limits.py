@@ -20,6 +20,8 @@ STEEPEST = 10.0
 """The largest budget of their pairs for that; beyond, general solvers are less accurate."""
 GUESSES_FROM = 5_000
 """The same for an adversary's error."""
+WINS_TO = 4
+"""Secrets in which a guess of an adversary wins something, on average, up to which general solvers come first."""
 GENERAL_TO = 20_000
 """Variables up to which general solvers follow where column generation leaves a gap."""
 GENERAL_LIMIT = 1_000_000

@@ -142,14 +142,22 @@ def _prices(compiled: Compiled, start: Start | None) -> NDArray[np.float64] | No
 
 
 def solve_linear(
-    compiled: Compiled, solver: str, options: Options, accuracy: float | None = None, stage: str = ""
+    compiled: Compiled,
+    solver: str,
+    options: Options,
+    accuracy: float | Callable[[int], float] | None = None,
+    stage: str = "",
 ) -> Callable[[LinearProgram], Solution]:
     """What solves the linear programs of a compiled problem, each a round of its own, and tells how they go.
 
-    The accuracy is 10^-4 of the tolerance by default, and no finer than 10^-10.
+    The accuracy, which may depend on the round, is 10^-4 of the tolerance by default, and no finer than 10^-10.
     """
     rounds = 0
-    aim = max(FINEST, 1e-4 * options.tolerance) if accuracy is None else accuracy
+
+    def aim() -> float:
+        if callable(accuracy):
+            return accuracy(rounds)
+        return max(FINEST, 1e-4 * options.tolerance) if accuracy is None else accuracy
 
     def tell(iterations: int, value: float) -> None:
         options.progress(f"{stage}{solver}, round {rounds}, iteration {iterations}")
@@ -158,6 +166,6 @@ def solve_linear(
         nonlocal rounds
         rounds += 1
         options.progress(f"{stage}{solver}, round {rounds}: {program.rows:,} rows")
-        return worker.solve(solver, program, aim, options.stop, tell)
+        return worker.solve(solver, program, aim(), options.stop, tell)
 
     return solve

@@ -11,7 +11,7 @@ from dxopt.runtime.stopping import Stop
 from dxopt.solving.attempts import Options, PartAnswer
 from dxopt.solving.formulations.expected_loss import ExpectedLossProgram
 from dxopt.solving.routes import limits
-from dxopt.solving.routes.choice import solvers_of_linear
+from dxopt.solving.routes.choice import solvers_of_coupled, solvers_of_linear
 
 
 def no_part(problem: dx.Problem, name: str) -> PartAnswer:
@@ -77,3 +77,21 @@ def test_columns_follow_where_the_first_solver_leaves_a_gap(monkeypatch: pytest.
     assert report.certificate.gap is not None
     assert report.certificate.gap <= 1e-6
     assert report.route.endswith("bound by linear program, clarabel; bound by column generation, columns")
+
+
+@pytest.mark.parametrize(
+    ("points", "guesses", "expected"),
+    [
+        (60, "binary", ("clarabel", "highs")),
+        (80, "binary", ("clarabel", "columns", "highs")),
+        (80, "squared", ("columns", "clarabel", "highs")),
+        (150, "binary", ("columns",)),
+    ],
+)
+def test_guesses_that_win_in_few_secrets_go_to_general_solvers_first(
+    points: int, guesses: str, expected: tuple[str, ...]
+) -> None:
+    problem = asked(scattered(points)).but(objective=dx.AdversaryError(1.0, guesses))
+    assert solvers_of_coupled(problem, OPTIONS) == expected
+    assert solvers_of_coupled(problem.but(epsilon=None), OPTIONS) == ("clarabel", "highs")
+    assert solvers_of_coupled(problem.but(objective="worst_loss"), OPTIONS)[0] == "columns"

@@ -16,7 +16,9 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
+from dxopt.numerics.partition import Partition
 from dxopt.solving.programs.coupling import GuessRows, WorstRows
 from dxopt.solving.programs.program import ChannelProgram
 
@@ -109,22 +111,35 @@ class Alone(Shared):
 
 
 class Worst(Shared):
-    """One group, t ≥ Σ_z l(x, z) v_z for every secret x: its prices are a prior, at which the loss is expected."""
+    """One group, t ≥ Σ_z l(x, z) v_z for every secret x: its prices are a prior, at which the loss is expected.
+
+    Where there are classes of secrets, each has a row, the mean of its secrets'; its price is spread evenly.
+    """
 
     def __init__(self, rows: WorstRows) -> None:
         self.losses = rows.losses
         self.index = rows.index
-        size = len(self.losses)
+        self.classes = rows.classes or Partition(np.arange(len(rows.losses)))
+        self.sizes = np.bincount(self.classes.index)
+        size = len(self.sizes)
         self.extras = np.ones((size, 1))
         self.floors = np.zeros(size)
         self.most = np.full(size, _GROUP)
 
+    def _means(self, secrets: Array) -> Array:
+        """Means over the classes of secrets, `(n, k)` to `(r, k)`."""
+        return secrets if self.classes.trivial else self.classes.totals(secrets) / self.sizes[:, None]
+
+    def _spread(self, prices: Array) -> Array:
+        """The prices of all secrets, `(n,)`."""
+        return prices if self.classes.trivial else (prices / self.sizes)[self.classes.index]
+
     def entries(self, columns: Array, reports: Indices) -> Array:
-        return -self.losses[:, reports] * columns[self.index]
+        return -self._means(self.losses[:, reports] * columns[self.index])
 
     def costs(self, prices: Array) -> Array:
         # secrets that are one row of the columns add up there
-        weighted = (prices[:, None] * self.losses).T
+        weighted = (self._spread(prices)[:, None] * self.losses).T
         if len(self.index) == self.index.max() + 1:  # every secret has a row of its own
             return np.ascontiguousarray(weighted[:, np.argsort(self.index)])
         summed = np.zeros((len(weighted), int(self.index.max()) + 1))
@@ -132,62 +147,83 @@ class Worst(Shared):
         return summed
 
     def begin(self) -> Array:
-        return np.full(len(self.losses), 1 / len(self.losses))
+        return self.sizes / len(self.losses)
 
     def feasible(self, prices: Array) -> Array:
         kept = np.maximum(prices, _LEAST)
         return kept / kept.sum()
 
     def value(self, channel: Array) -> float:
-        return float((self.losses * channel[self.index]).sum(axis=1).max())
+        return float(self._means((self.losses * channel[self.index]).sum(axis=1, keepdims=True)).max())
+
+    def written(self, prices: Array) -> Array:
+        return self._spread(prices)
 
 
 class Guesses(Shared):
     """The budget, and a group t_z ≥ M_g·v_z for each report z, of which only likely guesses g are in the master.
 
-    Row 0 is the budget; row 1 + i is guess `guess[i]` after report `report[i]`. No bound on the budget's price is
-    known before: where the budget is broken at the highest price allowed, that is raised.
+    Row 0 is the budget; row 1 + i is guess `guess[i]` after report `report[i]`, or the mean of its class, `forms[i]`.
+    No bound on the budget's price is known before: where the budget is broken at the highest price allowed, that is
+    raised.
     """
 
     def __init__(self, rows: GuessRows) -> None:
         self.missed = rows.missed
         self.paid = rows.paid
         self.budget = rows.budget
+        self.orbits = rows.orbits
+        self.report = np.zeros(0, dtype=np.int64)
+        self.guess = np.zeros(0, dtype=np.int64)
+        self.forms = np.zeros((0, len(self.missed)))
+        spare = self.budget - float(self.paid.min(axis=1).sum())
+        self.price = _PRICE / max(spare, 1e-6)
 
         # one guess for each report at first: the one that wins most before any report
         reports = self.paid.shape[1]
-        self.report = np.arange(reports)
-        self.guess = np.full(reports, int(self.missed.sum(axis=0).argmax()))
-        spare = self.budget - float(self.paid.min(axis=1).sum())
-        self.price = _PRICE / max(spare, 1e-6)
-        self._arrange()
+        self._join(np.arange(reports), np.full(reports, int(self.missed.sum(axis=0).argmax())))
 
     @property
     def expected(self) -> int:
         return _GUESSES * self.paid.shape[1]
 
-    def _arrange(self) -> None:
-        """Set G, h and the bounds on prices for the rows there are now."""
+    def _join(self, reports: Indices, guesses: Indices) -> None:
+        """Let guesses after some reports join; set G, h and the bounds on prices for the rows there are now."""
+        forms = self._shares(reports, guesses) @ self.missed.T
+        self.report = np.append(self.report, reports)
+        self.guess = np.append(self.guess, guesses)
+        self.forms = np.vstack([self.forms, forms])
         count = len(self.guess)
-        reports = self.paid.shape[1]
-        self.extras = np.zeros((1 + count, reports))
+        self.extras = np.zeros((1 + count, self.paid.shape[1]))
         self.extras[1 + np.arange(count), self.report] = 1.0
         self.floors = np.append(-self.budget, np.zeros(count))
         self.most = np.append(self.price, np.full(count, _GROUP))
 
+    def _shares(self, reports: Indices, guesses: Indices) -> sparse.csr_array:
+        """What each guess counts in the rows of some guesses after some reports, `(r, g)`: evenly in a class."""
+        count = self.missed.shape[1]
+        if self.orbits is None:
+            return sparse.csr_array(
+                (np.ones(len(guesses)), guesses, np.arange(len(guesses) + 1)), (len(guesses), count)
+            )
+        alike = self.orbits[reports] == self.orbits[reports, guesses][:, None]
+        return sparse.csr_array(alike / alike.sum(axis=1, keepdims=True))
+
     def entries(self, columns: Array, reports: Indices) -> Array:
         paid = -(self.paid[:, reports] * columns).sum(axis=0)
-        won = (self.missed.T @ columns)[self.guess]
-        return np.vstack([paid, np.where(self.report[:, None] == reports, -won, 0.0)])
+        own = np.zeros((len(self.report), columns.shape[1]))
+        order = np.argsort(self.report, kind="stable")
+        starts = np.searchsorted(self.report[order], np.arange(self.paid.shape[1] + 1))
+        for report in np.unique(reports):
+            rows = order[starts[report] : starts[report + 1]]
+            there = np.flatnonzero(reports == report)
+            own[np.ix_(rows, there)] = -(self.forms[rows] @ columns[:, there])
+        return np.vstack([paid, own])
 
     def costs(self, prices: Array) -> Array:
-        return prices[0] * self.paid.T + self._mixed(prices) @ self.missed.T
-
-    def _mixed(self, prices: Array) -> Array:
-        """The prices of all guesses, `(m, g)`, 0 for those that are not in the master."""
-        mixed = np.zeros((self.paid.shape[1], self.missed.shape[1]))
-        np.add.at(mixed, (self.report, self.guess), prices[1:])
-        return mixed
+        rows = len(self.report)
+        mixed = sparse.csr_array((prices[1:], (self.report, np.arange(rows))), (self.paid.shape[1], rows))
+        return prices[0] * self.paid.T + mixed @ self.forms
 
     def begin(self) -> Array:
         return np.append(self.price / _PRICE, np.ones(len(self.guess)))
@@ -197,10 +233,19 @@ class Guesses(Shared):
         totals = np.bincount(self.report, kept[1:], minlength=self.paid.shape[1])
         return np.append(kept[0], kept[1:] / totals[self.report])
 
+    def _won(self, channel: Array) -> Array:
+        """What each guess wins after each report, `(g, m)`; the mean over its class where there are any."""
+        won = self.missed.T @ channel
+        if self.orbits is None:
+            return won
+        pairs = self.orbits.ravel()
+        counts = np.maximum(np.bincount(pairs), 1)
+        return (np.bincount(pairs, won.T.ravel()) / counts)[self.orbits].T
+
     def value(self, channel: Array) -> float:
         # a channel over the budget pays a price that no channel within it would be worth
         over = max(float((self.paid * channel).sum()) - self.budget, 0.0)
-        return float((self.missed.T @ channel).max(axis=0).sum()) + _DEARER * self.price * over
+        return float(self._won(channel).max(axis=0).sum()) + _DEARER * self.price * over
 
     def refine(self, channel: Array) -> int:
         # 1. a broken budget gets dearer
@@ -208,21 +253,22 @@ class Guesses(Shared):
             self.price *= _DEARER
 
         # 2. reports after which some guess wins more than all those in the master
-        won = self.missed.T @ channel
+        won = self._won(channel)
         best = won.argmax(axis=0)
-        taken = np.zeros(won.shape, dtype=bool)
-        taken[self.guess, self.report] = True
-        allowed = np.where(taken, won, -np.inf).max(axis=0)
+        allowed = np.full(won.shape[1], -np.inf)
+        np.maximum.at(allowed, self.report, won[self.guess, self.report])
         reports = np.flatnonzero(won.max(axis=0) > allowed * (1 + _OVER) + _OVER / len(allowed))
 
         # 3. their best guesses join
-        self.report = np.append(self.report, reports)
-        self.guess = np.append(self.guess, best[reports])
-        self._arrange()
+        self._join(reports, best[reports])
         return len(reports)
 
     def written(self, prices: Array) -> Array:
-        return np.append(self._mixed(prices).ravel(), prices[0])
+        mixed = np.zeros((self.paid.shape[1], self.missed.shape[1]))
+        shares = self._shares(self.report, self.guess).tocoo()
+        rows, guesses = shares.coords
+        np.add.at(mixed, (self.report[rows], guesses), prices[1:][rows] * shares.data)
+        return np.append(mixed.ravel(), prices[0])
 
 
 def shared_rows(program: ChannelProgram) -> Shared:

@@ -1,0 +1,139 @@
+"""Linear programs folded along automorphisms: one variable and one row for each class. Exact.
+
+The mean of a solution over the automorphisms is a solution as good, with equal values throughout each class of
+variables. So these are one variable, and then the rows of a class say the same, so that one stands for all. Its
+multiplier, spread evenly over them, is a dual of the whole program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from dxopt.numerics.partition import Partition
+from dxopt.proofs.candidate import AppliedReduction
+from dxopt.solving.programs.program import ChannelProgram, LinearProgram, Solution
+from dxopt.solving.reductions.automorphisms import Automorphism, automorphisms, orbits
+
+Indices = NDArray[np.int64]
+_MOST = 20_000_000
+"""Triples of two points and a report up to which their orbits are looked for."""
+_WORTH = 0.75
+
+
+@dataclass(frozen=True, eq=False)
+class Folding:
+    """Classes of the variables, equalities and inequalities of a linear program."""
+
+    variables: Partition
+    equalities: Partition
+    inequalities: Partition
+
+    def apply(self, whole: LinearProgram) -> LinearProgram:
+        """The program of the classes."""
+        count = len(self.variables.index)
+        joined = sp.csc_array((np.ones(count), (np.arange(count), self.variables.index)))
+        equal = self.equalities.representatives
+        rows = self.inequalities.representatives
+        return LinearProgram(
+            joined.T @ whole.cost,
+            sp.csc_array(sp.csr_array(whole.equalities)[equal] @ joined),
+            whole.totals[equal],
+            sp.csc_array(sp.csr_array(whole.inequalities)[rows] @ joined),
+            whole.floors[rows],
+            whole.signed[self.variables.representatives],
+        )
+
+    def lift(self, found: Solution) -> Solution:
+        """The solution of the whole program."""
+        primal, equal, multipliers = found.primal, found.equality_dual, found.inequality_dual
+        return replace(
+            found,
+            primal=None if primal is None else primal[self.variables.index],
+            equality_dual=None if equal is None else _spread(equal, self.equalities),
+            inequality_dual=None if multipliers is None else _spread(multipliers, self.inequalities),
+        )
+
+
+def _spread(multipliers: NDArray[np.float64], classes: Partition) -> NDArray[np.float64]:
+    return (multipliers / np.bincount(classes.index))[classes.index]
+
+
+@dataclass(frozen=True, eq=False)
+class Moved:
+    """Orbits under the automorphisms of a channel program of n rows and m reports, each numbered from 0.
+
+    Attributes
+    ----------
+    rows : (n,) array
+    cells : (m, n) array
+        Of a report and a row.
+    pairs : (n, n) array
+    triples : (n, n, m) array
+        Of a pair of rows and a report.
+    """
+
+    rows: Indices
+    cells: Indices
+    pairs: Indices
+    triples: Indices
+
+    def closed(self, entries: Indices) -> Indices:
+        """Triples `(t, 3)` with all others of their orbits."""
+        there = np.zeros(int(self.triples.max()) + 1, dtype=bool)
+        there[self.triples[tuple(entries.T)]] = True
+        return np.argwhere(there[self.triples])
+
+    def folding(self, entries: Indices) -> Folding:
+        """Of a program with a variable for each cell, report by report, and one for each triple of some orbits.
+
+        Its equalities are about rows, its inequalities about these triples, and then about their pairs in order.
+        """
+        first, second, report = entries.T
+        triples = self.triples[first, second, report]
+        found = np.unique(first * len(self.rows) + second)
+        pairs = self.pairs[found // len(self.rows), found % len(self.rows)]
+        cells = self.cells.ravel()
+        return Folding(
+            _numbered(np.concatenate([cells, cells.max() + 1 + triples])),
+            _numbered(self.rows),
+            _numbered(np.concatenate([triples, triples.max() + 1 + pairs])),
+        )
+
+    def record(self) -> AppliedReduction:
+        """What the report says of it."""
+        note = f"rows {len(self.rows)} → {self.rows.max() + 1}; averaging over automorphisms keeps loss and privacy"
+        return AppliedReduction("symmetry", True, self.cells.size, int(self.cells.max()) + 1, note, "variables")
+
+
+def _numbered(classes: Indices) -> Partition:
+    return Partition(np.unique(classes, return_inverse=True)[1].astype(np.int64))
+
+
+def moved(program: ChannelProgram, should_stop: Callable[[], bool] = lambda: False) -> Moved | None:
+    """The orbits of a program without coupling; None where symmetry saves less than a quarter, or n²m is large."""
+    n, m = program.costs.shape
+    if program.coupling is not None or n * n * m > _MOST:
+        return None
+    found = automorphisms(program, should_stop).generators
+    cells = _orbits(found, lambda one: one.reports[:, None] * n + one.rows, m * n)
+    if not found or cells.max() + 1 > _WORTH * n * m:
+        return None
+
+    def pairs(one: Automorphism) -> Indices:
+        return one.rows[:, None] * n + one.rows
+
+    return Moved(
+        _orbits(found, lambda one: one.rows, n),
+        cells.reshape(m, n),
+        _orbits(found, pairs, n * n).reshape(n, n),
+        _orbits(found, lambda one: pairs(one)[:, :, None] * m + one.reports, n * n * m).reshape(n, n, m),
+    )
+
+
+def _orbits(found: list[Automorphism], image: Callable[[Automorphism], Indices], size: int) -> Indices:
+    return orbits((image(one).ravel() for one in found), size)
