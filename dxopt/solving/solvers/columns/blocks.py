@@ -15,7 +15,7 @@ u_b - r u_a ≥ 0 with ratios r = e^{-d(a, b)} D_a / D_b between 0 and 1.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,10 @@ class Blocks:
         """No block at all."""
         nothing = np.zeros(0, dtype=np.int64)
         return cls(np.zeros(0), sparse.csr_array((rows, 0)), nothing, nothing, np.zeros(0), np.zeros(0))
+
+    def combined(self, change: sparse.csr_array) -> Blocks:
+        """The same where the rows of the master `(n,)` are multiplied by a matrix `(n, n)`."""
+        return replace(self, rows=sparse.csr_array(change @ self.rows))
 
     def slacks(self, u: Array) -> Array:
         """G u, `(p,)`: how far each row is from binding."""

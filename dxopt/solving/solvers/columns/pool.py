@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.numerics.partition import Partition
+from dxopt.solving.solvers.columns.differences import Differences
 from dxopt.solving.solvers.columns.master import Box, Central, solve_master
 from dxopt.solving.solvers.columns.rich import Rich
 from dxopt.solving.solvers.columns.shared import Shared
+from dxopt.solving.solvers.columns.stack import Stack
 
 Array = NDArray[np.float64]
 _USED = 1e-7
@@ -19,6 +22,10 @@ _USED = 1e-7
 _DIGITS = 12
 _SYSTEM = 5
 """Columns for each row that take as much memory as the system of the master does with a block."""
+_ACTIVE = 4.0
+"""Columns for each row that boxed masters begin with."""
+_MORE = 1.25
+"""By this factor they become more where a master without the others found nothing new."""
 
 
 class Pool:
@@ -44,6 +51,8 @@ class Pool:
     ----------
     weights : (k,) array
         Those of the last master; 0 for columns that were added since.
+    prices : (r,) array or None
+        Those of the last master.
     """
 
     def __init__(
@@ -55,8 +64,11 @@ class Pool:
         self.rich = rich
         self.most_per_row = most
         self.offset = offset
-        self.columns = np.zeros((costs.shape[1], 0))
-        self.means = np.zeros((classes.size, 0))
+        self.differences = Differences.of(rich.factors, classes)
+        self.active = _ACTIVE
+        self.prices: Array | None = None
+        self._columns = Stack(costs.shape[1])
+        self._means = self._columns if classes.trivial else Stack(classes.size)
         self.reports = np.zeros(0, dtype=np.int64)
         self.column_costs = np.zeros(0)
         self.weights = np.zeros(0)
@@ -71,14 +83,27 @@ class Pool:
         self.reports = np.concatenate([self.reports, report])
         self.column_costs = np.concatenate([self.column_costs, costs[report, np.arange(len(report))]])
         self.weights = np.concatenate([self.weights, np.zeros(len(report))])
-        self.columns = np.hstack([self.columns, scaled.T])
-        self.means = self.columns if self.classes.trivial else np.hstack([self.means, self._means(scaled.T)])
+        self._columns.add(scaled)
+        if not self.classes.trivial:
+            self._means.add((self.classes.totals(scaled.T) / np.bincount(self.classes.index)[:, None]).T)
 
-    def _means(self, columns: Array) -> Array:
-        return self.classes.totals(columns) / np.bincount(self.classes.index)[:, None]
+    @property
+    def columns(self) -> Array:
+        """The columns `(n, k)`."""
+        return self._columns.columns
 
-    def master(self, accuracy: float, should_stop: Callable[[], bool], box: Box) -> Central:
+    @property
+    def means(self) -> Array:
+        """Their means over the classes."""
+        return self._means.columns
+
+    def master(
+        self, accuracy: float, should_stop: Callable[[], bool], box: Box, best: Array | None = None
+    ) -> Central:
         """Solve the restricted master problem over these columns, with prices in a box.
+
+        With `best`, the prices `(r,)` of the best bound, and a box, only the columns take part that may matter near
+        these prices and those of the last master; the prices found may be too high for others, as for new columns.
 
         Its rows say that means over each class sum to 1. Shared rows, where there are any, follow with their extra
         variables t:
@@ -87,9 +112,9 @@ class Pool:
 
         They are inequalities, B θ + G t ≥ h. The box makes them so: prices of 0 or more allow -e_x at no cost.
         """
-        # 1. the rows, without the columns of reports that are blocks
+        # 1. the rows of the columns that take part
         blocks = self.rich.reports
-        used = np.flatnonzero(~np.isin(self.reports, blocks)) if len(blocks) else slice(None)
+        used = self._taking_part(blocks, box, best)
         rows = self.means[:, used]
         costs = self.column_costs[used]
         count = len(costs)
@@ -101,9 +126,26 @@ class Pool:
             rows = np.vstack([np.hstack([rows, above]), np.hstack([own, extras])])
             costs = np.concatenate([costs, np.ones(extras.shape[1])])
             totals = np.concatenate([totals, self.shared.floors])
-        central = solve_master(rows, costs, totals, accuracy, should_stop, box, self.offset, self.rich.blocks())
 
-        # 2. the weights of the columns; those of the blocks are columns of the pool as well, and come last
+        # 2. the solution; where rows have no box, differences of close ones take their places
+        if np.isfinite(box[0][: self.classes.size]).any():
+            central = solve_master(rows, costs, totals, accuracy, should_stop, box, self.offset, self.rich.blocks())
+        else:
+            change = self.differences.beside(len(self.shared.floors))
+            central = solve_master(
+                change @ rows,
+                costs,
+                change @ totals,
+                accuracy,
+                should_stop,
+                box,
+                self.offset,
+                self.rich.blocks().combined(change),
+            )
+            central = replace(central, prices=change.T @ central.prices)
+        self.prices = central.prices
+
+        # 3. the weights of the columns; those of the blocks are columns of the pool as well, and come last
         self.weights = np.zeros(len(self.column_costs))
         self.weights[used] = central.weights[:count]
         columns = self.rich.columns(central.block)
@@ -111,6 +153,23 @@ class Pool:
         self.add(columns[there], blocks[there])
         self.weights = np.concatenate([self.weights[: len(self.weights) - there.sum()], columns[there].max(axis=1)])
         return replace(central, weights=self.weights)
+
+    def _taking_part(self, blocks: NDArray[np.int64], box: Box, best: Array | None) -> NDArray[np.int64]:
+        """The columns of a master: none of reports that are blocks; with a box, those of least reduced costs."""
+        there = np.flatnonzero(~np.isin(self.reports, blocks))
+        most = int(self.active * (self.classes.size + len(self.shared.floors)))
+        if best is None or self.prices is None or len(there) <= most or not np.isfinite(box[0]).any():
+            return there
+        taking = self._reduced(self.prices) < 0
+        taking[0] = True
+        taking[there[np.argsort(self._reduced(best)[there], kind="stable")[:most]]] = True
+        return there[taking[there]]
+
+    def widen(self) -> bool:
+        """Let more columns take part in boxed masters; whether there are more."""
+        before = self.active * (self.classes.size + len(self.shared.floors))
+        self.active *= _MORE
+        return len(self.column_costs) > before
 
     def enrich(self) -> None:
         """Let a rich report become a block; the memory of its system is taken from the columns."""
@@ -137,6 +196,16 @@ class Pool:
         weights = np.random.default_rng(0).random(len(columns))
         return np.round(weights @ columns, _DIGITS) + (reports * np.pi if self.shared.most.size else 0.0)
 
+    def _reduced(self, prices: Array) -> Array:
+        """The reduced costs of all columns at some prices `(r,)`; shared rows that joined later count as free."""
+        reduced = self.column_costs - self.means.T @ prices[: self.classes.size]
+        if self.shared.most.size:
+            shared = np.zeros(len(self.shared.floors))
+            known = prices[self.classes.size :]
+            shared[: len(known)] = known
+            reduced -= self.shared.entries(self.columns, self.reports).T @ shared
+        return reduced
+
     def purge(self, prices: Array) -> None:
         """Where there are too many columns, keep those of least reduced cost at these prices, and those in use."""
         most = self.most_per_row * (self.classes.size + len(self.shared.floors))
@@ -145,18 +214,27 @@ class Pool:
 
     def keep(self, count: int, prices: Array) -> None:
         """Keep so many columns at most: the first, those most in use, then the best ones at some prices."""
-        if len(self.column_costs) <= count:
-            return
-        reduced = self.column_costs - self.means.T @ prices[: self.classes.size]
-        if self.shared.most.size:
-            own = self.shared.entries(self.columns, self.reports)
-            reduced -= own.T @ prices[self.classes.size :]
+        if len(self.column_costs) > count:
+            self._reduce(self._ranked(count, prices))
+
+    def only(self, count: int, prices: Array) -> Pool:
+        """A pool of its own, without blocks, of what `keep` would keep."""
+        other = copy(self)
+        other.rich = self.rich.none()
+        other._reduce(self._ranked(count, prices))
+        return other
+
+    def _ranked(self, count: int, prices: Array) -> NDArray[np.int64]:
+        reduced = self._reduced(prices)
         used = self.weights > _USED
         reduced[used] = reduced.min() - self.weights[used]
         reduced[0] = -np.inf
-        kept = np.sort(np.argsort(reduced, kind="stable")[:count])
-        self.columns = self.columns[:, kept]
+        return np.sort(np.argsort(reduced, kind="stable")[:count])
+
+    def _reduce(self, kept: NDArray[np.int64]) -> None:
+        """Leave these columns, in new memory."""
+        self._columns = self._columns.kept(kept)
+        self._means = self._columns if self.classes.trivial else self._means.kept(kept)
         self.reports = self.reports[kept]
         self.column_costs = self.column_costs[kept]
         self.weights = self.weights[kept]
-        self.means = self.columns if self.classes.trivial else self.means[:, kept]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -44,7 +43,7 @@ _LAST = 1e-6
 _LAST_WORK = 6e8
 """Columns times squared rows of the last master: about as many as go in that time."""
 _LEAST_COLUMNS = 6
-"""For each row, in masters that make incumbents: so many are enough."""
+"""For each row, in the last master."""
 _CENTRAL = 0.5
 """The master is solved to this share of the gap, so that its prices are central (see `master`)."""
 _COARSEST = 0.1
@@ -165,9 +164,7 @@ class Rounds:
         All that happens in a copy of the pool, so that the rounds go on as if nothing had been.
         """
         # 1. the columns that are worth most at the best prices
-        pool = copy(self.pool)
-        pool.rich = pool.rich.none()
-        pool.keep(most, self.dual.prices)
+        pool = self.pool.only(most, self.dual.prices)
 
         # 2. the channels' columns, each for its report; these weights give the channel again
         for channel in (self.incumbent.channel, known):
@@ -186,7 +183,8 @@ class Rounds:
         """One round; its status if it was the last one, else None."""
         # 1. the restricted master problem, and the channel of its weights
         accuracy = min(_COARSEST, max(_FINEST, _CENTRAL * 0.1**self.idle * self.gap))
-        central = self.pool.master(accuracy, self.should_stop, self._bounds(self.box))
+        best = self.dual.prices if np.isfinite(self.dual.value) else None
+        central = self.pool.master(accuracy, self.should_stop, self._bounds(self.box), best)
         if self.should_stop():
             return Status.INTERRUPTED
         value = self._take(central)
@@ -194,11 +192,14 @@ class Rounds:
         # 2. pricing: new columns, and a bound. Only what would be delivered is told as the value
         new = self._explore(central)
         self.dual.magnitude = max(abs(value + self.offset), 1e-300)
-        self.gap = min(1.0, abs(value - self.dual.value) / self.dual.magnitude)
+        gap = min(1.0, abs(value - self.dual.value) / self.dual.magnitude)
+        if self.box is not None and gap > self.gap:
+            self.pool.widen()
+        self.gap = gap
         if self.box is not None and self.gap < self.aim and len(self.dual.sizes) >= _LARGE:
             self.aim = _INCUMBENT * self.gap
             known = None if self.known is None else self.known.first
-            self._improve(_LEAST_COLUMNS * len(self.dual.prices), known, self.should_stop)
+            self._improve(len(self.pool.reports), known, self.should_stop)
         self.progress(number, self.incumbent.value, self.dual.value)
 
         # 3. the end is decided without a box: values with one are no values of channels
@@ -206,6 +207,8 @@ class Rounds:
             return Status.OPTIMAL
         central, added = self._refine(central)
         count = len(new[0])
+        if not (count or added) and self.box is not None and self.pool.widen():
+            return None
         self.idle = 0 if count or added else self.idle + 1
         if self.idle == _IDLE_WITH_BLOCK and len(self.pool.rich.reports):
             self.pool.rich = self.pool.rich.none()
@@ -229,7 +232,7 @@ class Rounds:
         """Whether an incumbent is as good as the master's value; blocks may break pairs that were left out."""
         if not len(self.pool.rich.reports):
             return True
-        self._improve(_LEAST_COLUMNS * len(self.dual.prices), None, self.should_stop)
+        self._improve(len(self.pool.reports), None, self.should_stop)
         return self.incumbent.value - self.dual.value < self.tolerance * self.dual.magnitude
 
     def _take(self, central: Central) -> float:
