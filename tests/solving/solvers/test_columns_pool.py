@@ -75,10 +75,10 @@ def test_points_next_to_each_other_are_no_harm_to_a_master_without_a_box(apart: 
 
 def test_differences_are_those_of_close_rows() -> None:
     """Taken are 0, the farthest from it, 2, then 3 next to 2, and 1 next to 0."""
-    budgets = np.array([[0, 1e-3, 5.0, 4.0], [9.0, 0, 5.0, 4.0], [5.0, 5.0, 0, 0.2], [4.0, 4.0, 0.1, 0]])
+    budgets = np.array([[0, 1e-3, 5.0, 4.0], [9.0, 0, 5.0, 4.0], [5.0, 5.0, 0, 0.02], [4.0, 4.0, 0.01, 0]])
     factors = np.exp(-budgets)
     alone = Differences.of(factors, Partition(np.arange(4))).matrix.toarray()
-    near = 1 - np.exp(-1e-3), 1 - np.exp(-0.1)
+    near = 1 - np.exp(-1e-3), 1 - np.exp(-0.01)
     assert alone == pytest.approx(
         np.array(
             [
@@ -89,6 +89,10 @@ def test_differences_are_those_of_close_rows() -> None:
             ]
         )
     )
+    prices = np.array([1.0, 2.0, -3.0, 4.0])
+    combined = Differences.of(factors, Partition(np.arange(4))).combined(prices)
+    assert combined == pytest.approx([3.0, 2.0 * near[0], 1.0, 4.0 * near[1]])
+    assert combined @ alone == pytest.approx(prices)
     merged = Differences.of(factors, Partition(np.array([0, 1, 1, 0])))
     assert merged.matrix.toarray() == pytest.approx(np.array([[1, 0], [-1 / near[0], 1 / near[0]]]))
     assert merged.beside(1).toarray()[2] == pytest.approx([0, 0, 1])

@@ -7,7 +7,9 @@ the prices of both become huge. With a parent p for a point x, and E = e^{-d(x, 
     Σ_j (v_j(x) - v_j(p)) / (1 - E) θ_j = 0,
 
 whose coefficients are between -1 / E and 1. Points are taken in order of their distance to those before them, the
-farthest first, and the parent is the nearest one before.
+farthest first, and the parent is the nearest one before. The price of such a row is 1 - E times the sum of the prices
+of x and of all below it (those that have x for a parent, and so on): so a box on it is the wider for the price of x,
+the closer the two points.
 """
 
 from __future__ import annotations
@@ -17,12 +19,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.sparse.linalg import spsolve
 
 from dxopt.numerics.partition import Partition
 
 Array = NDArray[np.float64]
-_CLOSE = 0.5
-"""Points are close from this E on."""
+_CLOSE = 0.97
+"""Points are close from this E on. With a smaller one, boxes would hold prices too loosely."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +74,10 @@ class Differences:
         entries = np.concatenate([scale, -scale[own]])
         there = (np.concatenate([every, own]), np.concatenate([every, parent[own]]))
         return cls(sparse.csr_array((entries, there), shape=(size, size)))
+
+    def combined(self, prices: Array) -> Array:
+        """The prices of the combined rows `(r,)` that give these prices of the rows."""
+        return np.asarray(spsolve(sparse.csc_array(self.matrix.T), prices))
 
     def beside(self, rows: int) -> sparse.csr_array:
         """T, with so many more rows that stay as they are."""

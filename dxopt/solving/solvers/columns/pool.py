@@ -127,22 +127,19 @@ class Pool:
             costs = np.concatenate([costs, np.ones(extras.shape[1])])
             totals = np.concatenate([totals, self.shared.floors])
 
-        # 2. the solution; where rows have no box, differences of close ones take their places
-        if np.isfinite(box[0][: self.classes.size]).any():
-            central = solve_master(rows, costs, totals, accuracy, should_stop, box, self.offset, self.rich.blocks())
-        else:
-            change = self.differences.beside(len(self.shared.floors))
-            central = solve_master(
-                change @ rows,
-                costs,
-                change @ totals,
-                accuracy,
-                should_stop,
-                box,
-                self.offset,
-                self.rich.blocks().combined(change),
-            )
-            central = replace(central, prices=change.T @ central.prices)
+        # 2. the solution, of combined rows
+        change = self.differences.beside(len(self.shared.floors))
+        central = solve_master(
+            change @ rows,
+            costs,
+            change @ totals,
+            accuracy,
+            should_stop,
+            box,
+            self.offset,
+            self.rich.blocks().combined(change),
+        )
+        central = replace(central, prices=change.T @ central.prices)
         self.prices = central.prices
 
         # 3. the weights of the columns; those of the blocks are columns of the pool as well, and come last

@@ -18,7 +18,7 @@ from dxopt.solving.solvers.columns.pool import Pool
 from dxopt.solving.solvers.columns.pricers import HERE, Pricer
 from dxopt.solving.solvers.columns.rich import Rich
 from dxopt.solving.solvers.columns.shared import shared_rows
-from dxopt.solving.solvers.columns.stabilisation import SMOOTHING, box_around, starting_box
+from dxopt.solving.solvers.columns.stabilisation import SMOOTHING, box_around, starting_limit
 
 Array = NDArray[np.float64]
 Columns = tuple[Array, NDArray[np.int64]]
@@ -75,7 +75,7 @@ class Rounds:
     pool : Pool
         The columns of the master.
     box : pair of (k,) arrays, or None
-        Bounds low and high on the row prices (see `stabilisation`); None is no bounds.
+        Bounds on the prices of the combined rows (see `stabilisation` and `differences`); None is no bounds.
     incumbent : Incumbent
         The best channel known.
     gap : float
@@ -113,11 +113,11 @@ class Rounds:
         self.shared = shared_rows(program)
         self.dual = DualBound(own, factors, classes, self.shared, should_stop, pricer)
         costs = self.dual.costs(self.shared.begin())
-        box, centres = starting_box(costs, capped, classes)
-        self.box: Box | None = box
+        limit, centres = starting_limit(costs, capped, classes)
 
         # 3. the primal side: kernels and the constant, each for the report where it costs least
         self.pool = Pool(own, classes, self.shared, Rich(own, factors, classes, self.shared), columns, self.offset)
+        self.box: Box | None = (np.zeros(len(limit)), self.pool.differences.combined(limit))
         kernels = np.concatenate([np.ones((1, len(costs.T))), *(factors[centres] ** scale for scale in _KERNELS)])
         self.pool.add(kernels, (costs @ kernels.T).argmin(axis=0))
 
@@ -284,7 +284,8 @@ class Rounds:
         return replace(central, prices=np.append(central.prices, np.zeros(rows))), rows + pairs
 
     def _around(self, gap: float) -> Box:
-        return box_around(self.dual.row_prices, self.dual.floor, gap)
+        combined = self.pool.differences.combined
+        return box_around(combined(self.dual.row_prices), combined(self.dual.floor), gap)
 
     def _bounds(self, box: Box | None) -> Box:
         """Bounds on all prices; those of rows are free without a box, those of shared rows are 0 or more."""

@@ -3,11 +3,12 @@
 While few columns are known, the master's prices are far from the optimal ones and jump from round to round, and most
 columns priced at them are never used. Besides stopping the master early (`master`) two devices keep prices near:
 
-- **A box**: bounds low ≤ y ≤ high on the row prices y, at first from 0 to a guess, then around the best prices so
-  far, narrower as the gap closes, and none at the end. It always contains feasible prices, those at which no column
-  is worth more than it costs: 0 at first, where costs are 0 or more, later the floor. So the dual of the boxed master
-  is feasible, and the master is bounded. A bound that binds lets rows miss their sums (see `master`): while there is
-  a box, the master's value is no value of a channel, only near one.
+- **A box**: bounds low ≤ y ≤ high on the row prices y, or those of differences of rows (`differences`), at first
+  from 0 to a guess, then around the best prices so far, narrower as the gap closes, and none at the end. It always
+  contains feasible prices, those at which no column is worth more than it costs: 0 at first, where costs are 0 or
+  more, later the floor. So the dual of the boxed master is feasible, and the master is bounded. A bound that binds
+  lets rows miss their sums (see `master`): while there is a box, the master's value is no value of a channel, only
+  near one.
 - **Smoothing**: reports are priced between the master's prices and those that gave the best bound (Wentges 1997).
 
 The best prices are those that gave the best bound so far. The gap is that of value and bound, relative to the value.
@@ -34,8 +35,8 @@ _LEAST_SIZE = 0.1
 """There prices count as no less than this times their mean size, as a price may be near 0."""
 
 
-def starting_box(costs: Array, capped: Array, classes: Partition) -> tuple[Box, NDArray[np.int64]]:
-    """The first box, from the exponential mechanism with the best remap; and a kernel's centre for each class.
+def starting_limit(costs: Array, capped: Array, classes: Partition) -> tuple[Array, NDArray[np.int64]]:
+    """Where the first box ends, from the exponential mechanism with the best remap; and a kernel's centre each.
 
     Parameters
     ----------
@@ -46,7 +47,8 @@ def starting_box(costs: Array, capped: Array, classes: Partition) -> tuple[Box, 
 
     Returns
     -------
-    box : pair of (k,) arrays
+    limit : (k,) array
+        For the row prices; the box begins at 0.
     centres : (k,) array
         Of the points of a class, the one whose kernel column costs least.
     """
@@ -65,14 +67,14 @@ def starting_box(costs: Array, capped: Array, classes: Partition) -> tuple[Box, 
     sizes = np.bincount(classes.index)
     losses = (guess[:, centres] * costs[best[centres]].T) @ sizes
     limit = _FIRST_WIDTH * classes.totals(losses[:, None])[:, 0]
-    return (np.zeros(len(limit)), np.maximum(limit, _LEAST_LIMIT * limit.mean())), centres
+    return np.maximum(limit, _LEAST_LIMIT * limit.mean()), centres
 
 
 def box_around(prices: Array, floor: Array, gap: float) -> Box:
-    """A box around the best row prices so far, the closer the gap the narrower.
+    """A box around the best prices so far of the combined rows `(k,)`, the closer the gap the narrower.
 
-    `floor` is feasible prices, none above these (see `dual_bound`), which the box must contain.
+    `floor` is feasible prices (see `dual_bound`) of these, which the box must contain.
     """
     size = np.abs(prices)
     width = _WIDTH * np.sqrt(gap) * np.maximum(size, _LEAST_SIZE * size.mean())
-    return np.minimum(prices - width, floor), prices + width
+    return np.minimum(prices - width, floor), np.maximum(prices + width, floor)
