@@ -23,8 +23,8 @@ from threadpoolctl import threadpool_limits
 import dxopt as dx
 from dxopt.solving.formulations.expected_loss import ExpectedLossProgram
 from dxopt.solving.solvers.columns import HERE, solve_columns
-from dxopt.solving.solvers.columns.coupling import Coupling
 from dxopt.solving.solvers.columns.forest import Forest
+from dxopt.solving.solvers.columns.matrices import HostMatrix
 from dxopt.solving.solvers.columns.on_workers import given
 
 PARTS = Path(__file__).with_name("parts.json")
@@ -112,17 +112,22 @@ class _Timed:
 def _counted() -> Iterator[list[tuple[int, int]]]:
     """A context that notes rows and columns of each system of the master."""
     found: list[tuple[int, int]] = []
-    gram = Coupling.gram
+    gram = HostMatrix.gram
 
-    def noted(self: Coupling, scaling: NDArray[np.float64], ridge: float) -> NDArray[np.float64]:
-        found.append((self.columns.shape[0], self.columns.shape[1]))
-        return gram(self, scaling, ridge)
+    def noted(
+        self: HostMatrix,
+        scaling: NDArray[np.float64],
+        diagonals: tuple[NDArray[np.float64], ...],
+        ridge: float,
+    ) -> NDArray[np.float64]:
+        found.append(self.shape)
+        return gram(self, scaling, diagonals, ridge)
 
-    Coupling.gram = noted
+    HostMatrix.gram = noted
     try:
         yield found
     finally:
-        Coupling.gram = gram
+        HostMatrix.gram = gram
 
 
 def measured(places: int, rounds: int, limit: float) -> Parts:

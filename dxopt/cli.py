@@ -13,7 +13,7 @@ import typer
 
 from dxopt import __version__
 from dxopt.errors import DxoptError
-from dxopt.runtime.cluster import using
+from dxopt.runtime.machines import using
 from dxopt.runtime.stopping import terminable
 
 if TYPE_CHECKING:
@@ -38,6 +38,9 @@ Methods = Annotated[list[str] | None, typer.Option("--method", help=_METHODS)]
 _LEVEL = "Level instead of the file's own: a number, or ln(4), sqrt(2), 1/2."
 Level = Annotated[str | None, typer.Option("--epsilon", help=_LEVEL)]
 Cluster = Annotated[str | None, typer.Option(help="Address of a Dask scheduler, or local:N for N workers here.")]
+Device = Annotated[str | None, typer.Option(help="gpu, for the master problem of column generation.")]
+_PAGE = "Page to write; report.html in the folder by default."
+_SECRET = "Label of a secret, or its index where no label is a number; may be given again."
 Files = Annotated[list[Path], typer.Argument(help="Problem files.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 2 where a plausibility warning is given.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace a result that is of another problem.")]
@@ -71,10 +74,11 @@ def solve_files(
     force: Force = False,
     as_json: Json = False,
     cluster: Cluster = None,
+    device: Device = None,
     strict: Strict = False,
 ) -> None:
     """Solve problem files and print each report."""
-    with _bad_input(), using(cluster):
+    with _bad_input(), using(cluster, device):
         _run(files, output, solver, tolerance, time_limit, force, as_json, strict, show="reports", epsilon=epsilon)
 
 
@@ -109,10 +113,11 @@ def compare_files(
     force: Force = False,
     as_json: Json = False,
     cluster: Cluster = None,
+    device: Device = None,
     strict: Strict = False,
 ) -> None:
     """Compare the mechanisms that a file names under `compare` (all by default) with a bound on any."""
-    with _bad_input(), using(cluster):
+    with _bad_input(), using(cluster, device):
         _run(
             files, output, solver, tolerance, time_limit, force, as_json, strict, show="comparisons", epsilon=epsilon
         )
@@ -130,6 +135,7 @@ def sweep_files(
     force: Force = False,
     as_json: Json = False,
     cluster: Cluster = None,
+    device: Device = None,
     strict: Strict = False,
 ) -> None:
     """Loss and leakage against epsilon: the optimum, its bound, and other mechanisms at the same levels.
@@ -141,17 +147,14 @@ def sweep_files(
     with its picture, its figures as CSV, and a result for every level.
     """
     swept = (epsilon, method)
-    with _bad_input(), using(cluster):
+    with _bad_input(), using(cluster, device):
         _run(files, output, solver, tolerance, time_limit, force, as_json, strict, show="reports", sweep=swept)
 
 
 @app.command("map", epilog="Example: dxopt map results/town --index 3 -o map.svg")
 def map_folder(
     folder: Annotated[Path, typer.Argument(metavar="RESULT_FOLDER", help="A result folder that `solve` wrote.")],
-    secret: Annotated[
-        list[str] | None,
-        typer.Option(help="Label of a secret, or its index where no label is a number; may be given again."),
-    ] = None,
+    secret: Annotated[list[str] | None, typer.Option(help=_SECRET)] = None,
     label: Annotated[list[str] | None, typer.Option(help="Secret by its label, whatever that looks like.")] = None,
     index: Annotated[list[int] | None, typer.Option(help="Secret by its index, counted from 0.")] = None,
     point: Annotated[list[str] | None, typer.Option(help="Secret by its coordinates, as LAT,LON or X,Y.")] = None,
@@ -170,9 +173,7 @@ def map_folder(
 @app.command("report", epilog="Example: dxopt report results")
 def report_page(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A result folder, or a folder of them.")],
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Page to write; report.html in the folder by default.")
-    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help=_PAGE)] = None,
     figures: Annotated[bool, typer.Option(help="Write figures next to the page as well, as SVG and PNG.")] = False,
 ) -> None:
     """Write one HTML page that shows a result, or all results of a batch, each proven again."""
@@ -192,9 +193,7 @@ def report_page(
 
 @app.command("verify", epilog="Example: dxopt verify results/town")
 def verify_folder(
-    folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A result folder that `solve` wrote, or a folder of them.")
-    ],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A result folder, or a folder of them.")],
     as_json: Json = False,
 ) -> None:
     """Prove results again from their files alone: 0 if all holds, 1 if a claim fails, 3 if some are left open."""

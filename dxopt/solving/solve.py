@@ -16,8 +16,8 @@ from dxopt.proofs.certify import Certificate, Proven, certify, gap, is_optimal
 from dxopt.proofs.duals import Dual
 from dxopt.results.announcing import announcing
 from dxopt.results.report import Report
-from dxopt.runtime.cluster import using
 from dxopt.runtime.logged import Logged
+from dxopt.runtime.machines import using
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.solving.attempts import Attempt, Options, PartAnswer, Progress, Refusal, Start
 from dxopt.solving.routes.choice import COLUMNS, METHODS, SPANNER_METHODS, attempts
@@ -39,6 +39,7 @@ def solve(
     progress: Progress | None = None,
     start: Report | None = None,
     cluster: str | None = None,
+    device: str | None = None,
 ) -> Report:
     """Find the best private mechanism for a problem, prove it private, and bound its distance from the optimum.
 
@@ -72,6 +73,10 @@ def solve(
     cluster : str, optional
         Address of a scheduler of Dask, or "local:4" for four workers here, which price the reports of column
         generation. The answer is the same; a worker that dies loses time only. Opened when column generation begins.
+    device : {"gpu", "cpu"}, optional
+        What computes the linear algebra of the master problem of column generation where that has 200 rows or more: a
+        GPU, by CuPy. The answer is as good, and may differ in its last digits; where the GPU fails, this machine goes
+        on.
 
     Returns
     -------
@@ -80,15 +85,15 @@ def solve(
     Raises
     ------
     SpecError
-        If an option is wrong, nobody answers at the address of a cluster, or the method does not suit the problem
-        (UnsupportedError, NoTightMechanism).
+        If an option is wrong, nobody answers at the address of a cluster, there is no GPU, or the method does not
+        suit the problem (UnsupportedError, NoTightMechanism).
     """
     required_problem(problem)
     began = time.perf_counter()
     _check(method, solver, spanner, tolerance, time_limit)
     earlier = None if start is None else _earlier(start, problem)
     tell = Logged.of(progress)
-    with Stop(time_limit) as stop, telling(tell), using(cluster):
+    with Stop(time_limit) as stop, telling(tell), using(cluster, device):
 
         def part(smaller: Problem, prefix: str) -> PartAnswer:
             left = stop.remaining()

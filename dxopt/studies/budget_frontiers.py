@@ -13,7 +13,7 @@ from dxopt.model.objective import AdversaryError
 from dxopt.model.problem import Problem, required_problem
 from dxopt.results.announcing import announcing
 from dxopt.results.budget_frontier import BudgetFrontier, with_budget
-from dxopt.runtime.cluster import using
+from dxopt.runtime.machines import using
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.solving.attempts import Progress
 from dxopt.studies.series import answering, ended, require_above, require_share
@@ -35,6 +35,7 @@ def budget_frontier(
     time_limit: float | None = None,
     progress: Progress | None = None,
     cluster: str | None = None,
+    device: str | None = None,
 ) -> BudgetFrontier:
     """The adversary's largest error against the loss budget from `low` to `high`, to a proven resolution.
 
@@ -56,7 +57,7 @@ def budget_frontier(
         Seconds for all. At the limit, or at Ctrl-C, what was solved is returned with the resolution that it has.
     progress : callable, optional
         Given a line of text now and then.
-    cluster : str, optional
+    cluster, device : str, optional
         As for `dx.solve`; for all solves.
 
     Raises
@@ -71,7 +72,7 @@ def budget_frontier(
     most = with_budget(problem, high)
     require_above(least.objective.max_loss, most.objective.max_loss)
     require_share("resolution", resolution)
-    with Stop(time_limit) as stop, using(cluster):
+    with Stop(time_limit) as stop, using(cluster, device):
         answer = answering(solver, progress, stop)
         reports = [answer(posed, tolerance, None) for posed in (least, most)]
         found = BudgetFrontier(problem, tuple(reports), resolution, Status.FEASIBLE)

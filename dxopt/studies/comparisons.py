@@ -20,7 +20,7 @@ from dxopt.results.comparison import Compared, Comparison
 from dxopt.results.evidence import Evidence, written
 from dxopt.results.files import finite
 from dxopt.results.report import Report
-from dxopt.runtime.cluster import using
+from dxopt.runtime.machines import using
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.solving.attempts import Progress
 from dxopt.solving.solve import solve
@@ -43,6 +43,7 @@ def compare(
     time_limit: float | None = None,
     progress: Progress | None = None,
     cluster: str | None = None,
+    device: str | None = None,
 ) -> Comparison:
     """Compare mechanisms with the best one and with a proven bound on every private one.
 
@@ -62,7 +63,7 @@ def compare(
         the optimum for each of them is a mechanism as well, evaluated under the problem's prior and the rest (Cha13).
     reference : Report, optional
         The problem solved already, for the row "optimal" and its bound.
-    solver, tolerance, time_limit, progress, cluster
+    solver, tolerance, time_limit, progress, cluster, device
         As for `dx.solve`. The limit is on the solver: mechanisms in closed form take the time that they take.
 
     Returns
@@ -79,7 +80,7 @@ def compare(
     asked = checked_methods(methods)
     others = _others(problem, priors or {})
     options = {"solver": solver, "tolerance": tolerance, "time_limit": time_limit, "progress": progress}
-    with Stop() as stop, using(cluster):
+    with Stop() as stop, using(cluster, device):
         entries, answers = _made(problem, asked, reference, options, stop)
         optima, of_optima = _optima(problem, others, options, stop)
         entries |= of_optima
@@ -88,12 +89,6 @@ def compare(
     # with the dual that proves it.
     best = max(answers, key=lambda found: problem.objective.sign * found.certificate.bound, default=None)
     bound = best and best.certificate.bound
-    evidence = Evidence(
-        channels={name: written(entry.mechanism) for name, entry in entries.items() if isinstance(entry, _Entry)},
-        priors={name: other.prior.probabilities for name, other in others.items()},
-        dual=best and best.dual,
-        duals={name: found.dual for name, found in optima.items()},
-    )
     return Comparison(
         problem.name,
         epsilon=problem.epsilon if problem.private else None,
@@ -104,7 +99,12 @@ def compare(
         objective=problem.objective.title,
         delta=problem.delta,
         bounds={name: found.certificate.bound for name, found in optima.items()},
-        evidence=evidence,
+        evidence=Evidence(
+            channels={name: written(entry.mechanism) for name, entry in entries.items() if isinstance(entry, _Entry)},
+            priors={name: other.prior.probabilities for name, other in others.items()},
+            dual=best and best.dual,
+            duals={name: found.dual for name, found in optima.items()},
+        ),
     )
 
 

@@ -14,7 +14,7 @@ from dxopt.model.problem import Problem, required_problem
 from dxopt.numerics.written import Written
 from dxopt.results.announcing import announcing
 from dxopt.results.frontier import Frontier
-from dxopt.runtime.cluster import using
+from dxopt.runtime.machines import using
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.solving.attempts import Progress
 from dxopt.studies.series import answering, ended, positive, require_above, require_share
@@ -36,6 +36,7 @@ def frontier(
     time_limit: float | None = None,
     progress: Progress | None = None,
     cluster: str | None = None,
+    device: str | None = None,
 ) -> Frontier:
     """The least loss against ε from `low` to `high`, to a proven resolution.
 
@@ -58,7 +59,7 @@ def frontier(
         Seconds for all. At the limit, or at Ctrl-C, what was solved is returned with the resolution that it has.
     progress : callable, optional
         Given a line of text now and then.
-    cluster : str, optional
+    cluster, device : str, optional
         As for `dx.solve`; for all solves.
 
     Raises
@@ -73,7 +74,7 @@ def frontier(
     most = positive("high", high)
     require_above(least, most)
     require_share("resolution", resolution)
-    with Stop(time_limit) as stop, using(cluster):
+    with Stop(time_limit) as stop, using(cluster, device):
         answer = answering(solver, progress, stop)
         reports = [answer(problem.at(least), tolerance, None)]
         reports.append(answer(problem.at(most), tolerance, reports[0]))

@@ -16,7 +16,7 @@ from dxopt.numerics.written import Written
 from dxopt.results.announcing import announcing
 from dxopt.results.level import Level
 from dxopt.results.report import Report
-from dxopt.runtime.cluster import using
+from dxopt.runtime.machines import using
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.solving.attempts import Progress
 from dxopt.studies.series import Answer, answering, finite, positive, require_above, require_share, stopped
@@ -50,6 +50,7 @@ def smallest_epsilon(
     time_limit: float | None = None,
     progress: Progress | None = None,
     cluster: str | None = None,
+    device: str | None = None,
 ) -> Level:
     """The smallest ε at which some private mechanism loses at most `max_loss`.
 
@@ -73,7 +74,7 @@ def smallest_epsilon(
         Seconds for the whole search. At the limit, or at Ctrl-C, the levels proven so far are returned.
     progress : callable, optional
         Given a line of text now and then.
-    cluster : str, optional
+    cluster, device : str, optional
         As for `dx.solve`; for all solves.
 
     Raises
@@ -89,7 +90,7 @@ def smallest_epsilon(
     if accuracy < FINEST:
         raise SpecError("accuracy", f"is {accuracy:g}, finer than any proof", f"give {FINEST:g} or more")
     ends = _range(problem, low, high)
-    with Stop(time_limit) as stop, using(cluster):
+    with Stop(time_limit) as stop, using(cluster, device):
         # First a bracket, then the search within it; what is left undecided on the way ends either, and is enclosed.
         search = _Search(problem, budget, tolerance, answering(solver, progress, stop), stop)
         first = min(max(problem.epsilon, ends[0]), ends[1])

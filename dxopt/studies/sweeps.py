@@ -12,7 +12,7 @@ from dxopt.numerics.written import Written
 from dxopt.results.announcing import announcing
 from dxopt.results.report import Report
 from dxopt.results.sweep import EpsilonSweep
-from dxopt.runtime.cluster import using
+from dxopt.runtime.machines import using
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.solving.attempts import Progress
 from dxopt.studies.comparisons import compare
@@ -31,6 +31,7 @@ def sweep(
     time_limit: float | None = None,
     progress: Progress | None = None,
     cluster: str | None = None,
+    device: str | None = None,
 ) -> EpsilonSweep:
     """The optimum at several levels, with its bound and leakage, next to other mechanisms at the same levels.
 
@@ -54,7 +55,7 @@ def sweep(
         stopped, has the gap that it had then, and may lack other mechanisms.
     progress : callable, optional
         Given a line of text now and then.
-    cluster : str, optional
+    cluster, device : str, optional
         As for `dx.solve`; for all solves.
 
     Returns
@@ -73,7 +74,7 @@ def sweep(
     if not problem.private:
         raise SpecError("epsilon", "is not given: the problem asks for no privacy", "give the problem one")
     reports: list[Report] = []
-    with Stop(time_limit) as stop, using(cluster):
+    with Stop(time_limit) as stop, using(cluster, device):
         answer = answering(solver, progress, stop)
         for level in levels:
             if reports and stop.requested:

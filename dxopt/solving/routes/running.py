@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from dxopt.numerics.kernels import load
 from dxopt.proofs.candidate import AppliedReduction
 from dxopt.proofs.certify import gap
-from dxopt.runtime.cluster import current
+from dxopt.runtime import cluster as clusters
+from dxopt.runtime import devices
 from dxopt.runtime.stopping import Status
 from dxopt.solving.attempts import Options, Start
 from dxopt.solving.formulations.contract import Compiled
@@ -24,7 +25,7 @@ from dxopt.solving.routes.closed_form import ClosedForms
 from dxopt.solving.solvers import worker
 
 if TYPE_CHECKING:
-    from dxopt.solving.solvers.columns import Pricer
+    from dxopt.solving.solvers.columns import Algebra, Pricer
 
 Stage = Literal["mechanism", "bound"]
 """What one of two programs in place of a problem is solved for."""
@@ -61,7 +62,7 @@ def solve_by_columns(
     options by default. At a stage the program is another one than the problem: only what it is solved for is told.
     """
     from dxopt.solving.reductions.symmetry import Symmetry
-    from dxopt.solving.solvers.columns import Known, Memory, shared_rows, solve_columns, stop_seconds
+    from dxopt.solving.solvers.columns import Known, Memory, computing, shared_rows, solve_columns, stop_seconds
 
     sign = compiled.problem.objective.sign
     begin = f"{stage}, " if stage else ""
@@ -113,7 +114,8 @@ def solve_by_columns(
     if simple is not None and compiled.partition.trivial and not applied:
         grace = stop_seconds(points, reports)
         known = Known(simple.best().before, lambda: simple.best(grace).before)
-    solution = solve_columns(program, tolerance, stopped, tell, memory.columns, start, known, _pricer(options))
+    with computing(_algebra(options)):
+        solution = solve_columns(program, tolerance, stopped, tell, memory.columns, start, known, _pricer(options))
     for reduced in reversed(applied):
         solution = reduced.lift(solution)
     return Solved(solution, tuple(reduced.record for reduced in applied))
@@ -123,12 +125,20 @@ def _pricer(options: Options) -> Pricer:
     """The workers of the cluster that is in use, or this machine."""
     from dxopt.solving.solvers.columns import HERE, OnWorkers
 
-    cluster = current()
+    cluster = clusters.current()
     if cluster is None:
         return HERE
     if not cluster.is_open:
         options.progress(f"opening the cluster {cluster.address}")
     return OnWorkers(cluster.client(), options.progress)
+
+
+def _algebra(options: Options) -> Algebra:
+    """The device that is in use, or this machine."""
+    from dxopt.solving.solvers.columns import HOST, OnDevice
+
+    device = devices.current()
+    return HOST if device is None else OnDevice(device, options.progress)
 
 
 def _prices(compiled: Compiled, start: Start | None) -> NDArray[np.float64] | None:

@@ -18,7 +18,7 @@ these has weight, V θ misses b, and the value is no value of a channel.
 
 From here on W = (V, I, -I), with unit columns where bounds are finite, and θ, c and s have entries for all of W.
 Every iteration solves W diag(θ/s) W' dy = ... by one factorisation (`newton`); forming the matrix takes nearly all
-the time.
+the time. What is expensive is behind a contract (`matrices`), so that a graphics processor may do it (`on_device`).
 
 **Blocks.** With variables u of blocks (`blocks`) the master and its dual are
 
@@ -30,15 +30,14 @@ So the method works on x = (θ, t) and z = (s, λ), whose products go to 0 toget
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg as sl
 from numpy.typing import NDArray
 
 from dxopt.solving.solvers.columns.blocks import Blocks
-from dxopt.solving.solvers.columns.coupling import THREADS, Coupling, Stopped
+from dxopt.solving.solvers.columns.coupling import Coupling
+from dxopt.solving.solvers.columns.matrices import Stopped, current
 from dxopt.solving.solvers.columns.newton import Newton, Plain, Point, Residuals, WithBlocks
 
 Array = NDArray[np.float64]
@@ -127,9 +126,8 @@ def solve_master(
     below = np.flatnonzero(np.isfinite(low))
     costs = np.concatenate([costs, high[above], -low[below]])
     blocks = blocks or Blocks.none(len(columns))
-    with ThreadPoolExecutor(THREADS) as threads:
-        coupling = Coupling(columns, above, below, should_stop, threads)
-        return _Method(coupling, blocks, costs, totals).run(accuracy, offset)
+    with current().holding(columns, should_stop) as matrix:
+        return _Method(Coupling(matrix, above, below), blocks, costs, totals).run(accuracy, offset)
 
 
 class _Method:
@@ -185,10 +183,9 @@ class _Method:
         c = 0. Blocks start inside of the cone, with the products of the columns.
         """
         u = self.blocks.start
-        gram = self.coupling.gram(np.ones(len(self.costs)), _START_RIDGE)
-        factor = sl.cho_factor(gram.T, lower=True, overwrite_a=True, check_finite=False)
-        theta = self.coupling.priced(sl.cho_solve(factor, self.totals - self.blocks.rows @ u))
-        y = sl.cho_solve(factor, self.coupling.times(self.costs))
+        factor = self.coupling.factor(np.ones(len(self.costs)), _START_RIDGE)
+        theta = self.coupling.priced(factor.solve(self.totals - self.blocks.rows @ u))
+        y = factor.solve(self.coupling.times(self.costs))
         s = self.costs - self.coupling.priced(y)
         theta = theta + max(-1.5 * theta.min(), 0.0)
         s = s + max(-1.5 * s.min(), 0.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from dxopt.solving.solvers.columns.coupling import THREADS
+from dxopt.solving.solvers.columns.matrices import THREADS
 
 MOST_COLUMNS = 20
 LEAST_COLUMNS = 4

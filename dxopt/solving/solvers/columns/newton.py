@@ -71,22 +71,19 @@ class Plain:
         self.at = at
         self.residuals = residuals
         self.scaling = scaling
-        # the matrix is symmetric; its transpose has the order of Fortran, so that LAPACK works in place
-        gram = coupling.gram(scaling, RIDGE)
-        self.factor = sl.cho_factor(gram.T, lower=True, overwrite_a=True, check_finite=False)
+        self.factor = coupling.factor(scaling, RIDGE)
 
     def direction(self, target: Array) -> Point:
         theta = self.at.x
         s = self.at.z
         unpriced = self.residuals.unpriced
         needed = self.residuals.short - self.coupling.times((target - theta * unpriced) / s)
-        dy = sl.cho_solve(self.factor, needed, check_finite=False)
+        dy = self.factor.solve(needed)
         ds = unpriced - self.coupling.priced(dy)
         return Point((target - theta * ds) / s, ds, dy, self.at.u)
 
     def fitted(self, short: Array) -> tuple[Array, Array]:
-        change = self.scaling * self.coupling.priced(sl.cho_solve(self.factor, short, check_finite=False))
-        return change, self.at.u
+        return self.scaling * self.coupling.priced(self.factor.solve(short)), self.at.u
 
 
 class WithBlocks:
@@ -97,7 +94,8 @@ class WithBlocks:
 
     where M = W diag(θ/s) W' and H = G' diag(λ/t) G. Both are badly conditioned near the end, as few columns and rows
     matter then. So neither is eliminated: the whole matrix, quasi-definite, is factored as L D L' with pivoting,
-    scaled to a diagonal of ±1, and its solutions are refined.
+    scaled to a diagonal of ±1, and its solutions are refined. Wherever the columns are computed with, this is done
+    here.
     """
 
     def __init__(self, coupling: Coupling, blocks: Blocks, at: Point, residuals: Residuals, scaling: Array) -> None:

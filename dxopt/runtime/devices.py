@@ -1,0 +1,134 @@
+"""Devices that compute: how one is named and opened, and the one that solves of this thread may use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from dxopt.errors import SpecError
+
+GPU = "gpu"
+CPU = "cpu"
+
+
+@dataclass(frozen=True, eq=False)
+class Device:
+    """A device with arrays of its own, by the names that NumPy and SciPy have for what is done with them.
+
+    Attributes
+    ----------
+    name : str
+        As people know it.
+    arrays : module
+        NumPy, or one like it.
+    cholesky : callable
+        Given a matrix, its lower factor; raises LinAlgError where the matrix is not positive definite.
+    solve_triangular : callable
+        As that of `scipy.linalg`.
+    fetched : callable
+        An array of the device as one of NumPy.
+    wait : callable
+        Return once the device has done what it was told.
+    let_go : callable
+        Give back memory that is not in use.
+    """
+
+    name: str
+    arrays: Any
+    cholesky: Callable[[Any], Any]
+    solve_triangular: Callable[..., Any]
+    fetched: Callable[[Any], Any]
+    wait: Callable[[], None]
+    let_go: Callable[[], None]
+
+
+def opened(name: str) -> Device | None:
+    """The device of a name; None for "cpu", which is NumPy.
+
+    Raises
+    ------
+    SpecError
+        If there is no such name, CuPy is not installed, or it finds no GPU that works.
+    """
+    if name == CPU:
+        return None
+    if name != GPU:
+        raise SpecError("device", f"is {name!r}", "write gpu, or leave it out")
+    if find_spec("cupy") is None:
+        raise SpecError("device", "needs CuPy", "pip install 'dxopt[gpu]'")
+    try:
+        return _gpu()
+    except SpecError:
+        raise
+    except Exception as error:  # whatever CuPy, the driver and the libraries of CUDA make of this machine
+        raise _unusable(error) from None
+
+
+def _gpu() -> Device:
+    """The GPU that CuPy takes; it has factored a matrix, for which every library of CUDA in use has to be there."""
+    cupy: Any = import_module("cupy")
+    cupyx: Any = import_module("cupyx")
+    solve_triangular = import_module("cupyx.scipy.linalg").solve_triangular
+    runtime = cupy.cuda.runtime
+    try:
+        count = runtime.getDeviceCount()
+    except runtime.CUDARuntimeError:  # there is no driver
+        count = 0
+    if not count:
+        raise SpecError("device", "no GPU was found", "leave it out, or see why nvidia-smi shows none")
+
+    def cholesky(matrix: Any) -> Any:
+        with cupyx.errstate(linalg="raise"):  # by default it gives another matrix where there is no factor
+            return cupy.linalg.cholesky(matrix)
+
+    device = Device(
+        name=runtime.getDeviceProperties(runtime.getDevice())["name"].decode(),
+        arrays=cupy,
+        cholesky=cholesky,
+        solve_triangular=solve_triangular,
+        fetched=cupy.asnumpy,
+        wait=lambda: cupy.cuda.get_current_stream().synchronize(),
+        let_go=lambda: cupy.get_default_memory_pool().free_all_blocks(),
+    )
+    matrix = cupy.eye(2)
+    solve_triangular(cholesky(matrix @ matrix), cupy.ones(2), lower=True)
+    device.wait()
+    return device
+
+
+def _unusable(error: Exception) -> SpecError:
+    """A library of CUDA that is missing, or whatever else it is."""
+    reason = " ".join(f"{type(error).__name__}: {error}".split())
+    return SpecError("device", f"the GPU cannot be used ({reason})", "leave it out, or mend its driver and CuPy")
+
+
+_current: ContextVar[Device | None] = ContextVar("device", default=None)
+
+
+@contextmanager
+def using(name: str | None) -> Iterator[None]:
+    """A context in which solves may use a device; None is the one around it, if any.
+
+    Raises
+    ------
+    SpecError
+        As `opened`.
+    """
+    if name is None:
+        yield
+        return
+    token = _current.set(opened(name))
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def current() -> Device | None:
+    """The device that may be used here."""
+    return _current.get()

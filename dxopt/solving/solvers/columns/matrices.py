@@ -1,0 +1,174 @@
+"""The linear algebra of the restricted master problem: what is expensive in it, wherever it is computed.
+
+The master holds its columns V `(n, k)` in a `Matrix` and asks it for products and factors. Vectors are NumPy's on
+either side of this contract. NumPy on this machine is the algebra unless another one is put in its place with
+`computing`, which is a context, as the master lies far below those who know what there is to compute with.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.linalg as sl
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+THREADS = min(8, os.cpu_count() or 1)
+BLOCK = 1024
+"""Columns that are multiplied at a time, so that a stop is noticed."""
+_PARALLEL_FROM = 200
+"""Rows from which on several threads pay."""
+
+
+class Stopped(Exception):
+    """Raised between two blocks of a product."""
+
+
+class Factor(Protocol):
+    """The Cholesky factor of a matrix `(n, n)`."""
+
+    def solve(self, right: Array) -> Array:
+        """The solution `(n,)` for a right side `(n,)`."""
+        ...
+
+
+class Matrix(Protocol):
+    """The columns V `(n, k)` of one master, where they are computed with.
+
+    The two last ones are about V diag(scaling) V' + diag(d_1) + diag(d_2) ..., with a ridge relative to the mean of
+    its diagonal. They raise `Stopped` where a stop is asked for.
+    """
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """n and k."""
+        ...
+
+    def times(self, weights: Array) -> Array:
+        """V θ `(n,)`, for weights θ `(k,)`."""
+        ...
+
+    def priced(self, y: Array) -> Array:
+        """V'y `(k,)`, for prices y `(n,)`."""
+        ...
+
+    def gram(self, scaling: Array, diagonals: tuple[Array, ...], ridge: float) -> Array:
+        """That matrix `(n, n)`, for a scaling `(k,)` and diagonals `(n,)`."""
+        ...
+
+    def factor(self, scaling: Array, diagonals: tuple[Array, ...], ridge: float) -> Factor:
+        """Its Cholesky factor; raises LinAlgError unless the matrix is positive definite."""
+        ...
+
+
+class Algebra(Protocol):
+    """Where matrices are computed with."""
+
+    def holding(self, columns: Array, should_stop: Callable[[], bool]) -> AbstractContextManager[Matrix]:
+        """A context with columns `(n, k)`; a stop is asked for several times a second, by several threads."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class HostFactor:
+    """A Cholesky factor as SciPy has it."""
+
+    factor: tuple[Array, bool]
+
+    def solve(self, right: Array) -> Array:
+        return sl.cho_solve(self.factor, right, check_finite=False)
+
+
+@dataclass(frozen=True, eq=False)
+class HostMatrix:
+    """Columns in NumPy.
+
+    Attributes
+    ----------
+    columns : (n, k) array
+    should_stop : callable
+    threads : ThreadPoolExecutor
+    """
+
+    columns: Array
+    should_stop: Callable[[], bool]
+    threads: ThreadPoolExecutor
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.columns.shape
+
+    def times(self, weights: Array) -> Array:
+        return self.columns @ weights
+
+    def priced(self, y: Array) -> Array:
+        return self.columns.T @ y
+
+    def gram(self, scaling: Array, diagonals: tuple[Array, ...], ridge: float) -> Array:
+        gram = self._product(scaling)
+        diagonal: Any = np.einsum("ii->i", gram)  # a view
+        for one in diagonals:
+            diagonal += one
+        diagonal += ridge * diagonal.mean()
+        return gram
+
+    def factor(self, scaling: Array, diagonals: tuple[Array, ...], ridge: float) -> Factor:
+        # the matrix is symmetric; its transpose has the order of Fortran, so that LAPACK works in place
+        gram = self.gram(scaling, diagonals, ridge)
+        return HostFactor(sl.cho_factor(gram.T, lower=True, overwrite_a=True, check_finite=False))
+
+    def _product(self, scaling: Array) -> Array:
+        """V diag(scaling) V', by several threads where that pays; each takes every so many-th block of columns."""
+        n, k = self.columns.shape
+        threads = THREADS if n >= _PARALLEL_FROM else 1
+
+        def share(thread: int) -> Array:
+            total = np.zeros((n, n))
+            for start in range(thread * BLOCK, k, threads * BLOCK):
+                if self.should_stop():
+                    raise Stopped
+                part = slice(start, min(start + BLOCK, k))
+                block = self.columns[:, part] * np.sqrt(scaling[part])  # NumPy takes B B' at half the price
+                total += block @ block.T
+            return total
+
+        if threads == 1:
+            return share(0)
+        return functools.reduce(operator.iadd, self.threads.map(share, range(threads)))
+
+
+class Host:
+    """NumPy on this machine."""
+
+    @contextmanager
+    def holding(self, columns: Array, should_stop: Callable[[], bool]) -> Iterator[Matrix]:
+        with ThreadPoolExecutor(THREADS) as threads:
+            yield HostMatrix(columns, should_stop, threads)
+
+
+HOST = Host()
+_current: ContextVar[Algebra] = ContextVar("algebra", default=HOST)
+
+
+@contextmanager
+def computing(algebra: Algebra) -> Iterator[None]:
+    """A context in which masters are computed with this."""
+    token = _current.set(algebra)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def current() -> Algebra:
+    """What masters are computed with here."""
+    return _current.get()
