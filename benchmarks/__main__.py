@@ -12,6 +12,7 @@ import typer
 from benchmarks.contract import CANDIDATES, GROUPS, INSTANCES, SMOKE
 from benchmarks.growth import plots
 from benchmarks.instances.cities import GOWALLA
+from benchmarks.page import around, publish
 from benchmarks.results import OURS, Run, cells, read
 from benchmarks.run import run
 from benchmarks.table import document
@@ -36,14 +37,19 @@ def main(
     redraw: Annotated[
         Path | None, typer.Option("--from", help="Only tables and plots, of the last runs in this file.")
     ] = None,
+    page: Annotated[
+        Path | None, typer.Option(help="Markdown that gets the tables of scale and a plot, between its markers.")
+    ] = None,
 ) -> None:
     """Time dxopt beside its peers. Exit 1 if dxopt failed or the runs were interrupted, 2 for a bad name or file.
 
     Tables and plots go to a folder beside the output, named like it.
     """
     try:
+        if page is not None:
+            around(page)
         if redraw is not None:
-            write(read(redraw), redraw.with_suffix(""))
+            write(read(redraw), redraw.with_suffix(""), page)
             return
         for name in candidate or ():
             CANDIDATES.get(name)
@@ -68,7 +74,7 @@ def main(
             output=file,
             tell=lambda line: typer.echo(line, err=True),
         )
-    write(runs, output.with_suffix(""))
+    write(runs, output.with_suffix(""), page)
     if interrupted:
         typer.echo("interrupted; what was done is kept", err=True)
     if interrupted or any(done.candidate == OURS and done.outcome.seconds is None for done in runs):
@@ -104,14 +110,16 @@ def choose(groups: Sequence[str], families: Sequence[str] | None, instances: Seq
     return found
 
 
-def write(runs: Sequence[Run], folder: Path) -> None:
-    """Print the tables; write them and the plots into a folder."""
+def write(runs: Sequence[Run], folder: Path, page: Path | None = None) -> None:
+    """Print the tables; write them and the plots into a folder, and into a page where there is one."""
     text = document(runs)
     typer.echo(text)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "table.md").write_text(text + "\n", encoding="utf-8")
     drawn = plots(cells(runs), folder)
     typer.echo(f"wrote {folder / 'table.md'} and {len(drawn) // 2} plots", err=True)
+    if page is not None:
+        typer.echo(f"wrote {', '.join(map(str, publish(runs, page)))}", err=True)
 
 
 if __name__ == "__main__":

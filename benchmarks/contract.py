@@ -18,7 +18,9 @@ Array = NDArray[np.float64]
 Places = NDArray[np.int64]
 Role = Literal["dxopt", "route", "peer", "classic"]
 
-SMOKE, SMALL, FULL, TARGETS = GROUPS = ("smoke", "small", "full", "targets")
+SMOKE, SMALL, FULL, TARGETS, SCALE, SCALE_LARGE = GROUPS = (
+    "smoke", "small", "full", "targets", "scale", "scale-large",
+)  # fmt: skip
 LIMIT = 600.0
 TOLERANCE = 1e-6
 
@@ -45,7 +47,7 @@ class Instance(ABC, Generic[Question]):
     groups : tuple of str
         When it runs: some of `GROUPS`.
     limit : float
-        Seconds that an answer may take, unless the command line says otherwise.
+        Seconds that an answer may take, unless the command line says otherwise; a run has what it said.
     missing : callable
         Why it cannot be asked here, such as a file that was not given; or None.
     """
@@ -64,6 +66,10 @@ class Instance(ABC, Generic[Question]):
     @abstractmethod
     def space(question: Question) -> dx.MetricSpace:
         """What a question is about."""
+
+    @abstractmethod
+    def level(self, question: Question) -> float:
+        """The privacy level per unit of distance that it asks for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +90,9 @@ class TightInstance(Instance[dx.MetricSpace]):
     @staticmethod
     def space(question: dx.MetricSpace) -> dx.MetricSpace:
         return question
+
+    def level(self, question: dx.MetricSpace) -> float:
+        return self.epsilon
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,6 +125,9 @@ class OptimalInstance(Instance[dx.Problem]):
     @staticmethod
     def space(question: dx.Problem) -> dx.MetricSpace:
         return question.space
+
+    def level(self, question: dx.Problem) -> float:
+        return question.epsilon
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,10 +168,16 @@ class Candidate(ABC, Generic[Question]):
     role : str
         dxopt: what others are compared with. route: another way that dxopt has. peer: a tool that competes with it.
         classic: a mechanism in closed form, which need not be optimal.
+    stops : bool
+        Whether it ends by itself at the limit of an instance, with the best that it has by then.
+    rounds : int or None
+        How many rounds its last work took, where it works in rounds.
     """
 
     kinds: ClassVar[tuple[type[Instance[Any]], ...]]
     role: ClassVar[Role] = "peer"
+    stops: ClassVar[bool] = False
+    rounds: int | None = None
 
     @abstractmethod
     def refuses(self, instance: Instance[Question], question: Question) -> str | None:

@@ -58,7 +58,7 @@ def plots(found: Sequence[Cell], folder: Path) -> list[Path]:
     written: list[Path] = []
     for family in dict.fromkeys(cell.family for cell in found):
         mine = [cell for cell in found if cell.family == family and cell.points and cell.spent is not None]
-        if len({cell.points for cell in mine if cell.seconds is not None}) > 1:
+        if _sizes(mine, family) > 1:
             with style():
                 figure = blank(7.2, 5.4)
                 axes = figure.add_subplot(xscale="log", yscale="log")
@@ -69,6 +69,39 @@ def plots(found: Sequence[Cell], folder: Path) -> list[Path]:
                 figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
             written.extend(save(figure, folder, family))
     return written
+
+
+def panels(found: Sequence[Cell], folder: Path, name: str) -> list[Path]:
+    """The same for all families that have two sizes, side by side in one figure; the files written."""
+    families = [family for family in dict.fromkeys(cell.family for cell in found) if _sizes(found, family) > 1]
+    if not families:
+        return []
+    columns = min(3, len(families))
+    lines = -(-len(families) // columns)
+    colours, shown = _colours(found), {}
+    with style():
+        figure = blank(3.5 * columns + 0.4, 2.7 * lines + 0.9)
+        for place, family in enumerate(families, start=1):
+            axes = figure.add_subplot(lines, columns, place, xscale="log", yscale="log")
+            mine = [cell for cell in found if cell.family == family and cell.points and cell.spent is not None]
+            for candidate, colour in colours.items():
+                _curve(axes, [cell for cell in mine if cell.candidate == candidate], colour)
+            _ticks(axes, sorted({cell.points or 1 for cell in mine}))
+            below = place + columns > len(families)
+            axes.set(
+                title=family,
+                xlabel="points" if below else "",
+                ylabel="seconds" if place % columns == 1 % columns else "",
+            )
+            shown |= {label: handle for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
+        figure.suptitle("Hollow: nothing that counts within so many seconds", fontsize="medium")
+        figure.legend(shown.values(), shown.keys(), loc="outside lower center", ncols=2 * columns)
+    return [*save(figure, folder, name)]
+
+
+def _sizes(found: Iterable[Cell], family: str) -> int:
+    """At how many sizes of a family somebody's time counts."""
+    return len({cell.points for cell in found if cell.family == family and cell.seconds is not None})
 
 
 def _colours(found: Iterable[Cell]) -> dict[str, int]:

@@ -1,7 +1,7 @@
 """One run of one candidate on one instance, in a process of its own.
 
-python -m benchmarks.once INSTANCE CANDIDATE BOUND prints three lines: `answering N` (the number of points),
-`scoring`, and the outcome as JSON. The process that started it keeps the time limits by them.
+python -m benchmarks.once INSTANCE CANDIDATE BOUND LIMIT prints three lines: `answering N E` (the number of points and
+the level), `scoring`, and the outcome as JSON. The process that started it keeps the time limits by them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import benchmarks.candidates
@@ -22,6 +22,8 @@ from benchmarks.objective import score
 from benchmarks.usage import Usage
 
 ANSWERING, SCORING = "answering", "scoring"
+PART = 0.9
+"""Who stops by itself and has spent this part of the limit on an answer whose gap is too large, was too late."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,8 @@ class Outcome:
     ----------
     points : int or None
         Secrets of the instance.
+    epsilon : float or None
+        Privacy level per unit of distance.
     skipped : str or None
         Why nobody asked the candidate.
     refused : str or None
@@ -51,12 +55,15 @@ class Outcome:
     private : str
         "proven", or what keeps the answer from it.
     value, bound, gap : float or None
-        As the objective found them.
+        As the objective found them; also where the answer does not count as its gap is too large.
+    rounds : int or None
+        How many rounds the answer took, where the candidate works in rounds and says so.
     note : str
         What the objective checked.
     """
 
     points: int | None = None
+    epsilon: float | None = None
     skipped: str | None = None
     refused: str | None = None
     failure: str | None = None
@@ -69,6 +76,7 @@ class Outcome:
     value: float | None = None
     bound: float | None = None
     gap: float | None = None
+    rounds: int | None = None
     note: str = ""
 
     @property
@@ -106,16 +114,16 @@ def once(
     tell : callable
         Gets a line before the answer and one after it.
     """
-    points = before = after = None
+    points = epsilon = before = after = None
     try:
         question = instance.build(instance.size)
-        points = len(instance.space(question))
+        points, epsilon = len(instance.space(question)), instance.level(question)
         refused = candidate.refuses(instance, question)
         if refused is not None:
-            return Outcome(points, refused=refused)
+            return Outcome(points, epsilon, refused=refused)
         candidate.prepare(instance, instance.build(instance.warm or instance.small))()
         work = candidate.prepare(instance, question)
-        tell(f"{ANSWERING} {points}")
+        tell(f"{ANSWERING} {points} {epsilon!r}")
         before = Usage.now()
         answer = work()
         after = Usage.now()
@@ -127,14 +135,18 @@ def once(
     except Exception as error:
         found, failure = None, f"{type(error).__name__}: {error}".splitlines()[0]
     if before is None:
-        return Outcome(points, failure=failure)
+        return Outcome(points, epsilon, failure=failure)
     after = after or Usage.now()
     spent, cpu = after.wall - before.wall, after.cpu - before.cpu
-    measured = Outcome(points, failure=failure, spent=spent, cpu=cpu, memory=after.memory)
-    if found is None or failure is not None:
+    measured = Outcome(points, epsilon, failure=failure, spent=spent, cpu=cpu, memory=after.memory)
+    if found is None or (failure is not None and found.gap is None):
         return measured
+    late = spent > instance.limit if failure is None else spent >= PART * instance.limit
+    if failure is None and late:
+        failure = f"no answer within {instance.limit:g} s"
     judged = {name: getattr(found, name) for name in ("private", "value", "bound", "gap", "note")}
-    return Outcome(**{**asdict(measured), "seconds": spent, **judged})
+    judged |= {"failure": failure, "late": late, "rounds": candidate.rounds}
+    return Outcome(**{**asdict(measured), "seconds": spent if failure is None else None, **judged})
 
 
 if __name__ == "__main__":
@@ -143,7 +155,7 @@ if __name__ == "__main__":
     lines = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     outcome = once(
-        INSTANCES.get(sys.argv[1]),
+        replace(INSTANCES.get(sys.argv[1]), limit=float(sys.argv[4])),
         CANDIDATES.get(sys.argv[2])(),
         known=float(sys.argv[3]),
         tell=lambda line: print(line, file=lines, flush=True),

@@ -19,7 +19,17 @@ EVERYONE = "(all)"
 
 @dataclass(frozen=True)
 class Run:
-    """A run and its outcome."""
+    """A run and its outcome.
+
+    Attributes
+    ----------
+    limit : float or None
+        Seconds that the answer could take.
+    tolerance : float or None
+        On the gap, where the instance has one.
+    load : float or None
+        Processes that waited for a core or had one when it ended, this run included, as an average of a minute.
+    """
 
     instance: str
     family: str
@@ -27,6 +37,9 @@ class Run:
     role: Role
     repeat: int
     outcome: Outcome
+    limit: float | None = None
+    tolerance: float | None = None
+    load: float | None = None
 
     def flat(self) -> dict[str, Any]:
         """One level of names, for a line of JSON."""
@@ -34,6 +47,8 @@ class Run:
         return {**described, **described.pop("outcome")}
 
 
+_LATER = {"limit", "tolerance", "load", "epsilon", "rounds"}
+"""What files have had since they were first written."""
 _RUN = {field.name for field in fields(Run)} - {"outcome"}
 _OUTCOME = {field.name for field in fields(Outcome)}
 
@@ -63,8 +78,10 @@ def read(file: Path) -> list[Run]:
 
 
 def _run(found: Mapping[str, Any]) -> Run:
-    outcome = Outcome(**{name: found[name] for name in _OUTCOME})
-    return Run(**{name: found[name] for name in _RUN}, outcome=outcome)
+    def named(names: set[str]) -> dict[str, Any]:
+        return {name: found[name] for name in names if name in found or name not in _LATER}
+
+    return Run(**named(_RUN), outcome=Outcome(**named(_OUTCOME)))
 
 
 @dataclass(frozen=True)
@@ -77,6 +94,10 @@ class Cell:
         Median; None unless every run counts.
     last : Outcome
         One that tells of the failure, where there is one.
+    limit, tolerance : float or None
+        As the last run had them.
+    load : float or None
+        The largest.
     """
 
     instance: str
@@ -88,6 +109,9 @@ class Cell:
     cpu: float
     memory: float
     last: Outcome
+    limit: float | None = None
+    tolerance: float | None = None
+    load: float | None = None
 
     @property
     def points(self) -> int | None:
@@ -121,4 +145,7 @@ def _cell(runs: Sequence[Run]) -> Cell:
         median(outcome.cpu or 0.0 for outcome in outcomes),
         max(outcome.memory or 0.0 for outcome in outcomes),
         worst,
+        runs[-1].limit,
+        runs[-1].tolerance,
+        max((run.load for run in runs if run.load is not None), default=None),
     )

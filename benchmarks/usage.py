@@ -17,7 +17,8 @@ _PROC = Path("/proc")
 class Usage:
     """Readings of the clocks in seconds, and the largest memory so far in megabytes.
 
-    Helper processes (solvers that dxopt runs apart) are counted where /proc tells of them, that is on Linux.
+    Helper processes (solvers that dxopt runs apart) are counted where /proc tells of them, that is on Linux; of those
+    that have ended the largest.
     """
 
     wall: float
@@ -31,8 +32,24 @@ class Usage:
         return cls(
             time.perf_counter(),
             time.process_time() + sum(map(_cpu, helpers)),
-            resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _MEGA + sum(map(_memory, helpers)),
+            resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _MEGA
+            + max(sum(map(_memory, helpers)), resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / _MEGA),
         )
+
+
+def held(process: int, field: str = "VmRSS") -> float:
+    """What a process and its helpers hold now, in megabytes; with "VmHWM" the largest that each has held."""
+    return sum(_memory(each, field) for each in (process, *children(process)))
+
+
+def spare() -> float:
+    """What this machine can still hand out, in megabytes; all that it has where /proc does not tell."""
+    try:
+        lines = (_PROC / "meminfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    everything = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e6
+    return next((float(line.split()[1]) / 1e3 for line in lines if line.startswith("MemAvailable:")), everything)
 
 
 def children(process: int) -> list[int]:
@@ -54,9 +71,9 @@ def _cpu(process: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _memory(process: int) -> float:
+def _memory(process: int, field: str = "VmHWM") -> float:
     try:
         lines = (_PROC / str(process) / "status").read_text().splitlines()
     except OSError:
         return 0.0
-    return next((float(line.split()[1]) / 1e3 for line in lines if line.startswith("VmHWM:")), 0.0)
+    return next((float(line.split()[1]) / 1e3 for line in lines if line.startswith(f"{field}:")), 0.0)

@@ -32,7 +32,7 @@ class ClarabelLazy(Peer):
     def answer(self, program: Program) -> Matrix:
         program = without_far(program)
         triples = core(program)
-        for _ in range(ROUNDS):
+        for self.rounds in range(1, ROUNDS + 1):
             channel, prices, multipliers = solved(program, triples, alone(program, triples))
             missing, cost = violated(program, channel)
             if cost <= HARMLESS * float((program.costs * channel).sum()):

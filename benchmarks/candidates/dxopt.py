@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -17,26 +18,40 @@ from benchmarks.contract import (
     TightInstance,
 )
 
+_ROUND = re.compile(r"columns, round (\d+):")
 
-def tolerance_of(instance: Instance[Any]) -> float:
-    """What an instance about an optimal mechanism asks for."""
+
+def solving(
+    candidate: Candidate[Any], instance: Instance[Any], problem: dx.Problem, **how: Any
+) -> Callable[[], dx.Report]:
+    """A call of `dx.solve` within the limit of an instance, that counts the rounds of column generation."""
     if not isinstance(instance, OptimalInstance):
         raise TypeError(f"{type(instance).__name__} is no question about a problem")
-    return instance.tolerance
+    tolerance, limit = instance.tolerance, instance.limit
+
+    def told(line: str) -> None:
+        if found := _ROUND.search(line):
+            candidate.rounds = int(found[1])
+
+    def work() -> dx.Report:
+        candidate.rounds = None
+        return dx.solve(problem, tolerance=tolerance, time_limit=limit, progress=told, **how)
+
+    return work
 
 
 @CANDIDATES.register("dxopt")
 class Dxopt(Candidate[Any]):
     kinds = (TightInstance, DrawsInstance, OptimalInstance)
     role: ClassVar[Role] = "dxopt"
+    stops: ClassVar[bool] = True
 
     def refuses(self, instance: Instance[Any], question: dx.MetricSpace | dx.Problem) -> str | None:
         return None
 
     def prepare(self, instance: Instance[Any], question: dx.MetricSpace | dx.Problem) -> Callable[[], Any]:
         if isinstance(question, dx.Problem):
-            tolerance = tolerance_of(instance)
-            return lambda: dx.solve(question, tolerance=tolerance)
+            return solving(self, instance, question)
         if not isinstance(instance, TightInstance):
             raise TypeError(f"{type(instance).__name__} is no question about a space")
         if not isinstance(instance, DrawsInstance):
@@ -50,14 +65,14 @@ class Route(Candidate[dx.Problem]):
 
     kinds = (OptimalInstance,)
     role: ClassVar[Role] = "route"
+    stops: ClassVar[bool] = True
     solver: ClassVar[str]
 
     def refuses(self, instance: Instance[dx.Problem], question: dx.Problem) -> str | None:
         return None
 
     def prepare(self, instance: Instance[dx.Problem], question: dx.Problem) -> Callable[[], Any]:
-        tolerance = tolerance_of(instance)
-        return lambda: dx.solve(question, method="optimal", solver=self.solver, tolerance=tolerance)
+        return solving(self, instance, question, method="optimal", solver=self.solver)
 
 
 for _solver in ("clarabel", "columns", "highs"):

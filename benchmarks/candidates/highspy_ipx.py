@@ -1,20 +1,26 @@
-"""HiGHS on the whole program, with what does best here: its interior-point method without crossover."""
+"""HiGHS on the whole program, with what does best here: its interior-point methods without crossover."""
 
 from __future__ import annotations
 
-from typing import Any
+from importlib.util import find_spec
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
+import dxopt as dx
 from benchmarks.candidates.peers import Peer
-from benchmarks.contract import CANDIDATES, Matrix, NoAnswer
+from benchmarks.contract import CANDIDATES, Instance, Matrix, NoAnswer
 from benchmarks.program import Program
 
 
 @CANDIDATES.register("highspy")
 class HighspyIpx(Peer):
+    """Its older interior-point method, IPX."""
+
     package = "highspy"
+    method: ClassVar[tuple[str, ...]] = ("ipx", "ipm")
+    """Names of the method; the first that this HiGHS knows. `ipm` is IPX in those that do not know `ipx`."""
 
     def answer(self, program: Program) -> Matrix:
         import highspy
@@ -22,7 +28,8 @@ class HighspyIpx(Peer):
         triples, size = program.everywhere, len(program.costs)
         highs: Any = highspy.Highs()
         highs.silent()
-        highs.setOptionValue("solver", "ipm")
+        if not any(highs.setOptionValue("solver", name) == highspy.HighsStatus.kOk for name in self.method):
+            raise NoAnswer(f"this HiGHS has no {self.method[0]}")
         highs.setOptionValue("run_crossover", "off")
         inequalities = program.rows(triples)
         matrix = sp.csc_array(sp.vstack([program.totals, inequalities], format="csc"))
@@ -43,3 +50,15 @@ class HighspyIpx(Peer):
             raise NoAnswer(f"ended with {highs.modelStatusToString(highs.getModelStatus())}")
         duals = np.array(found.row_dual)
         return Matrix(program.channel(np.array(found.col_value)), program.dual(duals[:size], triples, duals[size:]))
+
+
+@CANDIDATES.register("highspy-hipo")
+class HighspyHipo(HighspyIpx):
+    """Its newer one, HiPO, whose parts are a package of their own."""
+
+    method = ("hipo",)
+
+    def refuses(self, instance: Instance[dx.Problem], question: dx.Problem) -> str | None:
+        if find_spec("highspy_extras") is None:
+            return "highspy-extras is not installed"
+        return super().refuses(instance, question)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+from collections.abc import Callable
 from functools import cache
 from math import log
 from pathlib import Path
@@ -12,11 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dxopt as dx
-from benchmarks.contract import FULL, SMOKE, TARGETS
-from benchmarks.instances.families import full, register
+from benchmarks.contract import FULL, SCALE_LARGE, SMOKE, TARGETS
+from benchmarks.instances.families import full, register, scale
 from dxopt.spaces.metrics import EARTH_RADIUS_KM
 
 ZONES = Path(__file__).parents[2] / "problems" / "montreal-carshare.csv"
+PLACE = 30
+"""Counted from 0; of fewer than 61 places it is the one in the middle."""
 GOWALLA = "BENCHMARK_GOWALLA"
 """The environment variable by which the file reaches the processes of the runs."""
 
@@ -57,6 +60,21 @@ def check_ins(busiest: int) -> dx.Problem:
     return dx.Problem(space, epsilon=log(4) / 0.5, prior=dx.Prior.from_weights(space, weights, name="check-ins"))
 
 
+def at_one_place(share: float, radius: float) -> Callable[[int], dx.Problem]:
+    """The busiest places with this share of all weight at number `PLACE` by weight, ln 4 within a radius in km."""
+
+    def build(busiest: int) -> dx.Problem:
+        problem = check_ins(busiest)
+        weights = problem.prior.probabilities.copy()
+        place = min(PLACE, len(weights) // 2)
+        weights[place] = 0.0
+        weights[place] = share / (1 - share) * weights.sum()
+        prior = dx.Prior.from_weights(problem.space, weights, name=f"check-ins, {share:.0%} at place {place}")
+        return dx.Problem(problem.space, epsilon=log(4) / radius, prior=prior)
+
+    return build
+
+
 def projected(degrees: NDArray[np.float64]) -> NDArray[np.float64]:
     """Kilometres east and north of the middle of (latitude, longitude) `(n, 2)`, equirectangular, as `(n, 2)`."""
     latitude, longitude = np.radians(degrees - degrees.mean(axis=0)).T
@@ -80,9 +98,19 @@ register(
     "gowalla",
     "busiest check-ins in San Francisco, every pair, ln 4 per 0.5 km",
     check_ins,
-    {**full(100, 250, 500), 1_000: (TARGETS, FULL), **full(2_000, 9_701)},
+    {**scale(25, 60, 100, 250, large=(500, 2_000, 9_701)), 1_000: (TARGETS, SCALE_LARGE, FULL)},
     warm_up=(9, 25),
-    limits={1_000: 3600.0, 2_000: 3600.0, 9_701: 3600.0},
-    tolerances=dict.fromkeys((1_000, 2_000, 9_701), 1e-4),
+    limits={1_000: 3600.0, 2_000: 3600.0, 9_701: 5400.0},
+    tolerances={**dict.fromkeys((250, 500, 1_000, 2_000), 1e-4), 9_701: 1e-2},
     missing=absent,
 )
+for _family, _radius in (("gowalla-place-30", 0.5), ("gowalla-place-30-km", 1.0)):
+    register(
+        _family,
+        f"busiest check-ins in San Francisco, 37 % of them at place {PLACE}, ln 4 per {_radius:g} km",
+        at_one_place(0.37, _radius),
+        scale(250, large=(500,)),
+        warm_up=(9, 25),
+        tolerances=dict.fromkeys((250, 500), 1e-4),
+        missing=absent,
+    )

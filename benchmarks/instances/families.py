@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dxopt as dx
-from benchmarks.contract import FULL, INSTANCES, LIMIT, TOLERANCE, OptimalInstance
+from benchmarks.contract import FULL, INSTANCES, LIMIT, SCALE, SCALE_LARGE, TOLERANCE, OptimalInstance
 
 Weights = Callable[[int], NDArray[np.float64]]
+TAIL = 1.2
+"""The exponent of heavy-tailed weights."""
 
 
 def uniform(points: int) -> NDArray[np.float64]:
@@ -77,3 +79,13 @@ def register(
 def full(*sizes: int) -> dict[int, tuple[str, ...]]:
     """Sizes that run in the full benchmark only."""
     return dict.fromkeys(sizes, (FULL,))
+
+
+def scale(*sizes: int, large: tuple[int, ...] = ()) -> dict[int, tuple[str, ...]]:
+    """Sizes of the table of scale; the large ones take minutes to hours."""
+    return {**dict.fromkeys(sizes, (SCALE, FULL)), **dict.fromkeys(large, (SCALE_LARGE, FULL))}
+
+
+def heavy(points: int) -> NDArray[np.float64]:
+    """Pareto weights: few places have most; always the same ones."""
+    return np.random.default_rng(points).pareto(TAIL, points) + 0.05

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dxopt as dx
-from benchmarks.contract import FULL, SMALL, SMOKE, TARGETS
-from benchmarks.instances.families import asked, full, register, skewed, sparse, uniform
+from benchmarks.contract import FULL, SCALE, SCALE_LARGE, SMALL, SMOKE, TARGETS
+from benchmarks.instances.families import asked, full, heavy, register, scale, skewed, sparse, uniform
 from benchmarks.instances.tight import square
 
-LONG = 3600.0
+LONG, LONGEST = 3600.0, 5400.0
 _SMALL, _SMOKE, _TARGET = (SMALL, FULL), (SMOKE, SMALL, FULL), (TARGETS, FULL)
 
 
@@ -36,7 +36,13 @@ register(
     "l1",
     "L1 grid, skewed prior, ε = 0.5",
     asked(blocks, 0.5),
-    {**dict.fromkeys((2, 3, 4, 5, 6, 7), _SMALL), 8: _SMOKE, **full(10, 15, 20, 32), 64: _TARGET},
+    {
+        **dict.fromkeys((2, 3, 4, 5, 6, 7), _SMALL),
+        8: (*_SMOKE, SCALE),
+        **full(10, 20),
+        **scale(15, large=(32,)),
+        64: (*_TARGET, SCALE_LARGE),
+    },
     warm_up=(3, 5),
     limits={64: LONG},
     tolerances={64: 1e-4},
@@ -52,9 +58,26 @@ register(
     "euclidean",
     "Euclidean grid, skewed prior, ε = 0.5",
     asked(square, 0.5),
-    {**dict.fromkeys((2, 3, 4, 7), _SMALL), **dict.fromkeys((5, 6, 8), _SMOKE), **full(10, 15, 20), 32: _TARGET},
+    {
+        **dict.fromkeys((2, 3, 4, 7), _SMALL),
+        6: _SMOKE,
+        **dict.fromkeys((5, 8), (*_SMOKE, SCALE)),
+        20: (FULL,),
+        **scale(10, 15, large=(100,)),
+        32: (*_TARGET, SCALE_LARGE),
+    },
     warm_up=(3, 5),
-    limits={32: LONG},
+    limits={32: LONG, 100: LONGEST},
+    tolerances={100: 1e-2},
+)
+register(
+    "euclidean-heavy",
+    "Euclidean grid, heavy-tailed prior, ε = 0.5",
+    asked(square, 0.5, heavy),
+    scale(10, large=(32, 100)),
+    warm_up=(3, 5),
+    limits={32: LONG, 100: LONGEST},
+    tolerances={100: 1e-2},
 )
 for _epsilon in (0.1, 0.2, 1.0, 2.0, 5.0):
     register(

@@ -7,13 +7,11 @@ from collections.abc import Callable
 import numpy as np
 
 import dxopt as dx
-from benchmarks.contract import FULL, SMALL
-from benchmarks.instances.families import full, register
+from benchmarks.contract import FULL, SCALE, SMALL
+from benchmarks.instances.families import heavy, register, scale
 
 SHARES = (0, 10, 37, 60)
 """Per cent of the weight at one place; 0 leaves it what it is."""
-_TAIL = 1.2
-"""Weights other than that are Pareto with this exponent: few places have most of them."""
 
 
 def clustered(points: int) -> dx.MetricSpace:
@@ -29,7 +27,7 @@ def skewed_at(share: float) -> Callable[[int], dx.Problem]:
 
     def build(points: int) -> dx.Problem:
         space = clustered(points)
-        weights = np.random.default_rng(points).pareto(_TAIL, points) + 0.05
+        weights = heavy(points)
         if share:
             middle = int(space.distances.sum(axis=1).argmin())
             weights[middle] = 0.0
@@ -50,7 +48,7 @@ for _share in SHARES:
         f"skewed-{_share}",
         _about(_share),
         skewed_at(_share / 100),
-        {25: (SMALL, FULL) if _share == 37 else (FULL,), **full(60, 120, 250, 500)},
+        {25: (SMALL, SCALE, FULL) if _share == 37 else (SCALE, FULL), **scale(60, 120, 250, large=(500,))},
         warm_up=(9, 25),
         tolerances=dict.fromkeys((250, 500), 1e-4),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ def judged(instance: OptimalInstance, problem: dx.Problem, answer: Any, known: f
     if claims and found.gap is None:
         raise Rejected("no bound: it has no multipliers, and dxopt gave none")
     if claims and not (found.gap or 0.0) <= instance.tolerance:
-        raise Rejected(f"gap {found.gap:.1e} of {instance.tolerance:g}")
+        return replace(found, failure=f"gap {found.gap:.1e} of {instance.tolerance:g}")
     return found
 
 

@@ -254,6 +254,7 @@ def test_the_command_writes_lines_tables_and_plots_and_draws_them_again(tmp_path
         (("--gowalla", "nonesuch.csv"), "nonesuch.csv: No such file"),
         (("--from", "nonesuch.jsonl"), "from: "),
         (("--output", "."), ".: Is a directory"),
+        (("--page", "nonesuch.md"), "page: "),
     ],
 )
 def test_a_bad_name_is_one_line(arguments: tuple[str, ...], wrong: str, tmp_path: Path) -> None:
