@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from dxopt.model.mechanism import Mechanism
 from dxopt.model.problem import Problem
 from dxopt.proofs.candidate import AppliedReduction, Candidate
 from dxopt.proofs.certify import Proven
@@ -16,10 +17,11 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """An earlier answer to a problem of the same shape: its row prices."""
+    """An earlier answer to a problem of the same shape: its row prices, and its mechanism."""
 
     problem: Problem
     dual: Dual
+    mechanism: Mechanism
 
 
 @dataclass(frozen=True, eq=False)

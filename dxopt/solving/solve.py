@@ -69,7 +69,7 @@ def solve(
         Given a line of text now and then; the logger "dxopt" gets the same lines at level INFO.
     start : Report, optional
         An earlier answer for the same secrets and reports: at another ε, under a similar prior or loss, or stopped
-        before its end. Column generation begins with its row prices; every other way does without.
+        before its end. Column generation begins with its row prices and columns; every other way does without.
     cluster : str, optional
         Address of a scheduler of Dask, or "local:4" for four workers here, which price the reports of column
         generation. The answer is the same; a worker that dies loses time only. Opened when column generation begins.
@@ -156,7 +156,7 @@ def _earlier(report: Report, problem: Problem) -> Start | None:
     if report.problem.shape != problem.shape:
         theirs, ours = (f"{one.shape[0]} secrets and {one.shape[1]} reports" for one in (report.problem, problem))
         raise SpecError("start", f"is about {theirs}, the problem about {ours}", "give a report of as many")
-    return Start(report.problem, report.dual) if isinstance(report.dual, Dual) else None
+    return Start(report.problem, report.dual, report.mechanism) if isinstance(report.dual, Dual) else None
 
 
 def _is_needless(problem: Problem, attempt: Attempt, best: Report) -> bool:

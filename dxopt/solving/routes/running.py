@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dxopt.numerics.kernels import load
 from dxopt.proofs.candidate import AppliedReduction
@@ -25,7 +24,7 @@ from dxopt.solving.routes.closed_form import ClosedForms
 from dxopt.solving.solvers import worker
 
 if TYPE_CHECKING:
-    from dxopt.solving.solvers.columns import Algebra, Pricer
+    from dxopt.solving.solvers.columns import Algebra, Earlier, Pricer
 
 Stage = Literal["mechanism", "bound"]
 """What one of two programs in place of a problem is solved for."""
@@ -109,7 +108,7 @@ def solve_by_columns(
     # 4. solve it, and go back through the reductions in reverse
     options.progress(f"{begin}columns, up to {amount}")
     tolerance = max(0.3 * options.tolerance, options.tolerance - MARGIN) if accuracy is None else accuracy
-    start = _prices(compiled, options.start)
+    start = _earlier(compiled, options.start, smaller=bool(applied))
     known: Known | None = None
     if simple is not None and compiled.partition.trivial and not applied:
         grace = stop_seconds(points, reports)
@@ -141,14 +140,18 @@ def _algebra(options: Options) -> Algebra:
     return HOST if device is None else OnDevice(device, options.progress)
 
 
-def _prices(compiled: Compiled, start: Start | None) -> NDArray[np.float64] | None:
-    """The row prices of an earlier answer. Programs are scaled to an optimum of about 1, so they suit another one."""
+def _earlier(compiled: Compiled, start: Start | None, *, smaller: bool) -> Earlier | None:
+    """An earlier answer as column generation needs it; without its channel for a `smaller` program."""
+    from dxopt.solving.solvers.columns import Earlier
+
     if start is None:
         return None
     before = ExpectedLossProgram().compile(start.problem)
     if not np.array_equal(before.partition.index, compiled.partition.index):
         return None
-    return (before.partition.totals(start.dual.prices[:, None])[:, 0] - before.shift) / before.scale
+    prices = (before.partition.totals(start.dual.prices[:, None])[:, 0] - before.shift) / before.scale
+    rows = compiled.partition.representatives
+    return Earlier(prices, None if smaller else np.ascontiguousarray(start.mechanism.matrix[rows]))
 
 
 def solve_linear(

@@ -40,17 +40,24 @@ def test_rows_that_miss_their_sums_cost_what_their_repair_costs(size: int, misse
     attained = float((problem.costs * channel).sum())
     assert incumbent.channel is not None
     assert attained <= incumbent.value * (1 + 1e-9)
-    assert incumbent.value <= pool.column_costs[0]
+    assert incumbent.value <= pool.column_costs[0] * (1 + 1e-9)
+    delivered = repair(problem, incumbent.channel)
+    assert float((problem.costs * delivered).sum()) == pytest.approx(incumbent.value, rel=1e-8)
 
 
-def test_a_mixture_that_costs_more_than_the_constant_is_not_taken() -> None:
+def test_a_faint_mixture_is_filled_up_until_it_is_a_private_channel() -> None:
     space = dx.line(3)
     problem = dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space), loss="distance")
     factors = np.exp(-problem.budgets)
     pool = pool_of(problem, factors)
     pool.add(np.vstack([np.ones(3), factors]), np.arange(4) % 3)
     incumbent = Incumbent(factors)
-    incumbent.offer(pool, np.array([0.0, 1e-3, 0.0, 0.0]))
-    assert incumbent.value > pool.column_costs[0] or incumbent.channel is None
     incumbent.offer(pool, np.array([1.0, 0.0, 0.0, 0.0]))
     assert incumbent.value == pool.column_costs[0]
+    incumbent.offer(pool, np.array([0.0, 1e-3, 0.0, 1e-3]))
+    channel = incumbent.channel
+    assert channel is not None
+    assert incumbent.value < pool.column_costs[0]
+    assert incumbent.value == pytest.approx(float((problem.costs * channel).sum()))
+    assert channel.sum(axis=1) == pytest.approx(np.ones(3))
+    assert (channel[:, None] * factors[:, :, None] <= channel[None] * (1 + 1e-12)).all()

@@ -1,7 +1,7 @@
 """Column generation on the cone of private columns: see `generation`."""
 
 from dxopt.solving.solvers.columns.generation import solve_columns
-from dxopt.solving.solvers.columns.incumbent import Known, stop_seconds
+from dxopt.solving.solvers.columns.incumbent import Earlier, Known, stop_seconds
 from dxopt.solving.solvers.columns.matrices import HOST, Algebra, computing
 from dxopt.solving.solvers.columns.memory import Memory
 from dxopt.solving.solvers.columns.on_device import OnDevice
@@ -13,6 +13,7 @@ __all__ = [
     "HERE",
     "HOST",
     "Algebra",
+    "Earlier",
     "Known",
     "Memory",
     "OnDevice",

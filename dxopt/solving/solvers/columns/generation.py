@@ -47,7 +47,7 @@ from dxopt.numerics.partition import Partition
 from dxopt.proofs.duals import Dual
 from dxopt.runtime.stopping import Status
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
-from dxopt.solving.solvers.columns.incumbent import Grace, Known, stop_seconds
+from dxopt.solving.solvers.columns.incumbent import Earlier, Grace, Known, stop_seconds
 from dxopt.solving.solvers.columns.memory import MOST_COLUMNS
 from dxopt.solving.solvers.columns.pricers import HERE, Pricer
 from dxopt.solving.solvers.columns.rounds import Progress, Rounds
@@ -63,7 +63,7 @@ def solve_columns(
     should_stop: Callable[[], bool] = lambda: False,
     progress: Progress = lambda rounds, value, bound: None,
     columns: int = MOST_COLUMNS,
-    start: Array | None = None,
+    start: Earlier | None = None,
     known: Known | None = None,
     pricer: Pricer = HERE,
 ) -> ChannelSolution:
@@ -84,8 +84,8 @@ def solve_columns(
         is infinite while no channel is known.
     columns : int
         How many columns the pool holds for each row, at most; see `memory`.
-    start : (n,) array, optional
-        Row prices to begin with, of a similar program: they give a first bound, columns, and a box around them.
+    start : Earlier, optional
+        An answer to a similar program: it gives a first bound and columns.
     known : Known, optional
         Channels whose columns are mixed with the others, so that a stop gives nothing worse.
     pricer : Pricer
@@ -114,7 +114,7 @@ def solve_columns(
     for which in range(parts.size):
         part = parts.members(which)
         inner = ChannelProgram(program.costs[part], program.budgets[np.ix_(part, part)])
-        begin = None if start is None else start[part]
+        begin = None if start is None else start.of(part)
         mixed = None if known is None else known.of(part)
         tell = told.of(which + 1 == parts.size)
         found = _solve_part(inner, tolerance, should_stop, tell, columns, begin, mixed, grace, pricer)
@@ -169,7 +169,7 @@ def _solve_part(
     should_stop: Callable[[], bool],
     progress: Progress,
     columns: int,
-    start: Array | None,
+    start: Earlier | None,
     known: Known | None,
     grace: Grace,
     pricer: Pricer,

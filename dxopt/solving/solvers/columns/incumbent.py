@@ -23,6 +23,8 @@ _STOP = 2.0
 _LEAST_STOP = 0.2
 _PROOF = 4.5e-10
 """Seconds that a proof takes for each pair of points and each report, on two cores."""
+FAINT = 1e-15
+"""Columns of a known channel with no larger entry are left out."""
 _MISSED = 1e-9
 """Rows that miss their sums by less are mended at no cost."""
 
@@ -57,24 +59,33 @@ class Incumbent:
         totals = pool.means @ weights
         mixture = pool.mixture(weights)
         own = pool.shared.value(mixture) if pool.shared.most.size else float(pool.column_costs @ weights)
-        value = self._mended(own, totals, pool)
-        if value < self.value and (pool.shared.most.size or value <= pool.column_costs[0]):
-            self.channel = mixture
+        mended, value = self._mended(mixture, own, totals, pool)
+        if value < self.value:
+            self.channel = mended
             self.value = value
         return own
 
-    def _mended(self, own: float, totals: Array, pool: Pool) -> float:
-        """What a mixture costs at most once its rows sum to 1, as the repair makes them.
+    def _mended(self, mixture: Array, own: float, totals: Array, pool: Pool) -> tuple[Array, float]:
+        """A mixture whose rows sum to 1, and what it costs at most.
 
-        It is scaled until what the rows are short of is private, which goes to about the report of column 0, the
-        constant. The closer two points, the more a difference of their sums costs.
+        It is scaled until what the rows are short of is private, which goes to the report of column 0, the constant.
+        The closer two points, the more a difference of their sums costs.
         """
         constant = float(pool.column_costs[0])
         missed = float(np.abs(totals - 1).max())
         if missed < _MISSED:
-            return own + 2 * missed * constant
-        scale = scale_into_cone(pool.classes.expand(totals), self.factors) if totals.max() > 0 else 0.0
-        return scale * own + (1 - scale * float(totals.min())) * constant if scale > 0 else np.inf
+            return mixture, own + 2 * missed * constant
+        expanded = pool.classes.expand(totals)
+        scale = scale_into_cone(expanded, self.factors) if totals.max() > 0 else 0.0
+        if scale <= 0:
+            return mixture, np.inf
+        report = int(pool.reports[0])
+        short = 1 - scale * expanded
+        mended = scale * mixture
+        mended[:, report] += short
+        if pool.shared.most.size:
+            return mended, float(pool.shared.value(mended))
+        return mended, scale * own + float(short @ pool.costs[report])
 
     def known(self, pool: Pool) -> Array:
         """The incumbent; where there is none, the constant column alone, which every pool has."""
@@ -101,6 +112,32 @@ class Known:
     def of(self, part: NDArray[np.int64]) -> Known:
         """Their rows for some points."""
         return Known(self.first[part], lambda: self.last()[part])
+
+
+@dataclass(frozen=True, eq=False)
+class Earlier:
+    """An earlier answer to a similar program.
+
+    Attributes
+    ----------
+    prices : (n,) array
+        Of the points. Programs are scaled to an optimum of about 1, so they suit another one.
+    channel : (n, m) array or None
+    """
+
+    prices: Array
+    channel: Array | None
+
+    def of(self, part: NDArray[np.int64]) -> Earlier:
+        """That of some points."""
+        return Earlier(self.prices[part], None if self.channel is None else self.channel[part])
+
+    def columns(self, factors: Array) -> tuple[Array, NDArray[np.int64]]:
+        """The columns `(k, n)` of the channel, raised to the least members of a cone, and their reports."""
+        if self.channel is None:
+            return np.zeros((0, len(factors))), np.zeros(0, dtype=np.int64)
+        used = np.flatnonzero(self.channel.max(axis=0) > FAINT)
+        return np.array([(factors * v[:, None]).max(axis=0) for v in self.channel.T[used]]), used
 
 
 def stop_seconds(points: int, reports: int) -> float:

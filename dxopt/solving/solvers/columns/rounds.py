@@ -12,7 +12,7 @@ from dxopt.numerics.partition import Partition
 from dxopt.runtime.stopping import Status
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
 from dxopt.solving.solvers.columns.dual_bound import DualBound
-from dxopt.solving.solvers.columns.incumbent import Grace, Incumbent, Known, stop_seconds
+from dxopt.solving.solvers.columns.incumbent import FAINT, Earlier, Grace, Incumbent, Known, stop_seconds
 from dxopt.solving.solvers.columns.master import Box, Central
 from dxopt.solving.solvers.columns.pool import Pool
 from dxopt.solving.solvers.columns.pricers import HERE, Pricer
@@ -31,6 +31,8 @@ _KERNELS = (1.0, 0.5)
 """The first columns are kernels e^{-d(z, ·)} to these powers, and the constant."""
 _ROUGH = 1e-2
 """Below this gap the box is set around the best prices."""
+_CLOSE = 0.1
+"""Prices of an earlier answer are kept by a box where the gap they begin with is below this."""
 _FIRST = 0.03
 _INCUMBENT = 0.3
 """Incumbents are made below the first of these gaps, and each time it has fallen by this factor."""
@@ -48,14 +50,16 @@ _CENTRAL = 0.5
 """The master is solved to this share of the gap, so that its prices are central (see `master`)."""
 _COARSEST = 0.1
 _FINEST = 1e-10
-_FAINT = 1e-15
-"""Columns of a known channel with no larger entry are left out."""
 _FEW = 0.25
 """New columns for each row, from which on no more prices are tried in a round."""
 _PROGRESS = 0.5
 """Enough progress of the bound for a round: what is left of the distance to the value."""
 _IDLE = 8
 """Rounds without anything new, in each of which the master is solved ten times finer, until the end."""
+_ALMOST = 0.5
+"""A box is dropped below this share of the tolerance: rounds with one end sooner, where an incumbent is good."""
+_AGAIN = 0.75
+"""The gap below this times that of the last incumbent at which the end is tried again, while there is a box."""
 _IDLE_IN_BOX = 2
 """As many with a box, until it is dropped."""
 _IDLE_WITH_BLOCK = 2
@@ -80,8 +84,8 @@ class Rounds:
         The best channel known.
     gap : float
         The relative gap of the last round; while there is a box, of its value.
-    aim : float
-        The gap at which the next incumbent is made.
+    aim, tried : float
+        The next incumbent is made below them: on the way, and to end in a box.
     """
 
     def __init__(
@@ -122,16 +126,17 @@ class Rounds:
         self.pool.add(kernels, (costs @ kernels.T).argmin(axis=0))
 
         self.incumbent = Incumbent(factors)
-        self.gap = 1.0
-        self.aim = _FIRST
+        self.gap, self.aim, self.tried = 1.0, _FIRST, np.inf
         self.idle = 0
 
-    def begin(self, prices: Array) -> None:
-        """Start from prices of the points `(n,)`: their bound, their columns, and a box around them."""
-        self.dual.price(self.dual.classes.totals(prices[:, None])[:, 0])
+    def begin(self, earlier: Earlier) -> None:
+        """Start with the columns and prices of an earlier answer, and a box around these where they are close."""
+        self.pool.add(*earlier.columns(self.incumbent.factors))
+        self.dual.price(self.dual.classes.totals(earlier.prices[:, None])[:, 0])
         self.pool.add(*self.pool.unknown(self.dual.forest.columns, np.arange(len(self.dual.own))))
         value = self.pool.master(_ROUGH, self.should_stop, self._bounds(None)).value
-        self.box = self._around(min(1.0, abs(value - self.dual.value) / max(value, 1e-300)))
+        if (gap := abs(value - self.dual.value) / max(value, 1e-300)) < _CLOSE:
+            self.box = self._around(gap)
 
     def run(self) -> ChannelSolution:
         """Go through the rounds, to the tolerance if possible; return a channel and the multipliers of the bound."""
@@ -141,22 +146,21 @@ class Rounds:
             status = self._round(rounds)
             if status is not None:
                 break
-        if self.box is not None or status is Status.INTERRUPTED:
+        if status is not Status.OPTIMAL and (self.box is not None or status is Status.INTERRUPTED):
             self._last()
             self.progress(rounds, self.incumbent.value, self.dual.value)
         rows, shared = self.dual.split(self.dual.prices)
         dual = self.dual.best_forest.dual(self.dual.spread(rows))
+        channel, coupled = self.incumbent.known(self.pool), self.shared.written(shared)
         message = f"columns: {rounds} rounds"
-        coupled = self.shared.written(shared)
-        channel = self.incumbent.known(self.pool)
         return ChannelSolution(status or Status.FEASIBLE, channel, dual, rounds, message, coupled)
 
     def _last(self) -> None:
         """An incumbent of the columns that matter, in the little time that a stop may take."""
         self.grace.begin()
         rows = len(self.dual.prices)
-        known = None if self.known is None else self.known.last()
-        self._improve(max(_LEAST_COLUMNS * rows, int(_LAST_WORK / rows**2)), known, self.grace.over)
+        most = max(_LEAST_COLUMNS * rows, int(_LAST_WORK / rows**2))
+        self._improve(most, self.known.last() if self.known else None, self.grace.over)
 
     def _improve(self, most: int, known: Array | None, should_stop: Callable[[], bool]) -> None:
         """Offer the best mixture, without a box, of the best so many columns, the incumbent, and a known channel.
@@ -169,7 +173,7 @@ class Rounds:
         # 2. the channels' columns, each for its report; these weights give the channel again
         for channel in (self.incumbent.channel, known):
             if channel is not None:
-                used = np.flatnonzero(channel.max(axis=0) > _FAINT)
+                used = np.flatnonzero(channel.max(axis=0) > FAINT)
                 before = len(pool.column_costs)
                 pool.add(np.ascontiguousarray(channel.T[used]), used)
                 self.incumbent.offer(pool, np.append(np.zeros(before), channel.max(axis=0)[used]))
@@ -196,14 +200,14 @@ class Rounds:
         if self.box is not None and gap > self.gap:
             self.pool.widen()
         self.gap = gap
-        if self.box is not None and self.gap < self.aim and len(self.dual.sizes) >= _LARGE:
+        if self.box is not None and self.tolerance <= self.gap < self.aim and len(self.dual.sizes) >= _LARGE:
             self.aim = _INCUMBENT * self.gap
-            known = None if self.known is None else self.known.first
-            self._improve(len(self.pool.reports), known, self.should_stop)
-        self.progress(number, self.incumbent.value, self.dual.value)
+            self._improve(len(self.pool.reports), self.known.first if self.known else None, self.should_stop)
 
-        # 3. the end is decided without a box: values with one are no values of channels
-        if self.box is None and self.gap < self.tolerance and self._delivered():
+        # 3. the end is decided by what is delivered: values with a box are no values of channels
+        ended = self.gap < self.tolerance and self._delivered()
+        self.progress(number, self.incumbent.value, self.dual.value)
+        if ended:
             return Status.OPTIMAL
         central, added = self._refine(central)
         count = len(new[0])
@@ -221,7 +225,7 @@ class Rounds:
             self.pool.enrich()
         self.pool.purge(central.prices)
         self.pool.add(*new)
-        if self.gap < self.tolerance or (self.box is not None and self.idle == _IDLE_IN_BOX):
+        if self.gap < _ALMOST * self.tolerance or (self.box is not None and self.idle == _IDLE_IN_BOX):
             self.box = None
             self.idle = 0
         elif self.box is not None and self.gap < _ROUGH:
@@ -229,10 +233,12 @@ class Rounds:
         return None
 
     def _delivered(self) -> bool:
-        """Whether an incumbent is as good as the master's value; blocks may break pairs that were left out."""
-        if not len(self.pool.rich.reports):
+        """Whether an incumbent is within the tolerance; blocks may break pairs that were left out."""
+        if self.box is None and not len(self.pool.rich.reports):
             return True
-        self._improve(len(self.pool.reports), None, self.should_stop)
+        if self.gap < self.tried or self.box is None:
+            self.tried = _AGAIN * self.gap
+            self._improve(len(self.pool.reports), None, self.should_stop)
         return self.incumbent.value - self.dual.value < self.tolerance * self.dual.magnitude
 
     def _take(self, central: Central) -> float:
@@ -272,9 +278,7 @@ class Rounds:
                 break
             if count and (progress or share < 0.5):
                 break
-        columns = np.concatenate([columns for columns, _ in found])
-        reports = np.concatenate([reports for _, reports in found])
-        return columns, reports
+        return np.concatenate([one for one, _ in found]), np.concatenate([one for _, one in found])
 
     def _refine(self, central: Central) -> tuple[Central, int]:
         """Add the shared rows and pairs of blocks that the master's mixture breaks most; return how many."""
@@ -284,8 +288,8 @@ class Rounds:
         return replace(central, prices=np.append(central.prices, np.zeros(rows))), rows + pairs
 
     def _around(self, gap: float) -> Box:
-        combined = self.pool.differences.combined
-        return box_around(combined(self.dual.row_prices), combined(self.dual.floor), gap)
+        prices, floor = (self.pool.differences.combined(one) for one in (self.dual.row_prices, self.dual.floor))
+        return box_around(prices, floor, gap)
 
     def _bounds(self, box: Box | None) -> Box:
         """Bounds on all prices; those of rows are free without a box, those of shared rows are 0 or more."""

@@ -25,7 +25,7 @@ from dxopt.solving.solvers.columns.master import Box
 Array = NDArray[np.float64]
 SMOOTHING = (0.5, 0.9, 0.7, 0.3, 0.0)
 """Shares of the best prices so far in those that are priced, one after another; 0 is the master's prices alone."""
-_FIRST_WIDTH = 3.0
+_FIRST_WIDTH = 10.0
 """The first box ends at this times what each row costs under the exponential mechanism."""
 _LEAST_LIMIT = 1e-3
 """No row's first limit is less than this times the mean limit, as a row may cost nothing under that mechanism."""
