@@ -21,6 +21,7 @@ from dxopt.solving.solvers.columns.forest import Forest
 from dxopt.solving.solvers.columns.on_workers import OnWorkers
 from tests.material.batches import below, gone
 from tests.material.clusters import cluster
+from tests.material.studies import studies
 
 pytest.importorskip("distributed")
 
@@ -117,15 +118,7 @@ def test_a_bad_address_is_named(address: str) -> None:
 
 
 def test_all_that_solve_take_a_cluster() -> None:
-    problem = town(5)
-    error = problem.but(objective=dx.AdversaryError(max_loss=1.0))
-    for ask in (
-        lambda how: dx.compare(problem, **how),
-        lambda how: dx.sweep(problem, [1.0], **how),
-        lambda how: dx.frontier(problem, 1.0, 2.0, **how),
-        lambda how: dx.smallest_epsilon(problem, 0.5, **how),
-        lambda how: dx.budget_frontier(error, 1.0, 2.0, **how),
-    ):
+    for ask in studies(town(5)):
         with pytest.raises(SpecError, match="cluster: is 'here'; write local:4, or"):
             ask({"cluster": "here"})
 

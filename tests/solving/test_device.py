@@ -17,6 +17,7 @@ from dxopt.errors import SpecError
 from dxopt.runtime import devices
 from dxopt.solving.solvers.columns import on_device
 from tests.material.devices import give_cupy, no_driver
+from tests.material.studies import studies
 
 USED = "the master problem is solved on Standing In 9000"
 
@@ -172,15 +173,7 @@ def test_a_gpu_that_does_not_work_is_one_line(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_all_that_solve_take_a_device() -> None:
-    problem = town(5)
-    error = problem.but(objective=dx.AdversaryError(max_loss=1.0))
-    for ask in (
-        lambda how: dx.compare(problem, **how),
-        lambda how: dx.sweep(problem, [1.0], **how),
-        lambda how: dx.frontier(problem, 1.0, 2.0, **how),
-        lambda how: dx.smallest_epsilon(problem, 0.5, **how),
-        lambda how: dx.budget_frontier(error, 1.0, 2.0, **how),
-    ):
+    for ask in studies(town(5)):
         with pytest.raises(SpecError, match="device: is 'tpu'; write gpu, or"):
             ask({"device": "tpu"})
 

@@ -18,8 +18,7 @@ from dxopt.solving.solvers.columns.generation import solve_columns
 from dxopt.solving.solvers.columns.master import solve_master
 from dxopt.solving.solvers.columns.rich import Rich
 from dxopt.solving.solvers.columns.shared import Alone
-from tests.judges.oracle import optimum
-from tests.material.by_columns import by_columns, spaces
+from tests.material.by_columns import assert_agrees_with_the_oracle, by_columns
 from tests.material.checks import there
 
 
@@ -46,17 +45,7 @@ def forced(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 @pytest.mark.parametrize("size", [5])
 @pytest.mark.parametrize("seed", range(4))
 def test_blocks_agree_with_the_oracle(forced: list[int], seed: int, size: int) -> None:
-    rng = np.random.default_rng(seed)
-    for space in spaces(rng, size):
-        n = len(space)
-        weights = rng.random(n) ** 3
-        prior = dx.Prior.from_weights(space, weights)
-        for loss in (rng.random((n, n)), 1.0 - np.eye(n)):
-            problem = dx.Problem(space, epsilon=float(rng.uniform(0.1, 2.0)), prior=prior, loss=loss)
-            report = by_columns(problem, tolerance=1e-7)
-            best = optimum(space.distances, problem.epsilon, prior.probabilities, problem.losses)
-            assert report.certificate.value == pytest.approx(best, abs=1e-7)
-            assert report.certificate.bound == pytest.approx(best, abs=1e-7)
+    assert_agrees_with_the_oracle(seed, size)
     assert forced
 
 

@@ -7,7 +7,6 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-import dxopt as dx
 from dxopt.numerics.partition import Partition
 from dxopt.solving.solvers.columns import pool as pools
 from dxopt.solving.solvers.columns.differences import Differences
@@ -15,8 +14,7 @@ from dxopt.solving.solvers.columns.pool import Pool
 from dxopt.solving.solvers.columns.rich import Rich
 from dxopt.solving.solvers.columns.shared import Alone
 from dxopt.solving.solvers.columns.stack import Stack
-from tests.judges.oracle import optimum
-from tests.material.by_columns import by_columns, spaces
+from tests.material.by_columns import assert_agrees_with_the_oracle
 
 
 @pytest.fixture
@@ -37,16 +35,7 @@ def left_out(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_masters_of_few_columns_agree_with_the_oracle(left_out: list[int], seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    for space in spaces(rng, 7):
-        n = len(space)
-        prior = dx.Prior.from_weights(space, rng.random(n) ** 3)
-        for loss in (rng.random((n, n)), 1.0 - np.eye(n)):
-            problem = dx.Problem(space, epsilon=float(rng.uniform(0.1, 2.0)), prior=prior, loss=loss)
-            report = by_columns(problem, tolerance=1e-7)
-            best = optimum(space.distances, problem.epsilon, prior.probabilities, problem.losses)
-            assert report.certificate.value == pytest.approx(best, abs=1e-7)
-            assert report.certificate.bound == pytest.approx(best, abs=1e-7)
+    assert_agrees_with_the_oracle(seed, 7)
     assert max(left_out) > 0
 
 

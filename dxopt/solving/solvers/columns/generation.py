@@ -85,7 +85,7 @@ def solve_columns(
     columns : int
         How many columns the pool holds for each row, at most; see `memory`.
     start : Earlier, optional
-        An answer to a similar program: it gives a first bound and columns.
+        An answer to a similar program: it gives a first bound, columns, and a box where its prices are close.
     known : Known, optional
         Channels whose columns are mixed with the others, so that a stop gives nothing worse.
     pricer : Pricer

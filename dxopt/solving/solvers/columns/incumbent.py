@@ -2,8 +2,8 @@
 
 Only masters without a box give channels: while prices are bounded, rows may miss their sums (see `stabilisation`),
 and a mixture that is mended afterwards may cost much more than its master's value. So a boxed value is never shown,
-and where the rounds end in a box, `Rounds.run` solves one more master without it. It holds the incumbent's own
-columns, and those of a channel in closed form, so that it gives nothing worse than either.
+and where the rounds are to end in a box, one more master is solved without it (`Rounds`). It holds the incumbent's
+own columns, and those of a channel in closed form, so that it gives nothing worse than either.
 """
 
 from __future__ import annotations

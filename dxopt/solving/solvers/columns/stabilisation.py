@@ -8,7 +8,7 @@ columns priced at them are never used. Besides stopping the master early (`maste
   contains feasible prices, those at which no column is worth more than it costs: 0 at first, where costs are 0 or
   more, later the floor. So the dual of the boxed master is feasible, and the master is bounded. A bound that binds
   lets rows miss their sums (see `master`): while there is a box, the master's value is no value of a channel, only
-  near one.
+  near one. The rounds may end before the box does, where an incumbent is good enough.
 - **Smoothing**: reports are priced between the master's prices and those that gave the best bound (Wentges 1997).
 
 The best prices are those that gave the best bound so far. The gap is that of value and bound, relative to the value.
