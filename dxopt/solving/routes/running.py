@@ -30,8 +30,8 @@ Stage = Literal["mechanism", "bound"]
 """What one of two programs in place of a problem is solved for."""
 
 FINEST = 1e-10
-MARGIN = 7e-7
-"""How much of the gap is left to the repair at most."""
+MARGIN = 0.9
+"""The share of the tolerance that columns may use: the repair of their channels costs about 1e-13 of the value."""
 _COLUMNS = "dxopt.solving.solvers.columns"
 
 
@@ -107,7 +107,7 @@ def solve_by_columns(
 
     # 4. solve it, and go back through the reductions in reverse
     options.progress(f"{begin}columns, up to {amount}")
-    tolerance = max(0.3 * options.tolerance, options.tolerance - MARGIN) if accuracy is None else accuracy
+    tolerance = MARGIN * options.tolerance if accuracy is None else accuracy
     start = _earlier(compiled, options.start, smaller=bool(applied))
     known: Known | None = None
     if simple is not None and compiled.partition.trivial and not applied:

@@ -40,8 +40,7 @@ _LARGE = 150
 """With fewer rows that is not done on the way, as the end is near."""
 _SHARE = 0.1
 _ROUGHEST = 1e-4
-_LAST = 1e-6
-"""Accuracy of the masters that make incumbents: a share of the gap, between these two."""
+"""Accuracy of the masters that make incumbents: a share of the gap, or of the tolerance, and no coarser than this."""
 _LAST_WORK = 6e8
 """Columns times squared rows of the last master: about as many as go in that time."""
 _LEAST_COLUMNS = 6
@@ -180,7 +179,7 @@ class Rounds:
 
         # 3. the best mixture of all of them
         if not should_stop():
-            accuracy = min(_ROUGHEST, max(_LAST, _SHARE * self.gap))
+            accuracy = min(_ROUGHEST, _SHARE * max(self.tolerance, self.gap))
             self.incumbent.offer(pool, pool.master(accuracy, should_stop, self._bounds(None)).weights)
 
     def _round(self, number: int) -> Status | None:

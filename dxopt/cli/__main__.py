@@ -1,0 +1,5 @@
+"""The program behind `python -m dxopt.cli`."""
+
+from dxopt.cli import main
+
+main()

@@ -1,0 +1,72 @@
+"""Commands about results: maps, pages, proofs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dxopt.cli.shared import Json, bad_input
+
+commands = typer.Typer()
+
+_PAGE = "Page to write; report.html in the folder by default."
+_SECRET = "Label of a secret, or its index where no label is a number; may be given again."
+
+
+@commands.command("map", epilog="Example: dxopt map results/town --index 3 -o map.svg")
+def map_folder(
+    folder: Annotated[Path, typer.Argument(metavar="RESULT_FOLDER", help="A result folder that `solve` wrote.")],
+    secret: Annotated[list[str] | None, typer.Option(help=_SECRET)] = None,
+    label: Annotated[list[str] | None, typer.Option(help="Secret by its label, whatever that looks like.")] = None,
+    index: Annotated[list[int] | None, typer.Option(help="Secret by its index, counted from 0.")] = None,
+    point: Annotated[list[str] | None, typer.Option(help="Secret by its coordinates, as LAT,LON or X,Y.")] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="*.png, *.svg or *.geojson.")] = Path("map.png"),
+) -> None:
+    """Draw where reports fall: on average, or from the secrets that are named."""
+    from dxopt.results.maps.located import secrets_of
+    from dxopt.results.maps.map import require_ending, save_map
+    from dxopt.results.reading import load
+
+    with bad_input():
+        require_ending(output)
+        typer.echo(save_map(load(folder), output, secret=secrets_of(secret, label, index, point)))
+
+
+@commands.command("report", epilog="Example: dxopt report results")
+def report_page(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A result folder, or a folder of them.")],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help=_PAGE)] = None,
+    figures: Annotated[bool, typer.Option(help="Write figures next to the page as well, as SVG and PNG.")] = False,
+) -> None:
+    """Write one HTML page that shows a result, or all results of a batch, each proven again."""
+    from rich.console import Console
+
+    from dxopt.batch.progress import Progress
+    from dxopt.results.files import PAGE
+    from dxopt.results.page import save_page
+
+    with bad_input():
+        with Progress(Console(stderr=True), after=2.0) as progress:
+            page = output or folder / PAGE
+            written = save_page(folder, page, figures=figures, tell=lambda line: progress.tell(str(folder), line))
+        for file in written:
+            typer.echo(file)
+
+
+@commands.command("verify", epilog="Example: dxopt verify results/town")
+def verify_folder(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A result folder, or a folder of them.")],
+    as_json: Json = False,
+) -> None:
+    """Prove results again from their files alone: 0 if all holds, 1 if a claim fails, 3 if some are left open."""
+    from rich.console import Console
+
+    from dxopt.batch.progress import Progress
+    from dxopt.verify import verify_all
+
+    with bad_input(), Progress(Console(stderr=True), after=2.0) as progress:
+        verdict = verify_all(folder, tell=lambda line: progress.tell(str(folder), line))
+    typer.echo(verdict.as_json() if as_json else str(verdict))
+    raise typer.Exit(verdict.exit_code)
