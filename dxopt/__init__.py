@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from dxopt.model.smoothing import Smoothing
     from dxopt.proofs.own import certify
     from dxopt.release import mechanism_from_frame, prior_from_frame, to_frame, to_opendp
+    from dxopt.release.exports import export
+    from dxopt.release.keys import Key
     from dxopt.release.tables import IntegerTable, integer_table
     from dxopt.results.budget_frontier import BudgetFrontier
     from dxopt.results.comparison import Comparison
@@ -91,6 +93,8 @@ _HOMES = {
         "to_frame",
         "to_opendp",
     ),
+    "dxopt.release.exports": ("export",),
+    "dxopt.release.keys": ("Key",),
     "dxopt.release.tables": (
         "IntegerTable",
         "integer_table",
@@ -145,6 +149,7 @@ __all__ = [
     "EpsilonSweep",
     "Frontier",
     "IntegerTable",
+    "Key",
     "Level",
     "Loss",
     "Mechanism",
@@ -168,6 +173,7 @@ __all__ = [
     "compare",
     "draw_map",
     "evaluate",
+    "export",
     "frontier",
     "geo",
     "geojson",

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from dxopt import __version__
-from dxopt.cli import installation, results, solving
+from dxopt.cli import exports, installation, results, solving
 
 __all__ = ["app", "main"]
 
@@ -21,7 +21,7 @@ app = typer.Typer(
 )
 
 
-for _room in (solving, results, installation):
+for _room in (solving, results, exports, installation):
     app.add_typer(_room.commands)
 
 

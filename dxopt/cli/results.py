@@ -57,7 +57,9 @@ def report_page(
 
 @commands.command("verify", epilog="Example: dxopt verify results/town")
 def verify_folder(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A result folder, or a folder of them.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A result folder, a folder of them, or a table file *.dxt.")
+    ],
     as_json: Json = False,
 ) -> None:
     """Prove results again from their files alone: 0 if all holds, 1 if a claim fails, 3 if some are left open."""

@@ -69,12 +69,18 @@ class Sampler(ABC):
         SpecError
             If there is no such secret, it may mean two, the size is negative, or the reports have no coordinates.
         """
+        self._check_returns(returns)
+        secrets = self.space.naming.find(secret, label=label, index=index, point=point)
+        return self._named(draws(secrets, size, lambda some: self._draw(some, rng)), returns)
+
+    def _check_returns(self, returns: Returns) -> None:
         if returns not in ("index", "label", "point"):
             raise SpecError("returns", f"is {returns!r}", 'give "index", "label" or "point"')
         if returns == "point" and self.reports.points is None:
             raise SpecError("returns", "the reports have no coordinates", 'give "label" or "index"')
-        secrets = self.space.naming.find(secret, label=label, index=index, point=point)
-        drawn = draws(secrets, size, lambda some: self._draw(some, rng))
+
+    def _named(self, drawn: Indices, returns: Returns) -> NDArray[Any]:
+        """Reports by what is to be returned of them."""
         match returns:
             case "label":
                 return _labels(self.reports.labels, drawn)

@@ -31,6 +31,8 @@ MOST_ARRAYS = 3_500_000_000
 """Bytes of all arrays of a file: two matrices of 200 million doubles, the most that mechanisms have, and the rest."""
 MOST_DIRECTORY = 8_000_000
 """Bytes that are read of an archive at once: its directory, whatever size that claims."""
+MOST_KEY = 1_000
+"""Bytes of the file of a key: 64 digits, and the end of a line."""
 MOST_MEMBERS = 20_000
 """Arrays of a file: products of many factors have a few for each factor."""
 

@@ -1,6 +1,6 @@
 """Result folders proven again from their files alone, in exact arithmetic, by code that trusts no other room."""
 
-from dxopt.verify.proving import verify, verify_all
+from dxopt.verify.proving import verify, verify_all, verify_table
 from dxopt.verify.verdict import Check, Outcome, Verdict, Verdicts
 
-__all__ = ["Check", "Outcome", "Verdict", "Verdicts", "verify", "verify_all"]
+__all__ = ["Check", "Outcome", "Verdict", "Verdicts", "verify", "verify_all", "verify_table"]

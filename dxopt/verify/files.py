@@ -64,7 +64,7 @@ def plain_file(folder: Path, name: str, largest: int = _LARGEST) -> Path:
     return path
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object of JSON; ValueError where it has an entry twice."""
     found = dict(pairs)
     if len(found) < len(pairs):
@@ -75,7 +75,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def read_json(folder: Path, name: str) -> dict[str, Any]:
     """The object in a JSON file; Broken where it is none."""
     try:
-        content = json.loads(plain_file(folder, name).read_text(encoding="utf-8"), object_pairs_hook=_once)
+        content = json.loads(plain_file(folder, name).read_text(encoding="utf-8"), object_pairs_hook=once)
     except Exception as error:
         raise Broken(f"{name} is damaged ({error})") from None
     if not isinstance(content, dict):

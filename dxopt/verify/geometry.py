@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,10 +32,17 @@ def check_distances(result: Result) -> str:
     Where there are points, they are those of the points under the metric that problem.yaml names, up to 1e-9
     relative, and points of a lattice lie where report.json has them. Unproved where the metric is not derived here.
     """
-    distances = result.distances
+    require_triangles(result.distances, result.secret)
+    return "; ".join(["0 on the diagonal", "the triangle inequality holds", *_check_points(result)])
+
+
+def require_triangles(distances: Array, secret: Callable[[int], str]) -> None:
+    """Broken unless distances `(n, n)` are 0 on the diagonal and obey the triangle inequality, up to 1e-12."""
     wrong = np.flatnonzero(distances.diagonal())
     if len(wrong):
-        raise Broken(f"secret {result.secret(int(wrong[0]))} is {distances[wrong[0], wrong[0]]:g} from itself")
+        raise Broken(f"secret {secret(int(wrong[0]))} is {distances[wrong[0], wrong[0]]:g} from itself")
+    if np.isnan(distances).any() or (distances < 0).any():
+        raise Broken("some distance is negative or no number")
     largest = float(np.max(distances, where=np.isfinite(distances), initial=0.0))
     for via in range(len(distances)):
         detour = distances[:, via, None] + distances[None, via, :]
@@ -41,10 +50,9 @@ def check_distances(result: Result) -> str:
         if len(bad):
             x, other = bad[0].tolist()
             raise Broken(
-                f"from secret {result.secret(x)} to {result.secret(other)} it is {distances[x, other]:.17g}, "
-                f"but {detour[x, other]:.17g} by way of {result.secret(via)}"
+                f"from secret {secret(x)} to {secret(other)} it is {distances[x, other]:.17g}, "
+                f"but {detour[x, other]:.17g} by way of {secret(via)}"
             )
-    return "; ".join(["0 on the diagonal", "the triangle inequality holds", *_check_points(result)])
 
 
 def _check_points(result: Result) -> list[str]:

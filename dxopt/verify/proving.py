@@ -32,6 +32,7 @@ from dxopt.verify.parts.frontiers import check_frontier, varied_by
 from dxopt.verify.parts.reading import Tell, read_parts, require_all
 from dxopt.verify.parts.sweeps import check_level, check_sweep
 from dxopt.verify.places import check_places
+from dxopt.verify.table_file import SUFFIX, table_checks
 from dxopt.verify.tables import check_table
 from dxopt.verify.verdict import Broken, Check, Outcome, Unproved, Verdict, Verdicts
 
@@ -88,11 +89,13 @@ def verify(folder: str | Path, *, tell: Tell = lambda line: None) -> Verdict:
 
 
 def verify_all(folder: str | Path, *, tell: Tell = lambda line: None) -> Verdict | Verdicts:
-    """Prove a result folder again, or every result in a folder of them, as a batch writes it.
+    """Prove a result folder again, every result in a folder of them, as a batch writes it, or a table file `*.dxt`.
 
     Parameters and errors are those of `verify`; SpecError also if there is no result at any depth.
     """
     path = Path(folder)
+    if path.suffix == SUFFIX:
+        return verify_table(path)
     if holds_result(path):
         return verify(path, tell=tell)
     found = list(_results(path))
@@ -105,6 +108,20 @@ def verify_all(folder: str | Path, *, tell: Tell = lambda line: None) -> Verdict
         verdicts.append(verify(inner, tell=lambda line, name=name: tell(f"{name}: {line}")))
     summary = [_check(SUMMARY, lambda: check_summary(path))] if (path / SUMMARY).is_file() else []
     return Verdicts(str(path), tuple(verdicts), tuple(summary))
+
+
+def verify_table(file: str | Path) -> Verdict:
+    """Prove a table file `*.dxt` from its bytes alone: names, distances, rows, privacy, prior.
+
+    Raises
+    ------
+    SpecError
+        If there is no such file.
+    """
+    path = Path(file)
+    if not path.is_file():
+        raise SpecError("table", f"{path} is no file", "name one that dxopt export wrote")
+    return Verdict(str(path), tuple(_check(name, claim) for name, claim in table_checks(path)))
 
 
 def _results(folder: Path) -> Iterator[Path]:

@@ -65,6 +65,8 @@ def _check_names(result: Result, arrays: Arrays) -> None:
         raise Broken(f"its secrets is of {arrays['secrets'].dtype}")
     if "secrets" in arrays and bool(arrays["secrets"]) is not result.summary.get("secrets_are_reports"):
         raise Broken(f"its secrets is {arrays['secrets']}, which report.json does not say")
+    if "prior" in arrays and not alike(arrays["prior"], result.prior):
+        raise Broken("its prior is not that of the result")
     known_as = {"space.points": "points", "space.labels": "labels", "reports": "report_labels"}
     known_as |= {key: key.removeprefix("space.") for key in arrays if key.startswith("space.positions.")}
     repeated = {key: result.mechanism.get(known_as.get(key, key), result.mechanism.get(key)) for key in arrays}

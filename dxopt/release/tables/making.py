@@ -138,6 +138,7 @@ def _table_within_cost(
         cost,
         variation,
         mechanism.name,
+        difference.prior,
     )
 
 

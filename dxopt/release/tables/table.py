@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 from fractions import Fraction
-from itertools import accumulate
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import CertificateError, SpecError
-from dxopt.model.loss import Reports, pack_reports, unpack_reports
-from dxopt.model.sampling import Sampler
-from dxopt.numerics.draws import alike, words
+from dxopt.model.loss import Reports
+from dxopt.model.prior import Prior
+from dxopt.model.sampling import Returns, Sampler
 from dxopt.numerics.excess import bound_pairs
+from dxopt.release.keys import Key
+from dxopt.release.tables import portable
+from dxopt.release.tables.files import load_table, save_table
 from dxopt.release.tables.proof import Counts, violation
-from dxopt.runtime.archive import read, write
-from dxopt.spaces.archive import pack, unpack
+from dxopt.release.tables.stairs import Stairs
 from dxopt.spaces.naming import Naming
 from dxopt.spaces.space import MetricSpace
 
-FORMAT = 1
-"""The version of files of tables."""
-WORD = 64
 BITS = (64, 128, 192, 256)
 """The T that a table may have, as powers of two."""
-_CLAIMS = {"epsilon": float, "delta": float, "pairs": str, "cost": float, "variation": float, "name": str}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,8 +63,11 @@ class IntegerTable(Sampler):
     ------
     SpecError
         If counts are no integers from 0 `(n, m)` with these row sums, T is another power than 2^64, 2^128, 2^192 and
-        2^256, or ε or δ is negative or not finite.
+        2^256, ε or δ is negative or not finite, or the prior is none of n secrets.
     """
+
+    DRAW: ClassVar[str] = "dxopt draw 1"
+    """What the keyed digest of a draw begins with: it is of no use for anything else."""
 
     space: MetricSpace
     reports: Reports
@@ -79,7 +79,7 @@ class IntegerTable(Sampler):
     cost: float = math.nan
     variation: float = math.nan
     name: str = "mechanism"
-    _steps: dict[int, tuple[list[int], NDArray[np.uint64]]] = field(default_factory=dict, init=False)
+    prior: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         counts = np.array(self.counts, dtype=object)
@@ -99,6 +99,8 @@ class IntegerTable(Sampler):
                 raise SpecError(name, f"is {value!r}", "give a finite number from 0")
         counts.flags.writeable = False
         object.__setattr__(self, "counts", counts)
+        if self.prior is not None:
+            object.__setattr__(self, "prior", Prior.of(self.prior, self.space).probabilities)
 
     @property
     def total(self) -> int:
@@ -129,6 +131,24 @@ class IntegerTable(Sampler):
         x = self.space.naming.one(**{kind: secret})
         return Fraction(self.counts[x, reports.one(**{kind: report}, called="report")], self.total)
 
+    @cached_property
+    def digest(self) -> str:
+        """The SHA-256 of the file `*.dxt` of the table, in hexadecimal digits: the name of what is drawn from."""
+        return self.encoded()[-32:].hex()
+
+    @property
+    def head(self) -> dict[str, Any]:
+        """What the file `*.dxt` says of the table in JSON (docs/reference/table-file.md)."""
+        return portable.head(self._parts)
+
+    def encoded(self, *, small: bool = False) -> bytes:
+        """The bytes of the file `*.dxt`; a small one has what draws need alone, and cannot be proven."""
+        return portable.encoded(self._parts, self.digest if small else None)
+
+    @property
+    def _parts(self) -> dict[str, Any]:
+        return {part.name: getattr(self, part.name) for part in fields(self)}
+
     def check(self, progress: Callable[[str], None] | None = None) -> None:
         """Prove by integers alone that the table is private; takes n²·m steps. Rows sum to T in any table.
 
@@ -152,18 +172,18 @@ class IntegerTable(Sampler):
             )
 
     def save(self, file: str | Path) -> Path:
-        """Write the table to a file `*.npz`, which `load` reads back.
+        """Write the table to a file, which `load` reads back: `*.npz`, or `*.dxt` for other languages.
 
         Raises
         ------
         SpecError
             If the name has another ending, or the file cannot be written.
         """
-        return save_table(self, Path(file))
+        return save_table(self._parts, Path(file))
 
     @staticmethod
     def load(file: str | Path) -> IntegerTable:
-        """Read a table that `save` wrote, and check it again.
+        """Read a table that `save` wrote, or that of a result folder, and check it again.
 
         Raises
         ------
@@ -172,7 +192,59 @@ class IntegerTable(Sampler):
         CertificateError
             If the privacy that it claims does not hold.
         """
-        return load_table(Path(file))
+        table = IntegerTable(**load_table(Path(file)))
+        table.check()
+        return table
+
+    def sample_for(
+        self,
+        persons: Sequence[str],
+        secret: Any = None,
+        *,
+        key: Key,
+        release: str,
+        label: Any = None,
+        index: Any = None,
+        point: Any = None,
+        returns: Returns = "index",
+    ) -> NDArray[Any]:
+        """Reports that are the same whenever they are asked for again, `(k,)`.
+
+        The random number of a person at a secret is HMAC-SHA256 of the key, over the texts "dxopt draw 1", release,
+        person and the label of the secret (see `Key.digest`), its first bits. So asking again costs no privacy, and
+        nothing averages out. The distribution is that of `sample` for whoever cannot tell HMAC-SHA256 from a random
+        function: privacy is computational, and lost to whoever has the key. A person who moves has another secret,
+        and each costs ε.
+
+        Parameters
+        ----------
+        persons : sequence of k texts
+            Whose secrets they are.
+        secret, label, index, point
+            Their k secrets, as in `sample`.
+        key : Key
+        release : str
+            The name of what is published: with another one, everything is drawn anew, and costs again.
+        returns : {"index", "label", "point"}
+
+        Raises
+        ------
+        SpecError
+            As in `sample`, and if persons are no texts, or not as many as secrets.
+        """
+        self._check_returns(returns)
+        secrets = np.atleast_1d(self.space.naming.find(secret, label=label, index=index, point=point))
+        if isinstance(persons, str) or not all(isinstance(person, str) for person in persons):
+            raise SpecError("persons", "are no list of texts", "give one text for each secret")
+        if len(persons) != len(secrets):
+            raise SpecError("persons", f"are {len(persons):,} for {len(secrets):,} secrets", "give one for each")
+        if not isinstance(release, str):
+            raise SpecError("release", f"is {release!r}", "give it a name, as text")
+        labels = self.space.labels
+        pairs = zip(persons, secrets.tolist(), strict=True)
+        digests = [key.digest(self.DRAW, release, person, str(labels[x])) for person, x in pairs]
+        drawn = self._stairs.repeat(secrets, digests)
+        return self._named(drawn, returns)
 
     def __str__(self) -> str:
         promise = f"epsilon {self.epsilon:.6g}" + (f", delta {self.delta:.3g}" if self.delta else "")
@@ -187,66 +259,8 @@ class IntegerTable(Sampler):
         return f"<IntegerTable {self.name}: {len(self.space)} secrets, {len(self.reports)} reports, 2^{self.bits}>"
 
     def _draw(self, secrets: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
-        """One report for each of the secrets `(k,)`: the number of steps that a random number is not below."""
-        drawn = np.empty(len(secrets), dtype=np.int64)
-        first = words(len(secrets), rng)
-        for secret, which in alike(secrets):
-            # The first word of the number decides, unless it is equal to that of a step. Then the others are drawn.
-            steps, tops = self._stairs(secret)
-            word = first[which]
-            below = np.searchsorted(tops, word, side="right")
-            if self.bits > WORD and len(tops):
-                for tied in np.flatnonzero(tops[below - 1] == word):
-                    below[tied] = bisect_right(steps, self._number(int(word[tied]), rng))
-            drawn[which] = below
-        return drawn
+        return self._stairs.draw(secrets, rng)
 
-    def _number(self, number: int, rng: np.random.Generator | None) -> int:
-        """A number of `bits` random bits, the first word of which is given."""
-        for word in words(self.bits // WORD - 1, rng).tolist():
-            number = number << WORD | word
-        return number
-
-    def _stairs(self, secret: int) -> tuple[list[int], NDArray[np.uint64]]:
-        """The sums Σ_{w ≤ z} N[x, w] below T, where z gives way to the next report, and their first words."""
-        if secret not in self._steps:
-            steps = [step for step in accumulate(self.counts[secret]) if step < self.total]
-            tops = np.array([step >> self.bits - WORD for step in steps], dtype=np.uint64)
-            self._steps[secret] = steps, tops
-        return self._steps[secret]
-
-
-def save_table(table: IntegerTable, file: Path) -> Path:
-    """Write a table to a file; see `IntegerTable.save`."""
-    claims = {name: getattr(table, name) for name in _CLAIMS}
-    counts = {"bits": table.bits, "counts": _bytes(table)}
-    return write(file, counts | claims | pack(table.space) | pack_reports(table.reports), FORMAT)
-
-
-def load_table(file: Path) -> IntegerTable:
-    """Read a table that `save_table` wrote, and check it again; see `IntegerTable.load`."""
-    table = read(file, _unpacked, FORMAT, "table")
-    table.check()
-    return table
-
-
-def _unpacked(arrays: dict[str, NDArray[Any]]) -> IntegerTable:
-    space = unpack(arrays)
-    claims: dict[str, Any] = {name: kind(arrays[name]) for name, kind in _CLAIMS.items()}
-    counts = _counts(arrays["counts"])
-    return IntegerTable(space, unpack_reports(arrays, space), counts, int(arrays["bits"]), **claims)
-
-
-def _bytes(table: IntegerTable) -> NDArray[np.uint8]:
-    """The counts as bytes `(n, m, k)`, the highest first."""
-    width = table.bits // 8 + 1
-    written = b"".join(count.to_bytes(width, "big") for count in table.counts.ravel().tolist())
-    return np.frombuffer(written, dtype=np.uint8).reshape(*table.counts.shape, width)
-
-
-def _counts(stored: NDArray[np.uint8]) -> Counts:
-    """The counts `(n, m)` from their bytes."""
-    *shape, width = stored.shape
-    written = stored.astype(np.uint8, copy=False).tobytes()
-    counts = [int.from_bytes(written[i : i + width], "big") for i in range(0, len(written), width)]
-    return np.array(counts, dtype=object).reshape(shape)
+    @cached_property
+    def _stairs(self) -> Stairs:
+        return Stairs(self.counts, self.bits)

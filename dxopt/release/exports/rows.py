@@ -1,0 +1,33 @@
+"""The rows of a table: which reports a secret has, and from which random number on each of them is given."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import accumulate
+
+import numpy as np
+
+from dxopt.release.tables import IntegerTable
+
+
+def rows(table: IntegerTable) -> Iterator[tuple[int, list[tuple[str, int]]]]:
+    """For each secret its reports, in order, each with the first random number that gives it, as hexadecimal digits.
+
+    All numbers have `bits` bits. They are compared as the bytes that the digits stand for.
+    """
+    digits = table.bits // 4
+    for x, row in enumerate(table.counts):
+        reports = np.flatnonzero(row).tolist()
+        firsts = [0, *accumulate(row[reports].tolist())][:-1]
+        yield x, [(f"{first:0{digits}x}", report) for first, report in zip(firsts, reports, strict=True)]
+
+
+def as_json(table: IntegerTable) -> str:
+    """The table as JSON: its head, its digest, and for each secret the first numbers and reports of its row."""
+    content = {
+        **table.head,
+        "sha256": table.digest,
+        "rows": [{"from": [first for first, _ in row], "reports": [z for _, z in row]} for _, row in rows(table)],
+    }
+    return json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n"

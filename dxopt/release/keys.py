@@ -1,0 +1,137 @@
+"""Keys: secrets of 32 bytes from which draws are made that can be repeated."""
+
+from __future__ import annotations
+
+import hmac
+import os
+import re
+import secrets
+from pathlib import Path
+from typing import NoReturn
+
+from dxopt.errors import SpecError
+from dxopt.runtime.reading import MOST_KEY, opened
+
+VARIABLE = "DXOPT_KEY"
+_BYTES = 32
+_DIGITS = re.compile(r"[0-9a-fA-F]{64}")
+_FIX = "give 64 hexadecimal digits, as dx.Key.new().save(file) writes them"
+
+
+class Key:
+    """A secret of 32 bytes. It is in no result, and is not printed, logged or pickled; `fingerprint` names it.
+
+    Parameters
+    ----------
+    content : bytes
+        32 of them, drawn at random, as `Key.new` does.
+
+    Attributes
+    ----------
+    fingerprint : str
+        Eight hexadecimal digits that say which key was used, and nothing else of it.
+
+    Raises
+    ------
+    SpecError
+        If there are not 32 bytes.
+    """
+
+    __slots__ = ("_content", "fingerprint")
+
+    def __init__(self, content: bytes) -> None:
+        if not isinstance(content, bytes) or len(content) != _BYTES:
+            raise SpecError("key", "is not made of 32 bytes", "use dx.Key.new() or dx.Key.load(file)")
+        self._content = content
+        self.fingerprint = self.digest("dxopt key").hex()[:8]
+
+    @classmethod
+    def new(cls) -> Key:
+        """A key from the operating system's randomness."""
+        return cls(secrets.token_bytes(_BYTES))
+
+    @classmethod
+    def load(cls, file: str | Path) -> Key:
+        """The key in a file of 64 hexadecimal digits.
+
+        Raises
+        ------
+        SpecError
+            If the file cannot be read, others than its owner may read it, or it holds no key.
+        """
+        path = Path(file)
+        try:
+            with opened(path, MOST_KEY) as stream:
+                mode = os.fstat(stream.fileno()).st_mode
+                text = stream.read().decode("ascii", "replace")
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise SpecError("key", f"{path} cannot be read: {reason}", "name the file of a key") from None
+        if os.name == "posix" and mode & 0o077:
+            raise SpecError("key", f"{path} may be read by others", f"run chmod 600 {path}")
+        return cls._of(text, f"{path} holds no key")
+
+    @classmethod
+    def from_environment(cls, variable: str = VARIABLE) -> Key:
+        """The key in an environment variable, as 64 hexadecimal digits.
+
+        Raises
+        ------
+        SpecError
+            If there is none.
+        """
+        if variable not in os.environ:
+            raise SpecError("key", f"{variable} is not set", _FIX)
+        return cls._of(os.environ[variable], f"{variable} holds no key")
+
+    @classmethod
+    def _of(cls, text: str, wrong: str) -> Key:
+        if not _DIGITS.fullmatch(text.strip()):
+            raise SpecError("key", wrong, _FIX)
+        return cls(bytes.fromhex(text.strip()))
+
+    def save(self, file: str | Path) -> Path:
+        """Write the key to a new file that its owner alone may read.
+
+        Raises
+        ------
+        SpecError
+            If there is such a file, as what was drawn with the key in it could not be repeated; or it cannot be
+            written.
+        """
+        path = Path(file)
+        try:
+            with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as stream:  # noqa: PTH123
+                stream.write(f"{self._content.hex()}\n")
+        except FileExistsError:
+            raise SpecError("key", f"{path} is there already", "name a new file for another key") from None
+        except OSError as error:
+            raise SpecError("key", f"{path} cannot be written: {error.strerror}", "name another file") from None
+        return path
+
+    def digest(self, *fields: str) -> bytes:
+        """HMAC-SHA256 of some texts: each as four bytes of length, the highest first, and its UTF-8.
+
+        Raises
+        ------
+        SpecError
+            If one has half of a surrogate pair, which has no UTF-8.
+        """
+        try:
+            written = [field.encode("utf-8") for field in fields]
+        except UnicodeEncodeError as error:
+            raise SpecError("text", f"{error.object!r} has a character that is none", "give Unicode text") from None
+        message = b"".join(len(field).to_bytes(4, "big") + field for field in written)
+        return hmac.digest(self._content, message, "sha256")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Key) and hmac.compare_digest(self._content, other._content)
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __repr__(self) -> str:
+        return f"<Key {self.fingerprint}>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a key is not pickled; load it from its file where it is needed")

@@ -1,0 +1,61 @@
+"""Test vectors of draws: tables, random numbers and reports, the same in every language.
+
+`python -m tests.material.vectors` writes them anew, which changes what has been drawn in the field: never without a
+new version of the format.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import dxopt as dx
+from tests.judges.table_file import Reader, keyed
+
+FILE = Path(__file__).with_name("vectors.json")
+KEY = bytes(range(32))
+PERSONS = ("ann", "böb", "l'été 🙂", "")
+
+
+def tables() -> dict[str, dx.IntegerTable]:
+    """A line, places with odd names, and one out of 2^128 with an impossible report and steps alike in 64 bits."""
+    towns = [[45.76, 4.83], [45.77, 4.85], [45.75, 4.84]]
+    places = dx.MetricSpace.from_points(towns, "haversine", labels=["l'île", 'Ω "x"', "a\\b"])
+    two = dx.MetricSpace.from_points([0.0, 1.0], labels=["west", "east"])
+    half = 1 << 127
+    counts = [[half, half - 5, 5, 0], [half + 3, half - 8, 0, 5]]
+    reports = dx.Reports.at([[0.0], [0.5], [1.0], [2.0]], labels=["a", "b", "c", "d"])
+    return {
+        "line": dx.integer_table(dx.classic.geometric(dx.line(5), epsilon=1.0)),
+        "places": dx.integer_table(dx.classic.exponential(places, epsilon=0.7)),
+        "wide": dx.IntegerTable(two, reports, np.array(counts, dtype=object), 128, 1e-3, 2.0**-100, name="by hand"),
+    }
+
+
+def build() -> dict[str, Any]:
+    """The vectors, drawn by the plain reader of `tests.judges`."""
+    found = {}
+    for name, table in tables().items():
+        written = table.encoded()
+        reader = Reader(written)
+        draws = [
+            [secret, number.hex(), reader.report(secret, number)]
+            for secret in reader.head["secrets"]
+            for number in reader.numbers(secret)
+        ]
+        again = [
+            [person, secret, release, reader.report(secret, keyed(KEY, person, secret, release, reader.width))]
+            for person in PERSONS
+            for secret in reader.head["secrets"]
+            for release in ("autumn", "2026-11")
+        ]
+        found[name] = {"table": b64encode(written).decode(), "draws": draws, "keyed": again}
+    return {"key": KEY.hex(), "tables": found}
+
+
+if __name__ == "__main__":
+    FILE.write_text(json.dumps(build(), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")

@@ -1,0 +1,116 @@
+"""Tables as SQL: in PostgreSQL and DuckDB the reports are those of Python."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb as engine
+import numpy as np
+import pytest
+
+import dxopt as dx
+from dxopt.release.exports.sql import duckdb, postgresql
+from tests.material.postgres import Server, programs, server
+from tests.material.vectors import FILE, tables
+
+VECTORS = json.loads(FILE.read_text(encoding="utf-8"))
+NAMES = tuple(VECTORS["tables"])
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[Server]:
+    """A server with the tables of the vectors; its socket needs a short path."""
+    if programs() is None or shutil.which("psql") is None:
+        pytest.skip("needs PostgreSQL")
+    with tempfile.TemporaryDirectory(prefix="pg") as folder, server(Path(folder)) as found:
+        for name, table in tables().items():
+            found.ask(postgresql(table, name))
+        yield found
+
+
+def quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_postgresql_gives_the_reports_of_the_vectors(postgres: Server, name: str) -> None:
+    draws = VECTORS["tables"][name]["draws"]
+    asked = [rf"SELECT {name}_report({quoted(secret)}, '\x{number}');" for secret, number, _ in draws]
+    assert postgres.ask("\n".join(asked)) == [[report] for *_, report in draws]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_postgresql_repeats_draws(postgres: Server, name: str) -> None:
+    keyed = VECTORS["tables"][name]["keyed"]
+    key = rf"'\x{VECTORS['key']}'"
+    asked = [
+        f"SELECT {name}_draw_for({key}, {quoted(person)}, {quoted(secret)}, {quoted(release)});"
+        for person, secret, release, _ in keyed
+    ]
+    assert postgres.ask("\n".join(asked)) == [[report] for *_, report in keyed]
+
+
+def test_postgresql_draws_by_itself_with_the_probabilities_of_the_table(postgres: Server) -> None:
+    size = 20_000
+    rows = postgres.ask(
+        f"SELECT report, count(*) FROM (SELECT line_draw('1') AS report FROM generate_series(1, {size})) AS drawn"
+        " GROUP BY report;"
+    )
+    found = {report: int(count) for report, count in rows}
+    table = tables()["line"]
+    expected = np.array([size * float(table.probability(1, z, by="index")) for z in range(5)])
+    counts = np.array([found.get(label, 0) for label in table.reports.labels])
+    # chi-square with 4 degrees of freedom: above 40 once in 2e7
+    assert ((counts - expected) ** 2 / expected).sum() < 40
+
+
+def test_postgresql_has_the_points_of_reports(postgres: Server) -> None:
+    rows = postgres.ask("SELECT report, c1, c2 FROM places_points ORDER BY c1;")
+    assert rows == [["a\\b", "45.75", "4.84"], ["l'île", "45.76", "4.83"], ['Ω "x"', "45.77", "4.85"]]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (r"line_report('1', '\x00')", "give 8 random bytes, not 1"),
+        (r"line_report('9', '\x0000000000000000')", "there is no secret 9"),
+        (r"line_draw_for('\x00', 'ann', '1', 'r')", "give a key of 32 bytes, not 1"),
+    ],
+)
+def test_what_postgresql_refuses(postgres: Server, call: str, message: str) -> None:
+    done = postgres.run(f"SELECT {call};")
+    assert done.returncode
+    assert message in done.stderr
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_duckdb_gives_the_reports_of_the_vectors(name: str) -> None:
+    draws = VECTORS["tables"][name]["draws"]
+    with engine.connect() as database:
+        database.execute(duckdb(tables()[name], name))
+        database.execute("CREATE TABLE asked (place integer, secret text, bits blob)")
+        entries = [(place, secret, bytes.fromhex(number)) for place, (secret, number, _) in enumerate(draws)]
+        database.executemany("INSERT INTO asked VALUES (?, ?, ?)", entries)
+        found = database.execute(f"SELECT {name}_report(secret, bits) FROM asked ORDER BY place").fetchall()
+        assert [report for (report,) in found] == [report for *_, report in draws]
+        for call, message in (("'west', from_hex('00')", "random bytes"), (f"'x', {_zeros(name)}", "no secret x")):
+            with pytest.raises(engine.Error, match=message):
+                database.execute(f"SELECT {name}_report({call})").fetchall()
+
+
+def _zeros(name: str) -> str:
+    return f"from_hex('{'00' * (tables()[name].bits // 8)}')"
+
+
+def test_names_and_labels_that_sql_cannot_have() -> None:
+    table = tables()["line"]
+    for name in ("x; DROP TABLE y", "Line", "", "1a", "a" * 60):
+        with pytest.raises(dx.SpecError, match="name: is"):
+            postgresql(table, name)
+    odd = dx.MetricSpace.from_points([0.0, 1.0], labels=["a\0b", "c"])
+    with pytest.raises(dx.SpecError, match=r"labels: .* has the character 0"):
+        postgresql(dx.integer_table(dx.classic.exponential(odd, epsilon=1.0)))
