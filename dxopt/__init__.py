@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -207,12 +208,24 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _ROOMS:
-        return import_module(_ROOMS[name])
+        return _found(_ROOMS[name])
     if name not in _HOME:
         raise AttributeError(f"module 'dxopt' has no attribute {name!r}")
-    value = getattr(import_module(_HOME[name]), name)
+    value = getattr(_found(_HOME[name]), name)
     globals()[name] = value
     return value
+
+
+def _found(module: str) -> ModuleType:
+    """A module; UnsupportedError where it needs a package that a light installation has not."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("dxopt"):
+            raise
+        from dxopt.errors import UnsupportedError
+
+        raise UnsupportedError(error.name, "is not installed", "install dxopt[solve]") from None
 
 
 def __dir__() -> list[str]:

@@ -2,54 +2,16 @@
 
 from __future__ import annotations
 
-import errno
 import sys
-from typing import Annotated
-
-import typer
-
-from dxopt import __version__
-from dxopt.cli import exports, installation, results, solving
-
-__all__ = ["app", "main"]
-
-app = typer.Typer(
-    help="Optimal mechanisms for metric differential privacy, with proofs.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
-
-
-for _room in (solving, results, exports, installation):
-    app.add_typer(_room.commands)
-
-
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"dxopt {__version__}")
-        raise typer.Exit
-
-
-Version = Annotated[
-    bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
-]
-
-
-@app.callback()
-def options(version: Version = False) -> None:
-    """Options of dxopt itself."""
 
 
 def main() -> None:
-    """Entry point: bad arguments exit with 2, an unexpected Ctrl-C and a full disk with 1."""
+    """Entry point; exit code 2 where what the command line needs is not installed, as in a light installation."""
     try:
-        app()
-    except KeyboardInterrupt:
-        typer.echo("interrupted", err=True)
-        sys.exit(1)
-    except OSError as error:
-        if error.errno != errno.ENOSPC:
+        from dxopt.cli.application import run
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("dxopt"):
             raise
-        typer.echo(f"output: cannot be written: {error.strerror}", err=True)
-        sys.exit(1)
+        print(f"dxopt: {error.name} is not installed; install dxopt[cli], or dxopt[solve] to solve", file=sys.stderr)
+        sys.exit(2)
+    run()

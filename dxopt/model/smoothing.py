@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError, UnsupportedError
-from dxopt.spaces.kernels.systems import system
 from dxopt.spaces.lattices import line, torus
 from dxopt.spaces.matrices import BLOCK_CELLS
 from dxopt.spaces.space import MetricSpace
@@ -104,6 +103,8 @@ def _spread(space: MetricSpace, counts: Array, kernel: str, bandwidth: float) ->
     """Σ_y c_y k(d(y, x)) / Σ_z k(d(y, z)) for each x, `(n,)`."""
     # 1. Along a path or a tree the exponential kernel multiplies: two passes for all points.
     if kernel == "exponential" and space.structure.kind in ("path", "tree"):
+        from dxopt.spaces.kernels.systems import system
+
         along = system(space, 1 / bandwidth)
         return along.apply(counts / along.apply(np.ones(len(space)))[0])[0]
     # 2. Where it is a product over axes, so are the shares: axis after axis.

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from dxopt.errors import UnsupportedError
 from dxopt.verify.verdict import Broken, Unproved
 
 PROOF = ("report.json", "certificate.json", "mechanism.npz")
@@ -85,9 +86,11 @@ def read_json(folder: Path, name: str) -> dict[str, Any]:
 
 def read_yaml(folder: Path, name: str) -> dict[str, Any]:
     """The mapping in a YAML file; Broken where it is none."""
-    from ruamel.yaml import YAML
-    from ruamel.yaml.events import AliasEvent
-
+    try:
+        from ruamel.yaml import YAML
+        from ruamel.yaml.events import AliasEvent
+    except ImportError:
+        raise UnsupportedError("ruamel.yaml", "is not installed", "install dxopt[cli]") from None
     try:
         text = plain_file(folder, name, _LARGEST_DESCRIPTION).read_text(encoding="utf-8")
         reader = YAML(typ="safe", pure=True)

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 import dxopt as dx
 from dxopt import batch
 from dxopt.batch import pool, worker
-from dxopt.cli import app
+from dxopt.cli.application import app
 from tests.material.batches import FAMILY, LONG, SMALL, alive, arrays, below, gone, start, told, until_told, write
 
 

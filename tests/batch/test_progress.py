@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 import dxopt as dx
 from dxopt.batch.progress import Progress
 from dxopt.batch.table import Line, summary
-from dxopt.cli import app
+from dxopt.cli.application import app
 from dxopt.results.page import save_page, writing
 
 

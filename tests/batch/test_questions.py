@@ -16,7 +16,7 @@ import dxopt as dx
 from dxopt import batch
 from dxopt.batch.jobs import problem_files
 from dxopt.batch.table import summary
-from dxopt.cli import app
+from dxopt.cli.application import app
 from dxopt.runtime.stopping import Stop
 
 PAIR = "space: {kind: line, size: 2}\n"

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import dxopt as dx
 from dxopt import batch
-from dxopt.cli import app
+from dxopt.cli.application import app
 from tests.material.batches import SMALL, write
 
 TOWN = "name: town\nspace: {kind: line, size: 4}\nepsilon: 1.0\n"

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 import dxopt as dx
 from dxopt import batch
-from dxopt.cli import app
+from dxopt.cli.application import app
 from dxopt.errors import SpecError
 from tests.material.batches import FAMILY, SMALL, arrays, start, times, told, write
 

@@ -15,7 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 import dxopt as dx
-from dxopt.cli import app
+from dxopt.cli.application import app
 from tests.material.broken_specs import BROKEN, FILES, GOOD, Broken
 from tests.material.files import ROOT
 

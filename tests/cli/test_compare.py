@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import dxopt as dx
-from dxopt.cli import app
+from dxopt.cli.application import app
 from dxopt.runtime.stopping import Status
 from dxopt.solving.routes.choice import COMPARABLE
 

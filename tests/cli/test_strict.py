@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import dxopt as dx
-from dxopt.cli import app
+from dxopt.cli.application import app
 
 LOW = "name: low\nspace: {kind: line, size: 4}\nepsilon: 0.001\n"
 CONSTANT = "name: constant\nspace: {kind: line, size: 5}\nepsilon: 0.2\n"

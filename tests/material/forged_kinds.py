@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 import dxopt as dx
-from dxopt.cli import app
+from dxopt.cli.application import app
 from dxopt.model.loss import Reports
 from dxopt.model.mechanism import MatrixMechanism
 from dxopt.results.measures import MEASURES, Beliefs, learned, of_records

@@ -18,7 +18,7 @@ from pathlib import Path
 from typer.testing import CliRunner
 
 import dxopt as dx
-from dxopt.cli import app
+from dxopt.cli.application import app
 from dxopt.errors import DxoptError
 from tests.material.endless import boasting, bomb, endless, pipe
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from typer.testing import CliRunner
 
 import dxopt as dx
-from dxopt.cli import app
+from dxopt.cli.application import app
 from dxopt.release.tables import IntegerTable, integer_table
 from dxopt.results.page import entries
 from dxopt.runtime import reading

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import dxopt as dx
-from dxopt.cli import app
+from dxopt.cli.application import app
 from dxopt.errors import SpecError
 from dxopt.runtime import devices
 from dxopt.solving.solvers.columns import on_device

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from dxopt.cli import app
+from dxopt.cli.application import app
 from dxopt.numerics import kernels
 from dxopt.numerics.kernels import COMPILING, KERNELS
 from tests.material.files import ROOT

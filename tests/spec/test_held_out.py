@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import dxopt as dx
-from dxopt.cli import app
+from dxopt.cli.application import app
 from dxopt.spec import SpecFileError
 from dxopt.verify import Outcome, verify
 from tests.material.spec_files import task_of

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import dxopt as dx
-from dxopt.cli import app
+from dxopt.cli.application import app
 from dxopt.results.maps.geojson import geojson
 from dxopt.spec import load
 from tests.material.spec_files import refusal

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import dxopt as dx
-from dxopt.cli import app
+from dxopt.cli.application import app
 
 SAVED = Path(__file__).parents[1] / "material" / "saved" / "results"
 REPORTS = sorted(path.parent.name for path in SAVED.glob("*/report.json"))

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import dxopt as dx
-from dxopt.cli import app
+from dxopt.cli.application import app
 from tests.material.checks import rows_of, town
 
 GRID = "name: town\nspace: {kind: grid, shape: [3, 3]}\nepsilon: 0.9\n"

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import dxopt as dx
 from dxopt.batch import jobs
-from dxopt.cli import app
+from dxopt.cli.application import app
 from dxopt.results.folder import write_digests
 from dxopt.results.page.entries import read as read_entries
 from dxopt.runtime.stopping import Status

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import dxopt as dx
-from dxopt.cli import app
+from dxopt.cli.application import app
 from dxopt.results.folder import write_digests
 from dxopt.results.measures import MEASURES
 from dxopt.verify import Outcome, verify

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 import dxopt as dx
-from dxopt.cli import app
+from dxopt.cli.application import app
 
 LINE = dx.line(5)
 GRID = dx.grid((3, 3))

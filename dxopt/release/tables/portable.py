@@ -124,7 +124,10 @@ def head(parts: Parts) -> dict[str, Any]:
     space = parts["space"]
     reports: Reports = parts["reports"]
     described = {key.removeprefix("space."): array.tolist() for key, array in pack(space).items()}
-    described.pop("distances", None)
+    if described["kind"] in ("tree", "distances"):
+        # a tree is read back by its distances, as nothing but NumPy is needed then
+        kept = ("labels", *(key for key in described if key.startswith("positions.")))
+        described = {"kind": "distances"} | {key: described[key] for key in kept}
     metric = space.metric
     return {
         "format": "dxopt table",

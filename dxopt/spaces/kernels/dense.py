@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
+import scipy.linalg as sl
 from numpy.typing import NDArray
 
 from dxopt.numerics.draws import by_rows
@@ -52,8 +53,6 @@ class Dense(System):
 
     @cached_property
     def _factor(self) -> tuple[Array, bool] | None:
-        import scipy.linalg as sl
-
         try:
             return sl.cho_factor(self.matrix, lower=True, check_finite=False)
         except np.linalg.LinAlgError:
@@ -62,8 +61,6 @@ class Dense(System):
     def approximate(self, right: Array) -> Array:
         if self._factor is None:
             return np.asarray(np.linalg.lstsq(self.matrix, right, rcond=None)[0], dtype=np.float64)
-        import scipy.linalg as sl
-
         return sl.cho_solve(self._factor, right, check_finite=False)
 
     @cached_property
@@ -89,8 +86,6 @@ class Dense(System):
         """Where T - σI has a Cholesky factor, the least eigenvalue of T is at least σ, but for rounding."""
         if self._factor is None:
             return np.inf
-        import scipy.linalg as sl
-
         # Powers of the inverse turn any vector to the eigenvector of the least eigenvalue, and its length to the
         # inverse of that, from below; σ is half of what it is after them.
         vector = np.random.default_rng(0).standard_normal(self.size)

@@ -13,7 +13,7 @@ from matplotlib.patches import Rectangle
 from typer.testing import CliRunner
 
 import dxopt as dx
-from dxopt.cli import app
+from dxopt.cli.application import app
 from dxopt.results.comparison import Compared, Comparison
 from dxopt.results.page import Entry, page, page_of_batch, read, save_page
 from tests.material.pages import Parsed

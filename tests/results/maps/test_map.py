@@ -13,7 +13,7 @@ from matplotlib.collections import LineCollection, PathCollection, PolyCollectio
 from typer.testing import CliRunner
 
 import dxopt as dx
-from dxopt.cli import app
+from dxopt.cli.application import app
 from dxopt.results.maps.geojson import geojson
 from dxopt.results.maps.map import draw_map
 from dxopt.spaces import geo

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import dxopt as dx
-from dxopt.cli import app
+from dxopt.cli.application import app
 from dxopt.results.page import page, page_of_batch, read, save_page
 from dxopt.results.page.curves import stairs
 from tests.material.pages import Parsed, grid

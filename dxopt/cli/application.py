@@ -1,0 +1,53 @@
+"""The application: all commands."""
+
+from __future__ import annotations
+
+import errno
+import sys
+from typing import Annotated
+
+import typer
+
+from dxopt import __version__
+from dxopt.cli import exports, installation, results, solving
+
+app = typer.Typer(
+    help="Optimal mechanisms for metric differential privacy, with proofs.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+for _room in (solving, results, exports, installation):
+    app.add_typer(_room.commands)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"dxopt {__version__}")
+        raise typer.Exit
+
+
+Version = Annotated[
+    bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+]
+
+
+@app.callback()
+def options(version: Version = False) -> None:
+    """Options of dxopt itself."""
+
+
+def run() -> None:
+    """Run a command: bad arguments exit with 2, an unexpected Ctrl-C and a full disk with 1."""
+    try:
+        app()
+    except KeyboardInterrupt:
+        typer.echo("interrupted", err=True)
+        sys.exit(1)
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        typer.echo(f"output: cannot be written: {error.strerror}", err=True)
+        sys.exit(1)
