@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dxopt.analysis import characterise, evaluate, inference, regularity, sanitisation
     from dxopt.errors import (
+        BudgetExceeded,
         CertificateError,
         DxoptError,
         NoTightMechanism,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from dxopt.model.smoothing import Smoothing
     from dxopt.proofs.own import certify
     from dxopt.release import mechanism_from_frame, prior_from_frame, to_frame, to_opendp
+    from dxopt.release.budgets import Budgets
     from dxopt.release.exports import export
     from dxopt.release.keys import Key
     from dxopt.release.tables import IntegerTable, integer_table
@@ -62,6 +64,7 @@ logging.getLogger("dxopt").addHandler(logging.NullHandler())
 
 _HOMES = {
     "dxopt.errors": (
+        "BudgetExceeded",
         "CertificateError",
         "DxoptError",
         "NoTightMechanism",
@@ -94,6 +97,7 @@ _HOMES = {
         "to_frame",
         "to_opendp",
     ),
+    "dxopt.release.budgets": ("Budgets",),
     "dxopt.release.exports": ("export",),
     "dxopt.release.keys": ("Key",),
     "dxopt.release.tables": (
@@ -143,7 +147,9 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "AdversaryError",
+    "BudgetExceeded",
     "BudgetFrontier",
+    "Budgets",
     "CertificateError",
     "Comparison",
     "DxoptError",

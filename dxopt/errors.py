@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import partial
 from typing import Any, ClassVar
 
@@ -57,6 +58,26 @@ class PlausibilityWarning(UserWarning):
 
 class UnsupportedError(SpecError):
     """The input is sound, but what is asked of it cannot be done by the chosen method."""
+
+
+class BudgetExceeded(SpecError):
+    """A person has not that much privacy budget left; nothing was charged, and nothing may be released.
+
+    Attributes
+    ----------
+    person : str
+    asked, left : Fraction
+        What was asked for in all, and what is left; of δ, where that is what is short.
+    """
+
+    def __init__(self, person: str, asked: Fraction, left: Fraction, wrong: str, fix: str) -> None:
+        super().__init__("budget", wrong, fix)
+        self.person = person
+        self.asked = asked
+        self.left = left
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.person, self.asked, self.left, self.wrong, self.fix)
 
 
 class SolveError(DxoptError):

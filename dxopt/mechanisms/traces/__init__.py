@@ -6,9 +6,10 @@ from dxopt.mechanisms.traces.evaluation import TraceEvaluation, evaluate
 from dxopt.mechanisms.traces.finite import Finite, RationalGeometric
 from dxopt.mechanisms.traces.managers import Balance, FixedLevels, FixedRate, FixedUtility, Manager, Plan
 from dxopt.mechanisms.traces.predictions import Prediction, extrapolate, repeat
-from dxopt.mechanisms.traces.predictive import IndependentNoise, PredictiveMechanism, TraceMechanism
+from dxopt.mechanisms.traces.predictive import IndependentNoise, PredictiveMechanism
 from dxopt.mechanisms.traces.runs import Kind, Run, Step
 from dxopt.mechanisms.traces.sources import Continuous, StepNoise, on_line, on_plane
+from dxopt.mechanisms.traces.streams import Purse, Stream, TraceMechanism
 
 __all__ = [
     "Balance",
@@ -27,10 +28,12 @@ __all__ = [
     "Plan",
     "Prediction",
     "PredictiveMechanism",
+    "Purse",
     "RationalGeometric",
     "Run",
     "Step",
     "StepNoise",
+    "Stream",
     "TraceEvaluation",
     "TraceMechanism",
     "evaluate",

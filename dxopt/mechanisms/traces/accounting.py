@@ -2,56 +2,11 @@
 
 from __future__ import annotations
 
-import math
-import sys
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
-
 from dxopt.errors import SpecError
-
-Amount = float | int | Fraction
-
-
-def exactly(amount: Amount, field: str) -> Fraction:
-    """An amount as the rational that it is; SpecError unless it is a finite number from 0."""
-    amount = amount.item() if isinstance(amount, np.generic) else amount
-    if isinstance(amount, bool) or not isinstance(amount, float | int | Fraction):
-        raise SpecError(field, f"is {amount!r}", "give a finite number")
-    if not abs(amount) <= sys.float_info.max:
-        raise SpecError(field, "is not a finite double", "give a finite number")
-    if amount < 0:
-        raise SpecError(field, f"is {float(amount):g}", "give a number from 0")
-    return Fraction(amount)
-
-
-def positive(amount: Amount, field: str) -> Fraction:
-    """An amount as the rational that it is; SpecError unless it is positive and finite."""
-    exact = exactly(amount, field)
-    if not exact:
-        raise SpecError(field, "is 0", "give a positive finite number")
-    return exact
-
-
-def level_of(amount: Amount, field: str) -> float:
-    """A positive level as the largest double that is not above it."""
-    level = float_below(positive(amount, field))
-    positive(level, field)  # a positive rational below all positive doubles became 0
-    return level
-
-
-def float_above(exact: Fraction) -> float:
-    """The least double that is not below a rational."""
-    # The conversion rounds to the nearest double; comparisons of a double with a rational are exact.
-    near = float(exact)
-    return near if near >= exact else math.nextafter(near, math.inf)
-
-
-def float_below(exact: Fraction) -> float:
-    """The largest double that is not above a rational."""
-    near = float(exact)
-    return near if near <= exact else math.nextafter(near, -math.inf)
+from dxopt.numerics.amounts import Amount, exactly, float_above, positive
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError, UnsupportedError
-from dxopt.mechanisms.traces.accounting import positive
+from dxopt.numerics.amounts import positive
 from dxopt.numerics.draws import uniforms
 
 Probability = float | Fraction

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
-from dxopt.mechanisms.traces.predictive import TraceMechanism
 from dxopt.mechanisms.traces.runs import KINDS, Kind, Run
+from dxopt.mechanisms.traces.streams import TraceMechanism
 
 
 @dataclass(frozen=True, eq=False)

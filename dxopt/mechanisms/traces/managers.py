@@ -9,10 +9,11 @@ from fractions import Fraction
 from typing import Literal, Protocol
 
 from dxopt.errors import SpecError
-from dxopt.mechanisms.traces.accounting import Amount, Ledger, exactly, float_below, level_of, positive
+from dxopt.mechanisms.traces.accounting import Ledger
 from dxopt.mechanisms.traces.closeness import ClosenessTest
 from dxopt.mechanisms.traces.runs import Step
 from dxopt.mechanisms.traces.sources import StepNoise
+from dxopt.numerics.amounts import Amount, exactly, float_below, level_of, positive
 
 After = Literal["repeat", "stop"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -12,29 +11,17 @@ from typing import Any
 import numpy as np
 
 from dxopt.errors import SpecError, UnsupportedError
-from dxopt.mechanisms.traces.accounting import Ledger, level_of
+from dxopt.mechanisms.traces.accounting import Ledger
 from dxopt.mechanisms.traces.closeness import ClosenessTest, LaplaceTest, happens
 from dxopt.mechanisms.traces.managers import Decide, Manager, Plan, check_count
 from dxopt.mechanisms.traces.predictions import Prediction, repeat
 from dxopt.mechanisms.traces.runs import Run, Step
 from dxopt.mechanisms.traces.sources import StepNoise
+from dxopt.mechanisms.traces.streams import Paying, TraceMechanism, checked
+from dxopt.numerics.amounts import level_of
 
 MOST_RUNS = 1_000_000
 """The most runs whose probabilities are computed."""
-
-
-class TraceMechanism(ABC):
-    """From traces x to runs r, each of which states its cost ε(r): P[r | x] ≤ e^{ε(r)·d_∞(x, x')} P[r | x']."""
-
-    noise: StepNoise
-
-    @abstractmethod
-    def run(self, trace: Any, rng: np.random.Generator | None = None) -> Run:
-        """Report a trace."""
-
-    @abstractmethod
-    def distribution(self, trace: Any) -> dict[Run, Any]:
-        """All runs of a trace with their probabilities."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,33 +68,20 @@ class PredictiveMechanism(TraceMechanism):
     def _decide(self) -> Decide:
         return self.manager.bind(self.noise, self.test)
 
-    def run(self, trace: Any, rng: np.random.Generator | None = None) -> Run:
-        """Report a trace.
+    @property
+    def budget(self) -> Fraction:
+        """The total of the manager."""
+        return Ledger(self.manager.total).total  # pyright: ignore[reportArgumentType]
 
-        Parameters
-        ----------
-        trace : (n, 2) array in the plane, (n,) on a line, or n indices or labels of a finite space
-        rng : numpy Generator, optional
-            For repeatable experiments; the operating system's randomness otherwise.
-
-        Raises
-        ------
-        SpecError
-            If the trace is empty or off the space.
-        """
-        secrets = _checked(self.noise, trace)
-        ledger = self._ledger()
-        steps = []
-        for secret in secrets:
-            # What the next step does depends on earlier steps alone, which are known to whoever sees the run.
-            planned = self._next(steps, ledger)
-            if planned is None:
-                break
-            # Only now the secret is looked at, at a cost that the plan allows.
-            step = planned if isinstance(planned, Step) else self._take(secret, *planned, rng)
-            steps.append(step)
-            ledger = ledger.pay(step.cost)
-        return Run(tuple(steps), len(secrets), ledger.total)
+    def advance(
+        self, taken: int, steps: Sequence[Step], secret: Hashable, paying: Paying, rng: np.random.Generator | None
+    ) -> Step | None:
+        # What the next step does depends on earlier steps alone, which are known to whoever sees the run.
+        planned = self._next(steps, Ledger(self.budget, paying.paid))
+        if planned is None or isinstance(planned, Step):
+            return planned
+        # Only now the secret is looked at, at a cost that the plan allows, and that is paid before each look.
+        return self._take(secret, *planned, paying, rng)
 
     def distribution(self, trace: Any) -> dict[Run, Any]:
         """All runs of a trace in a finite space, with their probabilities: Fractions where noise and test give those.
@@ -117,8 +91,8 @@ class PredictiveMechanism(TraceMechanism):
         UnsupportedError
             If the noise is continuous, or there are more than a million runs.
         """
-        secrets = _checked(self.noise, trace)
-        ledger = self._ledger()
+        secrets = checked(self.noise, trace)
+        total = self.budget
 
         # The runs so far with their probabilities: those that stopped, and those that continue with the next secret.
         ended: dict[tuple[Step, ...], Any] = {}
@@ -127,7 +101,7 @@ class PredictiveMechanism(TraceMechanism):
             before = going
             going = {}
             for steps, likely in before.items():
-                planned = self._next(steps, Ledger(ledger.total, sum((s.cost for s in steps), Fraction(0))))
+                planned = self._next(steps, Ledger(total, sum((s.cost for s in steps), Fraction(0))))
                 if planned is None:
                     ended[steps] = likely
                 elif isinstance(planned, Step):
@@ -136,10 +110,7 @@ class PredictiveMechanism(TraceMechanism):
                     going |= {(*steps, step): likely * then for step, then in self._outcomes(secret, *planned)}
             if len(going) + len(ended) > MOST_RUNS:
                 raise UnsupportedError("trace", f"has more than {MOST_RUNS:,} runs", "shorten it, or sample with run")
-        return {Run(steps, len(secrets), ledger.total): likely for steps, likely in (ended | going).items()}
-
-    def _ledger(self) -> Ledger:
-        return Ledger(self.manager.total)  # pyright: ignore[reportArgumentType]
+        return {Run(steps, len(secrets), total): likely for steps, likely in (ended | going).items()}
 
     def _next(self, steps: Sequence[Step], ledger: Ledger) -> tuple[Plan, Hashable | None] | Step | None:
         """A plan with a prediction, a step that needs no secret, or None at the end."""
@@ -151,7 +122,7 @@ class PredictiveMechanism(TraceMechanism):
         if not isinstance(decision, Plan):
             if not steps:
                 raise SpecError("total", "pays no first step", "raise it, or plan for cheaper steps")
-            return Step("skipped", steps[-1].report, False, Fraction(0))
+            return _skipped(steps)
         # Whatever the manager and the prediction are, a step that the budget does not cover is never made.
         predicted = self.prediction(steps, self.noise)
         levels = (decision.noise,) if predicted is None else (decision.test, decision.noise)
@@ -160,14 +131,23 @@ class PredictiveMechanism(TraceMechanism):
         return decision, None if predicted is None else self.noise.checked(predicted)
 
     def _take(
-        self, secret: Hashable, plan: Plan, predicted: Hashable | None, rng: np.random.Generator | None
+        self,
+        secret: Hashable,
+        plan: Plan,
+        predicted: Hashable | None,
+        paying: Paying,
+        rng: np.random.Generator | None,
     ) -> Step:
         """The step that a plan and its prediction lead to for a secret, drawn at random."""
         if predicted is not None:
+            # A test that nothing would be left after shows its outcome without a report.
+            paying.require(Fraction(plan.test) + Fraction(plan.noise))
+            paying.pay(Fraction(plan.test))
             close, far = self._tested(secret, plan, predicted)
             # The smaller of the two is the accurate one.
             if happens(close, rng) if close <= far else not happens(far, rng):
                 return _easy(plan, predicted)
+        paying.pay(Fraction(plan.noise))
         return _hard(plan, self.noise.draw(secret, plan.noise, rng), predicted is not None)
 
     def _outcomes(self, secret: Hashable, plan: Plan, predicted: Hashable | None) -> list[tuple[Step, Any]]:
@@ -203,21 +183,30 @@ class IndependentNoise(TraceMechanism):
     noise: StepNoise
     epsilon: float
     every: int = 1
+    memory = 1
 
     def __post_init__(self) -> None:
         _offers("noise", self.noise, "secrets", "give on_plane(), on_line(), Finite or RationalGeometric")
         object.__setattr__(self, "epsilon", level_of(self.epsilon, "epsilon"))
         check_count("every", self.every)
 
-    def run(self, trace: Any, rng: np.random.Generator | None = None) -> Run:
-        """Report a trace; its total is what it costs."""
-        secrets = _checked(self.noise, trace)
-        drawn = [self.noise.draw(secret, self.epsilon, rng) for secret in secrets[:: self.every]]
-        return self._run(drawn, len(secrets))
+    @property
+    def budget(self) -> None:
+        """None: a run costs what its points cost."""
+        return None
+
+    def advance(
+        self, taken: int, steps: Sequence[Step], secret: Hashable, paying: Paying, rng: np.random.Generator | None
+    ) -> Step:
+        if taken % self.every:
+            return _skipped(steps)
+        cost = Fraction(self.epsilon)
+        paying.pay(cost)
+        return Step("hard", self.noise.draw(secret, self.epsilon, rng), False, cost)
 
     def distribution(self, trace: Any) -> dict[Run, Any]:
         """All runs of a trace in a finite space, with their probabilities, as for `PredictiveMechanism`."""
-        secrets = _checked(self.noise, trace)
+        secrets = checked(self.noise, trace)
         going: dict[tuple[Hashable, ...], Any] = {(): 1}
         for secret in secrets[:: self.every]:
             fresh = list(self.noise.probabilities(secret, self.epsilon))
@@ -246,15 +235,11 @@ def _hard(plan: Plan, report: Hashable, tested: bool) -> Step:
     return Step("hard", report, tested, cost)
 
 
+def _skipped(steps: Sequence[Step]) -> Step:
+    return Step("skipped", steps[-1].report, False, Fraction(0))
+
+
 def _offers(field: str, given: object, method: str, fix: str) -> None:
     """SpecError unless what was given has a method."""
     if not hasattr(given, method):
         raise SpecError(field, f"is of type {type(given).__name__}", fix)
-
-
-def _checked(noise: StepNoise, trace: Any) -> list[Hashable]:
-    """The points of a trace as the noise takes them; SpecError if there are none."""
-    secrets = noise.secrets(trace)
-    if not secrets:
-        raise SpecError("trace", "is empty", "give at least one point")
-    return secrets

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.mechanisms.traces.accounting import float_above
+from dxopt.numerics.amounts import float_above
 
 Kind = Literal["easy", "hard", "skipped"]
 KINDS: tuple[Kind, ...] = ("easy", "hard", "skipped")

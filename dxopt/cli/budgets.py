@@ -1,0 +1,187 @@
+"""Commands about privacy budgets: to look at a ledger, and to set what persons may spend."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dxopt.cli.shared import Json, bad_input
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from dxopt.release.budgets import Account, Budgets, Payment
+
+commands = typer.Typer()
+
+_MOST = 20
+"""Persons that are shown; `--json` has all."""
+_AMOUNT = "Budget in all, such as 2, ln(4), 1/2, or 10x0.1 for ten releases at 0.1; makes the ledger."
+_PERSON = "One person: whose budget is set, and whose payments are shown."
+_UNIT = 'What levels are per, such as "per km"; said once for a ledger.'
+_KEY = "File of the key of a ledger that stores persons as keyed hashes; `dxopt key` makes one."
+_CLOSE = "End runs that were killed: what they paid stays paid, and the same command begins anew."
+
+
+@commands.command("budget", epilog='Example: dxopt budget budget.sqlite --set "10x0.1" --unit "per km"')
+def budget(
+    ledger: Annotated[Path, typer.Argument(metavar="LEDGER", help="The file of the ledger.")],
+    amount: Annotated[str | None, typer.Option("--set", metavar="AMOUNT", help=_AMOUNT)] = None,
+    delta: Annotated[str | None, typer.Option(metavar="AMOUNT", help="Budget of δ in all, with --set.")] = None,
+    person: Annotated[str | None, typer.Option(help=_PERSON)] = None,
+    unit: Annotated[str | None, typer.Option(help=_UNIT)] = None,
+    unset: Annotated[bool, typer.Option("--unset", help="Give the person the default budget again.")] = False,
+    key_file: Annotated[Path | None, typer.Option(help=_KEY)] = None,
+    close_runs: Annotated[bool, typer.Option("--close-runs", help=_CLOSE)] = False,
+    check: Annotated[bool, typer.Option("--check", help="Add up the whole ledger again.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Look at the privacy budgets of persons or devices, and set them."""
+    from dxopt.errors import SpecError
+    from dxopt.numerics.amounts import amount_of
+    from dxopt.release.budgets import Budgets
+    from dxopt.release.keys import Key
+
+    with bad_input():
+        if unset and (person is None or amount is not None):
+            raise SpecError("unset", "is of one person, and sets no amount", "give --person alone")
+        if delta is not None and amount is None:
+            raise SpecError("delta", "is given without a budget", "give --set as well")
+        # before a file is made
+        asked = None if amount is None else (amount_of(amount, "budget"), amount_of(delta or 0, "delta"))
+        with Budgets.open(
+            ledger, create=amount is not None, unit=unit, key=None if key_file is None else Key.load(key_file)
+        ) as budgets:
+            if asked is not None:
+                budgets.set(asked[0], person=person, delta=asked[1])
+            if unset and person is not None:
+                budgets.unset(person)
+            closed = budgets.close_runs() if close_runs else 0
+            if check:
+                budgets.check()
+            if as_json:
+                _print_json(budgets, person)
+            else:
+                _print_tables(budgets, person)
+                if closed:
+                    typer.echo(f"runs that were closed: {closed}")
+                if check:
+                    typer.echo("checked: everybody has spent the sum of their payments, within their budget")
+
+
+def _print_tables(budgets: Budgets, person: str | None) -> None:
+    """Print the ledger, or one person's part of it."""
+    from rich.console import Console
+
+    unit = budgets.unit or "no unit yet"
+    account = None if person is None else budgets.account(person)
+    totals = budgets.totals()
+    default = _pair(budgets.default, budgets.default_delta)
+    typer.echo(
+        f"{budgets.file}: {unit}; default budget {default}; persons: {totals.persons:,}; rows: {totals.rows:,}"
+    )
+    console = Console()
+    if person is not None:
+        typer.echo(account)
+        payments = budgets.history(person)
+        if payments:
+            console.print(_payments(payments))
+        return
+    accounts = budgets.accounts()
+    if accounts:
+        console.print(_accounts(accounts[:_MOST]))
+    if len(accounts) > _MOST:
+        typer.echo(f"and {len(accounts) - _MOST:,} more, who have more left; --person shows one, --json all")
+    if totals.unfinished:
+        typer.echo(
+            f"runs that were not finished: {len(totals.unfinished)}; each goes on when its command is given again"
+        )
+
+
+def _accounts(accounts: Sequence[Account]) -> Table:
+    """A table of accounts."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    from dxopt.release.budgets.accounts import printable, shown
+
+    table = Table("person", "spent", "left", "budget", box=None, pad_edge=False)
+    for account in accounts:
+        budget = _pair(account.budget, account.budget_delta) + ("" if account.own else " (default)")
+        table.add_row(
+            escape(printable(account.person)),
+            _pair(account.spent, account.spent_delta),
+            shown(account.left, up=False),
+            budget,
+        )
+    return table
+
+
+def _payments(payments: Sequence[Payment]) -> Table:
+    """A table of payments."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    from dxopt.release.budgets.accounts import printable, shown
+
+    table = Table("release", "last paid (UTC)", "rows", "each", "in all", box=None, pad_edge=False)
+    for one in payments:
+        name = escape(printable(one.release)) + ("" if one.finished else " (not finished)")
+        cost = _pair(one.cost, one.cost_delta)
+        table.add_row(name, one.last[:16].replace("T", " "), f"{one.rows:,}", shown(one.level), cost)
+    return table
+
+
+def _pair(amount: Fraction | None, delta: Fraction | None) -> str:
+    """ε, and δ where there is one, as text."""
+    from dxopt.release.budgets.accounts import shown
+
+    if amount is None:
+        return "none"
+    return shown(amount) + (f", delta {shown(delta)}" if delta else "")
+
+
+def _print_json(budgets: Budgets, person: str | None) -> None:
+    """Print all accounts, or one with its payments, as JSON. Amounts are doubles, and exactly as text."""
+    totals = budgets.totals()
+    content: dict[str, Any] = {
+        "ledger": str(budgets.file),
+        "unit": budgets.unit,
+        "hashed": budgets.hashed,
+        "default": _amounts(budget=budgets.default, budget_delta=budgets.default_delta),
+        "rows": totals.rows,
+        "unfinished": list(totals.unfinished),
+    }
+    if person is None:
+        content["persons"] = [_account(account) for account in budgets.accounts()]
+    else:
+        payments = [
+            {"release": one.release, "first": one.first, "last": one.last, "rows": one.rows, "finished": one.finished}
+            | _amounts(level=one.level, level_delta=one.level_delta, cost=one.cost, cost_delta=one.cost_delta)
+            for one in budgets.history(person)
+        ]
+        content |= {"person": _account(budgets.account(person)), "payments": payments}
+    typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
+
+
+def _account(account: Account) -> dict[str, Any]:
+    """An account for JSON."""
+    return {"person": account.person, "own": account.own} | _amounts(
+        spent=account.spent,
+        left=account.left,
+        budget=account.budget,
+        spent_delta=account.spent_delta,
+        left_delta=account.left_delta,
+        budget_delta=account.budget_delta,
+    )
+
+
+def _amounts(**amounts: Fraction | None) -> dict[str, Any]:
+    """Amounts by name, as the nearest doubles, and as exact text."""
+    near = {name: None if amount is None else float(amount) for name, amount in amounts.items()}
+    return near | {"exact": {name: None if amount is None else str(amount) for name, amount in amounts.items()}}

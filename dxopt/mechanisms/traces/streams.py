@@ -1,0 +1,257 @@
+"""Mechanisms for traces, and streams: one point after another, with a state that is kept in between."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import groupby
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from dxopt.errors import SpecError
+from dxopt.mechanisms.traces.runs import KINDS, Run, Step
+from dxopt.mechanisms.traces.sources import StepNoise
+from dxopt.numerics.amounts import Amount, as_text
+
+FORMAT = 1
+"""The version of states."""
+_FIX = "give what `Stream.state` returned for this mechanism"
+
+
+class Purse(Protocol):
+    """What a person pays from, such as `dx.Budgets.purse`."""
+
+    def require(self, level: Amount) -> None:
+        """An error unless that much is left."""
+        ...
+
+    def pay(self, level: Amount) -> None:
+        """Pay, or an error."""
+        ...
+
+
+@dataclass
+class Paying:
+    """What a stream has paid, and from which purse."""
+
+    paid: Fraction
+    purse: Purse | None
+
+    def require(self, level: Fraction) -> None:
+        """An error unless the purse has that much left."""
+        if self.purse is not None:
+            self.purse.require(level)
+
+    def pay(self, level: Fraction) -> None:
+        """Pay for one look at the secret, before it."""
+        if self.purse is not None:
+            self.purse.pay(level)
+        self.paid += level
+
+
+class TraceMechanism(ABC):
+    """From traces x to runs r, each of which states its cost ε(r): P[r | x] ≤ e^{ε(r)·d_∞(x, x')} P[r | x']."""
+
+    noise: StepNoise
+    memory: ClassVar[int | None] = None
+    """How many of the last steps the next one depends on; None for all."""
+
+    @property
+    @abstractmethod
+    def budget(self) -> Fraction | None:
+        """What a run may cost at most; None where there is no limit."""
+
+    @abstractmethod
+    def distribution(self, trace: Any) -> dict[Run, Any]:
+        """All runs of a trace with their probabilities."""
+
+    @abstractmethod
+    def advance(
+        self, taken: int, steps: Sequence[Step], secret: Hashable, paying: Paying, rng: np.random.Generator | None
+    ) -> Step | None:
+        """The step after `taken` steps, the last of which are given; None at the end. Streams call it."""
+
+    def stream(self, rng: np.random.Generator | None = None, *, purse: Purse | None = None) -> Stream:
+        """Begin a trace whose points are reported as they come.
+
+        Parameters
+        ----------
+        rng : numpy Generator, optional
+            For repeatable experiments; the operating system's randomness otherwise.
+        purse : Purse, optional
+            What each look at a point is paid from, besides the budget of the mechanism: `dx.Budgets.purse`.
+        """
+        return Stream(self, rng, purse)
+
+    def run(self, trace: Any, rng: np.random.Generator | None = None) -> Run:
+        """Report a trace, point by point as `stream` does.
+
+        Parameters
+        ----------
+        trace : (n, 2) array in the plane, (n,) on a line, or n indices or labels of a finite space
+        rng : numpy Generator, optional
+            For repeatable experiments; the operating system's randomness otherwise.
+
+        Raises
+        ------
+        SpecError
+            If the trace is empty or off the space.
+        """
+        secrets = checked(self.noise, trace)
+        stream = self.stream(rng)
+        steps = []
+        for secret in secrets:
+            step = stream.step_from(secret)
+            if step is None:
+                break
+            steps.append(step)
+        total = sum((step.cost for step in steps), Fraction(0)) if self.budget is None else self.budget
+        return Run(tuple(steps), len(secrets), total)
+
+
+class Stream:
+    """A trace that is reported as its points come; made by `TraceMechanism.stream`, or by `resume` from a state.
+
+    Steps depend on earlier reports and on the point at hand alone, so earlier points need not be known, nor kept.
+    """
+
+    def __init__(self, mechanism: TraceMechanism, rng: np.random.Generator | None, purse: Purse | None) -> None:
+        self._mechanism = mechanism
+        self._rng = rng
+        self._paying = Paying(Fraction(0), purse)
+        self._taken = 0
+        self._steps: list[Step] = []
+
+    def __len__(self) -> int:
+        """The number of steps so far."""
+        return self._taken
+
+    @property
+    def spent(self) -> Fraction:
+        """What is paid so far, exactly."""
+        return self._paying.paid
+
+    def step(self, point: Any) -> Step | None:
+        """Report the next point; None where the manager has ended the trace.
+
+        Where a purse has not enough left, nothing is reported.
+
+        Parameters
+        ----------
+        point : (2,) array in the plane, a number on a line, or an index or label of a finite space
+
+        Raises
+        ------
+        BudgetExceeded
+            If the purse does not pay for test and noise.
+        SpecError
+            If the point is off the space.
+        """
+        try:
+            (secret,) = self._mechanism.noise.secrets([point])
+        except SpecError as error:
+            raise SpecError("point", error.wrong, error.fix) from None
+        return self.step_from(secret)
+
+    def step_from(self, secret: Hashable) -> Step | None:
+        """The next step for a point that was checked, as `StepNoise.secrets` gives it."""
+        step = self._mechanism.advance(self._taken, self._steps, secret, self._paying, self._rng)
+        if step is not None:
+            self._taken += 1
+            self._steps.append(step)
+            if self._mechanism.memory is not None:
+                self._steps = self._steps[-self._mechanism.memory :]
+        return step
+
+    def state(self) -> dict[str, Any]:
+        """All that the next steps depend on, for JSON: `resume` goes on exactly from here.
+
+        It has what was reported and paid, never a true point, and is as private as the run. Save it before a report
+        is sent, and use it once: who goes on twice from one state spends more than it knows of, which only a purse
+        counts. A generator that was passed is not part of it.
+        """
+        content = [
+            [step.kind, step.report, step.tested, as_text(step.cost, "cost"), len(list(alike))]
+            for step, alike in groupby(self._steps)
+        ]
+        return {
+            "format": FORMAT,
+            "mechanism": type(self._mechanism).__name__,
+            "budget": _text(self._mechanism.budget),
+            "taken": self._taken,
+            "paid": as_text(self.spent, "paid"),
+            "steps": content,
+        }
+
+    @classmethod
+    def resume(
+        cls,
+        mechanism: TraceMechanism,
+        state: Mapping[str, Any],
+        rng: np.random.Generator | None = None,
+        *,
+        purse: Purse | None = None,
+    ) -> Stream:
+        """Go on from a state, with the mechanism that it is of.
+
+        Raises
+        ------
+        SpecError
+            If it is no state, of a later version, or of a mechanism of another kind or budget.
+        """
+        if not isinstance(state, Mapping) or not isinstance(state.get("format"), int):
+            raise SpecError("state", "is no state of a stream", _FIX)
+        if state["format"] > FORMAT:
+            raise SpecError("state", f"is of a later dxopt (format {state['format']})", "update dxopt")
+        of = type(mechanism).__name__, _text(mechanism.budget)
+        if (state.get("mechanism"), state.get("budget")) != of:
+            raise SpecError("state", "is of another mechanism or budget", _FIX)
+        stream = cls(mechanism, rng, purse)
+        try:
+            for kind, report, tested, cost, times in state["steps"]:
+                stream._steps += [_step(mechanism.noise, kind, report, tested, cost)] * _count(times)
+            stream._taken = _count(state["taken"])
+            stream._paying.paid = Fraction(str(state["paid"]))
+        except (KeyError, TypeError, ValueError, ZeroDivisionError, OverflowError, MemoryError):
+            raise SpecError("state", "is damaged", _FIX) from None
+        stream._sound()
+        return stream
+
+    def _sound(self) -> None:
+        """SpecError unless what was read of a state can be true."""
+        memory = self._mechanism.memory
+        kept = self._taken if memory is None else min(self._taken, memory)
+        least = sum((step.cost for step in self._steps), Fraction(0))
+        budget = self._mechanism.budget
+        if len(self._steps) != kept or self.spent < least or (budget is not None and self.spent > budget):
+            raise SpecError("state", "is damaged: steps and payments do not agree", _FIX)
+
+
+def checked(noise: StepNoise, trace: Any) -> list[Hashable]:
+    """The points of a trace as the noise takes them; SpecError if there are none."""
+    secrets = noise.secrets(trace)
+    if not secrets:
+        raise SpecError("trace", "is empty", "give at least one point")
+    return secrets
+
+
+def _text(budget: Fraction | None) -> str | None:
+    return None if budget is None else as_text(budget, "budget")
+
+
+def _step(noise: StepNoise, kind: Any, report: Any, tested: Any, cost: Any) -> Step:
+    """A step from its parts in a state; ValueError if there is none like it."""
+    exact = Fraction(str(cost))
+    if kind not in KINDS or not isinstance(tested, bool) or exact < 0:
+        raise ValueError
+    return Step(kind, noise.checked(report), tested, exact)
+
+
+def _count(given: Any) -> int:
+    """A number of steps; ValueError if it is none."""
+    if isinstance(given, bool) or not isinstance(given, int) or given < 0:
+        raise ValueError
+    return given

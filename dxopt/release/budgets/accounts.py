@@ -1,0 +1,119 @@
+"""What a ledger says of persons: their accounts and their payments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dxopt.numerics.amounts import float_above, float_below
+
+
+@dataclass(frozen=True)
+class Account:
+    """The budget of one person, and what is spent of it, exactly.
+
+    Attributes
+    ----------
+    person : str
+        As stored: as given, or hashed.
+    budget, budget_delta : Fraction or None
+        What may be spent in all; None where neither the person nor the ledger has a budget.
+    own : bool
+        Whether the budget is the person's own, and not the default.
+    spent, spent_delta : Fraction
+    """
+
+    person: str
+    budget: Fraction | None
+    budget_delta: Fraction | None
+    own: bool
+    spent: Fraction = Fraction(0)
+    spent_delta: Fraction = Fraction(0)
+
+    @property
+    def left(self) -> Fraction:
+        """What may still be spent; 0 without a budget."""
+        return max(Fraction(0), (self.budget or Fraction(0)) - self.spent)
+
+    @property
+    def left_delta(self) -> Fraction:
+        """What may still be spent of δ; 0 without a budget."""
+        return max(Fraction(0), (self.budget_delta or Fraction(0)) - self.spent_delta)
+
+    def allows(self, spent: Fraction, spent_delta: Fraction) -> bool:
+        """Whether the budget is at least this, in all."""
+        return self.budget is not None and spent <= self.budget and spent_delta <= (self.budget_delta or 0)
+
+    def __str__(self) -> str:
+        budget = "no budget" if self.budget is None else f"{shown(self.left, up=False)} left of {shown(self.budget)}"
+        delta = f", delta {shown(self.spent_delta)}" if self.spent_delta else ""
+        return f"{printable(self.person)}: spent {shown(self.spent)}{delta}, {budget}"
+
+
+@dataclass(frozen=True)
+class Payment:
+    """What one person paid in one release, or one part of it at one level.
+
+    Attributes
+    ----------
+    release : str
+        What was released.
+    first, last : str
+        When the first and the last row of it was paid: UTC, as "2026-01-31T12:00:00Z".
+    level, level_delta : Fraction
+        ε and δ of each row.
+    rows : int
+        How many rows were paid.
+    finished : bool
+        False for a run that is under way or was killed, which goes on or is closed.
+    """
+
+    release: str
+    first: str
+    last: str
+    level: Fraction
+    level_delta: Fraction
+    rows: int
+    finished: bool
+
+    @property
+    def cost(self) -> Fraction:
+        """What all rows cost together."""
+        return self.rows * self.level
+
+    @property
+    def cost_delta(self) -> Fraction:
+        """What all rows cost together, of δ."""
+        return self.rows * self.level_delta
+
+
+@dataclass(frozen=True)
+class Totals:
+    """A ledger in a few numbers.
+
+    Attributes
+    ----------
+    persons : int
+        Who has a budget of their own, or has paid.
+    rows : int
+        Rows that were paid.
+    spent : Fraction
+        The most that any person has spent.
+    unfinished : tuple of str
+        Names of runs that are under way, or were killed.
+    """
+
+    persons: int
+    rows: int
+    spent: Fraction
+    unfinished: tuple[str, ...]
+
+
+def shown(amount: Fraction, *, up: bool = True) -> str:
+    """An amount for people: seven digits, or as many as the double next to it has."""
+    return f"{float_above(amount) if up else float_below(amount):.7g}"
+
+
+def printable(text: str) -> str:
+    """A name from outside for a terminal: without control characters."""
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)

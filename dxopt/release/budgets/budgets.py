@@ -1,0 +1,272 @@
+"""Privacy budgets of many persons or devices, in one file that several processes may use at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import SpecError
+from dxopt.numerics.amounts import Amount, amount_of
+from dxopt.release.budgets import looking, runs
+from dxopt.release.budgets.charging import Level, charge, keep_unit, setting
+from dxopt.release.budgets.file import LedgerFile
+from dxopt.release.budgets.persons import mark, stored, text
+from dxopt.release.budgets.purse import Purse
+from dxopt.release.budgets.setting import set_default, set_person, unset_person
+from dxopt.release.budgets.view import LedgerView
+from dxopt.release.keys import Key
+
+
+class Budgets(LedgerView):
+    """A ledger on disk: what each person or device may spend on releases, and has spent.
+
+    Levels add up, ε and δ each (composition; Cha13 for metrics). Amounts are rationals, and their sums exact. A
+    charge is one transaction: all of its rows are paid for, or none, whatever is killed when; several processes may
+    charge at once. Charge before anything is shown, so that a release is never paid for too late. What was charged
+    stays charged.
+
+    One object may be used by several threads. `open` makes it; it is a context manager, which closes the file.
+    """
+
+    @classmethod
+    def open(
+        cls,
+        file: str | Path,
+        *,
+        create: bool = False,
+        unit: str | None = None,
+        default: Amount | str | None = None,
+        key: Key | None = None,
+        wait: float = 60.0,
+    ) -> Budgets:
+        """Open a ledger.
+
+        Parameters
+        ----------
+        file : path
+            One SQLite file; not on a network drive, where locks may not hold.
+        create : bool
+            Make the file where there is none.
+        unit : str, optional
+            What levels are per, such as "per km". A ledger has one unit: that of the first charge where none is
+            given.
+        default : amount, optional
+            Budget of persons without their own, where none is set yet; see `set`.
+        key : Key, optional
+            When the ledger is made and whenever it is opened: persons are stored as keyed hashes alone (HMAC-SHA256).
+        wait : float
+            Seconds to wait for other processes that write.
+
+        Raises
+        ------
+        SpecError
+            If there is no such file, or it is no ledger, damaged, of a later version, with another unit or key.
+        """
+        kept = {"key": mark(key)}
+        opened = cls(LedgerFile(Path(file), create=create, kept=kept, wait=wait), key)
+        try:
+            opened._know_key()
+            if unit is not None or default is not None:
+                opened._prepare(unit, default)
+        except BaseException:
+            opened.close()
+            raise
+        return opened
+
+    def set(self, budget: Amount | str, *, person: str | None = None, delta: Amount | str = 0) -> None:
+        """Set, raise or lower a budget: the default one, or that of a person.
+
+        Parameters
+        ----------
+        budget : float, int, Fraction or str
+            ε in all; text may be "ln(4)", "1/2", or "10x0.1" for ten releases at 0.1.
+        person : str, optional
+        delta : float, int, Fraction or str
+            δ in all.
+
+        Raises
+        ------
+        SpecError
+            If an amount is no finite number from 0, or less than what is spent.
+        """
+        amounts = amount_of(budget, "budget"), amount_of(delta, "delta")
+        name = None if person is None else stored([person], self._key)[0]
+        with self._file.writing() as db:
+            if name is None or person is None:
+                set_default(db, *amounts)
+            else:
+                set_person(db, name, person, *amounts)
+
+    def unset(self, person: str) -> None:
+        """Give a person the default budget again; SpecError if more than that is spent."""
+        name = stored([person], self._key)[0]
+        with self._file.writing() as db:
+            unset_person(db, name, person, looking.default_of(db))
+
+    def begin(self, name: str, *, release: str | None = None) -> str:
+        """Begin a run, or go on with the one of this name that was killed.
+
+        Parameters
+        ----------
+        name : str
+            What tells the run from others: the same for the same data, mechanism and output.
+        release : str, optional
+            What persons read in their history; the name by default.
+
+        Returns
+        -------
+        str
+            What `charge` and `finish` take. From now on they refuse what an earlier `begin` of the same run gave, so
+            that one process at most finishes a run and publishes what it has drawn.
+        """
+        called = text(name, "run")
+        shown = called if release is None else text(release, "release")
+        with self._file.writing() as db:
+            return runs.begin(db, called, shown)
+
+    def finish(self, run: str) -> None:
+        """End a run before its output is published; the next `begin` of its name is another run, and pays anew.
+
+        A process that is killed between `finish` and publishing has paid for what nobody sees, never the reverse.
+
+        Raises
+        ------
+        SpecError
+            If another process has taken over the run, so that nothing of this one may be published.
+        """
+        with self._file.writing() as db:
+            number, finished = runs.run_of(db, run)
+            if not finished:
+                runs.finish(db, number)
+
+    def finished(self, run: str) -> bool:
+        """Whether a run is finished, so that its output may be published; SpecError if it is not this process's."""
+        with self._file.reading() as db:
+            return runs.run_of(db, run)[1]
+
+    def close_runs(self, name: str | None = None) -> int:
+        """End runs that were killed, of one name or all, and return how many. What they paid stays paid."""
+        with self._file.writing() as db:
+            return runs.close(db, name)
+
+    def charge(
+        self,
+        run: str,
+        first: int,
+        persons: Sequence[str],
+        level: Amount | str,
+        *,
+        delta: Amount | str = 0,
+        unit: str,
+        tags: Sequence[bytes | None] | None = None,
+    ) -> NDArray[np.bool_]:
+        """Charge rows of a run, all or none.
+
+        Rows that the run has paid for before it was killed are not charged again.
+
+        Parameters
+        ----------
+        run : str
+            From `begin`.
+        first : int
+            The number of the first of these rows in the run.
+        persons : (k,) sequence of str
+            Who pays for each row; a person may be in several rows, and pays for each.
+        level, delta : amount
+            ε and δ of each row.
+        unit : str
+            What the level is per.
+        tags : (k,) sequence of bytes or None, optional
+            For repeatable draws: a fingerprint of what was drawn, never the secret itself. A person pays for a tag
+            once at each level.
+
+        Returns
+        -------
+        (k,) array of bool
+            Which rows were paid for now.
+
+        Raises
+        ------
+        BudgetExceeded
+            Naming the first person who has not that much left. Nothing is charged.
+        SpecError
+            If the unit is another, the run is not this process's or is finished, or has paid for other rows before.
+        """
+        if isinstance(first, bool) or not isinstance(first, int | np.integer) or first < 0:
+            raise SpecError("first", f"is {first!r}", "give the number of the first row, from 0")
+        persons = list(persons) if not isinstance(persons, str) else persons
+        cost, names = self._cost(persons, level, delta, unit, tags)
+        with self._file.writing() as db:
+            number, finished = runs.run_of(db, run)
+            if finished:
+                raise SpecError("run", "is finished", "begin another one")
+            return charge(db, number, int(first), persons, names, cost, tags)
+
+    def pay(
+        self,
+        person: str,
+        level: Amount | str,
+        *,
+        delta: Amount | str = 0,
+        unit: str,
+        release: str,
+        tag: bytes | None = None,
+    ) -> bool:
+        """Charge one person for one draw, such as one answer of a server; False if its tag was paid for before.
+
+        Raises
+        ------
+        BudgetExceeded
+            If the person has not that much left. Nothing is charged.
+        SpecError
+            If the unit is another.
+        """
+        cost, names = self._cost([person], level, delta, unit, [tag])
+        called = text(release, "release")
+        with self._file.writing() as db:
+            return bool(charge(db, runs.open_ended(db, called), None, [person], names, cost, [tag])[0])
+
+    def purse(self, person: str, *, unit: str, release: str) -> Purse:
+        """What one person pays from, draw by draw, as a stream of `dx.traces` does."""
+        stored([person], self._key)
+        return Purse(self, person, unit, text(release, "release"))
+
+    def _know_key(self) -> None:
+        """SpecError unless the ledger was made with this key, or without one."""
+        with self._file.reading() as db:
+            kept = setting(db, "key")
+        if kept != mark(self._key):
+            wrong = f"is not that of {self.file}" if kept else f"is given, but {self.file} stores persons as they are"
+            fix = "open the ledger without a key"
+            if kept and self._key is None:
+                wrong = f"is missing: {self.file} stores persons as hashes"
+            raise SpecError("key", wrong, "give the key that the ledger was made with" if kept else fix)
+
+    def _prepare(self, unit: str | None, default: Amount | str | None) -> None:
+        """Set unit and default budget where there is none yet."""
+        budget = None if default is None else amount_of(default, "default")
+        with self._file.writing() as db:
+            if unit is not None:
+                keep_unit(db, unit)
+            if budget is not None and looking.default_of(db)[0] is None:
+                set_default(db, budget, Fraction(0))
+
+    def _cost(
+        self,
+        persons: Sequence[str],
+        level: Amount | str,
+        delta: Amount | str,
+        unit: str,
+        tags: Sequence[bytes | None] | None,
+    ) -> tuple[Level, list[str]]:
+        """What each row costs, and who pays, as stored."""
+        if tags is not None and len(tags) != len(persons):
+            raise SpecError("tags", f"are {len(tags)} for {len(persons)} rows", "give one for each row, or None")
+        if tags is not None and not all(tag is None or isinstance(tag, bytes) for tag in tags):
+            raise SpecError("tags", "are not all bytes or None", "give fingerprints, such as Key.digest")
+        cost = Level(amount_of(level, "level"), amount_of(delta, "delta"), unit)
+        return cost, stored(persons, self._key)

@@ -1,0 +1,110 @@
+"""What may be read of an open ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, Self
+
+from dxopt.release.budgets import looking
+from dxopt.release.budgets.accounts import Account, Payment, Totals
+from dxopt.release.budgets.charging import find, setting
+from dxopt.release.budgets.file import LedgerFile
+from dxopt.release.budgets.persons import stored
+from dxopt.release.keys import Key
+
+
+class LedgerView:
+    """The half of `Budgets` that changes nothing."""
+
+    def __init__(self, file: LedgerFile, key: Key | None) -> None:
+        self._file = file
+        self._key = key
+
+    @property
+    def file(self) -> Path:
+        """Where the ledger is."""
+        return self._file.file
+
+    @property
+    def unit(self) -> str | None:
+        """What levels are per; None before the first charge."""
+        with self._file.reading() as db:
+            return setting(db, "unit")
+
+    @property
+    def hashed(self) -> bool:
+        """Whether persons are stored as keyed hashes."""
+        return self._key is not None
+
+    @property
+    def default(self) -> Fraction | None:
+        """The budget of persons without their own."""
+        with self._file.reading() as db:
+            return looking.default_of(db)[0]
+
+    @property
+    def default_delta(self) -> Fraction | None:
+        """The budget of persons without their own, of δ."""
+        with self._file.reading() as db:
+            return looking.default_of(db)[1]
+
+    def left(self, persons: Sequence[str]) -> list[Fraction]:
+        """What each person may still spend `(k,)`; 0 without a budget."""
+        return [account.left for account in self._accounts(persons)]
+
+    def account(self, person: str) -> Account:
+        """The account of a person, also of one who is not in the ledger yet."""
+        return self._accounts([person])[0]
+
+    def accounts(self) -> list[Account]:
+        """All accounts, those with the least left first."""
+        with self._file.reading() as db:
+            return looking.accounts(db)
+
+    def history(self, person: str) -> list[Payment]:
+        """What a person paid for, in the order of time."""
+        with self._file.reading() as db:
+            return looking.history(db, stored([person], self._key)[0])
+
+    def totals(self) -> Totals:
+        """The ledger in a few numbers."""
+        with self._file.reading() as db:
+            return looking.totals(db)
+
+    def check(self) -> None:
+        """Add up the whole ledger again.
+
+        Raises
+        ------
+        SpecError
+            If the file is damaged, or a person has not spent the sum of the payments, or more than the budget.
+        """
+        with self._file.reading() as db:
+            looking.check(db, self._file.damaged)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> Literal[False]:
+        self.close()
+        return False
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.file}>"
+
+    def _accounts(self, persons: Sequence[str]) -> list[Account]:
+        """The account of each person `(k,)`."""
+        names = stored(persons, self._key)
+        with self._file.reading() as db:
+            known = {account.person: account for _, account in find(db, list(dict.fromkeys(names)))}
+            default = looking.default_of(db)
+        return [known.get(name) or Account(name, *default, own=False) for name in names]

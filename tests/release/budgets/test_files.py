@@ -1,0 +1,245 @@
+"""The file of a ledger: what is none, what is damaged, who else uses it, and what the disk does."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import shutil
+import sqlite3
+import stat
+import subprocess
+import sys
+import tempfile
+import textwrap
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import dxopt as dx
+from tests.release.budgets.reader import overspent
+
+KM = "per km"
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Path:
+    file = tmp_path / "budget.sqlite"
+    with dx.Budgets.open(file, create=True, unit=KM, default=3) as budgets:
+        budgets.pay("anna", 0.5, unit=KM, release="r")
+    return file
+
+
+def python(code: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """A program in another process, which prints the one line of a SpecError."""
+    whole = "import sys, os\nimport dxopt as dx\ntry:\n" + textwrap.indent(textwrap.dedent(code), "    ")
+    whole += "\nexcept dx.SpecError as error:\n    print(error)"
+    return subprocess.run(
+        [sys.executable, "-c", whole, *map(str, arguments)], capture_output=True, text=True, check=True
+    )
+
+
+def spoil_middle(file: Path) -> None:
+    content = bytearray(file.read_bytes())
+    content[4096 : len(content) - 4096] = os.urandom(len(content) - 8192)
+    file.write_bytes(content)
+
+
+def spoil_sum(file: Path) -> None:
+    db = sqlite3.connect(file)
+    db.execute("UPDATE persons SET spent_epsilon = '0'")
+    db.commit()
+
+
+def spoil_amount(file: Path) -> None:
+    db = sqlite3.connect(file)
+    db.execute("UPDATE persons SET spent_epsilon = 'much'")
+    db.commit()
+
+
+def change(statement: str) -> Callable[[Path], None]:
+    def spoil(file: Path) -> None:
+        db = sqlite3.connect(file)
+        db.execute(statement)
+        db.commit()
+
+    return spoil
+
+
+def another(file: Path) -> None:
+    file.unlink()
+    sqlite3.connect(file).execute("CREATE TABLE persons (id INTEGER)")
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "is not there; make it": lambda file: file.unlink(),
+    "is no ledger; name a file": lambda file: file.write_text("person,budget\n" * 99),
+    "is empty; make it": lambda file: file.write_bytes(b""),
+    "is the database of another program": another,
+    "was made by a later dxopt .format 2.; update dxopt": change("PRAGMA user_version = 2"),
+    "is damaged; take a copy": spoil_middle,
+    "budget.sqlite is damaged": change("DROP TABLE tags"),
+    "is damaged; take": change("CREATE TRIGGER free AFTER INSERT ON payments BEGIN DELETE FROM payments; END"),
+    "spent 0, but the payments say otherwise; it was altered": spoil_sum,
+    "has the amount 'much'; it was altered": spoil_amount,
+    "says that 'anna' has overspent": change("UPDATE settings SET value = '1/4' WHERE name = 'epsilon'"),
+    "has rows of a run that do not match": change("INSERT INTO rows VALUES (1, 7, 1, 1)"),
+}
+
+
+@pytest.mark.parametrize("message", list(DAMAGES))
+def test_what_is_no_sound_ledger_is_one_line(ledger: Path, message: str) -> None:
+    DAMAGES[message](ledger)
+    with pytest.raises(dx.SpecError, match=f"ledger: .*{message}") as caught:
+        dx.Budgets.open(ledger).check()
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_of_something_else_is_never_made_a_ledger(tmp_path: Path) -> None:
+    sqlite3.connect(ledger := tmp_path / "app.sqlite").execute("CREATE TABLE notes (text TEXT)")
+    before = ledger.read_bytes()
+    with pytest.raises(dx.SpecError, match="another program"):
+        dx.Budgets.open(ledger, create=True)
+    assert ledger.read_bytes() == before
+    with pytest.raises(dx.SpecError, match="is no file"):
+        dx.Budgets.open(tmp_path, create=True)
+    with pytest.raises(dx.SpecError, match="cannot be opened"):
+        dx.Budgets.open(tmp_path / "no such folder" / "a.sqlite", create=True)
+
+
+def test_a_creation_that_was_killed_is_made_again(tmp_path: Path) -> None:
+    (file := tmp_path / "budget.sqlite").touch()
+    with dx.Budgets.open(file, create=True, unit=KM, default=1) as budgets:
+        assert budgets.left(["anna"]) == [1]
+
+
+def test_a_ledger_is_one_private_file(ledger: Path) -> None:
+    assert [file.name for file in ledger.parent.iterdir()] == ["budget.sqlite"]
+    assert stat.S_IMODE(ledger.stat().st_mode) == 0o600
+    with dx.Budgets.open(ledger) as budgets:
+        budgets.pay("anna", 0.5, unit=KM, release="r")
+        assert [file.name for file in ledger.parent.iterdir()] == ["budget.sqlite"]
+
+
+def test_a_lock_is_waited_for_and_not_for_ever(ledger: Path) -> None:
+    other = sqlite3.connect(ledger, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with dx.Budgets.open(ledger, wait=0.1) as budgets:
+        assert budgets.left(["anna"]) == [Fraction(5, 2)]  # reading goes on
+        with pytest.raises(dx.SpecError, match="is locked by another process; wait until it ends"):
+            budgets.pay("anna", 0.5, unit=KM, release="r")
+        other.execute("ROLLBACK")
+        budgets.pay("anna", 0.5, unit=KM, release="r")
+
+
+def test_a_ledger_that_may_not_be_written_is_read(ledger: Path) -> None:
+    code = """
+        import dxopt.release.budgets
+        if os.getuid() == 0:
+            os.setuid(65534)
+        budgets = dx.Budgets.open(sys.argv[1])
+        print(budgets.left(["anna"])[0])
+        budgets.pay("anna", 0.5, unit="per km", release="r")
+    """
+    with tempfile.TemporaryDirectory() as folder:  # that of pytest may be closed to other users
+        file = Path(shutil.copy(ledger, folder))
+        file.chmod(0o444)
+        file.parent.chmod(0o555)
+        printed = python(code, file).stdout.splitlines()
+    assert printed == ["5/2", f"ledger: {file} cannot be written; allow writing to it and to its folder"]
+
+
+def test_a_full_disk_charges_nothing(ledger: Path) -> None:
+    # files may not grow any more, as for a quota: SQLite sees a failed write
+    code = """
+        import resource
+        budgets = dx.Budgets.open(sys.argv[1])
+        size = os.path.getsize(sys.argv[1])
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size + 4096, size + 4096))
+        budgets.set(9)
+        run = budgets.begin("big")
+        budgets.charge(run, 0, [f"person {i}" for i in range(20_000)], 0.5, unit="per km")
+    """
+    assert "ledger" in (line := python(code, ledger).stdout) and "nothing of this was charged" in line
+    with dx.Budgets.open(ledger) as budgets:
+        budgets.check()
+        assert budgets.totals().rows == 1
+
+
+def test_the_limit_of_a_database_is_a_full_disk(ledger: Path) -> None:
+    with dx.Budgets.open(ledger) as budgets:
+        budgets._file._db.execute("PRAGMA max_page_count = 1")  # pyright: ignore[reportPrivateUsage]
+        with pytest.raises(dx.SpecError, match="the disk is full; make room; nothing of this was charged"):
+            budgets.charge(budgets.begin("r"), 0, [f"{i}" for i in range(9_000)], 0.1, unit=KM)
+        budgets.check()
+        assert budgets.totals().rows == 1
+
+
+def test_a_ledger_that_was_moved_is_not_written(ledger: Path) -> None:
+    with dx.Budgets.open(ledger) as budgets:
+        ledger.rename(ledger.with_name("elsewhere.sqlite"))
+        with pytest.raises(dx.SpecError, match="was moved or deleted since it was opened; open it where it is now"):
+            budgets.pay("anna", 0.5, unit=KM, release="r")
+
+
+@pytest.mark.parametrize("wait", [-1, float("nan"), "long"])
+def test_how_long_to_wait_is_a_number(ledger: Path, wait: float) -> None:
+    with pytest.raises(dx.SpecError, match=r"^wait: "):
+        dx.Budgets.open(ledger, wait=wait)
+
+
+def test_a_closed_ledger_and_a_forked_one_say_so(ledger: Path) -> None:
+    budgets = dx.Budgets.open(ledger)
+    budgets.close()
+    budgets.close()
+    with pytest.raises(dx.SpecError, match="is closed; open it again"):
+        budgets.left(["anna"])
+    code = """
+        budgets = dx.Budgets.open(sys.argv[1])
+        if os.fork() == 0:
+            budgets.left(["anna"])
+        else:
+            os.wait()
+    """
+    assert "was opened by another process; open it anew in each process" in python(code, ledger).stdout
+
+
+def pay_often(ledger: Path, paid: str) -> None:
+    with dx.Budgets.open(ledger) as budgets:
+        run = budgets.begin(f"of {os.getpid()}")
+        for row in range(100):
+            try:
+                budgets.charge(run, 2 * row, ["bob", "anna"], 0.125, unit=KM)
+                with Path(paid).open("a") as file:
+                    file.write("x")
+            except dx.BudgetExceeded:
+                pass
+
+
+def test_two_processes_at_once_spend_a_budget_once(ledger: Path, tmp_path: Path) -> None:
+    with dx.Budgets.open(ledger) as budgets:
+        budgets.set(5)
+    processes = [
+        multiprocessing.get_context("spawn").Process(target=pay_often, args=(ledger, str(tmp_path / "paid")))
+        for _ in range(2)
+    ]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    # anna had spent 0.5 before; both have 36 more rows of 1/8, whoever asked
+    assert len((tmp_path / "paid").read_text()) == 36
+    with dx.Budgets.open(ledger) as budgets:
+        assert budgets.left(["anna", "bob"]) == [0, Fraction(1, 2)]
+        budgets.check()
+    assert overspent(ledger) == []
+
+
+def test_it_needs_numpy_alone() -> None:
+    code = """
+        import dxopt.release.budgets
+        heavy = {"scipy", "numba", "pandas", "pydantic", "typer", "rich", "cvxpy", "matplotlib"}
+        print(sorted(heavy & set(sys.modules)))
+    """
+    assert python(code).stdout == "[]\n"
