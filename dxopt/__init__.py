@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from dxopt.model.smoothing import Smoothing
     from dxopt.proofs.own import certify
     from dxopt.release import mechanism_from_frame, prior_from_frame, to_frame, to_opendp
+    from dxopt.release.applying import Applied, apply
     from dxopt.release.budgets import Budgets
     from dxopt.release.exports import export
     from dxopt.release.keys import Key
@@ -97,6 +98,10 @@ _HOMES = {
         "to_frame",
         "to_opendp",
     ),
+    "dxopt.release.applying": (
+        "Applied",
+        "apply",
+    ),
     "dxopt.release.budgets": ("Budgets",),
     "dxopt.release.exports": ("export",),
     "dxopt.release.keys": ("Key",),
@@ -147,6 +152,7 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "AdversaryError",
+    "Applied",
     "BudgetExceeded",
     "BudgetFrontier",
     "Budgets",
@@ -173,6 +179,7 @@ __all__ = [
     "SpecError",
     "Universe",
     "UnsupportedError",
+    "apply",
     "budget_frontier",
     "certify",
     "characterise",

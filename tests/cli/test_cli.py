@@ -42,7 +42,9 @@ def test_the_version_is_printed_and_is_that_of_the_citation() -> None:
     assert f"\nversion: {dx.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("command", ["solve", "batch", "compare", "sweep", "map", "report", "verify", "schema"])
+@pytest.mark.parametrize(
+    "command", ["solve", "batch", "compare", "sweep", "apply", "map", "report", "verify", "schema"]
+)
 def test_the_help_of_a_command_has_an_example(command: str) -> None:
     done = call(command, "--help")
     assert done.exit_code == 0

@@ -1,0 +1,119 @@
+"""Commands about releases: mechanisms put to use on people's data."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dxopt.cli.shared import Json, bad_input
+
+if TYPE_CHECKING:
+    from dxopt.release.budgets import Budgets
+
+commands = typer.Typer()
+
+_DATA = "CSV, Parquet, GeoParquet or GeoJSON."
+_OUTPUT = "File to write, in the same format; what was done is written beside it, as OUT.dxopt.json."
+_COLUMN = "Column of values on a line, or of labels."
+_OUTSIDE = "What becomes of rows too far from every secret: refuse, nearest or drop."
+_WITHIN = "How far a position may be from its secret, in the unit of positions; otherwise as the space has it."
+_KEEP = "Other column to keep; may be given again. All are kept otherwise."
+_KEY = "Key of draws that give a person at a place the same report again; otherwise that in DXOPT_KEY."
+_RELEASE = "Name of what is published, for draws with a key."
+_LEDGER = "Ledger of `dxopt budget` that each row is paid from, by --person."
+_LEDGER_KEY = "Key of a ledger that stores persons as keyed hashes."
+_PRIOR = "Prior of the radius: uniform. Otherwise that of the result."
+
+
+@contextmanager
+def _opened(ledger: Path | None, key_file: Path | None) -> Iterator[Budgets | None]:
+    """The ledger at a path, closed at the end; None without one."""
+    from dxopt.release.budgets import Budgets
+    from dxopt.release.keys import Key
+
+    if ledger is None:
+        yield None
+        return
+    with Budgets.open(ledger, key=None if key_file is None else Key.load(key_file)) as budgets:
+        yield budgets
+
+
+@commands.command("apply", epilog="Example: dxopt apply results/town people.csv -o public.csv --lat lat --lon lon")
+def apply_table(
+    result: Annotated[Path, typer.Argument(metavar="RESULT", help="A result folder, or a table: *.npz, *.dxt.")],
+    data: Annotated[Path, typer.Argument(metavar="DATA", help=_DATA)],
+    output: Annotated[Path, typer.Option("--output", "-o", help=_OUTPUT)],
+    lat: Annotated[str | None, typer.Option(help="Column of latitudes, in degrees.")] = None,
+    lon: Annotated[str | None, typer.Option(help="Column of longitudes, in degrees.")] = None,
+    x: Annotated[str | None, typer.Option("--x", help="Column of the first coordinate.")] = None,
+    y: Annotated[str | None, typer.Option("--y", help="Column of the second coordinate.")] = None,
+    column: Annotated[str | None, typer.Option(help=_COLUMN)] = None,
+    label: Annotated[str | None, typer.Option(help="Column of labels of secrets.")] = None,
+    outside: Annotated[str, typer.Option(help=_OUTSIDE)] = "refuse",
+    within: Annotated[float | None, typer.Option(help=_WITHIN)] = None,
+    worst: Annotated[bool, typer.Option("--worst", help="Add the radius for the worst secret.")] = False,
+    keep: Annotated[list[str] | None, typer.Option(help=_KEEP)] = None,
+    drop: Annotated[list[str] | None, typer.Option(help="Column to leave out; may be given again.")] = None,
+    prior: Annotated[str | None, typer.Option(help=_PRIOR)] = None,
+    key_file: Annotated[Path | None, typer.Option(help=_KEY)] = None,
+    person: Annotated[str | None, typer.Option(help="Column that says whose row it is.")] = None,
+    release: Annotated[str | None, typer.Option(help=_RELEASE)] = None,
+    ledger: Annotated[Path | None, typer.Option(help=_LEDGER)] = None,
+    ledger_key: Annotated[Path | None, typer.Option(help=_LEDGER_KEY)] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Replace positions, values or labels in a file of people's data by random reports, drawn exactly.
+
+    The file is read twice, in chunks: everything is checked before the
+    first report is drawn. Rows stay in their order; nothing is written
+    where a row is refused.
+    """
+    import json
+
+    from rich.console import Console
+
+    from dxopt.batch.bar import Bar
+    from dxopt.errors import PlausibilityWarning
+    from dxopt.release.applying import apply
+    from dxopt.release.keys import Key
+    from dxopt.release.tables.table import IntegerTable
+
+    with bad_input(), warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", PlausibilityWarning)
+        table = IntegerTable.load(result)
+        key = Key.load(key_file) if key_file is not None else Key.from_environment() if release is not None else None
+        with _opened(ledger, ledger_key) as budgets, Bar(Console(stderr=True)) as bar:
+            done = apply(
+                table,
+                data,
+                output,
+                lat=lat,
+                lon=lon,
+                x=x,
+                y=y,
+                column=column,
+                label=label,
+                outside=outside,  # pyright: ignore[reportArgumentType]
+                within=within,
+                worst=worst,
+                keep=keep or None,
+                drop=drop or (),
+                prior=prior,
+                key=key,
+                person=person,
+                release=release,
+                budgets=budgets,
+                force=force,
+                command=["dxopt", *sys.argv[1:]],
+                progress=bar.tell,
+            )
+        for warning in told:
+            typer.echo(f"warning: {warning.message}", err=True)
+        typer.echo(json.dumps(done.said, indent=2, ensure_ascii=False) if as_json else str(done))

@@ -1,0 +1,5 @@
+"""A mechanism applied to people's data: frames and files, with what was done written beside them."""
+
+from dxopt.release.applying.application import Applied, apply
+
+__all__ = ["Applied", "apply"]

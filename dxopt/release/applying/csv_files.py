@@ -1,0 +1,166 @@
+"""CSV: text as it stands, with the delimiter and line ends of the input."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import SpecError
+from dxopt.release.applying.chunks import ROWS, Chunk
+from dxopt.release.applying.layout import Layout
+
+_DELIMITERS = ",;\t|"
+_MARK = b"\xef\xbb\xbf"
+
+
+class CsvFile:
+    """A file of CSV in UTF-8, its columns named by its first line."""
+
+    noun = "line"
+    geometry = None
+    hidden: tuple[str, ...] = ()
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with path.open("rb") as stream:
+            first = stream.readline(1 << 20)
+        self.marked = first.startswith(_MARK)
+        self.end = "\r\n" if first.endswith(b"\r\n") else "\n"
+        self.delimiter = _delimiter(_text(first))
+        self.names = self._header()
+
+    def _header(self) -> tuple[str, ...]:
+        with self._path.open(encoding="utf-8-sig", newline="") as stream:
+            names = tuple(next(self._reader(stream), ()))
+        if not names:
+            raise SpecError("data", f"{self._path} is empty", "give a file whose first line names its columns")
+        twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
+        if twice is not None:
+            raise SpecError("data", f"names the column {twice!r} twice", "name each column once")
+        return names
+
+    def _reader(self, stream: IO[str]) -> Iterator[list[str]]:
+        reader = csv.reader(stream, delimiter=self.delimiter, strict=True)
+        while True:
+            try:
+                yield next(reader)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                raise SpecError("data", f"line {reader.line_num} is no CSV: {error}", "mend it") from None
+            except UnicodeDecodeError:
+                raise SpecError("data", f"{self._path} is no text in UTF-8", "save it as UTF-8") from None
+
+    def chunks(self) -> Iterator[Chunk]:
+        """The rows, without lines that are blank."""
+        size = max(1, self._path.stat().st_size)
+        rows: list[list[str]] = []
+        lines: list[int] = []
+        with self._path.open("rb") as raw:
+            stream = io.TextIOWrapper(raw, encoding="utf-8-sig", newline="")
+            counted = _Lines(stream)
+            reader = self._reader(counted)  # pyright: ignore[reportArgumentType]
+            next(reader, None)
+            line = counted.number + 1
+            for row in reader:
+                if row:
+                    self._check(row, line)
+                    rows.append(row)
+                    lines.append(line)
+                line = counted.number + 1
+                if len(rows) == ROWS:
+                    yield Chunk(rows, np.array(lines), raw.tell() / size)
+                    rows, lines = [], []
+        if rows:
+            yield Chunk(rows, np.array(lines), 1.0)
+
+    def _check(self, row: list[str], line: int) -> None:
+        if len(row) != len(self.names):
+            wrong = f"line {line} has {len(row)} fields, and the first line {len(self.names)}"
+            raise SpecError("data", wrong, "mend it, or put text with the delimiter into quotes")
+
+    def values(self, chunk: Chunk, name: str) -> list[str]:
+        """A column of a chunk, as text without blanks around it."""
+        place = self.names.index(name)
+        return [row[place].strip() for row in chunk.rows]
+
+    def places(self, chunk: Chunk) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """There is no geometry in CSV."""
+        raise NotImplementedError
+
+    def sink(self, stream: IO[bytes], layout: Layout) -> CsvSink:
+        """Where the rows are written to, in the same dialect."""
+        return CsvSink(self, stream, layout)
+
+
+class CsvSink:
+    """Writes rows of CSV."""
+
+    def __init__(self, source: CsvFile, stream: IO[bytes], layout: Layout) -> None:
+        if source.marked:
+            stream.write(_MARK)
+        self._stream = io.TextIOWrapper(stream, encoding="utf-8", newline="", write_through=True)
+        self._writer = csv.writer(self._stream, delimiter=source.delimiter, lineterminator=source.end)
+        self._layout = layout
+        self._places = {name: place for place, name in enumerate(source.names)}
+        self._texts = {
+            name: np.array([_written(value) for value in values.tolist()], dtype=object)
+            for name, values in layout.made.items()
+        }
+        self._writer.writerow(layout.order)
+
+    def write(self, chunk: Chunk, kept: NDArray[np.bool_], drawn: NDArray[np.int64]) -> None:
+        """Write the rows that are kept."""
+        rows = [row for row, wanted in zip(chunk.rows, kept.tolist(), strict=True) if wanted]
+        columns: list[Any] = []
+        for name in self._layout.order:
+            if name in self._texts:
+                columns.append(self._texts[name][drawn].tolist())
+            else:
+                place = self._places[name]
+                columns.append([row[place] for row in rows])
+        self._writer.writerows(zip(*columns, strict=True))
+
+    def close(self) -> None:
+        """Hand the stream back to whoever opened it."""
+        self._stream.flush()
+        self._stream.detach()
+
+
+class _Lines:
+    """The lines of a stream, counted as they are read."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+        self.number = 0
+
+    def __iter__(self) -> _Lines:
+        return self
+
+    def __next__(self) -> str:
+        line = next(self._stream)
+        self.number += 1
+        return line
+
+
+def _delimiter(first: str) -> str:
+    """The delimiter that makes most columns of the first line; a comma where none makes several."""
+    return max(_DELIMITERS, key=lambda mark: len(next(csv.reader([first], delimiter=mark), [])))
+
+
+def _text(first: bytes) -> str:
+    try:
+        return re.split("[\r\n]", first.removeprefix(_MARK).decode("utf-8"), maxsplit=1)[0]
+    except UnicodeDecodeError:
+        raise SpecError("data", "is no text in UTF-8", "save it as UTF-8") from None
+
+
+def _written(value: Any) -> str:
+    return value if isinstance(value, str) else repr(value)

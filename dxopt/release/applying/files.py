@@ -1,0 +1,140 @@
+"""A file, in two passes: everything is checked before the first report is drawn."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from dxopt.errors import SpecError
+from dxopt.release.applying import sidecar
+from dxopt.release.applying.chunks import Chunk, Source
+from dxopt.release.applying.csv_files import CsvFile
+from dxopt.release.applying.geojson_files import GeoJsonFile
+from dxopt.release.applying.parquet_files import ParquetFile
+from dxopt.release.applying.plan import Payment, Plan, Settled
+from dxopt.release.applying.tally import Tally
+from dxopt.release.applying.where import Where
+from dxopt.release.applying.writing import digest_of, partial_of, require_free, whole, write_json
+
+Progress = Callable[[str, float], None]
+FORMATS: dict[str, Callable[[Path], Source]] = {
+    ".csv": CsvFile,
+    ".tsv": CsvFile,
+    ".txt": CsvFile,
+    ".parquet": ParquetFile,
+    ".geoparquet": ParquetFile,
+    ".geojson": GeoJsonFile,
+    ".json": GeoJsonFile,
+}
+
+
+def opened(data: Path) -> Source:
+    """The rows of a file, by its ending.
+
+    Raises
+    ------
+    SpecError
+        If there is no such file, its ending is none of those, or it cannot be read.
+    """
+    build = FORMATS.get(data.suffix.lower())
+    if build is None:
+        raise SpecError("data", f"{data} has the ending {data.suffix!r}", f"give one of {', '.join(FORMATS)}")
+    try:
+        if not data.is_file():
+            raise SpecError("data", f"there is no file {data}", "check its name")
+        return build(data)
+    except OSError as error:
+        raise SpecError("data", f"{data} cannot be read: {error.strerror or error}", "check the file") from None
+
+
+def require_output(output: Path, data: Path, *, force: bool) -> None:
+    """Raise SpecError unless an output may be written, in the format of the data."""
+    if FORMATS.get(output.suffix.lower()) is not FORMATS.get(data.suffix.lower()):
+        fix = f"name it {output.stem}{data.suffix}"
+        raise SpecError("output", f"{output} is to have another format than {data}", fix)
+    require_free(output, data, force=force)
+    require_free(sidecar.sidecar_of(output), data, force=force)
+
+
+def apply_to_file(
+    plan: Plan, source: Source, data: Path, output: Path, *, command: Sequence[str] | None, progress: Progress | None
+) -> dict[str, Any]:
+    """Check the rows of a file, draw a report for each, and write them and the sidecar, whose content is returned.
+
+    With a ledger each chunk is paid for before its reports are drawn. A run that is stopped has published nothing:
+    the same command again goes on with it, draws anew and pays for no row twice.
+
+    Raises
+    ------
+    SpecError
+        If rows are refused, a budget is exceeded, or the output cannot be written; there is none then.
+    """
+    tell = progress or (lambda stage, share: None)
+    # 1. everything is checked
+    checked = plan.tally(source.noun)
+    needed: Counter[str] = Counter()
+    for _, settled in _settled(plan, source, checked, tell, "checking"):
+        needed.update(settled.persons)
+    plan.require_columns(source.names)
+    checked.require()
+    hidden = [*source.hidden]
+    if source.geometry is not None and not plan.where.geometry:
+        hidden.append(source.geometry)
+    layout = plan.layout(source.names, hidden)
+    payment = Payment.of(plan, needed, _run_of(plan, data, output), begun=partial_of(output).exists())
+
+    # 2. reports are paid for, drawn and written
+    with whole(output, marked=payment is not None) as stream:
+        drawn = plan.tally(source.noun)
+        sink = source.sink(stream, layout)
+        for chunk, settled in _settled(plan, source, drawn, tell, "drawing"):
+            if payment is not None:
+                payment.charge(settled)
+            sink.write(chunk, settled.kept, plan.drawn(settled))
+        sink.close()
+        _require_same(checked, drawn)
+        stream.flush()
+        written = {
+            "name": output.name,
+            "bytes": partial_of(output).stat().st_size,
+            "sha256": digest_of(partial_of(output)),
+        }
+        said = sidecar.content(plan, layout, drawn, source.noun, output=written, command=command)
+        write_json(sidecar.sidecar_of(output), said)
+        if payment is not None:
+            payment.finish()
+    return said
+
+
+def _run_of(plan: Plan, data: Path, output: Path) -> Callable[[], str]:
+    """The name of a run in a ledger: the same for the same data, table, options and output."""
+
+    def name() -> str:
+        said = [digest_of(data), plan.table.digest, repr(plan.where), repr(plan.options), str(output.resolve())]
+        if plan.persons is not None:
+            said += [plan.persons.column, plan.persons.release]
+        return f"apply {output.name} {hashlib.sha256(chr(0).join(said).encode()).hexdigest()[:32]}"
+
+    return name
+
+
+def values_of(source: Source, chunk: Chunk, where: Where) -> list[Any]:
+    """The columns of a chunk that have the secrets."""
+    return list(source.places(chunk)) if where.geometry else [source.values(chunk, name) for name in where.names]
+
+
+def _settled(plan: Plan, source: Source, tally: Tally, tell: Progress, stage: str) -> Iterator[tuple[Chunk, Settled]]:
+    """Each chunk, with what is known of its rows."""
+    for chunk in source.chunks():
+        persons = None if plan.persons is None else source.values(chunk, plan.persons.column)
+        yield chunk, plan.settle(values_of(source, chunk, plan.where), persons, chunk.lines, tally)
+        tell(f"{stage}, {tally.rows:,} rows", min(1.0, chunk.share))
+
+
+def _require_same(checked: Tally, drawn: Tally) -> None:
+    """Raise SpecError where a file was changed between the two passes."""
+    if (checked.rows, checked.dropped, checked.outside) != (drawn.rows, drawn.dropped, drawn.outside):
+        raise SpecError("data", "was changed while it was read", "try again")

@@ -1,0 +1,145 @@
+"""Frames of pandas, Polars and others that narwhals knows, and of GeoPandas."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from secrets import token_hex
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import SpecError, UnsupportedError
+from dxopt.release.applying.chunks import ROWS
+from dxopt.release.applying.layout import Layout
+from dxopt.release.applying.plan import Payment, Plan, Settled
+from dxopt.release.applying.points import places_of_shapes, require_wgs84
+from dxopt.release.applying.tally import Tally
+
+
+class Frame:
+    """A frame, whatever library it is of.
+
+    Attributes
+    ----------
+    names : tuple of str
+    geometry : str or None
+        The active geometry of a GeoDataFrame.
+    """
+
+    noun = "row"
+
+    def __init__(self, native: Any) -> None:
+        try:
+            import narwhals as nw
+        except ImportError:
+            raise UnsupportedError("narwhals", "is not installed", "install dxopt[frames]") from None
+        try:
+            self._frame = nw.from_native(native, eager_only=True)
+        except TypeError:
+            lazy = hasattr(native, "collect")
+            fix = "collect it first" if lazy else "give a frame of pandas, Polars or GeoPandas, or the path of a file"
+            raise SpecError("data", f"is of type {type(native).__name__}", fix) from None
+        except Exception as error:
+            # narwhals has an error of its own for columns of one name
+            raise SpecError("data", f"is no usable frame: {' '.join(str(error).split())[:120]}", "mend it") from None
+        self._native = native
+        if not all(isinstance(name, str) for name in self._frame.columns):
+            raise SpecError("data", "has columns whose names are no text", "name them, as by frame.rename")
+        self.names = tuple(self._frame.columns)
+        self._shapes = self._geometries()
+        active = getattr(native, "active_geometry_name", None) if self._shapes else None
+        self.geometry: str | None = active
+
+    def _geometries(self) -> list[str]:
+        """The columns of geometry of a GeoDataFrame."""
+        if not type(self._native).__module__.startswith("geopandas"):
+            return []
+        return [str(name) for name, kind in self._native.dtypes.items() if str(kind) == "geometry"]
+
+    def __len__(self) -> int:
+        return len(self._frame)
+
+    def hidden(self, plan: Plan) -> list[str]:
+        """The columns of geometry that are not replaced."""
+        return [name for name in self._shapes if name not in plan.where.names]
+
+    def require_points(self) -> None:
+        """Raise SpecError unless the geometry is in WGS 84."""
+        crs = self._native.crs
+        if crs is None:
+            raise SpecError("geometry", "has no coordinate system", "say which: frame.set_crs(4326)")
+        authority, code = crs.to_authority() or (None, None)
+        require_wgs84(authority, code)
+
+    def values(self, plan: Plan) -> list[NDArray[Any]]:
+        """The columns that have the secrets."""
+        where = plan.where
+        if where.geometry:
+            return list(places_of_shapes(self._native[where.names[0]].to_numpy()))
+        return [self._frame[name].to_numpy() for name in where.names]
+
+    def persons(self, plan: Plan) -> Any:
+        """The column of persons, or None where none are asked for."""
+        return None if plan.persons is None else self._frame[plan.persons.column].to_list()
+
+    def replaced(self, layout: Layout, kept: NDArray[np.bool_], drawn: NDArray[np.int64]) -> Any:
+        """A frame of the same kind with the rows that are kept and the reports that were drawn for them."""
+        import narwhals as nw
+
+        frame = self._frame if kept.all() else self._frame.filter(kept.tolist())
+        made = []
+        for name, values in layout.made.items():
+            if values.ndim == 1:
+                taken = values[drawn]
+                listed = taken.tolist() if taken.dtype == object else taken
+                made.append(nw.new_series(name, listed, backend=frame.implementation))
+        frame = frame.drop(*(name for name in layout.left_out)).with_columns(*made)
+        shape = next((name for name, values in layout.made.items() if values.ndim == 2), None)
+        native = frame.to_native()
+        if shape is not None:
+            import geopandas
+
+            places = layout.made[shape][drawn]
+            points = geopandas.points_from_xy(places[:, 1], places[:, 0], crs=self._native.crs)
+            native = geopandas.GeoDataFrame(native)
+            native[shape] = points
+            return native.set_geometry(shape)[list(layout.order)]
+        if self._shapes:
+            import pandas as pd
+
+            return pd.DataFrame(native)[list(layout.order)]
+        return frame.select(*layout.order).to_native()
+
+
+def apply_to_frame(
+    plan: Plan, frame: Frame, progress: Callable[[str, float], None] | None
+) -> tuple[Any, Layout, Tally]:
+    """A frame of reports, its columns, and what was found of the rows; SpecError where rows are refused."""
+    tell = progress or (lambda stage, share: None)
+    columns = frame.values(plan)
+    tally = plan.tally("row")
+    size = len(frame)
+    kept = np.zeros(size, dtype=bool)
+    named = frame.persons(plan)
+    secrets = []
+    persons: list[str] = []
+    for start in range(0, size, ROWS):
+        some = slice(start, min(start + ROWS, size))
+        lines = np.arange(some.start, some.stop) + 1
+        part = plan.settle([column[some] for column in columns], named and named[some], lines, tally)
+        kept[some] = part.kept
+        secrets.append(part.secrets)
+        persons += part.persons
+        tell(f"checking, {some.stop:,} rows", some.stop / size)
+    tally.require()
+    layout = plan.layout(frame.names, frame.hidden(plan))
+    settled = Settled(kept, np.concatenate(secrets), persons)
+    payment = Payment.of(plan, Counter(persons), lambda: f"apply {token_hex(16)}", begun=False)
+    if payment is not None:
+        payment.charge(settled)
+        payment.finish()
+    drawn = plan.drawn(settled)
+    tell(f"drawn, {len(drawn):,} rows", 1.0)
+    return frame.replaced(layout, kept, drawn), layout, tally

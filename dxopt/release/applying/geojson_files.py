@@ -1,0 +1,154 @@
+"""GeoJSON: points, read and written feature by feature."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import SpecError
+from dxopt.release.applying.chunks import ROWS, Chunk
+from dxopt.release.applying.json_stream import JsonStream
+from dxopt.release.applying.layout import Layout
+from dxopt.release.applying.points import require_wgs84
+
+GEOMETRY = "geometry"
+_KEPT = ("name", "crs")
+"""Members of a collection that say nothing of where its points are; others, such as `bbox`, are not written."""
+
+
+class GeoJsonFile:
+    """A FeatureCollection of points; its columns are the properties, and known once all features were read."""
+
+    noun = "feature"
+    geometry = GEOMETRY
+    hidden: tuple[str, ...] = ()
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._names: dict[str, None] = {GEOMETRY: None}
+        self._members: dict[str, Any] = {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The properties that any feature has had by now, after the geometry."""
+        return tuple(self._names)
+
+    @property
+    def members(self) -> dict[str, Any]:
+        """Members of the collection that are written again."""
+        return {name: self._members[name] for name in _KEPT if name in self._members}
+
+    def chunks(self) -> Iterator[Chunk]:
+        """The features."""
+        size = max(1, self._path.stat().st_size)
+        first = 1
+        rows: list[dict[str, Any]] = []
+        with self._path.open("rb") as raw:
+            stream = JsonStream(io.TextIOWrapper(raw, encoding="utf-8-sig"))
+            for feature in stream.features():
+                rows.append(self._checked(feature, first + len(rows)))
+                if len(rows) == ROWS:
+                    yield Chunk(rows, np.arange(first, first + len(rows)), raw.tell() / size)
+                    first += len(rows)
+                    rows = []
+            self._members = stream.members
+            self._check_members()
+        if rows:
+            yield Chunk(rows, np.arange(first, first + len(rows)), 1.0)
+
+    def _checked(self, feature: Any, number: int) -> dict[str, Any]:
+        if not isinstance(feature, dict) or feature.get("type") != "Feature":
+            raise SpecError("data", f"feature {number} is none", "give a FeatureCollection of features")
+        properties = feature.get("properties") or {}
+        if not isinstance(properties, dict):
+            raise SpecError("data", f"feature {number} has properties that are no object", "mend it")
+        if GEOMETRY in properties:
+            raise SpecError("data", f"feature {number} has a property {GEOMETRY!r}", "rename it")
+        self._names.update(dict.fromkeys(properties))
+        return feature
+
+    def _check_members(self) -> None:
+        if self._members.get("type") != "FeatureCollection":
+            raise SpecError("data", "is no GeoJSON FeatureCollection", "give a collection of features")
+        if self._members.get("crs") is not None:
+            try:
+                named = self._members["crs"]["properties"]["name"]
+                last = named.rpartition(":")[2]
+            except (KeyError, TypeError, AttributeError):
+                raise SpecError("geometry", "is in a coordinate system without a name", "remove crs") from None
+            require_wgs84("OGC" if last == "CRS84" else "EPSG", last)
+
+    def values(self, chunk: Chunk, name: str) -> list[Any]:
+        """A property of each feature; None where it has none."""
+        return [(feature.get("properties") or {}).get(name) for feature in chunk.rows]
+
+    def places(self, chunk: Chunk) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Latitudes and longitudes of the points."""
+        found = np.array([_place(feature.get(GEOMETRY)) for feature in chunk.rows], dtype=float)
+        return found[:, 0], found[:, 1]
+
+    def sink(self, stream: IO[bytes], layout: Layout) -> GeoJsonSink:
+        """Where the features are written to."""
+        return GeoJsonSink(self, stream, layout)
+
+
+class GeoJsonSink:
+    """Writes features."""
+
+    def __init__(self, source: GeoJsonFile, stream: IO[bytes], layout: Layout) -> None:
+        self._stream = stream
+        self._layout = layout
+        # JSON has no infinity
+        self._made: dict[str, list[Any]] = {
+            name: [None if value in (math.inf, -math.inf) else value for value in values.tolist()]
+            for name, values in layout.made.items()
+        }
+        self._comma = ""
+        head = json.dumps({"type": "FeatureCollection", **source.members}, ensure_ascii=False)
+        stream.write(f'{head[:-1]}, "features": ['.encode())
+
+    def write(self, chunk: Chunk, kept: NDArray[np.bool_], drawn: NDArray[np.int64]) -> None:
+        """Write the features that are kept."""
+        wanted = (feature for feature, taken in zip(chunk.rows, kept.tolist(), strict=True) if taken)
+        for feature, report in zip(wanted, drawn.tolist(), strict=True):
+            text = json.dumps(self._feature(feature, report), ensure_ascii=False)
+            self._stream.write(f"{self._comma}\n{text}".encode())
+            self._comma = ","
+
+    def _feature(self, feature: dict[str, Any], report: int) -> dict[str, Any]:
+        """A feature with the report in the place of the position; of its other members only the id is kept."""
+        given = feature.get("properties") or {}
+        properties: dict[str, Any] = {}
+        for name in self._layout.order:
+            if name in self._made and name != GEOMETRY:
+                properties[name] = self._made[name][report]
+            elif name in given:
+                properties[name] = given[name]
+        point = None
+        if GEOMETRY in self._made:
+            lat, lon = self._made[GEOMETRY][report]
+            point = {"type": "Point", "coordinates": [lon, lat]}
+        named = {"id": feature["id"]} if "id" in feature else {}
+        return {"type": "Feature", **named, "properties": properties, "geometry": point}
+
+    def close(self) -> None:
+        """Write the end of the collection."""
+        self._stream.write(b"\n]}\n")
+
+
+def _place(geometry: Any) -> tuple[float, float]:
+    """Latitude and longitude of a point; NaN where it is none."""
+    if isinstance(geometry, dict) and geometry.get("type") == "Point":
+        coordinates = geometry.get("coordinates")
+        if isinstance(coordinates, list) and len(coordinates) >= 2:
+            lon, lat = coordinates[:2]
+            if all(isinstance(part, int | float) and not isinstance(part, bool) for part in (lon, lat)):
+                return lat, lon
+    return math.nan, math.nan

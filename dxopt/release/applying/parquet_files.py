@@ -1,0 +1,174 @@
+"""Parquet, and GeoParquet with points, by row batches."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import SpecError, UnsupportedError
+from dxopt.release.applying.chunks import ROWS, Chunk
+from dxopt.release.applying.layout import Layout
+from dxopt.release.applying.points import places_of, require_wgs84, written_points
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_GEO = b"geo"
+_PANDAS = b"pandas"
+
+
+class ParquetFile:
+    """A file of Parquet; with `geometry` where it is GeoParquet."""
+
+    noun = "row"
+
+    def __init__(self, path: Path) -> None:
+        try:
+            import pyarrow as pa
+            import pyarrow.parquet as pq
+        except ImportError:
+            raise UnsupportedError("pyarrow", "is not installed", "install dxopt[frames]") from None
+        self._broken = (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError)
+        try:
+            self._file = pq.ParquetFile(path)
+        except self._broken as error:
+            raise self._damaged(error) from None
+        self.schema: pa.Schema = self._file.schema_arrow
+        self.names = tuple(self.schema.names)
+        if len(set(self.names)) < len(self.names):
+            raise SpecError("data", "has two columns of one name", "name each column once")
+        self._geo = _described(self.schema)
+        self.geometry = self._primary()
+        self.hidden = tuple(name for name in self._covering() if name in self.names)
+
+    def chunks(self) -> Iterator[Chunk]:
+        """The rows, in batches."""
+        first = 1
+        total = max(1, self._file.metadata.num_rows)
+        try:
+            for batch in self._file.iter_batches(batch_size=ROWS):
+                yield Chunk(batch, np.arange(first, first + len(batch)), (first - 1 + len(batch)) / total)
+                first += len(batch)
+        except self._broken as error:
+            raise self._damaged(error) from None
+
+    def values(self, chunk: Chunk, name: str) -> NDArray[Any]:
+        """A column of a chunk."""
+        return chunk.rows.column(name).to_numpy(zero_copy_only=False)
+
+    def places(self, chunk: Chunk) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Latitudes and longitudes of the points of the geometry."""
+        return places_of(chunk.rows.column(self.geometry).to_pylist())
+
+    def sink(self, stream: IO[bytes], layout: Layout) -> ParquetSink:
+        """Where the rows are written to."""
+        return ParquetSink(self, stream, layout)
+
+    def metadata(self, layout: Layout) -> dict[bytes, bytes]:
+        """What is written of the whole file: nothing of the input that could be of its positions."""
+        found: dict[bytes, bytes] = {}
+        stored = self.schema.metadata or {}
+        if _PANDAS in stored:
+            found[_PANDAS] = _of_pandas(stored[_PANDAS], layout)
+        if self.geometry in layout.made:
+            column = {"encoding": "WKB", "geometry_types": ["Point"]}
+            if "crs" in self._geo["columns"][self.geometry]:
+                column["crs"] = self._geo["columns"][self.geometry]["crs"]
+            content = {"version": "1.1.0", "primary_column": self.geometry, "columns": {self.geometry: column}}
+            found[_GEO] = json.dumps(content).encode()
+        return found
+
+    def _primary(self) -> str | None:
+        """The column of points; its coordinate system and encoding are checked when it is used."""
+        primary = self._geo.get("primary_column")
+        return primary if primary in self.names else None
+
+    def require_points(self) -> None:
+        """Raise SpecError unless the geometry is in WKB and WGS 84."""
+        column = self._geo["columns"][self.geometry]
+        if column.get("encoding") != "WKB":
+            raise SpecError("geometry", f"is encoded as {column.get('encoding')}", "write it as WKB")
+        if "crs" in column:
+            named = (column["crs"] or {}).get("id") or {}
+            require_wgs84(named.get("authority"), named.get("code"))
+
+    def _covering(self) -> Iterator[str]:
+        """Boxes around points, and geometry besides that of the points: columns that have the positions as well."""
+        for name, column in self._geo.get("columns", {}).items():
+            if name != self.geometry:
+                yield name
+            for path in (column.get("covering") or {}).get("bbox", {}).values():
+                yield path[0]
+
+    def _damaged(self, error: Exception) -> SpecError:
+        reason = " ".join(str(error).split())[:120]
+        return SpecError("data", f"is no Parquet, or damaged ({reason})", "write it again")
+
+
+class ParquetSink:
+    """Writes rows of Parquet."""
+
+    def __init__(self, source: ParquetFile, stream: IO[bytes], layout: Layout) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        self._layout = layout
+        self._made: dict[str, pa.Array] = {}
+        fields = []
+        for name in layout.order:
+            if name in layout.made:
+                values = layout.made[name]
+                points = values.ndim == 2
+                self._made[name] = pa.array(written_points(values), pa.binary()) if points else pa.array(values)
+                fields.append(pa.field(name, self._made[name].type))
+            else:
+                fields.append(source.schema.field(name))
+        self._schema = pa.schema(fields, metadata=source.metadata(layout) or None)
+        self._writer = pq.ParquetWriter(stream, self._schema)
+
+    def write(self, chunk: Chunk, kept: NDArray[np.bool_], drawn: NDArray[np.int64]) -> None:
+        """Write the rows that are kept."""
+        import pyarrow as pa
+
+        rows = chunk.rows if kept.all() else chunk.rows.filter(pa.array(kept))
+        taken = pa.array(drawn)
+        columns = [
+            self._made[name].take(taken) if name in self._made else rows.column(name) for name in self._layout.order
+        ]
+        self._writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=self._schema))
+
+    def close(self) -> None:
+        """Write the end of the file."""
+        self._writer.close()
+
+
+def _described(schema: pa.Schema) -> dict[str, Any]:
+    """What GeoParquet says of its columns; nothing for other files."""
+    stored = (schema.metadata or {}).get(_GEO)
+    if stored is None:
+        return {}
+    try:
+        found = json.loads(stored)
+        return found if isinstance(found["columns"][found["primary_column"]], dict) else {}
+    except (ValueError, KeyError, TypeError):
+        raise SpecError("data", "has GeoParquet metadata that are damaged", "write it again") from None
+
+
+def _of_pandas(stored: bytes, layout: Layout) -> bytes:
+    """What pandas says of the columns that are kept, with its index."""
+    try:
+        content = json.loads(stored)
+        kept = set(layout.order) - set(layout.made)
+        content["columns"] = [one for one in content["columns"] if one.get("field_name") in kept]
+        content["index_columns"] = [
+            one for one in content["index_columns"] if not isinstance(one, str) or one in kept
+        ]
+        content["index_columns"] = [one for one in content["index_columns"] if isinstance(one, str)]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return b"{}"
+    return json.dumps(content).encode()

@@ -1,0 +1,219 @@
+"""What is to be done with each row: found before the first is read, from the table and the options alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import SpecError
+from dxopt.model.mechanism import Mechanism
+from dxopt.release.applying.layout import Layout, columns_of_reports
+from dxopt.release.applying.persons import Ledger, Persons, texts_of
+from dxopt.release.applying.radii import Radii, radii
+from dxopt.release.applying.snapping import Snapper, unit_of
+from dxopt.release.applying.tally import Tally
+from dxopt.release.applying.where import Where, require_column
+from dxopt.release.tables.table import IntegerTable
+
+if TYPE_CHECKING:
+    from dxopt.model.prior import PriorLike
+
+
+@dataclass(frozen=True, eq=False)
+class Options:
+    """What may be asked for besides the columns; see `apply`."""
+
+    outside: str = "refuse"
+    within: float | None = None
+    worst: bool = False
+    keep: Sequence[str] | None = None
+    drop: Sequence[str] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Believed:
+    """What is believed of secrets before a report is seen: a name, and probabilities `(n,)`."""
+
+    name: str
+    probabilities: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Settled:
+    """What is known of k rows before anything is drawn.
+
+    Attributes
+    ----------
+    kept : (k,) array of bool
+    secrets : (j,) array
+        Of the rows that are kept.
+    persons : list of str
+        Whose those are; none where no persons are asked for.
+    """
+
+    kept: NDArray[np.bool_]
+    secrets: NDArray[np.int64]
+    persons: list[str]
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A table, the columns that have the secrets, and what the output says."""
+
+    table: IntegerTable
+    prior: Believed
+    where: Where
+    snapper: Snapper
+    radii: Radii | None
+    options: Options
+    persons: Persons | None = None
+
+    @classmethod
+    def of(
+        cls, table: IntegerTable, prior: Believed, where: Where, options: Options, persons: Persons | None = None
+    ) -> Plan:
+        """The plan for these columns; SpecError where options do not suit the table."""
+        snapper = Snapper.of(table.space, where, options.within)
+        found = radii(table, prior.probabilities, snapper)
+        if options.worst and found is None:
+            raise SpecError("worst", "there are no distances between secrets and reports", "leave it out")
+        return cls(table, prior, where, snapper, found, options, persons)
+
+    def require_columns(self, names: Sequence[str]) -> None:
+        """Raise SpecError unless the data has the columns of secrets and persons."""
+        if not self.where.geometry:
+            self.where.require(names)
+        if self.persons is not None:
+            require_column(self.persons.column, names, "person")
+
+    def tally(self, noun: str) -> Tally:
+        """Counts rows under the policy of the plan."""
+        return Tally(self.snapper, self.options.outside, noun)
+
+    def settle(self, values: Sequence[Any], persons: Any, lines: NDArray[np.int64], tally: Tally) -> Settled:
+        """The secrets of the rows that are kept, from the columns that have them and that of persons, or None."""
+        snapped = self.snapper.snap(values)
+        kept = tally.add(lines, list(values), snapped)
+        if persons is None:
+            return Settled(kept, snapped.index[kept], [])
+        texts = [text for text, wanted in zip(texts_of(persons), kept.tolist(), strict=True) if wanted]
+        tally.add_nameless([line for line, text in zip(lines[kept].tolist(), texts, strict=True) if not text])
+        return Settled(kept, snapped.index[kept], texts)
+
+    def drawn(self, settled: Settled) -> NDArray[np.int64]:
+        """One report for each secret, with the exact probabilities of the table."""
+        if self.persons is None:
+            return self.table.sample(index=settled.secrets)[:, 0]
+        return self.persons.drawn(self.table, settled.secrets, settled.persons)
+
+    def layout(self, names: Sequence[str], hidden: Sequence[str]) -> Layout:
+        """The columns of the output for data with such columns."""
+        made = columns_of_reports(self.table, self.where, self.radii, self.said, worst=self.options.worst)
+        options = self.options
+        return Layout.of(names, self.where, made, keep=options.keep, drop=options.drop, hidden=hidden)
+
+    @property
+    def level(self) -> str:
+        """The level of privacy in words."""
+        table = self.table
+        unit = unit_of(table.space)
+        relaxed = f", delta {table.delta:.6g}" if table.delta else ""
+        return f"epsilon {table.epsilon:.10g} per {unit or 'unit of distance'}{relaxed}"
+
+    @property
+    def said(self) -> str:
+        """What is said in each row of what was done."""
+        what = {"earth": "Coordinates", "plane": "Coordinates", "value": "Value", "label": "Label"}[self.where.kind]
+        return (
+            f"{what} replaced by a random report of the mechanism '{self.table.name}' on {len(self.table.space):,} "
+            f"possible values (dxopt, metric differential privacy, {self.level})"
+        )
+
+
+@dataclass(eq=False)
+class Payment:
+    """The run of a ledger that pays for the rows of a plan, one chunk after another."""
+
+    plan: Plan
+    persons: Persons
+    ledger: Ledger
+    run: str
+    row: int = 0
+
+    @classmethod
+    def of(cls, plan: Plan, needed: Counter[str], name: Callable[[], str], *, begun: bool) -> Payment | None:
+        """The run of this name, or None without a ledger.
+
+        Parameters
+        ----------
+        needed : Counter
+            How many rows each person pays for.
+        begun : bool
+            Whether a run was stopped, which has paid for some of them.
+
+        Raises
+        ------
+        SpecError
+            If somebody has not enough left; of a run that was stopped that is found when its rows are paid for.
+        """
+        persons = plan.persons
+        if persons is None or persons.ledger is None:
+            return None
+        if not begun:
+            persons.require_left(plan.table, needed)
+        return cls(plan, persons, persons.ledger, persons.ledger.begin(name(), release=persons.release or None))
+
+    def charge(self, settled: Settled) -> None:
+        """Pay for the next rows, all or none."""
+        self.persons.charge(self.run, self.row, self.plan.table, settled.secrets, settled.persons)
+        self.row += len(settled.secrets)
+
+    def finish(self) -> None:
+        """End the run: what follows is that its output gets its name."""
+        self.ledger.finish(self.run)
+
+
+def table_and_prior(given: Any, prior: PriorLike | None) -> tuple[IntegerTable, Believed]:
+    """The table that stands behind what was given, and the prior of its radii: uniform where none is known.
+
+    Raises
+    ------
+    SpecError
+        If it is no table, no mechanism with a proof, and no report that has one; or the prior does not fit.
+    """
+    believed: Any = prior
+    problem = getattr(given, "problem", None)
+    if believed is None and problem is not None:
+        believed = problem.prior
+    if isinstance(given, str | Path):
+        table = IntegerTable.load(given)
+    elif isinstance(given, Mechanism):
+        # what makes tables needs more than what applies them
+        from dxopt.release.tables.making import integer_table
+
+        table = integer_table(given, prior=prior)
+    else:
+        table = given if isinstance(given, IntegerTable) else getattr(given, "table", None)
+    if isinstance(table, str):
+        raise SpecError("table", f"there is none: {table}", "make one by dx.integer_table")
+    if not isinstance(table, IntegerTable):
+        raise SpecError("table", f"is of type {type(given).__name__}", "give one of dx.integer_table, or a Mechanism")
+    return table, _believed(table, believed)
+
+
+def _believed(table: IntegerTable, given: PriorLike | None) -> Believed:
+    """The prior that was given, or else that of the table, or else the same probability everywhere."""
+    if given is not None:
+        from dxopt.model.prior import Prior
+
+        prior = Prior.of(given, table.space)
+        return Believed(prior.name, prior.probabilities)
+    if table.prior is not None and np.ptp(table.prior) > 0:
+        return Believed("of the table", table.prior)
+    return Believed("uniform", np.full(len(table.space), 1.0 / len(table.space)))

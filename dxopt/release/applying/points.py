@@ -1,0 +1,58 @@
+"""Points of geometry columns: well-known binary, and coordinate systems; WGS 84 alone."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import SpecError, UnsupportedError
+
+_WGS84 = {("OGC", "CRS84"), ("EPSG", "4326")}
+_POINT = struct.Struct("<BIdd")
+
+
+def places_of(column: Sequence[bytes | None]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Latitudes and longitudes of points in well-known binary `(k,)`; NaN where there is none, or another shape.
+
+    Raises
+    ------
+    UnsupportedError
+        If shapely is not installed.
+    SpecError
+        If it is no well-known binary.
+    """
+    try:
+        import shapely
+    except ImportError:
+        raise UnsupportedError("shapely", "is not installed", "install dxopt[geo]") from None
+    try:
+        shapes = shapely.from_wkb(np.array(column, dtype=object))
+    except (shapely.GEOSException, TypeError, ValueError):
+        raise SpecError("geometry", "is no well-known binary", "write points as WKB") from None
+    return places_of_shapes(shapes)
+
+
+def places_of_shapes(shapes: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Latitudes and longitudes of points of shapely `(k,)`; NaN where there is none, or another shape."""
+    import shapely
+
+    shapes = np.asarray(shapes, dtype=object)
+    # x and y of whatever is no point are NaN
+    return shapely.get_y(shapes), shapely.get_x(shapes)
+
+
+def written_points(places: NDArray[np.float64]) -> list[bytes]:
+    """Points `(m, 2)`, latitude first, in well-known binary, longitude first."""
+    return [_POINT.pack(1, 1, lon, lat) for lat, lon in places.tolist()]
+
+
+def require_wgs84(authority: Any, code: Any) -> None:
+    """Raise SpecError unless a coordinate system is WGS 84 in degrees, by the authority and code that name it."""
+    if (str(authority).upper(), str(code).upper()) not in _WGS84:
+        named = f"{authority}:{code}" if code else "without a code"
+        fix = "convert the data to WGS 84 first, as GeoDataFrame.to_crs(4326) does"
+        raise SpecError("geometry", f"is in another coordinate system ({named})", fix)

@@ -1,0 +1,160 @@
+"""What was done, for whoever gets the output: written beside it, without keys and without positions."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from dxopt.release.applying.layout import GENERALIZATIONS, Layout
+from dxopt.release.applying.persons import per
+from dxopt.release.applying.plan import Plan
+from dxopt.release.applying.radii import ELLIPSOID, SHARE, shown
+from dxopt.release.applying.snapping import unit_of
+from dxopt.release.applying.tally import Tally
+
+FORMAT = 1
+"""The version of sidecars."""
+ENDING = ".dxopt.json"
+
+
+def sidecar_of(output: Path) -> Path:
+    """The sidecar of an output."""
+    return output.with_name(output.name + ENDING)
+
+
+def content(
+    plan: Plan,
+    layout: Layout,
+    tally: Tally,
+    noun: str,
+    *,
+    output: dict[str, Any] | None,
+    command: Sequence[str] | None,
+) -> dict[str, Any]:
+    """What a sidecar holds; docs/guides/applying.md explains every field."""
+    table = plan.table
+    prior = plan.prior
+    space = table.space
+    persons = plan.persons
+    return {
+        "format": FORMAT,
+        "version": sys.modules["dxopt"].__version__,
+        "command": None if command is None else list(command),
+        "mechanism": {
+            "name": table.name,
+            "secrets": len(space),
+            "reports": len(table.reports),
+            "bits": table.bits,
+            "table_sha256": table.digest,
+        },
+        "privacy": {
+            "epsilon": table.epsilon,
+            "delta": table.delta,
+            "pairs": table.pairs,
+            "metric": "given distances" if space.metric is None else space.metric.name,
+            "unit": unit_of(space),
+            "statement": _statement(plan, noun),
+        },
+        "prior": {
+            "name": prior.name,
+            "sha256": hashlib.sha256(prior.probabilities.astype("<f8").tobytes()).hexdigest(),
+        },
+        "positions": {
+            "columns": list(plan.where.names),
+            "kind": plan.where.kind,
+            "within": plan.snapper.within,
+            "within_unit": plan.snapper.unit,
+            "within_from_space": plan.snapper.derived,
+            "outside": plan.options.outside,
+        },
+        "radius": _radius(plan, layout),
+        "rows": {
+            "in": tally.rows,
+            "out": tally.rows - len(tally.dropped),
+            "outside": tally.outside,
+            "unusable": tally.bad,
+            "dropped": tally.dropped,
+            "dropped_are": f"{noun}s, counted from 1",
+        },
+        "columns": {"made": list(layout.made), "left_out": list(layout.left_out)},
+        "draws": _draws(plan),
+        "budgets": None
+        if persons is None or persons.ledger is None
+        else {"person": persons.column, "unit": per(table)},
+        "output": output,
+    }
+
+
+def _draws(plan: Plan) -> dict[str, Any]:
+    """Where the random bits are from; of a key its fingerprint alone."""
+    persons = plan.persons
+    if persons is None or persons.key is None:
+        return {"keyed": False, "source": "operating system"}
+    named = {"key": persons.key.fingerprint, "release": persons.release, "person": persons.column}
+    return {"keyed": True, "source": "HMAC-SHA256 of key, release, person and secret", **named}
+
+
+def _radius(plan: Plan, layout: Layout) -> dict[str, Any] | None:
+    """What the radii in the output mean."""
+    if plan.radii is None:
+        return None
+    named = [name for name in layout.made if "ncertainty" in name]
+    earth = plan.where.kind == "earth"
+    sphere = f", times {ELLIPSOID} for WGS 84, rounded up to whole metres" if earth else ""
+    measured = f"great-circle distance{sphere}" if earth else "distance of the space"
+    given = f"smallest r with P[distance(secret, report) <= r | report] >= {SHARE} under the prior, plus within"
+    worst = f"smallest r with P[distance(secret, report) <= r | secret] >= {SHARE} for every secret, plus within"
+    return {
+        "share": SHARE,
+        "columns": named,
+        "unit": plan.radii.unit,
+        "definition": f"{given} ({measured})",
+        "worst_definition": f"{worst} ({measured})",
+        "worst": shown(plan.radii.worst),
+    }
+
+
+def _statement(plan: Plan, noun: str) -> list[str]:
+    """What is promised, and what is not, in plain words."""
+    snapper = plan.snapper
+    unit = unit_of(plan.table.space)
+    far = f"{snapper.within:.6g} {snapper.unit}".rstrip()
+    delta = f", up to a probability of {plan.table.delta:.6g}" if plan.table.delta else ""
+    lines = [
+        f"Each report alone: for two secrets at distance d{f' (in {unit})' if unit else ''} every report is at most "
+        f"exp({plan.table.epsilon:.10g} d) times as likely for one as for the other{delta}.",
+        "n independent reports of one person together cost n times as much: the levels add up.",
+    ]
+    if plan.persons is not None and plan.persons.key is not None:
+        lines.append(
+            "Draws have a key: the same person at the same secret gets the same report in all data of this release, "
+            "so that asking again costs nothing; each further secret of a person costs as much again. Privacy is "
+            "computational, and whoever has the key can undo it."
+        )
+    if plan.where.kind != "label":
+        lines.append(
+            f"The guarantee is between secrets. A position stands for the nearest one, which is up to {far} away: "
+            "positions with the same secret are not told apart at all, and two positions on either side of a border "
+            "between secrets are told apart as their secrets are, however close they are."
+        )
+    match plan.options.outside:
+        case "drop":
+            lines.append(
+                f"Rows without a position in the space were left out: that a {noun} is missing says so, which no "
+                "level of privacy covers."
+            )
+        case "nearest":
+            lines.append(
+                f"Positions further than {far} from every secret stand for the nearest one; for these the radii hold "
+                "about their secret, not about their position."
+            )
+    if plan.radii is not None:
+        lines.append(
+            "Radii and other columns that were added are functions of the report, the table and the prior: they tell "
+            "no more than the report does."
+        )
+    kept = "Other columns were kept as they are; the guarantee is about the position alone, not about what they tell."
+    return [*lines, kept, f"{GENERALIZATIONS} says the same in one line."]

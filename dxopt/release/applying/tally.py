@@ -1,0 +1,139 @@
+"""What is found of rows, by their lines, and why data is refused; no message has a position in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import SpecError
+from dxopt.release.applying.snapping import BAD, GOOD, NO_DEGREES, OUTSIDE, UNKNOWN, Snapped, Snapper
+
+OUTSIDE_POLICIES = ("refuse", "nearest", "drop")
+_SHOWN = 5
+_SWAPPED = 0.95
+"""Coordinates are swapped where most rows are outside and this share of them fits the other way round."""
+
+
+class Tally:
+    """Counts rows by what they are.
+
+    Attributes
+    ----------
+    rows : int
+    dropped : list of int
+        The lines that are left out.
+    """
+
+    def __init__(self, snapper: Snapper, policy: str, noun: str) -> None:
+        if policy not in OUTSIDE_POLICIES:
+            raise SpecError("outside", f"is {policy!r}", f"choose one of {', '.join(OUTSIDE_POLICIES)}")
+        self._snapper = snapper
+        self._policy = policy
+        self._noun = noun
+        self.rows = 0
+        self.dropped: list[int] = []
+        self._counts = np.zeros(5, dtype=np.int64)
+        self._first: dict[int, list[int]] = {}
+        self._swapped = 0
+        self._furthest = (0.0, 0)
+        self._nameless: list[int] = []
+        self._without = 0
+
+    @property
+    def outside(self) -> int:
+        """How many rows are outside of the space."""
+        return int(self._counts[OUTSIDE] + self._counts[UNKNOWN])
+
+    @property
+    def bad(self) -> int:
+        """How many rows have no position at all."""
+        return int(self._counts[BAD] + self._counts[NO_DEGREES])
+
+    def add(self, lines: NDArray[np.int64], values: list, snapped: Snapped) -> NDArray[np.bool_]:
+        """Count rows, and say which of them are kept `(k,)`."""
+        self.rows += len(lines)
+        code = snapped.code
+        self._counts += np.bincount(code, minlength=5)
+        for kind in np.unique(code[code != GOOD]).tolist():
+            first = self._first.setdefault(kind, [])
+            first += lines[code == kind][: _SHOWN - len(first)].tolist()
+        self._look_at_far(lines, snapped)
+        self._look_at_swapped(values, code)
+        kept = code == GOOD
+        if self._policy == "nearest":
+            kept |= code == OUTSIDE
+        if self._policy == "drop":
+            self.dropped += lines[~kept].tolist()
+        return kept
+
+    def add_nameless(self, lines: list[int]) -> None:
+        """Count rows that are kept and say not whose they are."""
+        self._without += len(lines)
+        self._nameless += lines[: _SHOWN - len(self._nameless)]
+
+    def _look_at_far(self, lines: NDArray[np.int64], snapped: Snapped) -> None:
+        far = np.where(snapped.code == OUTSIDE, snapped.apart, 0.0)
+        if len(far) and far.max() > self._furthest[0]:
+            self._furthest = float(far.max()), int(lines[far.argmax()])
+
+    def _look_at_swapped(self, values: list, code: NDArray[np.int8]) -> None:
+        off = (code == OUTSIDE) | (code == NO_DEGREES)
+        if len(values) == 2 and off.any():
+            tried = self._snapper.snap([np.asarray(column)[off] for column in values], swapped=True)
+            self._swapped += int((tried.code == GOOD).sum())
+
+    def require(self) -> None:
+        """Raise SpecError where the data is refused."""
+        if not self.rows:
+            raise SpecError("data", "has no rows", "give at least one")
+        off = int(self._counts[OUTSIDE] + self._counts[NO_DEGREES])
+        if off > self.rows / 2 and self._swapped >= _SWAPPED * off:
+            wrong = f"{off:,} of {self.rows:,} rows lie outside of the space, but fit with their coordinates swapped"
+            raise SpecError("data", wrong, "exchange the names of the two columns")
+        unwanted = self._policy != "drop"
+        if unwanted and self._counts[NO_DEGREES]:
+            wrong = f"{self._share(NO_DEGREES)} no latitude and longitude in degrees"
+            raise SpecError("data", wrong, "convert them to WGS 84 (EPSG:4326) first, or mend them")
+        if unwanted and self._counts[BAD]:
+            fix = "mend them (numbers have a decimal point), or leave them out: outside 'drop'"
+            raise SpecError("data", f"{self._share(BAD)} empty or no {self._kind}", fix)
+        if unwanted and self._counts[UNKNOWN]:
+            fix = "mend them, or leave them out: outside 'drop'"
+            raise SpecError("data", f"{self._share(UNKNOWN)} no label of a secret", fix)
+        if self._policy == "refuse" and self._counts[OUTSIDE]:
+            raise self._outside()
+        if self._without:
+            rows = listed(self._nameless, self._noun, self._without)
+            wrong = f"{self._without:,} of {self.rows:,} rows ({rows}) name nobody"
+            raise SpecError("person", wrong, "name a person in each row, or remove it")
+        if not self._counts[GOOD]:
+            raise SpecError("data", "has no row whose position is within the space", "check columns, unit and space")
+
+    @property
+    def _kind(self) -> str:
+        where = self._snapper.where
+        return "point" if where.geometry else "label" if where.kind == "label" else "number"
+
+    def _outside(self) -> SpecError:
+        unit = self._snapper.unit
+        apart, line = self._furthest
+        furthest = f"the furthest, {self._noun} {line}, is {apart:,.4g} {unit}".rstrip() + " away"
+        reach = f"{self._snapper.within:,.4g} {unit}".rstrip()
+        wrong = f"{self._share(OUTSIDE)} further than {reach} from every secret; {furthest}"
+        fix = "check their columns and unit, give a larger within, or set outside to 'nearest' or 'drop'"
+        return SpecError("data", wrong, fix)
+
+    def _share(self, kind: int) -> str:
+        """How many rows are of one kind, with the first of them."""
+        count = int(self._counts[kind])
+        verb = "is" if count == 1 else "are"
+        return f"{count:,} of {self.rows:,} rows ({listed(self._first[kind], self._noun, count)}) {verb}"
+
+
+def listed(lines: Iterable[int], noun: str, count: int) -> str:
+    """The first lines of so many, as text."""
+    first = [f"{line:,}" for line in lines]
+    more = ", …" if count > len(first) else ""
+    return f"{noun}{'s' if count > 1 else ''} {', '.join(first)}{more}"

@@ -1,0 +1,150 @@
+"""`dxopt apply`: from a result folder or a table to a file of reports; bad input is one line, and leaves nothing."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import dxopt as dx
+from dxopt.cli.application import app
+from tests.judges.releases import metres
+from tests.material.people import people, town
+
+pd = pytest.importorskip("pandas")
+
+
+def call(*arguments: str | Path):
+    """Run the command line in this process."""
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A result folder whose prior is not uniform."""
+    space = town().space
+    prior = dx.Prior.from_weights(space, np.arange(1, 21), name="counted")
+    report = dx.solve(dx.Problem(space, epsilon=1.0, prior=prior, loss="distance"), method="exponential")
+    return report.save(tmp_path_factory.mktemp("results") / "town")
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    pd.DataFrame(people()).to_csv(tmp_path / "people.csv", index=False)
+    return tmp_path / "people.csv"
+
+
+COLUMNS = ("--lat", "lat", "--lon", "lon")
+
+
+def test_a_result_folder_is_applied_with_its_prior(result: Path, data: Path) -> None:
+    output = data.with_name("out.csv")
+    done = call("apply", result, data, "-o", output, *COLUMNS, "--worst", "--drop", "note")
+    assert done.exit_code == 0, done.output
+    assert done.stdout.splitlines()[0].startswith(f"{output}: 40 of 40 rows, epsilon ")
+    assert done.stderr == ""
+    said = json.loads(output.with_name("out.csv.dxopt.json").read_text(encoding="utf-8"))
+    assert said["prior"]["name"] == "of the table"
+    assert said["columns"]["left_out"] == ["note"]
+    assert said["command"][0] == "dxopt"
+    table = dx.IntegerTable.load(result / "table.npz")
+    frame = pd.read_csv(output)
+    space = table.space
+    weights = np.arange(1, 21).tolist()
+    for report, radius in zip(frame["report"], frame["coordinateUncertaintyInMeters"], strict=True):
+        z = table.reports.labels.index(report)
+        behind = [weight * row[z] for weight, row in zip(weights, table.counts.tolist(), strict=True)]
+        assert radius == metres(space.distances[:, z].tolist(), behind, said["positions"]["within"])
+
+
+def test_a_table_is_applied_and_warnings_are_printed(data: Path, tmp_path: Path) -> None:
+    town().save(tmp_path / "town.npz")
+    pd.DataFrame({**people(), "address": "x"}).to_csv(data, index=False)
+    done = call("apply", tmp_path / "town.npz", data, "-o", tmp_path / "out.csv", *COLUMNS, "--json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout) == json.loads((tmp_path / "out.csv.dxopt.json").read_text(encoding="utf-8"))
+    assert done.stderr.startswith("warning: data: columns are kept that may locate somebody: 'address'")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--lat", "lat"), "columns: are named by lat"),
+        (("--lat", "lng", "--lon", "lon"), "columns: there is no column 'lng'"),
+        (("--lat", "lon", "--lon", "lat"), "lat: are 'lon' and 'lat', in this order"),
+        ((*COLUMNS, "--outside", "ignore"), "outside: is 'ignore'"),
+        ((*COLUMNS, "--within", "0.001"), "data: 40 of 40 rows"),
+        ((*COLUMNS, "--keep", "who"), "keep: there is no column 'who'"),
+        ((*COLUMNS, "--prior", "mine"), "prior: there is no 'mine'"),
+        ((), "columns: are not named"),
+    ],
+)
+def test_bad_input_is_one_line_and_leaves_nothing(
+    result: Path, data: Path, arguments: tuple[str, ...], words: str
+) -> None:
+    done = call("apply", result, data, "-o", data.with_name("out.csv"), *arguments)
+    assert done.exit_code == 2
+    assert done.stderr.startswith(words)
+    assert done.stderr.count("\n") == 1
+    assert [path.name for path in data.parent.iterdir()] == ["people.csv"]
+
+
+def test_rows_are_paid_for_and_drawn_with_a_key(result: Path, data: Path, tmp_path: Path) -> None:
+    key = dx.Key.new().save(tmp_path / "people.key")
+    hidden = dx.Key.new().save(tmp_path / "ledger.key")
+    ledger = tmp_path / "budget.sqlite"
+    setting = ("budget", ledger, "--set", "1", "--unit", "per km", "--key-file", hidden)
+    assert call(*setting).exit_code == 0
+    asked = ("apply", result, data, *COLUMNS, "--person", "person", "--ledger", ledger, "--ledger-key", hidden)
+    done = call(*asked, "-o", tmp_path / "a.csv")
+    assert done.exit_code == 0, done.output
+    again = call(*asked, "-o", tmp_path / "b.csv")
+    assert again.exit_code == 2
+    assert again.stderr.startswith("budget: person 'p0' has ")
+    assert again.stderr.count("\n") == 1
+    assert not (tmp_path / "b.csv").exists()
+    wrong = call(*asked[:-2], "-o", tmp_path / "b.csv")
+    assert (wrong.exit_code, wrong.stderr.count("\n")) == (2, 1)
+    keyed = ("apply", result, data, *COLUMNS, "--person", "person", "--key-file", key, "--release", "autumn")
+    for name in ("c.csv", "d.csv"):
+        assert call(*keyed, "-o", tmp_path / name).exit_code == 0
+    assert (tmp_path / "c.csv").read_bytes() == (tmp_path / "d.csv").read_bytes()
+    no_key = call(*keyed[:-4], "--release", "autumn", "-o", tmp_path / "e.csv")
+    assert (no_key.exit_code, no_key.stderr.startswith("key: DXOPT_KEY is not set")) == (2, True)
+
+
+def test_what_is_no_result_is_refused(result: Path, data: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "broken.npz").write_bytes(b"no")
+    altered = tmp_path / "altered"
+    shutil.copytree(result, altered)
+    with np.load(result / "table.npz") as stored:
+        arrays = {name: stored[name].copy() for name in stored.files}
+    arrays["epsilon"] = arrays["epsilon"] / 2
+    np.savez(altered / "table.npz", **arrays)
+    for path, words in {
+        "none": "file: .* is no saved table, or damaged",
+        "empty": "table: .* has none: it is no result folder",
+        "broken.npz": "file: .* is no saved table, or damaged",
+        "altered": "secrets .* are told apart by report",
+    }.items():
+        done = call("apply", tmp_path / path, data, "-o", tmp_path / "out.csv", *COLUMNS)
+        assert done.exit_code == 2, path
+        assert re.match(words, done.stderr), done.stderr
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_the_program_as_it_is_installed(result: Path, data: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "dxopt.cli", "apply", result, data, "-o", tmp_path / "out.csv", *COLUMNS]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    again = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert again.returncode == 2
+    assert again.stderr == f"output: {tmp_path}/out.csv is there already; name another file, or replace it by force\n"
