@@ -8,7 +8,6 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-import duckdb as engine
 import numpy as np
 import pytest
 
@@ -17,6 +16,7 @@ from dxopt.release.exports.sql import duckdb, postgresql
 from tests.material.postgres import Server, programs, server
 from tests.material.vectors import FILE, tables
 
+engine = pytest.importorskip("duckdb")
 VECTORS = json.loads(FILE.read_text(encoding="utf-8"))
 NAMES = tuple(VECTORS["tables"])
 
