@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -17,7 +18,7 @@ from dxopt.release.applying.parquet_files import ParquetFile
 from dxopt.release.applying.plan import Payment, Plan, Settled
 from dxopt.release.applying.tally import Tally
 from dxopt.release.applying.where import Where
-from dxopt.release.applying.writing import digest_of, partial_of, require_free, whole, write_json
+from dxopt.release.applying.writing import digest_of, partial_of, publish, require_free, whole, write_json
 
 Progress = Callable[[str, float], None]
 FORMATS: dict[str, Callable[[Path], Source]] = {
@@ -56,7 +57,8 @@ def require_output(output: Path, data: Path, *, force: bool) -> None:
         fix = f"name it {output.stem}{data.suffix}"
         raise SpecError("output", f"{output} is to have another format than {data}", fix)
     require_free(output, data, force=force)
-    require_free(sidecar.sidecar_of(output), data, force=force)
+    # a sidecar alone is of a run that was killed
+    require_free(sidecar.sidecar_of(output), data, force=force or not output.exists())
 
 
 def apply_to_file(
@@ -73,6 +75,9 @@ def apply_to_file(
         If rows are refused, a budget is exceeded, or the output cannot be written; there is none then.
     """
     tell = progress or (lambda stage, share: None)
+    name = _run_of(plan, data, output)
+    if (left := _left_behind(plan, name, output)) is not None:
+        return left
     # 1. everything is checked
     checked = plan.tally(source.noun)
     needed: Counter[str] = Counter()
@@ -84,7 +89,7 @@ def apply_to_file(
     if source.geometry is not None and not plan.where.geometry:
         hidden.append(source.geometry)
     layout = plan.layout(source.names, hidden)
-    payment = Payment.of(plan, needed, _run_of(plan, data, output), begun=partial_of(output).exists())
+    payment = Payment.of(plan, needed, name, begun=partial_of(output).exists())
 
     # 2. reports are paid for, drawn and written
     with whole(output, marked=payment is not None) as stream:
@@ -103,10 +108,26 @@ def apply_to_file(
             "sha256": digest_of(partial_of(output)),
         }
         said = sidecar.content(plan, layout, drawn, source.noun, output=written, command=command)
+        if payment is not None:
+            said["budgets"]["run"] = payment.token
         write_json(sidecar.sidecar_of(output), said)
         if payment is not None:
             payment.finish()
     return said
+
+
+def _left_behind(plan: Plan, name: Callable[[], str], output: Path) -> dict[str, Any] | None:
+    """What is said of the run of this name, if it was killed when all was written: its output is published."""
+    if plan.persons is None or plan.persons.ledger is None or not partial_of(output).exists():
+        return None
+    try:
+        said = json.loads(sidecar.sidecar_of(output).read_text(encoding="utf-8"))
+        asked, token = said["budgets"]["run"]
+        whole_one = asked == name() and plan.persons.ledger.finished(token)
+        sha256 = said["output"]["sha256"]
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+    return said if whole_one and publish(output, sha256) else None
 
 
 def _run_of(plan: Plan, data: Path, output: Path) -> Callable[[], str]:

@@ -49,6 +49,10 @@ class Ledger(Protocol):
         """End a run before its output is published."""
         ...
 
+    def finished(self, run: str) -> bool:
+        """Whether a run is finished, so that its output may be published."""
+        ...
+
 
 @dataclass(frozen=True, eq=False)
 class Persons:

@@ -143,6 +143,7 @@ class Payment:
     plan: Plan
     persons: Persons
     ledger: Ledger
+    name: str
     run: str
     row: int = 0
 
@@ -167,7 +168,13 @@ class Payment:
             return None
         if not begun:
             persons.require_left(plan.table, needed)
-        return cls(plan, persons, persons.ledger, persons.ledger.begin(name(), release=persons.release or None))
+        asked = name()
+        return cls(plan, persons, persons.ledger, asked, persons.ledger.begin(asked, release=persons.release or None))
+
+    @property
+    def token(self) -> list[str]:
+        """What names the run in the sidecar, so that its output is known again."""
+        return [self.name, self.run]
 
     def charge(self, settled: Settled) -> None:
         """Pay for the next rows, all or none."""

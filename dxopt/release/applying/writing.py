@@ -68,6 +68,21 @@ def whole(file: Path, *, marked: bool = False) -> Iterator[IO[bytes]]:
     stream.close()
 
 
+def publish(file: Path, sha256: str) -> bool:
+    """Give the hidden file of a run that was killed its name, where it has this digest and nobody writes it."""
+    partial = partial_of(file)
+    try:
+        with partial.open("rb") as stream:
+            fcntl.flock(stream.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if digest_of(partial) != sha256:
+                return False
+            os.fsync(stream.fileno())
+            partial.replace(file)
+    except OSError:
+        return False
+    return True
+
+
 def _locked(partial: Path, file: Path) -> IO[bytes]:
     """The hidden file, opened and locked; what a run that was killed left in it is gone."""
     descriptor = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)

@@ -219,6 +219,40 @@ dx.apply(
         assert self.spent() == Counter(self.frame["person"])
         assert len(self.output.read_text().splitlines()) == 21
 
+    def test_a_run_that_is_killed_when_all_is_paid_is_published_and_pays_no_more(self) -> None:
+        program = """
+import os, signal
+import dxopt as dx
+from dxopt.release.applying.plan import Payment
+
+finish = Payment.finish
+
+def finish_and_die(payment):
+    finish(payment)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+Payment.finish = finish_and_die
+dx.apply(
+    dx.IntegerTable.load("town.dxt"), "people.csv", "out.csv", lat="lat", lon="lon", person="person",
+    budgets=dx.Budgets.open("ledger.sqlite"),
+)
+"""
+        town().save(self.data.with_name("town.dxt"))
+        folder = self.data.parent
+        done = subprocess.run([sys.executable, "-c", program], cwd=folder, env={"PYTHONPATH": str(ROOT)}, check=False)
+        assert done.returncode == -signal.SIGKILL
+        assert not self.output.exists()
+        hidden = self.output.with_name(".out.csv.part")
+        written = hidden.read_bytes()
+        found = dx.apply(town(), self.data, self.output, **COLUMNS, person="person", budgets=self.ledger)
+        assert self.output.read_bytes() == written
+        assert self.spent() == Counter(self.frame["person"])
+        assert (found.said["rows"]["out"], hidden.exists()) == (20, False)
+        # once it is published, the same again is a new run
+        self.ledger.set(100 * self.level)
+        dx.apply(town(), self.data, self.output, **COLUMNS, person="person", budgets=self.ledger, force=True)
+        assert self.spent() == Counter([*self.frame["person"]] * 2)
+
     def test_a_repeated_draw_is_paid_for_once(self) -> None:
         frame = pd.DataFrame({"person": ["ann"] * 5, "lat": [45.7] * 4 + [45.73], "lon": [4.8] * 5})
         frame.to_csv(self.data, index=False)
