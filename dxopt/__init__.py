@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dxopt.analysis import characterise, evaluate, inference, regularity, sanitisation
+    from dxopt.analysis.composition import Composed, Composition, compose
     from dxopt.errors import (
         BudgetExceeded,
         CertificateError,
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from dxopt.mechanisms import classic, noise, traces
     from dxopt.mechanisms.lifted import lift, lift_loss
     from dxopt.mechanisms.tight import tight_constraints
+    from dxopt.mechanisms.together import together
     from dxopt.model.loss import Loss, Reports
     from dxopt.model.mechanism import Mechanism, Privacy
     from dxopt.model.objective import AdversaryError
@@ -64,6 +66,11 @@ __version__ = "0.1.0"
 logging.getLogger("dxopt").addHandler(logging.NullHandler())
 
 _HOMES = {
+    "dxopt.analysis.composition": (
+        "Composed",
+        "Composition",
+        "compose",
+    ),
     "dxopt.errors": (
         "BudgetExceeded",
         "CertificateError",
@@ -79,6 +86,7 @@ _HOMES = {
         "lift_loss",
     ),
     "dxopt.mechanisms.tight": ("tight_constraints",),
+    "dxopt.mechanisms.together": ("together",),
     "dxopt.model.loss": (
         "Loss",
         "Reports",
@@ -158,6 +166,8 @@ __all__ = [
     "Budgets",
     "CertificateError",
     "Comparison",
+    "Composed",
+    "Composition",
     "DxoptError",
     "EpsilonSweep",
     "Frontier",
@@ -185,6 +195,7 @@ __all__ = [
     "characterise",
     "classic",
     "compare",
+    "compose",
     "draw_map",
     "evaluate",
     "export",
@@ -213,6 +224,7 @@ __all__ = [
     "tight_constraints",
     "to_frame",
     "to_opendp",
+    "together",
     "torus",
     "traces",
     "warm_up",

@@ -1,4 +1,4 @@
-"""Recovers a prior from reports, and finds the channel of least information: fixed points with proven distances."""
+"""What reports say: of a prior, of the secret that several are of, and in how few bits."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.analysis.rates import RateCurve, reached
+from dxopt.analysis.repeated import Attack as Attack
+from dxopt.analysis.repeated import Repeated as Repeated
+from dxopt.analysis.repeated import repeated as repeated
 from dxopt.errors import SpecError
 from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.mechanism import Mechanism

@@ -65,6 +65,7 @@ def folder(tmp_path: Path) -> Path:
 PRINTED = {
     "README.md": ("private", "optimal"),
     "docs/start.md": ("private", "optimal"),
+    "docs/guides/composition.md": ("epsilon at most 5.844", "delta 0 at epsilon 10", "11.10%"),
     "docs/guides/large-spaces.md": ("0.68631", "regular"),
 }
 WRITTEN = {

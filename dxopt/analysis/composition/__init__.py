@@ -1,0 +1,6 @@
+"""What several independent releases about one secret give away together."""
+
+from dxopt.analysis.composition.composed import Composed
+from dxopt.analysis.composition.composing import Composition, compose
+
+__all__ = ["Composed", "Composition", "compose"]

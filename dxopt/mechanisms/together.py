@@ -1,0 +1,97 @@
+"""Independent releases about one secret as one mechanism, whose reports are tuples (ECP14 §2)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from dxopt.analysis.channels import channel_of
+from dxopt.analysis.composition.composing import require_same
+from dxopt.errors import SpecError, UnsupportedError
+from dxopt.model.loss import Reports
+from dxopt.model.mechanism import Mechanism, Privacy
+from dxopt.model.sampling import Sampler
+from dxopt.proofs.own import certify
+from dxopt.spaces.labels import Tuples
+
+MOST_CELLS = 5_000_000
+"""The most probabilities of all tuples."""
+
+
+def together(mechanisms: Sequence[Sampler]) -> Mechanism:
+    """What several mechanisms report of one secret, each independently, as one mechanism with tuples as reports.
+
+    P[(z_1, …, z_k) | x] = K_1[x, z_1] … K_k[x, z_k]. It is proven at the sum of their levels, Σ ε_j, and of their δ_j
+    (ECP14 §2: levels of independent releases add up); where rounding of products broke that, entries are raised by
+    about as much. `compose` says what the releases give away at other levels, without writing tuples down. A product
+    of mechanisms over the coordinates of a secret is another thing: see `dx.product`.
+
+    Parameters
+    ----------
+    mechanisms : sequence of k Mechanism or IntegerTable
+        About the same n secrets, each proven private. Name one twice where it is used twice.
+
+    Returns
+    -------
+    Mechanism
+        Reports are all tuples, the last report fastest.
+
+    Raises
+    ------
+    SpecError
+        If mechanisms are about different secrets, or not proven private.
+    UnsupportedError
+        If there are too many tuples: 5 million probabilities in all.
+    """
+    if isinstance(mechanisms, Sampler) or not mechanisms:
+        raise SpecError("mechanisms", "are no list of mechanisms", "give a list, such as [mechanism, mechanism]")
+    first = mechanisms[0]
+    cells = len(first.space) * math.prod(len(one.reports) for one in mechanisms)
+    if cells > MOST_CELLS:
+        wrong = f"have {cells:,} probabilities of tuples together"
+        raise UnsupportedError("mechanisms", wrong, f"take fewer than {MOST_CELLS:,}, or dx.compose")
+    levels = [_level(one) for one in mechanisms]
+    for one in mechanisms[1:]:
+        require_same(first.space, one.space)
+    if any(math.isinf(level.epsilon) for level in levels):
+        raise SpecError("mechanisms", "are private at no epsilon, one of them", "compose private ones")
+    delta = math.fsum(level.delta for level in levels)
+    if delta >= 1:
+        raise SpecError("mechanisms", f"have delta {delta:g} together", "take fewer, or dx.compose")
+    # Pairs that only one of them binds are not bound together.
+    pairs = "adjacent" if any(level.delta and level.pairs == "adjacent" for level in levels) else "all"
+
+    rows = reduce(_joined, (channel_of(one) for one in mechanisms))
+    labels = Tuples(tuple(tuple(one.reports.labels) for one in mechanisms))
+    name = " and ".join(getattr(one, "name", "mechanism") for one in mechanisms)
+    return certify(
+        rows,
+        first.space,
+        math.nextafter(math.fsum(level.epsilon for level in levels), math.inf),
+        reports=Reports(labels),
+        delta=math.nextafter(delta, 1.0) if delta else 0.0,
+        pairs=pairs,
+        repair=True,
+        name=name,
+    )
+
+
+def _joined(rows: Any, more: Any) -> np.ndarray:
+    """The products of entries of each row, `(n, m)` and `(n, w)` to `(n, mw)`."""
+    return (rows[:, :, None] * more[:, None, :]).reshape(len(rows), -1)
+
+
+def _level(given: Sampler) -> Privacy:
+    """What was proven of a mechanism or a table."""
+    if isinstance(given, Mechanism):
+        if given.privacy is None:
+            fix = "prove it with dx.certify(mechanism, space, epsilon)"
+            raise SpecError("mechanisms", f"are not all proven private: {given.name} is not", fix)
+        return given.privacy
+    channel_of(given)
+    table: Any = given
+    return Privacy(table.epsilon, "integers", table.delta, table.pairs)
