@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from dxopt.results.comparison import Comparison
     from dxopt.results.frontier import Frontier
     from dxopt.results.level import Level
-    from dxopt.results.maps.geojson import geojson
+    from dxopt.results.maps.geojson import geojson, to_geodataframe
     from dxopt.results.maps.map import draw_map
     from dxopt.results.reading import load
     from dxopt.results.report import Report
@@ -121,7 +121,10 @@ _HOMES = {
     "dxopt.results.comparison": ("Comparison",),
     "dxopt.results.frontier": ("Frontier",),
     "dxopt.results.level": ("Level",),
-    "dxopt.results.maps.geojson": ("geojson",),
+    "dxopt.results.maps.geojson": (
+        "geojson",
+        "to_geodataframe",
+    ),
     "dxopt.results.maps.map": ("draw_map",),
     "dxopt.results.reading": ("load",),
     "dxopt.results.report": ("Report",),
@@ -223,6 +226,7 @@ __all__ = [
     "sweep",
     "tight_constraints",
     "to_frame",
+    "to_geodataframe",
     "to_opendp",
     "together",
     "torus",

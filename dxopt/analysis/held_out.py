@@ -17,8 +17,8 @@ from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
 from dxopt.spaces.geo.located import known
+from dxopt.spaces.globe import Haversine, OnEarth
 from dxopt.spaces.matrices import BLOCK_CELLS, between
-from dxopt.spaces.metrics import Haversine
 from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
@@ -267,7 +267,7 @@ def _measure(space: MetricSpace, reports: Reports) -> tuple[Any, Array, Array] |
     if space.metric is None or space.points is None:
         return None
     found = known(space)
-    if found is None or isinstance(space.metric, Haversine):
+    if found is None or isinstance(space.metric, OnEarth):
         if reports.points is None:
             return None
         return space.metric, cast("Array", reports.points), cast("Array", space.points)

@@ -23,6 +23,7 @@ def map_folder(
     index: Annotated[list[int] | None, typer.Option(help="Secret by its index, counted from 0.")] = None,
     point: Annotated[list[str] | None, typer.Option(help="Secret by its coordinates, as LAT,LON or X,Y.")] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="*.png, *.svg or *.geojson.")] = Path("map.png"),
+    underlay: Annotated[Path | None, typer.Option(help="GeoJSON file of lines and polygons to draw beneath.")] = None,
 ) -> None:
     """Draw where reports fall: on average, or from the secrets that are named."""
     from dxopt.results.maps.located import secrets_of
@@ -31,7 +32,7 @@ def map_folder(
 
     with bad_input():
         require_ending(output)
-        typer.echo(save_map(load(folder), output, secret=secrets_of(secret, label, index, point)))
+        typer.echo(save_map(load(folder), output, secret=secrets_of(secret, label, index, point), underlay=underlay))
 
 
 @commands.command("report", epilog="Example: dxopt report results")

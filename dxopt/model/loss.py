@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from dxopt.errors import SpecError
 from dxopt.runtime.archive import Arrays
 from dxopt.runtime.registry import Registry
+from dxopt.spaces.geo.areas import inside
 from dxopt.spaces.space import MetricSpace
 
 
@@ -40,6 +41,24 @@ class Reports:
         """Reports at any points, `(m, k)`, in the coordinates of the space."""
         space = MetricSpace.from_points(points, "discrete", labels=labels)
         return cls(space.labels, space.points)
+
+    @classmethod
+    def within(cls, space: MetricSpace, area: Any) -> Reports:
+        """The secrets in an area of the Earth as reports, such as those on land; see `dx.geo.inside`.
+
+        Raises
+        ------
+        SpecError
+            If the area is none, or no secret lies in it.
+        """
+        found = np.flatnonzero(inside(space, area))
+        if not len(found):
+            wrong = f"none of the {len(space):,} places lies in the area"
+            raise SpecError("reports", wrong, "give another; GeoJSON has longitudes before latitudes")
+        if len(found) == len(space):
+            return cls.of(space)
+        points = None if space.points is None else space.points[found]
+        return cls(tuple(space.labels[x] for x in found.tolist()), points)
 
 
 class NamedLoss(Protocol):

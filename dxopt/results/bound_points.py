@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from dxopt.errors import CertificateError, SpecError
 from dxopt.model.loss import LOSSES, Loss
 from dxopt.results.restoring import AGREEMENT
+from dxopt.spaces.globe import OnEarth
 from dxopt.spaces.lattices import torus
 from dxopt.spaces.matrices import between
-from dxopt.spaces.metrics import METRICS, Haversine, Metric, NormalisedManhattan
+from dxopt.spaces.metrics import METRICS, Metric, NormalisedManhattan
 from dxopt.spaces.positions import Positions
 from dxopt.spaces.space import MetricSpace
 
@@ -106,8 +107,8 @@ def _agrees(
     Of the normalised metric they may be so up to the diameter of a record, which is not among the arrays.
     """
     metric: Metric = METRICS.get(name)()
-    if isinstance(metric, Haversine) and found is not None:
-        metric = Haversine(found.unit)
+    if isinstance(metric, OnEarth) and found is not None:
+        metric = type(metric)(found.unit)
     try:
         computed = between(points, others, metric.prepare(points))
     except SpecError:

@@ -20,8 +20,9 @@ from dxopt.results.files import DESCRIPTION, TABLE
 from dxopt.runtime.archive import DAMAGED
 from dxopt.runtime.reading import MOST_DESCRIPTION, content, is_file, read_arrays
 from dxopt.spaces.archive import unpack
+from dxopt.spaces.globe import METRICS_ON_EARTH, on_earth
 from dxopt.spaces.lattices import LATTICE_METRICS, grid, line, torus
-from dxopt.spaces.metrics import METRICS, Haversine
+from dxopt.spaces.metrics import METRICS
 from dxopt.spaces.space import MetricSpace
 
 GIVEN = "given distances"
@@ -97,8 +98,8 @@ def _described(metric: str, plain: MetricSpace, kind: str, shape: list[int], spa
         yield grid(shape, spacing=spacing, metric=metric)
     elif kind == "path" and spacing != 1:
         yield line(len(plain), step=spacing)
-    elif metric == Haversine.name:
-        yield MetricSpace.from_points(points, Haversine(_unit(plain)), labels=plain.labels)
+    elif metric in METRICS_ON_EARTH:
+        yield MetricSpace.from_points(points, on_earth(metric, _unit(plain)), labels=plain.labels)
     elif metric in METRICS:
         yield MetricSpace.from_points(points, metric, labels=plain.labels)
 

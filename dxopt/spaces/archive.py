@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
 from dxopt.spaces.geo.located import placed
+from dxopt.spaces.globe import OnEarth
 from dxopt.spaces.lattices import Wrapped, grid, torus
-from dxopt.spaces.metrics import METRICS, Haversine, Metric
+from dxopt.spaces.metrics import METRICS, Metric
 from dxopt.spaces.positions import Positions, on_sphere
 from dxopt.spaces.products import product
 from dxopt.spaces.projection import local_plane
@@ -80,7 +81,7 @@ def _check_found(space: MetricSpace, found: Positions) -> None:
     degrees = found.degrees
     if degrees.shape != (len(space), 2) or degrees.dtype.kind not in "fiu" or not np.isfinite(degrees).all():
         raise SpecError("positions", f"are not {len(space)} finite locations", _AGAIN)
-    if isinstance(space.metric, Haversine) and found.unit != space.metric.unit:
+    if isinstance(space.metric, OnEarth) and found.unit != space.metric.unit:
         raise SpecError("positions", "contradict the points or their unit", _AGAIN)
     if space.points is not None:
         check_positions(space.points, found)
@@ -89,7 +90,7 @@ def _check_found(space: MetricSpace, found: Positions) -> None:
 def check_positions(points: NDArray[Any], found: Positions) -> None:
     """Raise SpecError unless points are the positions, or these in the plane around them."""
     degrees = found.degrees
-    if found.unit not in Haversine.units:
+    if found.unit not in OnEarth.units:
         raise SpecError("positions", f"have the unit {found.unit!r}", _AGAIN)
     if points.shape != degrees.shape or points.dtype.kind not in "fiu" or degrees.dtype.kind not in "fiu":
         raise SpecError("positions", "are on the Earth, but the points are not", _AGAIN)

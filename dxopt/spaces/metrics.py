@@ -7,37 +7,20 @@ Every metric computes a block of distances between two arrays of points, `(p, k)
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
 from dxopt.runtime.registry import Registry
-
-EARTH_RADIUS_KM = 6371.0088
-
-
-class Metric(Protocol):
-    """Distances between points."""
-
-    name: ClassVar[str]
-
-    @property
-    def symmetric(self) -> bool:
-        """Whether blocks are symmetric, bit for bit, wherever they are cut."""
-        ...
-
-    def prepare(self, points: NDArray) -> Metric:
-        """The metric with all that it needs of the whole set of points; raises SpecError on bad points."""
-        ...
-
-    def block(self, rows: NDArray, columns: NDArray) -> NDArray[np.float64]:
-        """Distances `(p, q)` between points `(p, k)` and `(q, k)`."""
-        ...
-
+from dxopt.spaces.contract import Metric, OnNumbers, require_numbers
+from dxopt.spaces.globe import METRICS_ON_EARTH
+from dxopt.spaces.globe import Haversine as Haversine
 
 METRICS: Registry[type[Metric]] = Registry("metric")
+for _name, _on_earth in METRICS_ON_EARTH.items():
+    METRICS.register(_name)(_on_earth)
 
 
 def metric_named(metric: str | Metric) -> Metric:
@@ -54,28 +37,9 @@ def _differences(rows: NDArray, columns: NDArray) -> NDArray[np.float64]:
     return np.abs(rows[:, None, :] - columns[None, :, :])
 
 
-class _OnNumbers:
-    """A metric on coordinates that takes nothing from the whole set."""
-
-    symmetric = True
-
-    def prepare(self, points: NDArray) -> Metric:
-        require_numbers(points, self.name)  # pyright: ignore[reportAttributeAccessIssue]
-        return self  # pyright: ignore[reportReturnType]
-
-
-def require_numbers(points: NDArray, name: str) -> None:
-    """Raise SpecError unless every coordinate is a finite number."""
-    if not np.issubdtype(points.dtype, np.number):
-        raise SpecError("points", f"{name} needs numbers", "give numeric coordinates, or use hamming or discrete")
-    if not np.isfinite(points).all():
-        row = int(np.flatnonzero(~np.isfinite(points).all(axis=1))[0])
-        raise SpecError("points", f"point {row} has a coordinate that is not finite", "remove or mend it")
-
-
 @METRICS.register("euclidean")
 @dataclass(frozen=True)
-class Euclidean(_OnNumbers):
+class Euclidean(OnNumbers):
     """`d_2`; on one coordinate, the numeric distance |x - x'|."""
 
     name: ClassVar[str] = "euclidean"
@@ -92,7 +56,7 @@ class Euclidean(_OnNumbers):
 
 @METRICS.register("manhattan")
 @dataclass(frozen=True)
-class Manhattan(_OnNumbers):
+class Manhattan(OnNumbers):
     """`d_1`."""
 
     name: ClassVar[str] = "manhattan"
@@ -131,7 +95,7 @@ class NormalisedManhattan:
 
 @METRICS.register("chebyshev")
 @dataclass(frozen=True)
-class Chebyshev(_OnNumbers):
+class Chebyshev(OnNumbers):
     """`d_∞`, the maximum metric."""
 
     name: ClassVar[str] = "chebyshev"
@@ -169,46 +133,6 @@ class Discrete(_OnValues):
 
     def block(self, rows: NDArray, columns: NDArray) -> NDArray[np.float64]:
         return (rows[:, None, :] != columns[None, :, :]).any(axis=2).astype(float)
-
-
-@METRICS.register("haversine")
-@dataclass(frozen=True)
-class Haversine(_OnNumbers):
-    """Great-circle distance between (latitude, longitude) in degrees, on a sphere of radius 6371.0088 km.
-
-    Parameters
-    ----------
-    unit : {"km", "m", "mi"}
-        Unit of the distances.
-    """
-
-    unit: str = "km"
-    name: ClassVar[str] = "haversine"
-    units: ClassVar[dict[str, float]] = {"km": 1.0, "m": 1000.0, "mi": 1 / 1.609344}
-
-    def prepare(self, points: NDArray) -> Haversine:
-        require_numbers(points, self.name)
-        if self.unit not in self.units:
-            raise SpecError("unit", f"there is no {self.unit!r}", f"choose one of {', '.join(self.units)}")
-        if points.shape[1] != 2:
-            raise SpecError("points", f"haversine needs 2 columns, not {points.shape[1]}", "give (lat, lon)")
-        outside = np.flatnonzero((np.abs(points[:, 0]) > 90) | (np.abs(points[:, 1]) > 360))
-        if len(outside):
-            raise SpecError(
-                "points",
-                f"point {outside[0]} is no (latitude, longitude) in degrees",
-                "give lat first, then lon",
-            )
-        return self
-
-    def block(self, rows: NDArray, columns: NDArray) -> NDArray[np.float64]:
-        # contiguous, as other layouts may take another path through cos, an ulp away
-        lat_r, lon_r = np.ascontiguousarray(np.radians(rows).T)[:, :, None]
-        lat_c, lon_c = np.ascontiguousarray(np.radians(columns).T)[:, None, :]
-        # haversine formula: sin²(θ/2) of the central angle θ, at most 1 but for rounding
-        half = np.sin(np.abs(lat_r - lat_c) / 2) ** 2
-        half = half + (np.cos(lat_r) * np.cos(lat_c)) * np.sin(np.abs(lon_r - lon_c) / 2) ** 2
-        return 2 * EARTH_RADIUS_KM * self.units[self.unit] * np.arcsin(np.sqrt(np.minimum(half, 1.0)))
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
 from dxopt.spaces.axes import names_of, require_latitude_first
-from dxopt.spaces.metrics import EARTH_RADIUS_KM, Haversine
+from dxopt.spaces.geometries import degrees_of, has_geometry
+from dxopt.spaces.globe import EARTH_RADIUS_KM, Haversine, OnEarth
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +60,12 @@ def coordinates(rows: ArrayLike, columns: int = 2) -> NDArray[np.float64]:
 
 
 def in_degrees(degrees: ArrayLike) -> NDArray[np.float64]:
-    """Locations on the Earth, `(m, 2)`; SpecError where one is none, or columns are (longitude, latitude)."""
+    """Locations on the Earth, `(m, 2)`; SpecError where one is none, or columns are (longitude, latitude).
+
+    Points of GeoPandas are taken from their CRS.
+    """
+    if has_geometry(degrees):
+        degrees = degrees_of(degrees)
     require_latitude_first(names_of(degrees), "points")
     located = coordinates(degrees)
     Haversine().prepare(located)
@@ -86,4 +92,4 @@ def on_sphere(degrees: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def distance_of(chords: ArrayLike, unit: str) -> NDArray[np.float64]:
     """The great-circle distances of locations whose unit vectors are so far apart, straight through the globe."""
-    return 2 * np.arcsin(np.minimum(np.asarray(chords) / 2, 1.0)) * (EARTH_RADIUS_KM * Haversine.units[unit])
+    return 2 * np.arcsin(np.minimum(np.asarray(chords) / 2, 1.0)) * (EARTH_RADIUS_KM * OnEarth.units[unit])

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
-from dxopt.spaces.metrics import EARTH_RADIUS_KM, Haversine
+from dxopt.spaces.globe import EARTH_RADIUS_KM, Haversine
 from dxopt.spaces.positions import in_degrees, together
 
 _WIDEST = 180.0

@@ -13,11 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 from dxopt.errors import SpecError
 from dxopt.spaces.axes import names_of, require_latitude_first
 from dxopt.spaces.callables import Called, Distance, called_matrix
+from dxopt.spaces.geometries import without_geometry
+from dxopt.spaces.globe import OnEarth
 from dxopt.spaces.graphs import Paths, nodes_and_edges
 from dxopt.spaces.labels import Coordinates
 from dxopt.spaces.lookup import checked_labels
 from dxopt.spaces.matrices import Matrix, between, checked_matrix, least, least_by_rows, metric_matrix, require_few
-from dxopt.spaces.metrics import Haversine, Metric, metric_named
+from dxopt.spaces.metrics import Metric, metric_named
 from dxopt.spaces.naming import Naming
 from dxopt.spaces.positions import Positions
 from dxopt.spaces.recognition import is_path, product_columns
@@ -212,7 +214,7 @@ class MetricSpace:
 
         Parameters
         ----------
-        points : (n, k) array or data frame, or (n,) for one coordinate
+        points : (n, k) array or data frame, or (n,) for one coordinate; or points of GeoPandas in any CRS
         metric : str, Metric or callable
             A registered name, a metric object, or a function of two points, called for each pair of up to 2,000.
 
@@ -221,7 +223,7 @@ class MetricSpace:
         SpecError
             If the points do not suit the metric, as columns of (longitude, latitude) do not suit haversine.
         """
-        located = np.array(points, order="C")
+        located = np.array(points := without_geometry(points, metric), order="C")
         if located.ndim == 1:
             located = located[:, None]
         if located.ndim != 2 or not located.size:
@@ -234,7 +236,7 @@ class MetricSpace:
         if (called := Called.of(metric, points)) is not None:
             return cls(names, located, called, given=called_matrix(called, located, names), axes=axes)
         prepared = metric_named(metric).prepare(located)  # pyright: ignore[reportArgumentType]
-        if isinstance(prepared, Haversine):
+        if isinstance(prepared, OnEarth):
             require_latitude_first(axes, "points")
         return cls(names, located, prepared, _recognised(located, prepared), axes=axes)
 

@@ -21,8 +21,9 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, core_schema
 
+from dxopt.spaces.globe import METRICS_ON_EARTH, OnEarth
 from dxopt.spaces.lattices import LATTICE_METRICS
-from dxopt.spaces.metrics import METRICS, Haversine
+from dxopt.spaces.metrics import METRICS
 from dxopt.spec import quantities as q
 from dxopt.spec.quantities import bad, shown
 
@@ -153,7 +154,8 @@ File = Annotated[Path, Field(description="File name, relative to the folder of t
 Columns = Annotated[list[Text], Field(min_length=1)]
 MetricName = Annotated[str, OneOf(METRICS)]
 LatticeMetric = Annotated[str, OneOf(LATTICE_METRICS)]
-Unit = Annotated[str, OneOf(tuple(Haversine.units))]  # pyright: ignore[reportAttributeAccessIssue]
+Unit = Annotated[str, OneOf(tuple(OnEarth.units))]
+EarthMetric = Annotated[str, OneOf(tuple(METRICS_ON_EARTH))]
 Count = Annotated[int, Field(ge=1)]
 
 

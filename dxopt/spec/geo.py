@@ -16,6 +16,7 @@ from dxopt.spec.quantities import bad
 Latitude = Annotated[float, Field(ge=-90, le=90), q.Written()]
 Longitude = Annotated[float, Field(ge=-180, le=180), q.Written()]
 UNIT = "Unit of the distances; km by default."
+METRIC = "Distances on a sphere, on a sphere and never too long, or on the ellipsoid WGS 84 (needs dxopt[geo])."
 
 
 class _Boxed(f.Section):
@@ -24,6 +25,7 @@ class _Boxed(f.Section):
     north: Latitude = Field(description="Northern side, a latitude in degrees.")
     east: Longitude = Field(description="Eastern side, a longitude in degrees.")
     unit: f.Unit = Field("km", description=UNIT)
+    metric: f.EarthMetric = Field("haversine", description=METRIC)
 
     @model_validator(mode="after")
     def _box(self) -> Self:
@@ -47,7 +49,7 @@ class BoundingBox(_Boxed):
         None, description="Number of cells from south to north and from west to east."
     )
     spacing: q.Positive | None = Field(None, description="Instead of shape: about how long the sides of a cell are.")
-    project: bool = Field(False, description="Straight distances on a local map; great circles otherwise.")
+    project: bool = Field(False, description="Straight distances on a local map, instead of those on the globe.")
 
     @model_validator(mode="after")
     def _cells(self) -> Self:
@@ -79,6 +81,7 @@ class H3Cells(f.Section):
         description="Ids of the cells."
     )
     unit: f.Unit = Field("km", description=UNIT)
+    metric: f.EarthMetric = Field("haversine", description=METRIC)
 
 
 class Roads(f.Section):

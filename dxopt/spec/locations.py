@@ -17,8 +17,8 @@ from dxopt.runtime.reading import MOST_GRAPH, content
 from dxopt.spaces import geo
 from dxopt.spaces.axes import require_latitude_first
 from dxopt.spaces.geo.hexagons import coarser, estimated
+from dxopt.spaces.globe import METRICS_ON_EARTH, OnEarth
 from dxopt.spaces.lattices import grid, line, torus
-from dxopt.spaces.metrics import Haversine
 from dxopt.spaces.space import MetricSpace
 from dxopt.spec import geo as e
 from dxopt.spec import spaces as m
@@ -69,18 +69,21 @@ def build_space(source: Source, asked: m.Space) -> Secrets:
     return secrets
 
 
-def build_reports(source: Source, asked: m.ReportsFile | m.ReportsValues, space: MetricSpace) -> Reports:
+def build_reports(source: Source, asked: m.Reports, space: MetricSpace) -> Reports:
     """The reports that the key `reports` asks for, in the coordinates of the space."""
+    if isinstance(asked, m.ReportsWithin):
+        with source.within("reports"):
+            return Reports.within(space, source.resolve(asked.area))
     if space.points is None:
         raise source.error(
             ("reports",), "need a space with coordinates", "leave them out; a matrix loss may have any columns"
         )
-    if space.positions is not None and not isinstance(space.metric, Haversine):
+    if space.positions is not None and not isinstance(space.metric, OnEarth):
         raise source.error(("reports",), "do not go with a projected space", "leave out project: true")
     as_text = not np.issubdtype(space.points.dtype, np.number)
     with source.within("reports"):
         if isinstance(asked, m.ReportsFile):
-            if isinstance(space.metric, Haversine):
+            if isinstance(space.metric, OnEarth):
                 require_latitude_first(asked.columns, "columns")
             table = Table.read(source.resolve(asked.file), source.blame("reports", "file"), most_rows=MAX_LOCATIONS)
             points = _coordinates(source, "reports", table, asked.columns, range(len(table)), as_text)
@@ -90,7 +93,7 @@ def build_reports(source: Source, asked: m.ReportsFile | m.ReportsValues, space:
             wrong = f"have {points.shape[1]} coordinates where the space has {space.points.shape[1]}"
             key = "columns" if isinstance(asked, m.ReportsFile) else "values"
             raise source.error(("reports", key), wrong, "give the same number")
-        if isinstance(space.metric, Haversine):
+        if isinstance(space.metric, OnEarth):
             space.metric.prepare(points)
         return Reports.at(points)
 
@@ -133,8 +136,8 @@ def _built(source: Source, asked: m.Space) -> Secrets:
 def _located(
     asked: m.PointsFile | m.PointsValues, points: NDArray[Any], labels: Sequence[str] | None = None
 ) -> MetricSpace:
-    if asked.metric == Haversine.name:
-        return geo.points(points, labels=labels, project=asked.project, unit=asked.unit or "km")
+    if asked.metric in METRICS_ON_EARTH:
+        return geo.points(points, labels=labels, project=asked.project, unit=asked.unit or "km", metric=asked.metric)
     axes = tuple(asked.columns) if isinstance(asked, m.PointsFile) else ()
     return replace(MetricSpace.from_points(points, asked.metric, labels=labels), axes=axes)
 
@@ -144,16 +147,21 @@ def _on_earth(source: Source, asked: e.BoundingBox | e.H3Box | e.H3Cells | e.Roa
         case e.BoundingBox():
             sides = (asked.south, asked.west, asked.north, asked.east)
             return geo.bounding_grid(
-                *sides, shape=asked.shape, spacing=asked.spacing, unit=asked.unit, project=asked.project
+                *sides,
+                shape=asked.shape,
+                spacing=asked.spacing,
+                unit=asked.unit,
+                project=asked.project,
+                metric=asked.metric,
             )
         case e.H3Box():
             cells = estimated(asked.box, asked.resolution)
             if cells > 2 * MAX_LOCATIONS:
                 wrong = f"{TOO_LARGE} with its about {round(cells):,}"
                 raise source.error(("space", "resolution"), wrong, coarser(asked.box, MAX_LOCATIONS))
-            space = geo.h3_cells(asked.resolution, box=asked.box, unit=asked.unit)
+            space = geo.h3_cells(asked.resolution, box=asked.box, unit=asked.unit, metric=asked.metric)
         case e.H3Cells():
-            return geo.h3_cells(cells=asked.cells, unit=asked.unit)
+            return geo.h3_cells(cells=asked.cells, unit=asked.unit, metric=asked.metric)
         case e.Roads():
             given = asked.model_dump(include={"weight", "unit", "directed", "largest"})
             space = geo.roads(source.resolve(asked.file), **given)
@@ -178,7 +186,7 @@ def _from_table(source: Source, asked: m.PointsFile) -> Secrets:
         cells = table.column(asked.label, source.blame("space", "label"))
         labels = [cells[row] for row in rows]
     as_text = None if asked.metric in m.TEXT_METRICS else False
-    if asked.metric == Haversine.name:
+    if asked.metric in METRICS_ON_EARTH:
         require_latitude_first(asked.columns, "columns")
     points = _coordinates(source, "space", table, asked.columns, rows, as_text)
     return Secrets(_located(asked, points, labels), table, rows)

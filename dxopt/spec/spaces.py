@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
+from dxopt.spaces.globe import METRICS_ON_EARTH
 from dxopt.spec import fields as f
 from dxopt.spec import geo as e
 from dxopt.spec import quantities as q
@@ -27,16 +28,16 @@ Shape = Annotated[list[f.Count], Field(min_length=1, max_length=16)]
 
 class _Metric(f.Section):
     metric: f.MetricName = Field("euclidean", description="Metric between points.")
-    unit: f.Unit | None = Field(None, description="Unit of haversine distances; km by default.")
-    project: bool = Field(False, description="Straight distances on a local map, instead of haversine ones.")
+    unit: f.Unit | None = Field(None, description="Unit of distances on the Earth; km by default.")
+    project: bool = Field(False, description="Straight distances on a local map, instead of those on the globe.")
 
     @model_validator(mode="after")
-    def _of_haversine(self) -> Self:
-        if self.metric == "haversine":
+    def _on_earth(self) -> Self:
+        if self.metric in METRICS_ON_EARTH:
             return self
         for name, wrong in (("unit", "has no unit"), ("project", "is not about places on the Earth")):
             if getattr(self, name):
-                raise bad(f"{self.metric} {wrong}", "leave it out, or use metric: haversine", name)
+                raise bad(f"{self.metric} {wrong}", "leave it out, or use metric: haversine or geodesic", name)
         return self
 
 
@@ -45,7 +46,9 @@ class PointsFile(_Metric):
 
     kind: Literal["points"] = Field(description="Points and a metric between them.")
     file: f.File = Field(description="CSV file with a header line, relative to the folder of this problem file.")
-    columns: f.Columns = Field(description="Columns that hold the coordinates; (lat, lon) for haversine.")
+    columns: f.Columns = Field(
+        description="Columns that hold the coordinates; (lat, lon) for haversine and geodesic."
+    )
     top: f.Top | None = Field(
         None,
         description="`N by COLUMN` keeps the N rows largest in COLUMN, largest first; of equals the earlier.",
@@ -159,6 +162,13 @@ class ReportsValues(f.Section):
     values: f.Rows[f.Cell] = Field(description="One row of coordinates per report.")
 
 
+class ReportsWithin(f.Section):
+    """The points of the space that lie in an area."""
+
+    kind: Literal["within"] = Field(description="The points of the space that lie in an area; needs dxopt[geo].")
+    area: f.File = Field(description="GeoJSON file of polygons, such as land or a city.")
+
+
 def require_numbers(rows: list[list[str | int | float]]) -> None:
     """Refuse text among coordinates, unless it is a number that is written out."""
     for i, row in enumerate(rows):
@@ -198,6 +208,8 @@ Space = Annotated[
     Discriminator(kind_of),
 ]
 Reports = Annotated[
-    Annotated[ReportsFile, Tag("points file")] | Annotated[ReportsValues, Tag("points values")],
+    Annotated[ReportsFile, Tag("points file")]
+    | Annotated[ReportsValues, Tag("points values")]
+    | Annotated[ReportsWithin, Tag("within")],
     Discriminator(kind_of),
 ]

@@ -3,6 +3,7 @@
 Great circles are measured by straight lines through the Earth: points become unit vectors, and a distance becomes the
 chord that it spans, by sines that are summed here. Angles are reduced in degrees, where that is exact or nearly so.
 All of this moves a chord by less than 1e-14, which is what is let pass beside the agreement that every metric has.
+Ways on the ellipsoid are derived by `ellipsoid`, to 1e-7 m, which is let pass there.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dxopt.verify.ellipsoid import ACCURACY, geodesics
 from dxopt.verify.verdict import Broken, Unproved
 
 Array = NDArray[np.float64]
@@ -41,10 +43,13 @@ NORMS: dict[str, Callable[[Array], Array]] = {
     "manhattan": lambda apart: apart.sum(axis=-1),
     "chebyshev": lambda apart: apart.max(axis=-1),
 }
-PARAMETERS = {"haversine": ("unit",), "normalised_manhattan": ("diameter",)}
+GREAT_CIRCLES = {"haversine": 1.0, "conservative_haversine": 1.005615}
+"""Metrics on great circles, and what they divide these by."""
+ON_EARTH = (*GREAT_CIRCLES, "geodesic")
+PARAMETERS = {**dict.fromkeys(ON_EARTH, ("unit",)), "normalised_manhattan": ("diameter",)}
 """The parameters of the metrics that have some."""
 _ON_VALUES = ("hamming", "discrete")
-KNOWN = (*NORMS, *_ON_VALUES, "normalised_manhattan", "haversine")
+KNOWN = (*NORMS, *_ON_VALUES, "normalised_manhattan", *ON_EARTH)
 
 
 def ticks(size: int, shape: Sequence[int], spacing: float) -> Array:
@@ -76,7 +81,7 @@ class Measured:
     metric : object
         A name, as problem.yaml or table.npz has it.
     parameters : dict
-        `unit` of haversine, `diameter` of normalised_manhattan.
+        `unit` of distances on the Earth, `diameter` of normalised_manhattan.
     points : (n, k) array
     others : (m, k) array
     around : (k,) array, optional
@@ -105,21 +110,25 @@ class Measured:
         self.others = others
         self.around = around
         self.scale = 1.0
-        if self.metric == "haversine":
-            self.scale = _radius(parameters)
-            self.points, self.others = on_sphere(points), on_sphere(others)
+        if self.metric in ON_EARTH:
+            self.scale = _radius(parameters, self.metric)
+            spheres = on_sphere(points), on_sphere(others)
+            if self.metric in GREAT_CIRCLES:
+                self.points, self.others = spheres
         if self.metric == "normalised_manhattan":
             self.scale = _diameter(parameters, points)
 
     def row(self, x: int) -> Array:
-        """What `claimed` is compared with: distances from one point, or chords under haversine."""
+        """What `claimed` is compared with: distances from one point, or chords on great circles."""
+        if self.metric == "geodesic":
+            return geodesics(self.points[x], self.others) * self.scale
         if self.metric in _ON_VALUES:
             differ = self.points[x] != self.others
             return np.asarray(differ.sum(axis=1) if self.metric == "hamming" else differ.any(axis=1), dtype=float)
         apart = np.abs(self.points[x] - self.others)
         if self.around is not None:
             apart = np.minimum(apart % self.around, self.around - apart % self.around)
-        if self.metric == "haversine":
+        if self.metric in GREAT_CIRCLES:
             return _euclidean(apart)
         if self.metric == "normalised_manhattan":
             return apart.sum(axis=-1) / self.scale
@@ -128,8 +137,9 @@ class Measured:
     def off(self, x: int, claimed: Array) -> NDArray[np.int64]:
         """The points to which the distances `(m,)` claimed from one point are not those of the points."""
         found = self.row(x)
-        if self.metric != "haversine":
-            return np.flatnonzero(~(np.abs(claimed - found) <= AGREEMENT * found))
+        if self.metric not in GREAT_CIRCLES:
+            slack = ACCURACY * self.scale if self.metric == "geodesic" else 0.0
+            return np.flatnonzero(~(np.abs(claimed - found) <= AGREEMENT * found + slack))
         # no distance is longer than half a great circle, beyond which the chord would get shorter again
         half = claimed / (2 * self.scale)
         long = ~(half <= math.pi / 2 * (1 + AGREEMENT))
@@ -139,7 +149,7 @@ class Measured:
     def shown(self, x: int, other: int) -> float:
         """A distance, for messages."""
         found = float(self.row(x)[other])
-        return 2 * self.scale * math.asin(min(found / 2, 1.0)) if self.metric == "haversine" else found
+        return 2 * self.scale * math.asin(min(found / 2, 1.0)) if self.metric in GREAT_CIRCLES else found
 
 
 def on_sphere(degrees: Array) -> Array:
@@ -176,11 +186,14 @@ def _sine(angles: Array) -> Array:
     return angles * found
 
 
-def _radius(parameters: Mapping[str, Any]) -> float:
+def _radius(parameters: Mapping[str, Any], metric: str) -> float:
+    """The radius of great circles, or a metre of the ellipsoid, in the unit of the distances."""
     unit = parameters.get("unit", "km")
     if not isinstance(unit, str) or unit not in EARTH_RADIUS:
-        raise Unproved(f"haversine distances in {_name(unit)} are not derived from points")
-    return EARTH_RADIUS[unit]
+        raise Unproved(f"{metric} distances in {_name(unit)} are not derived from points")
+    if metric in GREAT_CIRCLES:
+        return EARTH_RADIUS[unit] / GREAT_CIRCLES[metric]
+    return EARTH_RADIUS[unit] / EARTH_RADIUS["m"]
 
 
 def _diameter(parameters: Mapping[str, Any], points: Array) -> float:

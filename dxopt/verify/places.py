@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dxopt.verify.files import Arrays, numbers
 from dxopt.verify.folder import Result
-from dxopt.verify.metrics import AGREEMENT, EARTH_RADIUS, cosine_of_degrees, on_sphere, ticks
+from dxopt.verify.metrics import AGREEMENT, EARTH_RADIUS, ON_EARTH, cosine_of_degrees, on_sphere, ticks
 from dxopt.verify.verdict import Broken, Unproved
 
 Array = NDArray[np.float64]
@@ -80,7 +80,7 @@ def _check_map(result: Result, arrays: Arrays, key: str, degrees: Array, points:
         return _check_ways(result, directions, EARTH_RADIUS[unit], unit)
     if _on_globe(points) and not (np.abs(on_sphere(points) - directions) > AGREEMENT).any():
         return "positions are the points"
-    if metric == "haversine":
+    if metric in ON_EARTH:
         raise Broken("mechanism.npz: the positions on the map are not the points")
     plane = _plane(degrees, EARTH_RADIUS[unit])
     if points.shape != plane.shape or (np.abs(points - plane) > AGREEMENT * np.abs(plane).max()).any():

@@ -404,6 +404,27 @@ BROKEN: list[Broken] = [
         "reports.values",
     ),
     Broken(
+        "reports in no file",
+        with_space("{kind: points, values: [[0, 0]], metric: haversine}") + "reports: {kind: within, area: none}\n",
+        13,
+        31,
+        "reports.area",
+    ),
+    Broken(
+        "reports within nothing",
+        with_space("{kind: points, values: [[0, 0]], metric: haversine}") + "reports: {kind: within}\n",
+        13,
+        1,
+        "reports.area",
+    ),
+    Broken(
+        "cells in a plane",
+        with_space("{kind: bounding_box, south: 0, west: 0, north: 1, east: 1, shape: [2, 2], metric: euclidean}"),
+        2,
+        90,
+        "space.metric",
+    ),
+    Broken(
         "reports on a graph",
         with_space("{kind: graph, edges: [[a, b]]}") + "reports: {kind: points, values: [[1]]}\n",
         13,

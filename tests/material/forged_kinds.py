@@ -19,7 +19,8 @@ from dxopt.model.loss import Reports
 from dxopt.model.mechanism import MatrixMechanism
 from dxopt.results.measures import MEASURES, Beliefs, learned, of_records
 from dxopt.results.result import Result
-from dxopt.spaces.metrics import Haversine, NormalisedManhattan
+from dxopt.spaces.globe import Haversine
+from dxopt.spaces.metrics import NormalisedManhattan
 
 SPACE = dx.grid((2, 3))
 PRIOR = dx.Prior.from_weights(SPACE, [3, 1, 4, 1, 5, 9])

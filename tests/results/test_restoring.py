@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.spaces.metrics import Haversine, NormalisedManhattan
+from dxopt.spaces.globe import Haversine
+from dxopt.spaces.metrics import NormalisedManhattan
 
 DEGREES = [[45.50, -73.57], [45.51, -73.60], [45.53, -73.55], [45.47, -73.62], [45.52, -73.58]]
 WITHOUT_TABLE: dict[str, Callable[[], dx.MetricSpace]] = {

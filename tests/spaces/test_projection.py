@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.spaces.metrics import EARTH_RADIUS_KM
+from dxopt.spaces.globe import EARTH_RADIUS_KM, Haversine
 from dxopt.spaces.projection import local_plane
 
 TOWN = 45.5 + np.random.default_rng(2).random((12, 2)) * [0.1, 0.2] - [0.0, 119.0]
@@ -16,7 +16,7 @@ TOWN = 45.5 + np.random.default_rng(2).random((12, 2)) * [0.1, 0.2] - [0.0, 119.
 
 def test_small_distances_are_those_of_the_globe() -> None:
     for unit in ("km", "m", "mi"):
-        globe = dx.MetricSpace.from_points(TOWN, dx.spaces.metrics.Haversine(unit)).distances
+        globe = dx.MetricSpace.from_points(TOWN, Haversine(unit)).distances
         plane = dx.MetricSpace.from_points(local_plane(TOWN, unit)).distances
         assert plane == pytest.approx(globe, rel=2e-3)
 

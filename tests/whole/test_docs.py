@@ -28,6 +28,7 @@ MADE_UP = {
     "losses.csv": "0,1,2\n1,0,1\n2,1,0\n",
     "edges.csv": "from,to,length\na,b,1\nb,c,2\n",
     "stations.csv": "name,lat,lon\na,45.5,-73.6\nb,45.6,-73.6\n",
+    "land.geojson": '{"type": "Polygon", "coordinates": [[[-74, 45], [-73.6, 45], [-73.6, 46], [-74, 45]]]}',
     "seen.csv": "x\n0\n1\n1\n",
     "visits.csv": "lat,lon,people\n45.5,-73.6,3\n45.6,-73.6,2\n",
 }

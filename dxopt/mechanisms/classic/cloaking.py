@@ -15,8 +15,8 @@ from dxopt.model.loss import Reports
 from dxopt.model.mechanism import Mechanism, Privacy
 from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
+from dxopt.spaces.globe import OnEarth
 from dxopt.spaces.lattices import grid, line
-from dxopt.spaces.metrics import Haversine
 from dxopt.spaces.projection import local_plane
 from dxopt.spaces.space import MetricSpace
 
@@ -101,7 +101,7 @@ def cloaking(space: MetricSpace, *, side: float | None = None, regions: ArrayLik
     space : MetricSpace
     side : float
         Of squares, or intervals, in units of the metric, the first of which begins at the least coordinates. Needs a
-        line or plane with Euclidean distances, or points on the globe with haversine ones, cut up in the plane of
+        line or plane with Euclidean distances, or points on the globe, which are cut up in the plane of
         `dxopt.spaces.projection.local_plane`.
     regions : (n,) array of int
         Or the region of each secret, in any space.
@@ -146,11 +146,11 @@ def _squares(space: MetricSpace, side: float | None) -> Array:
 
 def _coordinates(space: MetricSpace) -> Array:
     """The coordinates of the secrets on a line `(n, 1)` or in a plane `(n, 2)`, in units of the metric."""
-    if isinstance(space.metric, Haversine) and space.points is not None:
+    if isinstance(space.metric, OnEarth) and space.points is not None:
         return local_plane(space.points, space.metric.unit)
     euclidean = space.metric is not None and space.metric.name == "euclidean"
     if not euclidean or space.points is None or space.points.shape[1] > 2:
-        wrong = "is no line or plane with Euclidean distances and not on the globe with haversine ones"
+        wrong = "is no line or plane with Euclidean distances and not on the globe with haversine or geodesic ones"
         raise UnsupportedError("space", wrong, "give regions")
     return space.points
 

@@ -20,8 +20,8 @@ from dxopt.numerics.rounding import ALIKE, UNIT
 from dxopt.numerics.tropical import product
 from dxopt.numerics.written import Written
 from dxopt.proofs.repair import NOTHING
+from dxopt.spaces.globe import METRICS_ON_EARTH, OnEarth
 from dxopt.spaces.lattices import grid
-from dxopt.spaces.metrics import Haversine
 from dxopt.spaces.projection import local_plane
 from dxopt.spaces.space import MetricSpace
 
@@ -169,7 +169,7 @@ def _in_plane(space: MetricSpace, reports: Reports) -> tuple[Array, Array]:
     """Secrets `(n, 2)` and reports `(m, 2)` in a plane, in units of the metric."""
     points = np.asarray(space.points, dtype=float)
     answers = points if reports.secrets else np.asarray(reports.points, dtype=float)
-    if isinstance(space.metric, Haversine):
+    if isinstance(space.metric, OnEarth):
         # One plane for all of them, so that distances between secrets and reports agree.
         everything = points if reports.secrets else np.concatenate([points, answers])
         plane = local_plane(everything, space.metric.unit)
@@ -179,7 +179,7 @@ def _in_plane(space: MetricSpace, reports: Reports) -> tuple[Array, Array]:
 
 def _shrinking(space: MetricSpace, located: Array, epsilon: float) -> float:
     """The least ratio of a distance between two secrets to that in the plane `(n, 2)`, at most 1."""
-    if not isinstance(space.metric, Haversine):
+    if not isinstance(space.metric, OnEarth):
         return 1.0
     plane = MetricSpace.from_points(located).distances
     ratios = np.divide(space.distances, plane, out=np.ones(plane.shape), where=epsilon * plane > ALIKE)
@@ -194,8 +194,8 @@ def _implicit(space: MetricSpace, reports: Reports) -> bool:
 def _refusal(space: MetricSpace, reports: Reports, epsilon: float) -> str | None:
     """What the mechanism needs and the space or the reports do not have, or None."""
     metric = space.metric
-    if metric is None or metric.name not in ("euclidean", "haversine") or not _flat(space.points):
-        wanted = "a grid or other places in the plane, with Euclidean distances, or on the globe, with haversine"
+    if metric is None or metric.name not in ("euclidean", *METRICS_ON_EARTH) or not _flat(space.points):
+        wanted = "a grid or other places in the plane, with Euclidean distances, or places on the globe"
         return f"needs {wanted}, not {_instead(space)}"
     if not reports.secrets and not _flat(reports.points):
         return "needs reports with two finite coordinates"
@@ -218,7 +218,7 @@ def _instead(space: MetricSpace) -> str:
     """What a space has instead of places under one of these metrics."""
     if space.metric is None:
         return "the distances of a product" if space.structure.kind == "product" else "distances without places"
-    if space.metric.name not in ("euclidean", "haversine"):
+    if space.metric.name not in ("euclidean", *METRICS_ON_EARTH):
         return f"{space.metric.name} distances"
     return "points without two finite coordinates each"
 
@@ -240,7 +240,7 @@ def planar_laplace(space: MetricSpace, *, epsilon: Written) -> Mechanism:
     Parameters
     ----------
     space : MetricSpace
-        Any points in the plane with Euclidean distances, or on the globe with haversine ones, where the noise and the
+        Any points in the plane with Euclidean distances, or on the globe, where the noise and the
         cells are in the plane of `dxopt.spaces.projection.local_plane`. The reports are the secrets. A grid of 400
         points or more gives an implicit mechanism: rows on demand, made at an ε lowered by a hair against rounding.
     epsilon : float

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dxopt.errors import SpecError, UnsupportedError
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import PriorLike
 from dxopt.results.maps.located import Located
 from dxopt.results.report import Report
+from dxopt.spaces.geometries import WGS84
 from dxopt.spaces.positions import Positions, unrolled
 
 Ring = NDArray[np.float64]
@@ -54,6 +56,40 @@ def geojson(answer: Mechanism | Report, *, secret: Any = None, prior: PriorLike 
         features = _features(located.secrets, mechanism.space.labels, marked)
         features += _features(located.reports, mechanism.reports.labels, about)
     return {"type": "FeatureCollection", "features": features}
+
+
+def to_geodataframe(
+    answer: Mechanism | Report, *, secret: Any = None, prior: PriorLike | None = None, crs: Any = WGS84
+) -> Any:
+    """The locations of a mechanism with their probabilities, as a GeoDataFrame.
+
+    Parameters
+    ----------
+    answer, secret, prior
+        As for `geojson`, whose properties are the columns.
+    crs : anything that pyproj takes
+        The coordinate reference system of the result, such as "EPSG:3857"; longitude and latitude by default.
+
+    Raises
+    ------
+    SpecError
+        As for `geojson`, or if there is no such CRS, or it does not hold there.
+    UnsupportedError
+        If the locations have no positions on the Earth, or GeoPandas is not installed.
+    """
+    try:
+        from geopandas import GeoDataFrame
+        from pyproj.exceptions import CRSError
+    except ImportError:
+        raise UnsupportedError("geopandas", "is not installed", "install dxopt[geo]") from None
+    frame = GeoDataFrame.from_features(geojson(answer, secret=secret, prior=prior), crs=WGS84)
+    try:
+        placed = frame.to_crs(crs)
+    except (CRSError, TypeError, ValueError):
+        raise SpecError("crs", f"there is no {crs!r}", "give a name, such as 'EPSG:3857'") from None
+    if not np.isfinite(placed.total_bounds).all():
+        raise SpecError("crs", f"{crs!r} does not hold for all of these places", "give another")
+    return placed
 
 
 def _features(found: Positions, labels: Sequence[str], columns: dict[str, NDArray[Any]]) -> list[dict[str, Any]]:

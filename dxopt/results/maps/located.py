@@ -15,7 +15,7 @@ from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior, PriorLike
 from dxopt.results.report import Report
 from dxopt.spaces.geo.located import positions
-from dxopt.spaces.metrics import EARTH_RADIUS_KM
+from dxopt.spaces.globe import EARTH_RADIUS_KM
 from dxopt.spaces.positions import Positions
 
 KM_PER_DEGREE = math.radians(EARTH_RADIUS_KM)

@@ -19,8 +19,10 @@ from dxopt.model.prior import PriorLike
 from dxopt.results.figures.plots import COLOURS, blank, style
 from dxopt.results.maps.geojson import geojson
 from dxopt.results.maps.located import KM_PER_DEGREE, Located
+from dxopt.results.maps.underlay import Underlay
 from dxopt.results.maps.window import Window
 from dxopt.results.report import Report
+from dxopt.spaces.geo.areas import Area
 from dxopt.spaces.positions import Positions
 
 if TYPE_CHECKING:
@@ -47,25 +49,29 @@ class _Panel:
     secret: int | None = None
 
 
-def draw_map(answer: Mechanism | Report, *, secret: Any = None, prior: PriorLike | None = None) -> Figure:
+def draw_map(
+    answer: Mechanism | Report, *, secret: Any = None, prior: PriorLike | None = None, underlay: Area | None = None
+) -> Figure:
     """A map of the probabilities of the reports of a mechanism.
 
     Parameters
     ----------
     answer : Mechanism or Report
-        On locations with positions on the Earth: haversine distances, or a space that `dx.geo` makes. Cells are
-        filled, roads drawn beneath.
+        On locations with positions on the Earth: haversine or geodesic distances, or a space that `dx.geo` makes.
+        Cells are filled, roads drawn beneath.
     secret : label, index or mapping, or sequence of them, optional
         A mapping with `label`, `index` or `point` says what is given.
         A panel for each, at most 9, with K[x, z] for each report z; the secret x is marked. Without any, one panel
         shows the prior, and another the probability Σ_x π_x K[x, z] of each report.
     prior : Prior, optional
         That of the report, or uniform, by default.
+    underlay : file name, GeoJSON as a mapping, geometry of Shapely, or GeoDataFrame or GeoSeries, optional
+        Lines and polygons that are drawn in grey under the locations, such as coasts and borders.
 
     Raises
     ------
     SpecError
-        If there is no such secret, there are too many, or the prior is of another size.
+        If there is no such secret, there are too many, the prior is of another size, or the underlay is none.
     UnsupportedError
         If the locations have no positions on the Earth.
     """
@@ -76,6 +82,7 @@ def draw_map(answer: Mechanism | Report, *, secret: Any = None, prior: PriorLike
     across = min(len(panels), 2 if len(panels) == 4 else 3)
     down = math.ceil(len(panels) / across)
     window = Window.around(located)
+    beneath = None if underlay is None else Underlay.of(underlay, window)
     with style():
         from matplotlib.colors import PowerNorm
 
@@ -84,6 +91,9 @@ def draw_map(answer: Mechanism | Report, *, secret: Any = None, prior: PriorLike
         scale = PowerNorm(0.5, vmin=0.0, vmax=max(float(panel.values.max()) for panel in panels))
         every = np.ravel(figure.subplots(down, across, squeeze=False))
         drawn = [_draw(axes, panel, window, scale, located) for axes, panel in zip(every, panels, strict=False)]
+        if beneath is not None:
+            for axes in every[: len(panels)]:
+                beneath.draw(axes)
         for axes in every[len(panels) :]:
             axes.set_axis_off()
         bar = figure.colorbar(drawn[0], ax=every, shrink=0.8, pad=0.02, aspect=30)
@@ -94,7 +104,9 @@ def draw_map(answer: Mechanism | Report, *, secret: Any = None, prior: PriorLike
     return figure
 
 
-def save_map(answer: Mechanism | Report, file: Path, *, secret: Sequence[Any] = ()) -> Path:
+def save_map(
+    answer: Mechanism | Report, file: Path, *, secret: Sequence[Any] = (), underlay: Path | None = None
+) -> Path:
     """Write a map to `*.png` or `*.svg`, or the locations to `*.geojson`, which takes one secret at most.
 
     Raises
@@ -105,13 +117,15 @@ def save_map(answer: Mechanism | Report, file: Path, *, secret: Sequence[Any] = 
     ending = require_ending(file)
     try:
         if ending == ".geojson":
+            if underlay is not None:
+                raise SpecError("underlay", "is given for GeoJSON", "leave it out, or draw *.png or *.svg")
             if len(secret) > 1:
                 raise SpecError("secret", f"{len(secret)} are given for GeoJSON", "give one")
             content = geojson(answer, secret=secret[0] if secret else None)
             file.write_text(json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
         else:
             metadata = {"Date": None, "Creator": None} if ending == ".svg" else {"Software": None}
-            figure = draw_map(answer, secret=list(secret) or None)
+            figure = draw_map(answer, secret=list(secret) or None, underlay=underlay)
             with style():
                 figure.savefig(file, format=ending[1:], metadata=metadata)
     except OSError as error:

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from dxopt.errors import SpecError
 from dxopt.spaces.geo.located import placed, positions
 from dxopt.spaces.geo.points import points
+from dxopt.spaces.globe import EARTH_RADIUS_KM, Haversine
 from dxopt.spaces.labels import Numbers, Tuples
-from dxopt.spaces.metrics import EARTH_RADIUS_KM, Haversine
 from dxopt.spaces.positions import Positions
 from dxopt.spaces.space import MetricSpace
 
@@ -106,6 +106,7 @@ def bounding_grid(
     spacing: float | None = None,
     unit: str = "km",
     project: bool = False,
+    metric: str = "haversine",
 ) -> MetricSpace:
     """The centres of equal cells that tile a bounding box; named (row, column) from the south-west.
 
@@ -120,7 +121,9 @@ def bounding_grid(
     unit : {"km", "m", "mi"}
         Of distances and of `spacing`.
     project : bool
-        Straight distances on a local map, see `points`; great circles otherwise.
+        Straight distances on a local map, see `points`; those on the globe otherwise.
+    metric : {"haversine", "conservative_haversine", "geodesic"}
+        Distances on the globe, see `points`.
 
     Raises
     ------
@@ -139,7 +142,9 @@ def bounding_grid(
         raise SpecError(key, f"makes {rows * columns:,} cells, more than {MOST_CELLS:,}", "ask for larger cells")
     centres = box.centres((rows, columns))
     centres[:, 1] -= np.where(centres[:, 1] > 180, 360.0, 0.0)
-    space = replace(points(centres, project=project, unit=unit), labels=Tuples((Numbers(rows), Numbers(columns))))
+    space = replace(
+        points(centres, project=project, unit=unit, metric=metric), labels=Tuples((Numbers(rows), Numbers(columns)))
+    )
     return placed(space, Positions(positions(space).degrees, box.outlines((rows, columns)), unit=unit))
 
 

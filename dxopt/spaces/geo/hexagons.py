@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from dxopt.errors import SpecError, UnsupportedError
 from dxopt.spaces.geo.boxes import MOST_CELLS, Box
 from dxopt.spaces.geo.located import placed
-from dxopt.spaces.metrics import Haversine
+from dxopt.spaces.globe import on_earth
 from dxopt.spaces.positions import Positions, in_degrees, together
 from dxopt.spaces.space import MetricSpace
 
@@ -26,8 +26,9 @@ def h3_cells(
     points: ArrayLike | None = None,
     cells: Iterable[str] | None = None,
     unit: str = "km",
+    metric: str = "haversine",
 ) -> MetricSpace:
-    """H3 cells as locations: named by their ids, at their centres, with great-circle distances.
+    """H3 cells as locations: named by their ids, at their centres, with distances on the globe.
 
     Exactly one of `box`, `polygon`, `points` and `cells` is given. Cells come in the order of their ids, `cells` in
     their own.
@@ -44,6 +45,8 @@ def h3_cells(
         The cells in which these locations lie.
     cells : ids, optional
     unit : {"km", "m", "mi"}
+    metric : {"haversine", "conservative_haversine", "geodesic"}
+        See `points`.
 
     Raises
     ------
@@ -64,7 +67,7 @@ def h3_cells(
         if not chosen:
             raise SpecError("resolution", f"{fineness} has no cell with its centre there", "give a finer one")
     centres = np.array([h3.cell_to_latlng(cell) for cell in chosen])
-    space = MetricSpace.from_points(centres, Haversine(unit), labels=chosen)
+    space = MetricSpace.from_points(centres, on_earth(metric, unit), labels=chosen)
     return placed(space, Positions(centres, _outlines(h3, chosen), unit=unit))
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from dxopt.errors import UnsupportedError
-from dxopt.spaces.metrics import Haversine
+from dxopt.spaces.globe import OnEarth
 from dxopt.spaces.positions import Positions
 from dxopt.spaces.space import MetricSpace
 
@@ -24,14 +24,16 @@ def positions(space: MetricSpace) -> Positions:
     found = known(space)
     if found is None:
         raise UnsupportedError(
-            "space", "has no positions on the Earth", "use haversine distances, or a space that dx.geo makes"
+            "space",
+            "has no positions on the Earth",
+            "use haversine or geodesic distances, or a space that dx.geo makes",
         )
     return found
 
 
 def known(space: MetricSpace) -> Positions | None:
     """The positions of the points of a space, or None where they are not on the Earth."""
-    if space.positions is None and isinstance(space.metric, Haversine) and space.points is not None:
+    if space.positions is None and isinstance(space.metric, OnEarth) and space.points is not None:
         return Positions(space.points, unit=space.metric.unit)
     return space.positions
 

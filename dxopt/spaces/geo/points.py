@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from dxopt.errors import SpecError
 from dxopt.numerics.written import Written, number_of
 from dxopt.spaces.geo.located import placed
-from dxopt.spaces.metrics import Haversine
+from dxopt.spaces.globe import on_earth
 from dxopt.spaces.positions import Positions, in_degrees, together
 from dxopt.spaces.projection import local_plane
 from dxopt.spaces.space import MetricSpace
@@ -51,9 +51,14 @@ def level(level: Written, radius: Written) -> float:
 
 
 def points(
-    degrees: ArrayLike, *, labels: Sequence[Any] | None = None, project: bool = False, unit: str = "km"
+    degrees: ArrayLike,
+    *,
+    labels: Sequence[Any] | None = None,
+    project: bool = False,
+    unit: str = "km",
+    metric: str = "haversine",
 ) -> MetricSpace:
-    """Locations with great-circle distances, or with straight ones on a local map.
+    """Locations with distances on the globe, or with straight ones on a local map.
 
     Parameters
     ----------
@@ -66,6 +71,8 @@ def points(
         40 km high at latitude 50°. The points are then coordinates, east and north.
     unit : {"km", "m", "mi"}
         Of the distances.
+    metric : {"haversine", "conservative_haversine", "geodesic"}
+        Great circles on a sphere, these over 1.005615 so that none is too long, or ways on the ellipsoid WGS 84.
 
     Raises
     ------
@@ -73,9 +80,11 @@ def points(
         If the locations are not in degrees, or lie too far apart for a plane.
     """
     located = in_degrees(degrees)
-    globe = MetricSpace.from_points(located, Haversine(unit), labels=labels)
+    globe = MetricSpace.from_points(located, on_earth(metric, unit), labels=labels)
     if not project:
         return globe
+    if metric != "haversine":
+        raise SpecError("project", f"makes straight distances, not {metric} ones", "leave out one of the two")
     _require_local(together(located))
     plane = MetricSpace.from_points(local_plane(located, unit))
     return placed(replace(plane, labels=globe.labels), Positions(located, unit=unit))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dxopt.errors import SpecError
 from dxopt.runtime.reading import MOST_GRAPH, content
 from dxopt.spaces.geo.located import placed
-from dxopt.spaces.metrics import Haversine
+from dxopt.spaces.globe import Haversine
 from dxopt.spaces.positions import Positions, together
 from dxopt.spaces.space import MetricSpace
 

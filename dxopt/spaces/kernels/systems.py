@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from dxopt.errors import UnsupportedError
 from dxopt.numerics.rounding import UNIT
+from dxopt.spaces.globe import METRICS_ON_EARTH, Haversine
 from dxopt.spaces.kernels import ROOM, Circulant, Dense, Forest, Kronecker, Path, System, Toeplitz, least_eigenvalue
 from dxopt.spaces.matrices import TRIANGLE_SLACK
 from dxopt.spaces.space import MetricSpace
@@ -90,9 +91,9 @@ def distance_error(space: MetricSpace) -> float:
         return 16 * (max(structure.shape) + 2) * UNIT
     if space.metric is None:
         return max(TRIANGLE_SLACK, 4 * len(space) * UNIT)
-    if space.metric.name == "haversine" and np.ptp(_coordinates(space), axis=0).sum() < 90:
+    if isinstance(space.metric, Haversine) and np.ptp(_coordinates(space), axis=0).sum() < 90:
         return 128 * UNIT
-    if space.metric.name in (*_ROUGH, "haversine"):
+    if space.metric.name in (*_ROUGH, *METRICS_ON_EARTH):
         raise UnsupportedError("metric", f"{space.metric.name} is known only up to rounding", "use method: tight")
     return 4 * (8 + _coordinates(space).shape[1]) * UNIT
 

@@ -3,6 +3,7 @@
 const dxopt = (() => {
   "use strict";
   const MAGIC = "dxtable1";
+  const GLOBES = ["haversine", "conservative_haversine", "geodesic"]; // the nearest secret is so by great circles
   const EARTH = { km: 6371.0088, m: 6371008.8, mi: 6371.0088 / 1.609344 };
   const DRAW = "dxopt draw 1";
 
@@ -169,7 +170,7 @@ const dxopt = (() => {
     // the secret nearest to a point, and how far it is
     nearest(point) {
       const points = this.head.secret_points;
-      const globe = this.head.metric === "haversine";
+      const globe = GLOBES.includes(this.head.metric);
       if (!points || !(globe || NORMS[this.head.metric])) fail("no secret is the nearest under this metric; give a label");
       if (!Array.isArray(point) || point.length !== points[0].length || !point.every(Number.isFinite)) {
         fail(`give a point of ${points[0].length} numbers`);

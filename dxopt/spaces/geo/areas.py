@@ -1,0 +1,127 @@
+"""Areas and lines on the Earth, from GeoJSON, Shapely or GeoPandas: what lies within, what is drawn under maps."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dxopt.errors import SpecError, UnsupportedError
+from dxopt.runtime.reading import MOST_GRAPH, content
+from dxopt.spaces.geo.located import positions
+from dxopt.spaces.geometries import as_wgs84, has_geometry
+from dxopt.spaces.positions import in_degrees
+from dxopt.spaces.space import MetricSpace
+
+Area = Any
+_WGS84 = ("CRS84", "4326")
+_AREAS = ("Polygon", "MultiPolygon")
+
+
+def inside(places: MetricSpace | ArrayLike, area: Area) -> NDArray[np.bool_]:
+    """Which places lie in an area, its border included, `(n,)`.
+
+    Parameters
+    ----------
+    places : MetricSpace, or (n, 2) array of (latitude, longitude)
+        A space has its points on the Earth.
+    area : file name, GeoJSON as a mapping, geometry of Shapely, or GeoDataFrame or GeoSeries
+        Polygons. GeoJSON and Shapely in longitude and latitude, frames in their CRS.
+
+    Raises
+    ------
+    SpecError
+        If the area is no such thing, or has no polygon, or lines or points beside them.
+    UnsupportedError
+        If Shapely is not installed, or the space has no positions on the Earth.
+    """
+    shapely = _library()
+    degrees = positions(places).degrees if isinstance(places, MetricSpace) else in_degrees(places)
+    shapes = geometries(area)
+    other = [shape.geom_type for shape in shapes if shape.geom_type not in _AREAS]
+    if other or not shapes:
+        raise SpecError("area", f"has {'a ' + other[0] if other else 'no polygon'}", "give polygons alone")
+    whole = shapely.union_all([shapely.make_valid(shape) for shape in shapes])
+    shapely.prepare(whole)
+    longitude = (degrees[:, 1] + 180.0) % 360.0 - 180.0
+    # areas across ±180° may be written with longitudes beyond it
+    found = [shapely.intersects_xy(whole, longitude + turn, degrees[:, 0]) for turn in (0.0, -360.0, 360.0)]
+    return np.asarray(np.any(found, axis=0))
+
+
+def geometries(given: Area, field: str = "area") -> list[Any]:
+    """Geometries of Shapely in longitude and latitude, those of collections one by one; none of them empty.
+
+    Raises
+    ------
+    SpecError
+        If it is no file of GeoJSON, mapping, geometry or frame, or in another CRS than it may be.
+    """
+    shapely = _library()
+    if has_geometry(given):
+        found = [shape for shape in as_wgs84(given.geometry, field) if shape is not None]
+    elif isinstance(given, shapely.Geometry):
+        found = [given]
+    else:
+        found = _of_geojson(_read(Path(given), field) if isinstance(given, str | Path) else given, field)
+    parts = [part for shape in found for part in _single(shape)]
+    for part in parts:
+        west, south, east, north = part.bounds
+        if not (-90 <= south <= north <= 90 and -540 <= west <= east <= 540):
+            raise SpecError(field, "is not in degrees, longitude before latitude", "convert it to WGS 84")
+    return parts
+
+
+def _single(shape: Any) -> list[Any]:
+    if shape.is_empty:
+        return []
+    if shape.geom_type == "GeometryCollection":
+        return [part for inner in shape.geoms for part in _single(inner)]
+    return [shape]
+
+
+def _read(file: Path, field: str) -> Any:
+    try:
+        return json.loads(content(file, MOST_GRAPH).decode("utf-8-sig"))
+    except FileNotFoundError:
+        raise SpecError(field, f"there is no file {str(file)!r}", "check the name") from None
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise SpecError(field, f"{str(file)!r} cannot be read: {reason}", "name another") from None
+    except (ValueError, RecursionError):
+        raise SpecError(field, f"{file.name} is no GeoJSON", "give a file of GeoJSON") from None
+
+
+def _of_geojson(given: Any, field: str) -> list[Any]:
+    """The geometries of GeoJSON (RFC 7946), which is in longitude and latitude on WGS 84."""
+    shapely = _library()
+    wrong = SpecError(field, "is no GeoJSON", "give a file or mapping of GeoJSON, a geometry of Shapely, or a frame")
+    if not isinstance(given, Mapping):
+        raise wrong
+    crs = json.dumps(given.get("crs"), default=str)
+    if given.get("crs") is not None and not any(name in crs for name in _WGS84):
+        raise SpecError(field, "is GeoJSON in another CRS than WGS 84", "convert it, or read it with GeoPandas")
+    kind = given.get("type")
+    try:
+        if kind == "FeatureCollection":
+            return [shape for feature in given["features"] for shape in _of_geojson(feature, field)]
+        if kind == "Feature":
+            return [] if given["geometry"] is None else [shapely.geometry.shape(given["geometry"])]
+        return [shapely.geometry.shape(given)]
+    except SpecError:
+        raise
+    except Exception:  # Shapely lets whatever it meets escape
+        raise wrong from None
+
+
+def _library() -> Any:
+    try:
+        import shapely
+        import shapely.geometry
+    except ImportError:
+        raise UnsupportedError("shapely", "is not installed", "install dxopt[geo]") from None
+    return shapely
