@@ -16,7 +16,6 @@ from dxopt.errors import SpecError
 from dxopt.runtime.registry import Registry
 from dxopt.spaces.contract import Metric, OnNumbers, require_numbers
 from dxopt.spaces.globe import METRICS_ON_EARTH
-from dxopt.spaces.globe import Haversine as Haversine
 
 METRICS: Registry[type[Metric]] = Registry("metric")
 for _name, _on_earth in METRICS_ON_EARTH.items():

@@ -13,7 +13,7 @@ from dxopt.release.applying.snapping import Snapper, unit_of
 from dxopt.release.applying.where import report_coordinates
 from dxopt.release.tables.table import IntegerTable
 from dxopt.spaces.geo.located import known
-from dxopt.spaces.metrics import Haversine
+from dxopt.spaces.globe import Haversine
 
 SHARE = 0.95
 """The probability with which a radius holds the true position."""

@@ -17,7 +17,7 @@ from dxopt.release.applying.where import Where
 from dxopt.spaces.geo.located import known
 from dxopt.spaces.geo.nearest import nearest_of
 from dxopt.spaces.geo.reach import reach
-from dxopt.spaces.metrics import Haversine
+from dxopt.spaces.globe import OnEarth
 from dxopt.spaces.space import MetricSpace
 
 GOOD, BAD, NO_DEGREES, OUTSIDE, UNKNOWN = range(5)
@@ -152,7 +152,7 @@ def is_missing(value: Any) -> bool:
 
 def unit_of(space: MetricSpace) -> str:
     """The unit of the distances of a space, where it is known; blank otherwise."""
-    return space.metric.unit if isinstance(space.metric, Haversine) else ""
+    return space.metric.unit if isinstance(space.metric, OnEarth) else ""
 
 
 def numbers(column: Any) -> NDArray[np.float64]:

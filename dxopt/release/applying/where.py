@@ -13,7 +13,7 @@ from dxopt.errors import SpecError, UnsupportedError
 from dxopt.release.tables.table import IntegerTable
 from dxopt.spaces.axes import require_latitude_first
 from dxopt.spaces.geo.located import known
-from dxopt.spaces.metrics import Haversine
+from dxopt.spaces.globe import OnEarth
 from dxopt.spaces.space import MetricSpace
 
 Kind = Literal["earth", "plane", "value", "label"]
@@ -112,7 +112,7 @@ def report_coordinates(table: IntegerTable, where: Where) -> NDArray[np.float64]
         found = known(table.space)
         if reports.secrets and found is not None:
             return found.degrees
-        if reports.points is not None and isinstance(table.space.metric, Haversine):
+        if reports.points is not None and isinstance(table.space.metric, OnEarth):
             return np.asarray(reports.points, dtype=float)
         raise UnsupportedError("reports", "have no positions on the Earth", "take the secrets as reports")
     if reports.points is None:
