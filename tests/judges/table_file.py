@@ -54,7 +54,7 @@ class Reader:
         return found
 
 
-def keyed(key: bytes, person: str, secret: str, release: str, width: int) -> bytes:
+def keyed(key: bytes, digest: str, person: str, secret: str, release: str, width: int) -> bytes:
     """The random bytes of a draw that can be repeated."""
-    texts = [text.encode() for text in ("dxopt draw 1", release, person, secret)]
+    texts = [text.encode() for text in ("dxopt draw 1", digest, release, person, secret)]
     return hmac.new(key, b"".join(struct.pack(">I", len(text)) + text for text in texts), "sha256").digest()[:width]

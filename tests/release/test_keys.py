@@ -100,6 +100,14 @@ def test_the_same_again_and_anew_where_key_person_secret_or_release_change(table
     assert abs(alike - row @ next_row) < 0.1
 
 
+def test_draws_of_two_tables_are_independent(table: dx.IntegerTable) -> None:
+    other = dx.integer_table(dx.classic.geometric(dx.line(6), epsilon=0.6 * (1 + 1e-9)))
+    first, second = (np.array(drawn(one, KEY, "r", 2, 2000)) for one in (table, other))
+    row = np.array([float(table.probability(2, z, by="index")) for z in range(6)])
+    # the same random numbers would give the same reports to all but a few of 2,000 people
+    assert abs(np.mean(first == second) - row @ row) < 0.05
+
+
 def test_over_people_reports_have_the_probabilities_of_the_table(table: dx.IntegerTable) -> None:
     size = 30_000
     for secret in (0, 3):

@@ -125,7 +125,7 @@ def apply(
     person : str, optional
         The column that says whose row it is, for `key` and `budgets`.
     release : str, optional
-        The name of what is published; of one table only, as draws of two with the same key are not independent.
+        The name of what is published: under another one, all is drawn anew.
     budgets : Budgets, optional
         The ledger that each row is paid from, before anything is written; a draw with a key that a person has had
         before costs nothing. The output of a run that was stopped does not exist: the same call again goes on.

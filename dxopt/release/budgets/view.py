@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from dxopt.release.budgets import looking
 from dxopt.release.budgets.accounts import Account, Payment, Totals
 from dxopt.release.budgets.charging import find, setting
+from dxopt.release.budgets.composing import composed
 from dxopt.release.budgets.file import LedgerFile
 from dxopt.release.budgets.persons import stored
 from dxopt.release.keys import Key
+
+if TYPE_CHECKING:
+    from dxopt.analysis.composition import Composition
+    from dxopt.release.tables.table import IntegerTable
 
 
 class LedgerView:
@@ -68,6 +73,27 @@ class LedgerView:
         """What a person paid for, in the order of time."""
         with self._file.reading() as db:
             return looking.history(db, stored([person], self._key)[0])
+
+    def composed(self, person: str, tables: Mapping[str, IntegerTable], *, pairs: str = "all") -> Composition:
+        """What a person has paid for, as (ε, δ): less than the sum of levels where there are many releases.
+
+        It holds for draws about one secret that stays, as a home or a count does. For a person who moves, levels add
+        up, as the ledger has it: budgets are always refused by sums.
+
+        Parameters
+        ----------
+        person : str
+        tables : mapping
+            The integer table of each release, by its name.
+        pairs : {"all", "adjacent"}
+            See `dx.compose`.
+
+        Raises
+        ------
+        SpecError
+            If the person has paid for nothing, a release has no table, or one of another level.
+        """
+        return composed(self.history(person), tables, pairs)
 
     def totals(self) -> Totals:
         """The ledger in a few numbers."""

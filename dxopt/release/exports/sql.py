@@ -62,8 +62,8 @@ LANGUAGE plpgsql STABLE STRICT AS $$
 DECLARE
     inner_pad bytea := decode(repeat('36', 64), 'hex');
     outer_pad bytea := decode(repeat('5c', 64), 'hex');
-    message bytea := {name}_field('{draw}') || {name}_field(release) || {name}_field(person)
-        || {name}_field(of_secret);
+    message bytea := {name}_field('{draw}') || {name}_field('{digest}') || {name}_field(release)
+        || {name}_field(person) || {name}_field(of_secret);
 BEGIN
     IF octet_length(key) <> 32 THEN
         RAISE EXCEPTION 'dxopt: give a key of 32 bytes, not %', octet_length(key);

@@ -210,11 +210,11 @@ class IntegerTable(Sampler):
     ) -> NDArray[Any]:
         """Reports that are the same whenever they are asked for again, `(k,)`.
 
-        The random number of a person at a secret is HMAC-SHA256 of the key, over the texts "dxopt draw 1", release,
-        person and the label of the secret (see `Key.digest`), its first bits. So asking again costs no privacy, and
-        nothing averages out. The distribution is that of `sample` for whoever cannot tell HMAC-SHA256 from a random
-        function: privacy is computational, and lost to whoever has the key. A person who moves has another secret,
-        and each costs ε.
+        The random number of a person at a secret is HMAC-SHA256 of the key, over the texts "dxopt draw 1", the digest
+        of the table, release, person and the label of the secret (see `Key.digest`), its first bits. So asking again
+        costs no privacy, nothing averages out, and draws of another table are independent. The distribution is that
+        of `sample` for whoever cannot tell HMAC-SHA256 from a random function: privacy is computational, and lost to
+        whoever has the key. A person who moves has another secret, and each costs ε.
 
         Parameters
         ----------
@@ -242,7 +242,7 @@ class IntegerTable(Sampler):
             raise SpecError("release", f"is {release!r}", "give it a name, as text")
         labels = self.space.labels
         pairs = zip(persons, secrets.tolist(), strict=True)
-        digests = [key.digest(self.DRAW, release, person, str(labels[x])) for person, x in pairs]
+        digests = [key.digest(self.DRAW, self.digest, release, person, str(labels[x])) for person, x in pairs]
         drawn = self._stairs.repeat(secrets, digests)
         return self._named(drawn, returns)
 

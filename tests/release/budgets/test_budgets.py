@@ -260,3 +260,25 @@ def test_errors_travel_between_processes() -> None:
     error = dx.BudgetExceeded("anna", Fraction(1, 3), Fraction(1, 4), "is short", "wait")
     again = pickle.loads(pickle.dumps(error))
     assert (str(again), again.person, again.asked, again.left) == (str(error), "anna", error.asked, error.left)
+
+
+def test_releases_about_one_secret_together(ledger: Path) -> None:
+    table = dx.integer_table(dx.classic.geometric(dx.line(4), epsilon=0.1))
+    other = dx.integer_table(dx.classic.exponential(dx.line(4), epsilon=0.3))
+    with opened(ledger, 100) as budgets:
+        for release, one, count in (("march", table, 40), ("april", table, 20), ("may", other, 3)):
+            for _ in range(count):
+                budgets.pay("anna", one.epsilon, unit=KM, release=release)
+        together = budgets.composed("anna", {"march": table, "april": table, "may": other, "june": other})
+        assert together.delta(2.0).delta == pytest.approx(
+            dx.compose([table, other], [60, 3]).delta(2.0).delta, rel=1e-2
+        )
+        assert together.epsilon(1e-6).epsilon < budgets.account("anna").spent
+        with pytest.raises(dx.SpecError, match="tables: lack the one of release 'april'"):
+            budgets.composed("anna", {"march": table, "may": other})
+        with pytest.raises(
+            dx.SpecError, match=r"tables: have one at \S+ for release 'may', which was paid for at \S+;"
+        ):
+            budgets.composed("anna", {"march": table, "april": table, "may": table})
+        with pytest.raises(dx.SpecError, match="person: has paid for nothing"):
+            budgets.composed("bob", {})

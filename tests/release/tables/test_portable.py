@@ -57,6 +57,7 @@ def test_is_read_back_and_proven_from_its_bytes(name: str, tmp_path: Path) -> No
     assert read.prior is not None
     assert table.prior is not None
     assert read.prior.tolist() == table.prior.tolist()
+    assert dx.IntegerTable.load(table.save(tmp_path / "table.npz")).digest == table.digest
     assert read.save(tmp_path / "again.dxt").read_bytes() == file.read_bytes()
     verdict = verify_table(file)
     assert verdict.outcome is Outcome.HOLDS, str(verdict)

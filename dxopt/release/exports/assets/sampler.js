@@ -115,6 +115,8 @@ const dxopt = (() => {
       const section = (name) => body + head.sections[name][0];
       const [starts, reports, steps] = ["starts", "reports", "steps"].map(section);
       this.head = head;
+      // the digest of the whole table, of which a script has a part
+      this.source = head.source || this.digest;
       this.width = head.bits / 8;
       this._bytes = all;
       // below 2^53 by far: a count of entries
@@ -163,7 +165,7 @@ const dxopt = (() => {
 
     // the report that a person gets at this secret whenever it is asked for: HMAC-SHA256 of the key gives the bits
     drawFor(key, person, label, release) {
-      const digest = hmac(keyOf(key), message([DRAW, release, person, this.head.secrets[this.secret(label)]]));
+      const digest = hmac(keyOf(key), message([DRAW, this.source, release, person, this.head.secrets[this.secret(label)]]));
       return this.at(label, digest.slice(0, this.width));
     }
 
