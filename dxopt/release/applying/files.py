@@ -95,11 +95,14 @@ def apply_to_file(
     with whole(output, marked=payment is not None) as stream:
         drawn = plan.tally(source.noun)
         sink = source.sink(stream, layout)
-        for chunk, settled in _settled(plan, source, drawn, tell, "drawing"):
-            if payment is not None:
-                payment.charge(settled)
-            sink.write(chunk, settled.kept, plan.drawn(settled))
-        sink.close()
+        try:
+            for chunk, settled in _settled(plan, source, drawn, tell, "drawing"):
+                if payment is not None:
+                    payment.charge(settled)
+                sink.write(chunk, settled.kept, plan.drawn(settled))
+        finally:
+            # also of an output that is given up, as writers of Parquet end with their file
+            sink.close()
         _require_same(checked, drawn)
         stream.flush()
         written = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import fcntl
+import gc
 import json
 import os
 import sys
@@ -248,6 +249,22 @@ def test_what_fails_while_it_writes_leaves_nothing(tmp_path: Path, monkeypatch: 
         dx.apply(town(), file, tmp_path / "out.csv", lat="lat", lon="lon", force=True)
     only(tmp_path, "people.csv", "out.csv")
     assert (tmp_path / "out.csv").read_text() == "earlier"
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+def test_parquet_that_is_interrupted_ends_quietly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "people.parquet"
+    pd.DataFrame(people()).to_parquet(file)
+    monkeypatch.setattr(parquet_files, "ROWS", 4)
+
+    def interrupted(line: str, share: float) -> None:
+        if line.startswith("drawing, 12 "):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        dx.apply(town(), file, tmp_path / "out.parquet", lat="lat", lon="lon", progress=interrupted)
+    gc.collect()
+    only(tmp_path, "people.parquet")
 
 
 def test_a_file_that_changes_between_the_passes_is_refused(tmp_path: Path) -> None:
