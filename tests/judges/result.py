@@ -204,7 +204,7 @@ def _table(
     if any(sum(row) != total for row in counts) or (epsilon, delta) != (proof["epsilon"], proof["delta"]):
         return 1.0
     same = {"space.distances": distances, "space.points": points, "space.shape": summary["structure"]["shape"]}
-    same["space.spacing"] = summary["structure"]["spacing"]
+    same |= {"space.spacing": summary["structure"]["spacing"], "prior": prior}
     if any(
         key in table and known is not None and not np.array_equal(table[key], known) for key, known in same.items()
     ):

@@ -36,7 +36,7 @@ def installed(name: str) -> bool:
 @pytest.mark.parametrize("kind", KINDS)
 def test_optimum(kind: str, seed: int, solver: str) -> None:
     problem, value = known(kind, seed)
-    report = dx.solve(problem, method="optimal", solver=solver)
+    report = dx.solve(problem, method="optimal", solver=solver, tolerance=CLOSE)
     assert_proven(report)
     proof = report.certificate
     assert proof.value == pytest.approx(value, abs=CLOSE)
@@ -49,7 +49,7 @@ def test_optimum(kind: str, seed: int, solver: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_automatic_choice(kind: str, seed: int) -> None:
     problem, value = known(kind, 4 * seed)  # binary loss
-    report = dx.solve(problem)
+    report = dx.solve(problem, tolerance=CLOSE)
     assert_proven(report)
     assert report.certificate.value == pytest.approx(value, abs=CLOSE)
 
@@ -91,6 +91,6 @@ def test_reports_at_other_places(seed: int) -> None:
     apart = space.points[:, None, :] - reports.points[None, :, :]
     assert problem.losses == pytest.approx((apart**2).sum(axis=2))
     value = optimum(space.distances, 1.5, prior.probabilities, np.array(problem.losses))
-    report = dx.solve(problem)
+    report = dx.solve(problem, tolerance=CLOSE)
     assert_proven(report)
     assert report.certificate.value == pytest.approx(value, abs=CLOSE)

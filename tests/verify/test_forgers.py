@@ -87,7 +87,7 @@ def test_honest_results_hold(results: dict[str, Path], kind: str) -> None:
 @pytest.mark.parametrize("unit", ["km", "m", "mi"])
 def test_haversine_in_any_unit_holds(unit: str, tmp_path: Path) -> None:
     factor = {"km": 1.0, "m": 1e-3, "mi": 1.609344}[unit]
-    space = dx.MetricSpace.from_points(DEGREES, dx.spaces.metrics.Haversine(unit))
+    space = dx.MetricSpace.from_points(DEGREES, dx.spaces.globe.Haversine(unit))
     problem = dx.Problem(space, epsilon=0.7 * factor, prior=dx.Prior.uniform(space), name="places")
     folder = dx.solve(problem).save(tmp_path / "out")
     assert verify(folder).exit_code == 0

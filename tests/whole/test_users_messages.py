@@ -136,8 +136,8 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "planar Laplace without places": (
         lambda: dx.classic.planar_laplace(dx.MetricSpace.from_distances([[0, 1], [1, 0]]), epsilon=1.0),
-        "space: planar_laplace needs a grid or other places in the plane, with Euclidean distances, or on the globe, "
-        "with haversine, not distances without places; use exponential, or dx.solve",
+        "space: planar_laplace needs a grid or other places in the plane, with Euclidean distances, or places on the "
+        "globe, not distances without places; use exponential, or dx.solve",
     ),
     "rows of coordinates as secrets": (
         lambda: dx.classic.planar_laplace(GRID, epsilon=1.0).sample([[0, 0], [1, 2]]),
