@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from dxopt.batch.table import Line, markdown
-from dxopt.errors import SpecError
+from dxopt.runtime.whole import replacing
 
 STRICT = " (--strict)"
 """What ends an error that is a warning."""
@@ -138,12 +137,5 @@ def write_text(path: Path, text: str) -> None:
     SpecError
         If it cannot be written.
     """
-    partial = path.with_name(f".{path.name}.part")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
-    except OSError as error:
-        with suppress(OSError):
-            partial.unlink()
-        wrong = f"{path} cannot be written: {error.strerror}"
-        raise SpecError("output", wrong, "make room or name another") from None
+    with replacing(path, "output", "make room or name another") as stream:
+        stream.write(text.encode())

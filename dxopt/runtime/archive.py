@@ -8,7 +8,6 @@ times is stored once.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from tokenize import TokenError
 from typing import Any, TypeVar
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
 from dxopt.runtime.reading import read_arrays
+from dxopt.runtime.whole import replacing
 
 Arrays = dict[str, Any]
 Content = TypeVar("Content")
@@ -42,15 +42,8 @@ def write(file: Path, arrays: Arrays, version: int) -> Path:
     """
     if file.suffix != SUFFIX:
         raise SpecError("file", f"{file} has no ending {SUFFIX}", f"name it {file.name}{SUFFIX}")
-    partial = file.with_name(f".{file.name}.part")
-    try:
-        with partial.open("wb") as stream:
-            np.savez_compressed(stream, format=version, **arrays)
-        partial.replace(file)
-    except OSError as error:
-        with suppress(OSError):
-            partial.unlink()
-        raise SpecError("file", f"{file} cannot be written: {error.strerror}", "name another file") from None
+    with replacing(file, "file") as stream:
+        np.savez_compressed(stream, format=version, **arrays)
     return file
 
 

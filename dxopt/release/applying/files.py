@@ -18,7 +18,8 @@ from dxopt.release.applying.parquet_files import ParquetFile
 from dxopt.release.applying.plan import Payment, Plan, Settled
 from dxopt.release.applying.tally import Tally
 from dxopt.release.applying.where import Where
-from dxopt.release.applying.writing import digest_of, partial_of, publish, require_free, whole, write_json
+from dxopt.release.applying.writing import digest_of, publish, require_free, whole, write_json
+from dxopt.runtime.whole import partial_of
 
 Progress = Callable[[str, float], None]
 FORMATS: dict[str, Callable[[Path], Source]] = {

@@ -12,13 +12,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from dxopt.errors import SpecError
+from dxopt.runtime.whole import partial_of
 
 _BLOCK = 1 << 20
-
-
-def partial_of(file: Path) -> Path:
-    """The hidden file beside a file that has its content until it is whole."""
-    return file.with_name(f".{file.name}.part")
 
 
 def require_free(file: Path, data: Path | None, *, force: bool) -> None:

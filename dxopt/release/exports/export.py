@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 from dxopt.errors import SpecError
@@ -11,6 +10,7 @@ from dxopt.release.exports.javascript import javascript
 from dxopt.release.exports.rows import as_json
 from dxopt.release.exports.sql import duckdb, postgresql
 from dxopt.release.tables import IntegerTable
+from dxopt.runtime.whole import replacing
 
 Writer = Callable[[IntegerTable], str]
 _WRITERS: dict[str, tuple[str, Writer | None]] = {
@@ -54,14 +54,8 @@ def export(table: IntegerTable, to: str, file: str | Path | None = None, *, forc
     if path.exists() and not force:
         raise SpecError("output", f"{path} is there already", "name another file, or use force")
     content = table.encoded() if writer is None else writer(table).encode("utf-8")
-    partial = path.with_name(f".{path.name}.part")
-    try:
-        partial.write_bytes(content)
-        partial.replace(path)
-    except OSError as error:
-        with suppress(OSError):
-            partial.unlink()
-        raise SpecError("output", f"{path} cannot be written: {error.strerror}", "name another file") from None
+    with replacing(path, "output") as stream:
+        stream.write(content)
     return path
 
 

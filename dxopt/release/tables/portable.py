@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from contextlib import suppress
 from hashlib import sha256
 from itertools import accumulate
 from pathlib import Path
@@ -25,6 +24,7 @@ from dxopt.model.loss import Reports
 from dxopt.release.tables.proof import Counts
 from dxopt.runtime.archive import DAMAGED
 from dxopt.runtime.reading import MOST_ARRAYS, content
+from dxopt.runtime.whole import replacing
 from dxopt.spaces.archive import pack, unpack
 
 Parts = dict[str, Any]
@@ -37,14 +37,9 @@ _NUMBERS = ("epsilon", "delta", "cost", "variation")
 
 def write(parts: Parts, file: Path) -> Path:
     """Write what a table is made of to a file `*.dxt`; SpecError where it cannot be written."""
-    partial = file.with_name(f".{file.name}.part")
-    try:
-        partial.write_bytes(encoded(parts))
-        partial.replace(file)
-    except OSError as error:
-        with suppress(OSError):
-            partial.unlink()
-        raise SpecError("file", f"{file} cannot be written: {error.strerror}", "name another file") from None
+    written = encoded(parts)
+    with replacing(file, "file") as stream:
+        stream.write(written)
     return file
 
 
