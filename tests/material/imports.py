@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import networkx as nx
@@ -33,6 +34,7 @@ def imported(file: Path, known: dict[str, Path]) -> Iterator[str]:
                 yield inner if inner in known else node.module
 
 
+@cache
 def graph() -> nx.DiGraph:
     """From each module to those it imports; `dxopt` itself, which only hands on names, is left out."""
     known = modules()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -218,6 +219,7 @@ def checks_of(cell: str) -> list[tuple[str, str]]:
     return found
 
 
+@cache
 def functions_in(file: str) -> set[str]:
     tree = ast.parse((ROOT / "tests" / file).read_text(encoding="utf-8"))
     return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}

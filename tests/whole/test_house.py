@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ast
+import re
 import tomllib
 
 import networkx as nx
@@ -64,10 +64,6 @@ def test_no_file_is_long() -> None:
 
 
 def test_no_test_imports_a_test() -> None:
-    found = [
-        (str(file.relative_to(ROOT)), node.module)
-        for file in sorted((ROOT / "tests").rglob("*.py"))
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
-        if isinstance(node, ast.ImportFrom) and node.module and ".test_" in node.module
-    ]
+    line = re.compile(r"^\s*(?:from|import) [\w.]*\.test_", flags=re.MULTILINE)
+    found = [file for file in (ROOT / "tests").rglob("*.py") if line.search(file.read_text(encoding="utf-8"))]
     assert found == []
