@@ -141,7 +141,7 @@ def test_reports_other_than_the_secrets() -> None:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: dx.tight_constraints(dx.line(3000), 1.0),
+        lambda: dx.tight_constraints(dx.line(1000), 1.0),
         lambda: dx.solve(dx.Problem(dx.line(1000), epsilon=1.0, prior="uniform")).mechanism,
         lambda: dx.solve(dx.Problem(dx.grid((40, 40), metric="manhattan"), epsilon=1.0, prior="uniform")).mechanism,
         lambda: dx.tight_constraints(dx.grid((20, 20), metric="manhattan"), 1.0),
@@ -163,7 +163,7 @@ def test_the_claim_of_a_mechanism_is_no_proof() -> None:
 
 
 def test_a_forged_implicit_mechanism_is_not_proven() -> None:
-    large = dx.line(3000)
+    large = dx.line(1000)
     mechanism = dx.tight_constraints(large, 1.0)
     object.__setattr__(mechanism, "privacy", dx.Privacy(0.5, "as I say"))
     with pytest.raises(dx.SpecError):
