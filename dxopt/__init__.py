@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from dxopt.solving.solve import solve
     from dxopt.solving.warm_up import warm_up
     from dxopt.spaces import geo, queries
+    from dxopt.spaces.embeddings import embedding
     from dxopt.spaces.lattices import grid, line, torus
     from dxopt.spaces.neighbours import neighbours
     from dxopt.spaces.products import product
@@ -131,6 +132,7 @@ _HOMES = {
     "dxopt.results.sweep": ("EpsilonSweep",),
     "dxopt.solving.solve": ("solve",),
     "dxopt.solving.warm_up": ("warm_up",),
+    "dxopt.spaces.embeddings": ("embedding",),
     "dxopt.spaces.lattices": (
         "grid",
         "line",
@@ -200,6 +202,7 @@ __all__ = [
     "compare",
     "compose",
     "draw_map",
+    "embedding",
     "evaluate",
     "export",
     "frontier",

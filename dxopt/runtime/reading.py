@@ -27,6 +27,8 @@ MOST_GRAPH = 64_000_000
 """Bytes of GraphML: over half a million roads. A parser takes ten times the memory."""
 MOST_TABLE = 400_000_000
 """Bytes of a CSV file: a matrix of 4,000 by 4,000 numbers of 24 letters."""
+MOST_VECTORS = 20_000_000_000
+"""Bytes of a file of word vectors, which is read line by line: millions of words of 300 numbers have 6 GB."""
 MOST_ARRAYS = 3_500_000_000
 """Bytes of all arrays of a file: two matrices of 200 million doubles, the most that mechanisms have, and the rest."""
 MOST_DIRECTORY = 8_000_000

@@ -16,6 +16,7 @@ from dxopt.model.loss import Reports
 from dxopt.runtime.reading import MOST_GRAPH, content
 from dxopt.spaces import geo
 from dxopt.spaces.axes import require_latitude_first
+from dxopt.spaces.embeddings import embedding
 from dxopt.spaces.geo.hexagons import coarser, estimated
 from dxopt.spaces.globe import METRICS_ON_EARTH, OnEarth
 from dxopt.spaces.lattices import grid, line, torus
@@ -105,6 +106,8 @@ def _built(source: Source, asked: m.Space) -> Secrets:
         case m.PointsValues():
             as_text = asked.metric in m.TEXT_METRICS and any(isinstance(c, str) for row in asked.values for c in row)
             return Secrets(_located(asked, _array(asked.values, "space", source, as_text)))
+        case m.Embedding():
+            return Secrets(_words(source, asked))
         case m.Lattice():
             make = grid if asked.kind == "grid" else torus
             return Secrets(make(asked.shape, spacing=asked.spacing, metric=asked.metric))
@@ -190,6 +193,14 @@ def _from_table(source: Source, asked: m.PointsFile) -> Secrets:
         require_latitude_first(asked.columns, "columns")
     points = _coordinates(source, "space", table, asked.columns, rows, as_text)
     return Secrets(_located(asked, points, labels), table, rows)
+
+
+def _words(source: Source, asked: m.Embedding) -> MetricSpace:
+    given = asked.model_dump(include={"top", "words", "normalise", "metric"})
+    space = embedding(source.resolve(asked.file), **given)
+    if len(space) > MAX_LOCATIONS:
+        raise source.error(("space", "file"), f"{TOO_LARGE} with its {len(space):,} words", "give top or words")
+    return space
 
 
 def _coordinates(

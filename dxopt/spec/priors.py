@@ -80,6 +80,9 @@ class ColumnPrior(f.Section):
     file: f.File | None = Field(
         None, description="CSV file with one row per point, in their order; by default that of the space."
     )
+    label: f.Text | None = Field(
+        None, description="Column that holds the names of the points, by which rows are found; others are left out."
+    )
     smoothing: Smoothing | None = Field(None, description=SMOOTHING)
 
 
@@ -176,11 +179,26 @@ def _by_column(source: Source, asked: ColumnPrior, secrets: Secrets, blame: Call
     if asked.file is not None:
         table = Table.read(source.resolve(asked.file), blame("file"), most_rows=MAX_LOCATIONS)
         rows = range(len(table))
+    if asked.label is not None and table is not None:
+        rows = _named(table, asked.label, secrets, blame("label"))
     if table is None:
         raise blame("file")("is missing, as the space has no CSV file", "add file")
     weights = table.numbers(asked.column, blame("column"), rows)
     smoothing = _smoothing(asked.smoothing)
     return Beliefs.from_weights(secrets.space, weights, name=f"column {asked.column}", smoothing=smoothing)
+
+
+def _named(table: Table, column: str, secrets: Secrets, blame: Blame) -> list[int]:
+    """The row of each point of the space, found by its name in a column."""
+    found: dict[str, int] = {}
+    for row, name in enumerate(table.column(column, blame)):
+        if name in found:
+            raise blame(f"{table.name} line {table.lines[row]} names {name!r} again", "keep one row for each")
+        found[name] = row
+    missing = next((name for name in secrets.space.labels if name not in found), None)
+    if missing is not None:
+        raise blame(f"{table.name} has no row for {missing!r}", "add it; upper and lower case differ")
+    return [found[name] for name in secrets.space.labels]
 
 
 def _by_samples(source: Source, asked: SamplesPrior, secrets: Secrets, blame: Callable[..., Blame]) -> Beliefs:

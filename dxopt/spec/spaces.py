@@ -16,6 +16,7 @@ from dxopt.spec.answers import Answers
 from dxopt.spec.quantities import bad
 
 TEXT_METRICS = ("hamming", "discrete")
+VECTOR_METRICS = ("euclidean", "manhattan", "normalised_manhattan", "chebyshev")
 _FORMS = {
     "points": ("values", "file"),
     "distances": ("values", "file"),
@@ -66,6 +67,29 @@ class PointsValues(_Metric):
     def _numeric(self) -> Self:
         if self.metric not in TEXT_METRICS:
             require_numbers(self.values)
+        return self
+
+
+class Embedding(f.Section):
+    """Words and their vectors."""
+
+    kind: Literal["embedding"] = Field(description="Words, and a metric between their vectors.")
+    file: f.File = Field(
+        description="Word vectors as text, as of GloVe, word2vec or fastText, packed by gzip or not."
+    )
+    top: Annotated[f.Count, Field(le=f.MAX_LOCATIONS)] | None = Field(
+        None, description="Only the first so many words."
+    )
+    words: Annotated[list[f.Text], Field(min_length=1, max_length=f.MAX_LOCATIONS)] | None = Field(
+        None, description="Instead of top: only these words."
+    )
+    normalise: bool = Field(False, description="Divide each vector by its length, so that distances go by the angle.")
+    metric: Annotated[str, f.OneOf(VECTOR_METRICS)] = Field("euclidean", description="Metric between vectors.")
+
+    @model_validator(mode="after")
+    def _one_choice(self) -> Self:
+        if self.top is not None and self.words is not None:
+            raise bad("is given beside top", "keep one of the two", "words")
         return self
 
 
@@ -200,6 +224,7 @@ Space = Annotated[
     | Annotated[e.H3Box, Tag("h3 south")]
     | Annotated[e.H3Cells, Tag("h3 cells")]
     | Annotated[e.Roads, Tag("roads")]
+    | Annotated[Embedding, Tag("embedding")]
     | Annotated[u.Databases, Tag("databases")]
     | Annotated[u.Graphs, Tag("graphs")]
     | Annotated[u.Streams, Tag("streams")]

@@ -15,10 +15,12 @@ METHODS = (
     "tight",
     "exponential",
     "geometric",
+    "graph_exponential",
     "laplace",
     "planar_laplace",
     "randomised_response",
     "staircase",
+    "truncated_exponential",
 )
 SOLVERS = ("clarabel", "highs", "columns")
 MOST = 8

@@ -254,6 +254,9 @@ BROKEN: list[Broken] = [
     ),
     _space("ragged values", "{kind: points, values: [[0, 1], [2]]}", 2, 40, "space.values[1]"),
     _space("values not rows", "{kind: points, values: [0, 1]}", 2, 32, "space.values[0]"),
+    _space("no words", "{kind: embedding, file: town.csv, top: 0}", 2, 47, "space.top"),
+    _space("words beside top", "{kind: embedding, file: town.csv, top: 2, words: [a]}", 2, 50, "space.words"),
+    _space("a word's vector missing", "{kind: embedding, file: town.csv}", 2, 32, "space.file"),
     _space("projected plane", "{kind: points, values: [[0, 0]], project: true}", 2, 50, "space.project"),
     _space(
         "projected globe",

@@ -23,7 +23,7 @@ README = ROOT / "README.md"
 PAGES = [README, *sorted(DOCS.glob("**/*.md"))]
 EVERY = sorted({*PAGES, *ROOT.glob("*.md"), *ROOT.glob("problems/**/*.md"), *ROOT.glob("benchmarks/**/*.md")})
 LARGEST_README = 6144
-DATA = (*sorted((ROOT / "problems").glob("*.csv")), ROOT / "problems" / "town.graphml")
+DATA = [file for kind in ("csv", "txt", "graphml") for file in sorted((ROOT / "problems").glob(f"*.{kind}"))]
 MADE_UP = {
     "distances.csv": "0,1,2\n1,0,1\n2,1,0\n",
     "losses.csv": "0,1,2\n1,0,1\n2,1,0\n",
@@ -69,13 +69,15 @@ PRINTED = {
     "docs/start.md": ("private", "optimal"),
     "docs/guides/composition.md": ("epsilon at most 5.844", "delta 0 at epsilon 10", "11.10%"),
     "docs/guides/large-spaces.md": ("0.68631", "regular"),
+    "docs/guides/locations.md": ("1.4045",),
+    "docs/guides/words.md": ("('that', 'with', 'this', 'have', 'from')", "300 30 "),
 }
 WRITTEN = {
     "README.md": ("results/my-grid/certificate.json",),
     "docs/start.md": ("results/first/certificate.json",),
     "docs/guides/comparing.md": ("town.svg", "town.png", "town-first.svg", "results/frontier/frontier.json"),
     "docs/guides/large-spaces.md": ("city.npz",),
-    "docs/guides/locations.md": ("city.png",),
+    "docs/guides/locations.md": ("city.png", "island.png"),
     "docs/guides/sampling.md": ("town.npz",),
 }
 

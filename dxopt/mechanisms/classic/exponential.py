@@ -63,10 +63,7 @@ class Exponential(Classic):
         """
         if self.scores is not None:
             return _scored(self.scores, problem)
-        if problem.reports.secrets:
-            scores = _symmetric_part(problem.budgets)
-        else:
-            scores = problem.epsilon * problem.space.distances_to(problem.reports.points)  # pyright: ignore
+        scores = exponents(problem)
         # Less the least exponent, so that no row underflows.
         weights = np.exp(-0.5 * (scores - scores.min(axis=1, keepdims=True)))
         return weights / weights.sum(axis=1, keepdims=True)
@@ -78,6 +75,13 @@ class Exponential(Classic):
         one_way = MetricSpace.from_distances([[0, 1, 2], [2, 0, 1], [np.inf, 2, 0]], close=True)
         spaces = ((grid((2, 3)), None), (one_way, None), (numbers, Reports.at([[0.5], [2.5]])))
         return [Problem(s, epsilon=1.0, prior=Prior.uniform(s), loss="distance", reports=r) for s, r in spaces]
+
+
+def exponents(problem: Problem) -> Array:
+    """ε·d between secrets and reports `(n, m)`, d made symmetric where the reports are the secrets."""
+    if problem.reports.secrets:
+        return _symmetric_part(problem.budgets)
+    return problem.epsilon * problem.space.distances_to(problem.reports.points)  # pyright: ignore
 
 
 def _symmetric_part(budgets: Array) -> Array:

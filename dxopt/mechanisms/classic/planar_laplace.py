@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
+from dxopt.mechanisms.classic.calibration import largest_private_rate
 from dxopt.mechanisms.classic.contract import CLASSICS, Classic, proven
 from dxopt.mechanisms.classic.on_grid import NAME, SLACK, OnGrid, level_per_step
 from dxopt.mechanisms.classic.voronoi import CELLS, Voronoi
@@ -16,10 +16,8 @@ from dxopt.model.loss import Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
-from dxopt.numerics.rounding import ALIKE, UNIT
-from dxopt.numerics.tropical import product
+from dxopt.numerics.rounding import ALIKE
 from dxopt.numerics.written import Written
-from dxopt.proofs.repair import NOTHING
 from dxopt.spaces.globe import METRICS_ON_EARTH, OnEarth
 from dxopt.spaces.lattices import grid
 from dxopt.spaces.projection import local_plane
@@ -29,13 +27,10 @@ Array = NDArray[np.float64]
 
 IMPLICIT_FROM = 400
 """From this many secrets on, a grid gets no matrix, and the noise has the rate ε."""
-_CALIBRATED = 1e-7
 _WIDEST = 1e100
 """Squares of larger lengths, or of the inverse of such, are no doubles."""
 _SECONDS = 1.8e-6
 """For each pair of secret and report; four times that where the rate is looked for."""
-_DOUBLINGS = 6
-_TRIALS = 60
 
 
 @CLASSICS.register(NAME)
@@ -110,59 +105,9 @@ def noise_rate(problem: Problem) -> float:
     if len(space) >= IMPLICIT_FROM:
         return safe
 
-    # For few secrets, the rate at which the matrix is. Pairs that count as one point bind nothing.
+    # For few secrets, the rate at which the matrix is.
     cells = Voronoi.of(reports)
-    distances = space.distances
-    counted = epsilon * distances > ALIKE
-    if not counted.any():
-        return safe
-
-    def realised(rate: float) -> float:
-        """The ε of the matrix: the largest log(max_z K[x, z] / K[x', z]) / d(x, x')."""
-        masses = np.maximum(cells.masses(secrets, rate), NOTHING)
-        return float((np.log(product(masses, 1 / masses.T)[counted]) / distances[counted]).max())
-
-    return _calibrated(realised, safe, epsilon)
-
-
-def _calibrated(realised: Callable[[float], float], safe: float, epsilon: float) -> float:
-    """A rate from the safe one on at which the realised ε is the ε that is given or a hair less.
-
-    `low` is a rate at which the realised ε is `least`, at most ε, and `high` one at which it is `most`, above ε.
-    """
-    # 1. Raise the rate until the realised ε exceeds ε: in proportion to what is left, by a factor of 2 at most.
-    enough = epsilon * (1 - _CALIBRATED)
-    low = safe
-    least = realised(safe)
-    for _ in range(_DOUBLINGS):
-        if least >= enough:
-            return low
-        high = low * (min(2.0, 2 * epsilon / least - 1) if least > 0 else 2.0)
-        most = realised(high)
-        if most > epsilon:
-            break
-        # A larger rate has no effect any more.
-        if most <= least * (1 + _CALIBRATED):
-            return low
-        low = high
-        least = most
-    else:
-        return low
-
-    # 2. Close in by secants aimed between `enough` and ε, with a bisection each third time so that it surely ends.
-    for trial in range(_TRIALS):
-        if least >= enough or high - low <= 4 * UNIT * high:
-            break
-        part = 0.5 if trial % 3 == 2 else (0.5 * (epsilon + enough) - least) / (most - least)
-        rate = low + part * (high - low)
-        found = realised(rate)
-        if found <= epsilon:
-            low = rate
-            least = found
-        else:
-            high = rate
-            most = found
-    return low
+    return largest_private_rate(lambda rate: cells.masses(secrets, rate), space, epsilon, safe)
 
 
 def _in_plane(space: MetricSpace, reports: Reports) -> tuple[Array, Array]:

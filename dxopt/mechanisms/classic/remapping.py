@@ -1,16 +1,21 @@
-"""A mechanism followed by the best remap for a prior and a loss."""
+"""A mechanism followed by a remap: to the best report for a prior and a loss, or to the nearest of some reports."""
 
 from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dxopt.analysis.evaluate import optimal_remap
 from dxopt.errors import SpecError
 from dxopt.model.loss import Loss, LossLike, Reports
-from dxopt.model.mechanism import Mechanism
-from dxopt.model.prior import PriorLike
+from dxopt.model.mechanism import Mechanism, Privacy
+from dxopt.model.prior import Prior, PriorLike
 from dxopt.model.problem import Problem
 from dxopt.numerics.rounding import SMALLEST
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import certify
+from dxopt.spaces.matrices import between
+from dxopt.spaces.space import MetricSpace
 
 
 def remapped(
@@ -40,11 +45,61 @@ def remapped(
     SpecError
         If nothing is proven of the mechanism, or prior or loss do not fit.
     """
-    privacy = mechanism.privacy
-    if privacy is None:
+    privacy = _privacy(mechanism)
+    losses = Loss.of(loss, mechanism.space, reports)
+    table = optimal_remap(mechanism, prior, losses)
+    return _processed(mechanism, privacy, table, prior, losses)
+
+
+def moved_to_nearest(mechanism: Mechanism, reports: Reports | None = None) -> Mechanism:
+    """Replace each report by the nearest of some others, proven private as before (CABP13 §3; Feyisetan et al. 2020).
+
+    Post-processing keeps privacy, whatever the others are: the words of a vocabulary, say, where a mechanism reports
+    points between them.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        With a proof of its privacy, and reports that have coordinates.
+    reports : Reports, optional
+        With coordinates, those to move to: the secrets by default. Nearest is meant by the metric of the space; of
+        equally near ones it is the first.
+
+    Raises
+    ------
+    SpecError
+        If nothing is proven of the mechanism, or reports have no coordinates or others than the space.
+    """
+    privacy = _privacy(mechanism)
+    space = mechanism.space
+    targets = Reports.of(space) if reports is None else reports
+    if space.metric is None:
+        raise SpecError("space", "has no metric between points", "use remapped, for a prior and a loss")
+    table = between(_located(mechanism.reports, space), _located(targets, space), space.metric).argmin(axis=1)
+    losses = Loss.of("binary" if targets.secrets else np.zeros((len(space), len(targets))), space, targets)
+    return _processed(mechanism, privacy, table, Prior.uniform(space), losses)
+
+
+def _located(reports: Reports, space: MetricSpace) -> NDArray:
+    """The coordinates of reports; SpecError unless they are like those of the space."""
+    if reports.points is None or space.points is None or reports.points.shape[1:] != space.points.shape[1:]:
+        fix = "give reports with coordinates, or use Mechanism.remap"
+        raise SpecError("reports", "have no coordinates as the space has", fix)
+    return reports.points
+
+
+def _privacy(mechanism: Mechanism) -> Privacy:
+    """What is proven of a mechanism; SpecError where nothing is."""
+    if mechanism.privacy is None:
         fix = "give dx.certify(mechanism, space, epsilon), or use Mechanism.remap, which proves nothing"
         raise SpecError("mechanism", f"{mechanism.name} has no proof of privacy", fix)
-    losses = Loss.of(loss, mechanism.space, reports)
+    return mechanism.privacy
+
+
+def _processed(
+    mechanism: Mechanism, privacy: Privacy, table: NDArray[np.int64], prior: PriorLike, losses: Loss
+) -> Mechanism:
+    """The mechanism with each report replaced by that of a table `(m,)`, proven anew."""
     problem = Problem(
         mechanism.space,
         epsilon=max(privacy.epsilon, SMALLEST),
@@ -53,5 +108,5 @@ def remapped(
         delta=privacy.delta,
         pairs=privacy.pairs,
     )
-    raw = mechanism.remap(optimal_remap(mechanism, prior, losses), losses.reports)
+    raw = mechanism.remap(table, losses.reports)
     return certify(problem, Candidate(raw.matrix, name=raw.name)).mechanism

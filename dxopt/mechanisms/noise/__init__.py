@@ -2,7 +2,16 @@
 
 from dxopt.mechanisms.noise.contract import LineNoise, Noise
 from dxopt.mechanisms.noise.geometric import Geometric
-from dxopt.mechanisms.noise.laplace import Laplace, ManhattanLaplace, PlanarLaplace
+from dxopt.mechanisms.noise.laplace import Laplace, ManhattanLaplace, MultivariateLaplace, PlanarLaplace
 from dxopt.mechanisms.noise.staircase import Staircase
 
-__all__ = ["Geometric", "Laplace", "LineNoise", "ManhattanLaplace", "Noise", "PlanarLaplace", "Staircase"]
+__all__ = [
+    "Geometric",
+    "Laplace",
+    "LineNoise",
+    "ManhattanLaplace",
+    "MultivariateLaplace",
+    "Noise",
+    "PlanarLaplace",
+    "Staircase",
+]

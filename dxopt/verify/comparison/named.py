@@ -5,7 +5,10 @@ With distances d that are symmetric and reports that are the secrets, ratios of 
 - exponential: K[x, z] / K[x, x] = e^{-εd(x, z)/2} (McSherry and Talwar 2007);
 - tight: K[x, z] / K[z, z] = e^{-εd(x, z)} (CABP13 §6);
 - geometric: K[x, z] / K[z, z] = e^{-c d₁(x, z)}, c the least εd / d₁ of two points, d₁ their Manhattan distance;
-- randomised_response: K[x, z] is the same for all z other than x.
+- randomised_response: K[x, z] is the same for all z other than x;
+- truncated_exponential: K[x, z] / K[x, x] = e^{-ε min(d(x, z), γ)/2}, γ = (2/ε) ln(999 (n - 1)) (Carvalho, Vasiloudis
+  and Feyisetan 2021);
+- graph_exponential: K[x, z] / K[x, x] = e^{-c d(x, z)} for one c ≥ ε/2 (Takagi et al. 2019).
 
 They are compared in doubles, up to 1e-6 and to what a repair may move: this is about names, not about proofs.
 """
@@ -22,6 +25,8 @@ from dxopt.verify.verdict import Unproved
 Array = NDArray[np.float64]
 _CLOSE = 1e-6
 _REPAIRED = 1e-10
+_CLEAR = 1e-3
+"""Entries above this part of the diagonal are far above what a repair moves: the rate is read from them."""
 
 
 def check_named(result: Result, name: str) -> str:
@@ -65,4 +70,26 @@ def _response(result: Result, matrix: Array) -> Array:
     return np.where(others, matrix.max(where=others, initial=0.0), matrix)
 
 
-_RATIOS = {"exponential": _exponential, "tight": _tight, "geometric": _geometric, "randomised_response": _response}
+def _truncated(result: Result, matrix: Array) -> Array:
+    furthest = 2 * np.log(999.0 * max(len(matrix) - 1, 1))
+    return matrix.diagonal()[:, None] * np.exp(-np.minimum(result.epsilon * result.distances, furthest) / 2)
+
+
+def _graph(result: Result, matrix: Array) -> Array:
+    distances = result.distances
+    own = np.broadcast_to(matrix.diagonal()[:, None], matrix.shape)
+    clear = (distances > 0) & np.isfinite(distances) & (matrix > _CLEAR * own)
+    if not clear.any():
+        return matrix
+    rate = float(np.median(np.log(own[clear] / matrix[clear]) / distances[clear]))
+    return own * np.exp(-max(rate, result.epsilon / 2) * distances)
+
+
+_RATIOS = {
+    "exponential": _exponential,
+    "tight": _tight,
+    "geometric": _geometric,
+    "randomised_response": _response,
+    "truncated_exponential": _truncated,
+    "graph_exponential": _graph,
+}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import networkx as nx
 import numpy as np
 import pytest
 
@@ -27,23 +28,32 @@ SPACES = {
     "large": dx.grid((20, 20)),
     "scattered": dx.MetricSpace.from_points([[0.0, 0.0], [1.0, 0.3], [0.2, 2.0], [3.0, 1.0]]),
     "collinear": dx.MetricSpace.from_points([[0.0, 0.0], [1.0, 1.0], [3.0, 3.0]]),
+    "cube": dx.grid((2, 3, 2)),
+    "tree": dx.MetricSpace.from_graph(nx.balanced_tree(2, 2)),
+    "one_way": dx.MetricSpace.from_graph(nx.DiGraph([(0, 1), (1, 2), (2, 0), (1, 0), (2, 3), (3, 2)])),
     "globe": dx.MetricSpace.from_points([[45.5, 179.99], [45.51, -179.98], [45.52, 179.97]], "haversine"),
 }
 TIGHT = {
     "exponential": (),
     "geometric": ("line", "two", "uneven", "sums", "euclidean", "manhattan", "chebyshev", "rectangle"),
+    "graph_exponential": ("tree", "one_way"),
     "laplace": ("line", "uneven", "sums", "euclidean", "manhattan", "chebyshev", "collinear"),
+    "multivariate_laplace": ("cube",),
     "planar_laplace": ("euclidean", "rectangle", "large", "scattered", "collinear", "globe"),
     "randomised_response": tuple(name for name in SPACES if name != "large"),
     "staircase": ("line", "uneven", "sums"),
+    "truncated_exponential": (),
 }
 LOOSE = {
     "exponential": (tuple(SPACES), "half of the level is left for the sums by which rows are divided"),
     "geometric": ((), "rows are divided by the same sum"),
+    "graph_exponential": ((), "the rate is raised until the level is reached"),
     "laplace": (("two", "rectangle", "scattered"), "no cell lies beyond the secrets that bind"),
+    "multivariate_laplace": ((), "the noise is scaled until the level is reached"),
     "planar_laplace": ((), "the noise is scaled until the level is reached"),
     "randomised_response": ((), "the level of the nearest secrets is reached"),
     "staircase": (("two",), "the border between the cells lies within a step"),
+    "truncated_exponential": (tuple(SPACES), "half of the level is left, as for the exponential mechanism"),
 }
 
 

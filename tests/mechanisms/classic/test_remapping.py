@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dxopt as dx
-from dxopt.mechanisms.classic import exponential, geometric, remapped
+from dxopt.mechanisms.classic import exponential, geometric, moved_to_nearest, remapped
 from tests.judges.exact import infinite_leakage, violations
 from tests.judges.oracle import optimum
 from tests.material.checks import weights
@@ -94,3 +94,36 @@ def test_nothing_is_promised_of_what_was_not_proven() -> None:
     space = dx.line(2)
     with pytest.raises(dx.SpecError, match="no proof of privacy"):
         remapped(dx.Mechanism.from_matrix(space, np.eye(2)), dx.Prior.uniform(space))
+
+
+def test_reports_are_moved_to_the_nearest() -> None:
+    """From points between the secrets to the secrets, and to others: each column goes to one, private as before."""
+    rng = np.random.default_rng(5)
+    space = dx.MetricSpace.from_points(rng.normal(size=(6, 4)))
+    fine = dx.Reports.at(rng.normal(size=(40, 4)))
+    mechanism = exponential(space, epsilon=1.4, reports=fine)
+    for targets, points in ((None, space.points), (dx.Reports.at(rng.normal(size=(3, 4)), "abc"), None)):
+        moved = moved_to_nearest(mechanism, targets)
+        places = np.asarray(points if targets is None else targets.points)
+        expected = np.zeros((6, len(places)))
+        for z, place in enumerate(np.asarray(fine.points)):
+            expected[:, int(((places - place) ** 2).sum(axis=1).argmin())] += mechanism.matrix[:, z]
+        assert moved.matrix == pytest.approx(expected, abs=1e-12)
+        assert violations(moved.matrix, space.distances, 1.4) == []
+        assert moved.privacy is not None and mechanism.privacy is not None
+        assert moved.privacy.epsilon <= mechanism.privacy.epsilon
+        assert moved.reports.secrets is (targets is None)
+
+
+def test_moving_needs_a_proof_a_metric_and_coordinates() -> None:
+    space = dx.MetricSpace.from_points([[0.0, 0.0], [1.0, 2.0]])
+    proven = exponential(space, epsilon=1.0)
+    with pytest.raises(dx.SpecError, match=r"^mechanism: .* has no proof of privacy"):
+        moved_to_nearest(dx.Mechanism.from_matrix(space, np.eye(2)))
+    with pytest.raises(dx.SpecError, match=r"^reports: have no coordinates as the space has"):
+        moved_to_nearest(proven, dx.Reports.at([[1.0]]))
+    with pytest.raises(dx.SpecError, match=r"^reports: have no coordinates as the space has"):
+        moved_to_nearest(proven, dx.Reports("ab"))
+    given = exponential(dx.MetricSpace.from_distances([[0, 1], [1, 0]]), epsilon=1.0)
+    with pytest.raises(dx.SpecError, match=r"^space: has no metric between points; use remapped"):
+        moved_to_nearest(given)

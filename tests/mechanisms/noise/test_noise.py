@@ -15,7 +15,16 @@ from scipy.special import lambertw
 from scipy.stats import chisquare, kstest
 
 import dxopt as dx
-from dxopt.mechanisms.noise import Geometric, Laplace, LineNoise, ManhattanLaplace, Noise, PlanarLaplace, Staircase
+from dxopt.mechanisms.noise import (
+    Geometric,
+    Laplace,
+    LineNoise,
+    ManhattanLaplace,
+    MultivariateLaplace,
+    Noise,
+    PlanarLaplace,
+    Staircase,
+)
 from dxopt.mechanisms.noise.exact import Coins
 
 ON_LINE = [Laplace(0.7), Staircase(0.7), Staircase(3.0, 5.0), Staircase(1.2, 2.0, 0.8), Staircase(0.5, 1.0, 0.0)]
@@ -285,3 +294,54 @@ def test_levels_that_are_none(make: Callable[..., Noise], level: float) -> None:
 def test_input_that_is_wrong(make: Callable[[], object], wrong: str) -> None:
     with pytest.raises(dx.SpecError, match=wrong):
         make()
+
+
+def test_multivariate_noise_is_that_of_the_line_and_the_plane_in_one_and_two_dimensions() -> None:
+    offsets = np.random.default_rng(2).normal(size=(9, 2))
+    assert MultivariateLaplace(0.7, 2).density(offsets) == pytest.approx(
+        PlanarLaplace(0.7).density(offsets), rel=1e-13
+    )
+    assert MultivariateLaplace(0.7, 1).density(offsets[:, :1]) == pytest.approx(
+        Laplace(0.7).density(offsets[:, 0]), rel=1e-13
+    )
+    for radius in (0.1, 3.0, 20.0):
+        assert MultivariateLaplace(0.7, 2).error_cdf(radius) == pytest.approx(PlanarLaplace(0.7).error_cdf(radius))
+
+
+@pytest.mark.parametrize("dimensions", [3, 7])
+def test_multivariate_density_integrates_to_the_cdf_of_the_error(dimensions: int) -> None:
+    noise = MultivariateLaplace(1.3, dimensions)
+    sphere = 2 * math.pi ** (dimensions / 2) / math.gamma(dimensions / 2)
+
+    def shell(radius: float) -> float:
+        offset = np.zeros(dimensions)
+        offset[0] = radius
+        return sphere * radius ** (dimensions - 1) * float(noise.density(offset))
+
+    for radius in (0.5, 4.0, 60.0):
+        assert quad(shell, 0, radius, epsabs=1e-13)[0] == pytest.approx(float(noise.error_cdf(radius)), abs=1e-11)
+    assert noise.mean_error == dimensions / 1.3
+
+
+@pytest.mark.parametrize("dimensions", [3, 50, 300])
+def test_multivariate_noise_is_private_and_drawn_from_its_distribution(dimensions: int) -> None:
+    noise = MultivariateLaplace(4.0, dimensions)
+    rng = np.random.default_rng(dimensions)
+    offsets, moved = rng.normal(size=(2, 30, dimensions))
+    ratio = np.log(noise.density(offsets) / noise.density(offsets + moved))
+    assert (ratio <= 4.0 * np.linalg.norm(moved, axis=1) * (1 + 1e-12)).all()
+    size = 4_000
+    errors = noise.sample(np.full((size, dimensions), 5.0), rng) - 5.0
+    radius = np.linalg.norm(errors, axis=1)
+    assert kstest(radius, noise.error_cdf).pvalue > 0.001
+    # The direction is uniform: means of 0 and a variance of 1/k along each axis.
+    directions = errors / radius[:, None]
+    assert np.abs(directions.mean(axis=0)).max() < 5 / math.sqrt(size * dimensions)
+    assert (directions**2).mean(axis=0) == pytest.approx(1 / dimensions, rel=0.15)
+    assert noise.sample(np.zeros(dimensions)).shape == (dimensions,)
+
+
+@pytest.mark.parametrize("dimensions", [0, -1, 2.0])
+def test_multivariate_noise_needs_a_whole_number_of_dimensions(dimensions: int) -> None:
+    with pytest.raises(dx.SpecError, match=f"^dimensions: is {dimensions}; give a whole number of 1 or more"):
+        MultivariateLaplace(1.0, dimensions)

@@ -1,0 +1,230 @@
+"""Laplace noise in three or more dimensions, discretised, and moved to the nearest report: for word vectors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import SpecError
+from dxopt.mechanisms.classic.calibration import CALIBRATED_BELOW, largest_private_rate
+from dxopt.mechanisms.classic.contract import CLASSICS, Classic, proven
+from dxopt.mechanisms.classic.coordinates import coordinates_of_reports
+from dxopt.mechanisms.noise.contract import checked_positive
+from dxopt.mechanisms.noise.laplace import MultivariateLaplace as MultivariateNoise
+from dxopt.model.loss import Reports
+from dxopt.model.mechanism import Mechanism
+from dxopt.model.prior import Prior
+from dxopt.model.problem import Problem
+from dxopt.numerics.written import Written
+from dxopt.spaces.lattices import grid
+from dxopt.spaces.space import MetricSpace
+
+Array = NDArray[np.float64]
+
+_SEED = 20200203
+_ENTRIES = 6_000_000
+"""At most as many pairs of a node and a secret, unless that leaves fewer than 8 nodes around each secret."""
+_NUMBERS = 10_000_000
+"""At most as many coordinates of nodes, likewise."""
+_MOST = 1024
+_LEAST = 8
+_BLOCK = 2_000_000
+_WIDEST = 1e100
+"""Squares of larger lengths, or of the inverse of such, are no doubles."""
+_SECONDS = (3e-8, 4e-10)
+"""For each pair of a node and a secret or report, and for each of their coordinates."""
+_RESOLUTION = 1e-3
+"""Nodes move with the rate, from cell to cell, so that the realised level jumps by about as much."""
+_TRIED = 12
+"""About how many rates are tried."""
+
+
+@CLASSICS.register("multivariate_laplace")
+@dataclass(frozen=True, eq=False)
+class MultivariateLaplace(Classic):
+    """Noise of density ∝ e^{-β‖y - x‖} in k ≥ 3 dimensions, moved to the nearest report (Feyisetan et al. 2020).
+
+    The cells of reports have no mass in closed form there, so the noise is made discrete: it falls on finitely many
+    nodes y, the same for all secrets. K[x, z] is the sum of a_y e^{-β‖y - x‖} over the nodes nearest to z, divided
+    by that over all nodes; these are the exact masses of a mechanism that is private with β = ε/2 whatever nodes and
+    weights are, by the triangle inequality. Nodes are draws of the noise around each secret, as many around each,
+    from a fixed seed, and 1/a_y is the mean density of the draws at y: then the sums are unbiased estimates of the
+    masses under the continuous noise, and those over all nodes of 1, with a variance below n K[x, z] over the number
+    of nodes. So nearly all of the level is left: up to 999 secrets β is raised until the matrix is private at ε and
+    no less; beyond that it is ε, and the repair mends what is above.
+
+    Parameters
+    ----------
+    rate : float, optional
+        β, at most ε; ε itself is the noise of Feyisetan et al.
+    """
+
+    rate: float | None = None
+    name: ClassVar[str] = "multivariate_laplace"
+    instead: ClassVar[str] = "use exponential"
+
+    def __post_init__(self) -> None:
+        if self.rate is not None:
+            checked_positive("rate", self.rate)
+
+    def refuses(self, problem: Problem) -> str | None:
+        """Why there is none, or None."""
+        metric, points = problem.space.metric, problem.space.points
+        if metric is None or metric.name != "euclidean" or points is None:
+            return "needs points with Euclidean distances"
+        if points.shape[1] < 3:
+            return "is for three coordinates or more, as laplace and planar_laplace have exact masses for fewer"
+        reports = coordinates_of_reports(problem, points)
+        if reports is None:
+            return "needs the secrets as reports, or reports with as many coordinates"
+        with np.errstate(over="ignore"):
+            extent = float(np.ptp(np.concatenate([points, reports]), axis=0).max())
+        if extent == 0 or 1 / _WIDEST < extent < _WIDEST:
+            return None
+        return f"needs an extent from {1 / _WIDEST} to {_WIDEST}"
+
+    def channel(self, problem: Problem) -> Array:
+        """The channel `(n, m)`, up to rounding.
+
+        Raises
+        ------
+        SpecError
+            If the rate that is given is above ε.
+        """
+        points = np.asarray(problem.space.points, dtype=float)
+        reports = coordinates_of_reports(problem, points)
+        if reports is None:
+            raise SpecError("reports", "have no coordinates", "ask `refuses` first")
+        nodes = Nodes.around(points, reports)
+        epsilon = problem.epsilon
+        if self.rate is not None:
+            if self.rate > epsilon:
+                wrong = f"is {self.rate}, above ε = {epsilon}"
+                raise SpecError("rate", wrong, "give at most that, or none for the largest that is private")
+            return nodes.channel(self.rate)
+        if len(points) >= CALIBRATED_BELOW:
+            return nodes.channel(epsilon)
+        safe = 0.5 * epsilon
+        rate = largest_private_rate(nodes.channel, problem.space, epsilon, safe, resolution=_RESOLUTION)
+        return nodes.channel(rate)
+
+    def expected_seconds(self, problem: Problem) -> float:
+        """About how long `channel` takes."""
+        secrets, reports = problem.shape
+        points = problem.space.points
+        dimensions = 1 if points is None else points.shape[1]
+        entries = secrets * nodes_around(secrets, dimensions) * (secrets + reports)
+        each = _SECONDS[0] + _SECONDS[1] * dimensions
+        return entries * each * (_TRIED if secrets < CALIBRATED_BELOW else 1)
+
+    @staticmethod
+    def examples() -> list[Problem]:
+        """A grid in space, scattered points of five coordinates of which two coincide, and reports between them."""
+        cube = grid((2, 3, 2), spacing=2.0)
+        scattered = np.random.default_rng(1).normal(size=(7, 5))
+        scattered[6] = scattered[0]
+        spaces = (
+            (cube, None),
+            (MetricSpace.from_points(scattered), None),
+            (cube, Reports.at([[0, 1, 2], [2, 2, 2]])),
+        )
+        return [Problem(s, epsilon=0.8, prior=Prior.uniform(s), loss="distance", reports=r) for s, r in spaces]
+
+
+def nodes_around(secrets: int, dimensions: int) -> int:
+    """The number of nodes that are drawn around each secret."""
+    return max(_LEAST, min(_MOST, _ENTRIES // secrets**2, _NUMBERS // (secrets * dimensions)))
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """Where discretised noise falls: offsets around each secret at rate 1, the same multiples for every rate.
+
+    Attributes
+    ----------
+    secrets, reports : (n, k) and (m, k) array
+    offsets : (n, q, k) array
+        The offsets of q nodes from each secret, times the rate.
+    """
+
+    secrets: Array
+    reports: Array
+    offsets: Array
+
+    @classmethod
+    def around(cls, secrets: Array, reports: Array, each: int | None = None) -> Nodes:
+        """Nodes `each` around every secret."""
+        middle = secrets.mean(axis=0)
+        count, dimensions = secrets.shape
+        each = nodes_around(count, dimensions) if each is None else each
+        noise = MultivariateNoise(1.0, dimensions)
+        offsets = noise.sample(np.zeros((count, each, dimensions)), np.random.default_rng(_SEED))
+        return cls(secrets - middle, reports - middle, offsets)
+
+    def channel(self, rate: float) -> Array:
+        """The channel `(n, m)` of noise at a rate, up to rounding."""
+        masses = self.masses(rate)
+        return masses / masses.sum(axis=1, keepdims=True)
+
+    def masses(self, rate: float) -> Array:
+        """Estimates `(n, m)` of the masses of the cells under the continuous noise."""
+        from scipy.sparse import csr_array
+
+        count, each, _ = self.offsets.shape
+        masses = np.zeros((len(self.reports), count))
+        step = max(1, _BLOCK // (each * (count + len(self.reports))))
+        for start in range(0, count, step):
+            # Some secrets at a time: the nodes around them, ...
+            around = self.secrets[start : start + step, None, :] + self.offsets[start : start + step] / rate
+            nodes = around.reshape(-1, around.shape[2])
+
+            # ... for each the share that noise around every secret has in all that falls there, ...
+            exponents = -rate * _distances(nodes, self.secrets)
+            shares = np.exp(exponents - exponents.max(axis=1, keepdims=True))
+            shares /= shares.sum(axis=1, keepdims=True)
+
+            # ... and the nearest report, the first of equals, which gets it.
+            nearest = _distances(nodes, self.reports).argmin(axis=1)
+            moved = csr_array(
+                (np.ones(len(nodes)), (nearest, np.arange(len(nodes)))), shape=(len(masses), len(nodes))
+            )
+            masses += moved @ shares
+        return masses.T / each
+
+
+def _distances(nodes: Array, places: Array) -> Array:
+    """Euclidean distances `(q, n)`, by products: up to a rounding of 1e-8 of the extent."""
+    squares = (nodes**2).sum(axis=1)[:, None] + (places**2).sum(axis=1) - 2 * nodes @ places.T
+    return np.sqrt(np.maximum(squares, 0.0))
+
+
+def multivariate_laplace(
+    space: MetricSpace, *, epsilon: Written, reports: Reports | None = None, rate: float | None = None
+) -> Mechanism:
+    """Laplace noise in k ≥ 3 dimensions moved to the nearest report, proven private (Feyisetan et al. 2020).
+
+    The noise falls on finitely many nodes, so that its masses are exact; see `dx.noise.MultivariateLaplace` for the
+    continuous noise of the paper, of which nothing is proven in doubles. In many dimensions moving to the nearest of
+    few reports hides much more than the noise alone: with β = ε, as in the paper, the matrix uses a part of ε only.
+    Up to 999 secrets β is raised until it is used up.
+
+    Parameters
+    ----------
+    space : MetricSpace
+        n points of three coordinates or more with Euclidean distances, such as word vectors (`dx.embedding`).
+    epsilon : float
+        Privacy level per unit of distance.
+    reports : Reports, optional
+        Any points with as many coordinates; the secrets by default.
+    rate : float, optional
+        β, at most ε; by default the largest that is private, and ε for 1,000 secrets and more.
+
+    Raises
+    ------
+    SpecError
+        If ε or the rate is out of range, or the space is none of these (UnsupportedError).
+    """
+    return proven(MultivariateLaplace(rate), space, epsilon, reports=reports)
