@@ -10,6 +10,7 @@ solve: $(STAMP)-run
 
 figures: $(STAMP)-run
 	$(BIN)/python -m problems.gallery.figures
+	$(BIN)/python -m problems.cabp13.figures --output figures
 	$(BIN)/python -m problems.ecp14.figures --output figures
 	$(BIN)/python -m problems.traces.evaluation --output figures
 

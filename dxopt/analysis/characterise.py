@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.analysis.evaluate import joint, matching
+from dxopt.analysis.events import most_telling
 from dxopt.errors import SpecError
 from dxopt.model.levels import checked_level
 from dxopt.model.mechanism import Mechanism
@@ -51,20 +52,23 @@ def multiplicative_distance(first: ArrayLike, second: ArrayLike) -> float:
 
 @dataclass(frozen=True)
 class Learned:
-    """How far a report moves beliefs at most.
+    """How far an event, a set of reports, moves beliefs at most.
 
     Attributes
     ----------
     gain : float
-        The largest d_P over the reports.
-    report : int
-        Where it is attained.
+        The largest d_P over all events.
+    event : tuple of int
+        Where it is attained: positions of reports.
+    limit : float
+        No event moves beliefs further, nor does one that is told by a coin which depends on the report.
     bound : float
-        What privacy promises; never below the gain.
+        What privacy promises; never below the limit.
     """
 
     gain: float
-    report: int
+    event: tuple[int, ...]
+    limit: float
     bound: float
 
 
@@ -72,6 +76,9 @@ def after_hiding(
     mechanism: Mechanism, prior: PriorLike, hiding: ArrayLike, *, epsilon: Written | None = None
 ) -> Learned:
     """How much the adversary's conclusions change if φ is applied to the secret first (CABP13 Thms 1, 3).
+
+    Some events may change them more than each of their reports. With more than 16 reports the gain is that of the
+    best event found, which may be below that of the best of all; the limit holds for all of them.
 
     Parameters
     ----------
@@ -81,14 +88,16 @@ def after_hiding(
         For the bound 2ε·d(φ); the realised one of the mechanism without it.
     """
     images = np.asarray(hiding)
-    plain = joint(mechanism, prior)
     hidden = matching(mechanism, prior)[:, None] * mechanism.matrix[images]
-    gains = [_apart(first, second) for first, second in zip(plain.T, hidden.T, strict=True)]
-    return _learned(gains, 2 * _epsilon(mechanism, epsilon) * hiding_distance(mechanism.space, images))
+    found = most_telling(joint(mechanism, prior), hidden)
+    bound = 2 * _epsilon(mechanism, epsilon) * hiding_distance(mechanism.space, images)
+    return Learned(found.gain, found.reports, found.limit, bound)
 
 
 def within(mechanism: Mechanism, prior: PriorLike, members: ArrayLike, *, epsilon: Written | None = None) -> Learned:
     """How much an adversary learns who knows that the secret is one of some (CABP13 Thms 2, 4).
+
+    A single report moves these beliefs as far as any event: π(x)/σ(x) is a ratio of two sums over the event.
 
     Parameters
     ----------
@@ -102,7 +111,9 @@ def within(mechanism: Mechanism, prior: PriorLike, members: ArrayLike, *, epsilo
     if not weights.any():
         raise SpecError("members", "have prior 0", "give some that are possible")
     gains = [_apart(weights, weights * likely) for likely in mechanism.matrix[inside].T]
-    return _learned(gains, _epsilon(mechanism, epsilon) * diameter(mechanism.space, inside))
+    report = int(np.argmax(gains))
+    bound = _epsilon(mechanism, epsilon) * diameter(mechanism.space, inside)
+    return Learned(gains[report], (report,), gains[report], bound)
 
 
 def hiding_distance(space: MetricSpace, hiding: ArrayLike) -> float:
@@ -174,11 +185,6 @@ def _apart(first: Array, second: Array) -> float:
     if not (first.any() and second.any()):
         return 0.0
     return multiplicative_distance(first / first.sum(), second / second.sum())
-
-
-def _learned(gains: list[float], bound: float) -> Learned:
-    report = int(np.argmax(gains))
-    return Learned(gains[report], report, bound)
 
 
 def _epsilon(mechanism: Mechanism, epsilon: Written | None) -> float:

@@ -58,10 +58,13 @@ class Beliefs:
 
 
 def learned(mechanism: Mechanism, problem: Problem, asked: Beliefs) -> dict[str, float]:
-    """How far a report moves those beliefs at most, as d_P, and what privacy promises (CABP13 Thms 1 to 4)."""
+    """How far reports move those beliefs at most, as d_P, and what privacy promises (CABP13 Thms 1 to 4).
+
+    The first is for any event, also one that is told by a coin which depends on the report.
+    """
     measure = characterise.after_hiding if asked.hiding else characterise.within
     found = measure(mechanism, problem.prior, asked.places)
-    return {asked.name: found.gain, f"{asked.name}, at most": found.bound}
+    return {asked.name: found.limit, f"{asked.name}, at most": found.bound}
 
 
 def of_records(mechanism: Mechanism, problem: Problem, records: int) -> dict[str, float]:

@@ -24,6 +24,7 @@ from dxopt.spec.tables import read_matrix
 from dxopt.spec.tasks import Expect, Task
 from dxopt.studies.questions import AtLevels, LossFrontier
 
+_ROUNDING = 1e-9
 _FIXES = {
     "prior": "give another one, as a corner prior changes with the level",
     "objective": "give one max_loss",
@@ -170,6 +171,10 @@ def _losses(source: Source, asked: o.Loss, secrets: Secrets, reports: Reports | 
         match asked:
             case str() as name:
                 return Loss.of(name, secrets.space, reports)
+            case o.Beyond():
+                near = asked.distance * (1 + _ROUNDING)
+                distances = Loss.of("distance", secrets.space, reports)
+                return Loss.of(distances.matrix > near, secrets.space, distances.reports)
             case o.MatrixValues():
                 return Loss.of(asked.values, secrets.space, reports)
             case o.MatrixFile():

@@ -38,8 +38,18 @@ class MatrixValues(f.Section):
     )
 
 
+class Beyond(f.Section):
+    """A miss: 1 where a report is further from the secret than a distance, and 0 otherwise."""
+
+    kind: Literal["beyond"] = Field(description="Whether the report is further away than a distance.")
+    distance: q.NonNegative = Field(
+        description="α, in the unit of the space: the loss is 1 beyond it, and the expected one a probability."
+    )
+
+
 Loss = Annotated[
     Annotated[str, f.OneOf(LOSSES, " or give a mapping with kind: matrix"), Tag("bare name")]
+    | Annotated[Beyond, Tag("beyond")]
     | Annotated[MatrixFile, Tag("matrix file")]
     | Annotated[MatrixValues, Tag("matrix values")],
     Discriminator(name_or_kind),

@@ -50,6 +50,13 @@ def test_worst_loss(mechanism: dx.Mechanism) -> None:
     assert evaluate.worst_loss(mechanism, np.array([[0, 0, 9], [0, 0, 1], [0, 0, 0]])) == pytest.approx(0.25)
 
 
+def test_infinite_losses_count_where_they_may_happen(mechanism: dx.Mechanism) -> None:
+    """Rows: (½, ½, 0) from 0, (¼, ½, ¼) from 1, (0, ¼, ¾) from 2."""
+    never = [[0, 0, math.inf], [0, 1, 2], [math.inf, 4, 0]]
+    assert evaluate.worst_loss(mechanism, never) == pytest.approx(1.0)
+    assert evaluate.worst_loss(mechanism, [[0, 0, math.inf], [0, math.inf, 0], [0, 0, 0]]) == math.inf
+
+
 def test_utility_and_leakage(mechanism: dx.Mechanism, prior: dx.Prior) -> None:
     best = 0.25 + 0.25 + 0.1875  # the likeliest secret behind each report
     assert evaluate.utility(mechanism, prior) == pytest.approx(best)

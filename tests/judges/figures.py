@@ -5,6 +5,7 @@ Imports nothing from the package that it judges.
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Iterator
@@ -116,6 +117,22 @@ def _verdict(asked: dict[str, Any], own: dict[str, Any], text: str) -> float:
     return wrong((mu >= 0).all()) + max(0.0, off - float(found[3]))
 
 
+def _with_a_coin(first: np.ndarray, second: np.ndarray) -> float:
+    """The largest distance of beliefs after one report, or another with some probability: for positive matrices."""
+    best = 0.0
+    for one, other in ((first, second), (second, first)):
+        p, q = one.sum(axis=0), other.sum(axis=0)
+        for i, j in itertools.combinations(range(len(p)), 2):
+            for a, b in zip(one, other, strict=True):
+                over = np.polymul([a[j], a[i]], [q[j], q[i]])
+                under = np.polymul([b[j], b[i]], [p[j], p[i]])
+                turns = np.roots(np.polysub(np.polymul(np.polyder(over), under), np.polymul(over, np.polyder(under))))
+                weights = [0.0, *(t.real for t in turns if t.real > 0 and abs(t.imag) < 1e-9)]
+                ratios = [float(np.polyval(over, t) / np.polyval(under, t)) for t in weights]
+                best = max(best, *ratios, over[0] / under[0])
+    return math.log(best)
+
+
 def measure_deviations(folder: Path) -> Iterator[tuple[str, float]]:
     """By how much measures of beliefs, of records and of the error at least are off, relative."""
     asked = read_arrays(folder, "problem")
@@ -140,8 +157,9 @@ def measure_deviations(folder: Path) -> Iterator[tuple[str, float]]:
             second = first * matrix[secrets]
             reach = distances[np.ix_(secrets, secrets)].max()
         with np.errstate(divide="ignore", invalid="ignore"):
-            moved = np.abs(np.log(first / first.sum(axis=0)) - np.log(second / second.sum(axis=0)))
-        values |= {entry["name"]: moved.max(), f"{entry['name']}, at most": level * reach}
+            moved = np.abs(np.log(first / first.sum(axis=0)) - np.log(second / second.sum(axis=0))).max()
+        moved = _with_a_coin(first, second) if entry["hiding"] else moved
+        values |= {entry["name"]: moved, f"{entry['name']}, at most": level * reach}
     joint = prior[:, None] * matrix
     rest = 1 - float(asked["delta"])
     epsilon = float(asked["epsilon"])

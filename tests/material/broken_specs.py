@@ -367,6 +367,14 @@ BROKEN: list[Broken] = [
         "loss.values",
     ),
     _broken(
+        "loss beyond less than nothing",
+        "loss: distance",
+        "loss: {kind: beyond, distance: -1}",
+        13,
+        32,
+        "loss.distance",
+    ),
+    _broken(
         "loss from a bad file",
         "loss: distance",
         "loss: {kind: matrix, file: headed.csv}",

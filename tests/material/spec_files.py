@@ -42,6 +42,9 @@ LOSSES: list[tuple[str, list[list[float]]]] = [
     ("squared", [[0, 4], [4, 0]]),
     ("binary", [[0, 1], [1, 0]]),
     ("{kind: matrix, values: [[0, 1, 1/2], [ln(1), 2, 3]]}", [[0, 1, 0.5], [0, 2, 3]]),
+    ("{kind: beyond, distance: 0}", [[0, 1], [1, 0]]),
+    ("{kind: beyond, distance: 1}", [[0, 1], [1, 0]]),
+    ("{kind: beyond, distance: 2}", [[0, 0], [0, 0]]),
     ("{kind: matrix, file: wide.csv}", [[0, 1, 2], [1, 0, 1]]),
 ]
 

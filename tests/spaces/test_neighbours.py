@@ -112,7 +112,7 @@ def test_groups_divide_distances(size: int) -> None:
 
 
 def test_dependence() -> None:
-    """Alone it is `both`; where all depend on all, a group; in between, in between."""
+    """Where all depend on all it is a group; in between, in between (Des20 Def 22)."""
     everyone, first = ((1, 2), (0, 2), (0, 1)), ((1,), (), ())
     group = dx.neighbours(PRESENT, "group", size=2).distances
     alone, chained, all_of_all = (
@@ -125,6 +125,19 @@ def test_dependence() -> None:
     assert (chained <= alone).all()
     assert chained[PRESENT.places[0, 0, 0], PRESENT.places[1, 1, 0]] == 1
     assert chained[PRESENT.places[0, 0, 0], PRESENT.places[1, 0, 1]] == 2
+    both_follow = dx.neighbours(PRESENT, "dependent", related=((1, 2), (), ()), size=3).distances
+    followed, alike = (PRESENT.places[one] for one in ((1, 1, 1), (0, 1, 1)))
+    assert both_follow[PRESENT.places[0, 0, 0], [followed, alike]].tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("universe", [PRESENT, ABSENT, NOT_EMPTY], ids=["present", "absent", "not empty"])
+@pytest.mark.parametrize(("related", "size"), [("nobody", 1), ("nobody", 2), ("everyone", 1)])
+def test_dependence_without_dependence_is_bounded(universe: dx.Universe, related: str, size: int) -> None:
+    """Des20 after Def 22: for the empty relation, and for k = 1; whoever is absent stays so."""
+    records = range(len(universe.secrets[0]))  # pyright: ignore[reportArgumentType]
+    of_each = [[other for other in records if other != one] if related == "everyone" else [] for one in records]
+    found = dx.neighbours(universe, "dependent", related=of_each, size=size).distances
+    assert np.array_equal(found, dx.neighbours(universe, "bounded").distances)
 
 
 def test_one_sided() -> None:

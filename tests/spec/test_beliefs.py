@@ -34,7 +34,8 @@ def test_beliefs(tmp_path: Path) -> None:
         assert reported[f"learns.within[{number}], at most"] == known.bound
         assert known.gain <= known.bound
     hidden = dx.characterise.after_hiding(report.mechanism, prior, [1, 2, 2])
-    assert reported["learns.hiding[0]"] == hidden.gain
+    assert reported["learns.hiding[0]"] == hidden.limit
+    assert hidden.gain <= hidden.limit <= hidden.bound
     assert reported["learns.hiding[0], at most"] == pytest.approx(2.0)
 
 

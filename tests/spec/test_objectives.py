@@ -96,7 +96,7 @@ BAD: dict[str, tuple[str, int, int, str]] = {
         "unknown guesses",
     ),
     LEVEL + GUESSES + "7}\n": (
-        "objective.adversary_loss: is the number 7; give a mapping with a kind, one of matrix",
+        "objective.adversary_loss: is the number 7; give a mapping with a kind, one of beyond, matrix",
         3,
         65,
         "guesses are a number",

@@ -42,12 +42,14 @@ class Group:
 class Dependent:
     """One record changes, and with it others that depend on it; `size` at most in all (Des20 Def 22).
 
+    Who is there stays known: values change into values, and an absent record stays absent.
+
     Parameters
     ----------
     related : sequence of collections
         For each record the indices of those that depend on it.
     size : int
-        1 is `both`.
+        1 is `bounded`, as where no record depends on another.
     """
 
     related: Sequence[Collection[int]]
@@ -65,7 +67,9 @@ class Dependent:
         for record, dependent in enumerate(self.related):
             others = [other for other in dependent if other != record]
             for more in itertools.combinations(others, min(self.size - 1, len(others))):
-                yield from _rewritten(universe, secret, (record, *more))
+                for other in _rewritten(universe, secret, (record, *more)):
+                    if other[record] != secret[record] and _same_records(secret, other):
+                        yield other
 
     @staticmethod
     def examples() -> list[tuple[Universe, Relation]]:
@@ -95,7 +99,11 @@ class Individual:
         return [(Universe.databases(range(3), 2), Individual((0, 1)))]
 
 
-def _rewritten(universe: Universe, secret: tuple, records: tuple[int, ...]) -> Iterator[Hashable]:
+def _same_records(first: tuple, second: tuple) -> bool:
+    return all((a is None) == (b is None) for a, b in zip(first, second, strict=True))
+
+
+def _rewritten(universe: Universe, secret: tuple, records: tuple[int, ...]) -> Iterator[tuple]:
     """A database with any values in some records."""
     for values in itertools.product(universe.values, repeat=len(records)):
         changed = list(secret)

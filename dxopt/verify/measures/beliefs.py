@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from dxopt.verify.exact import is_exponential
+from dxopt.verify.exact import Exact, is_exponential
 from dxopt.verify.folder import Result
 from dxopt.verify.measures.agreement import agree_product
+from dxopt.verify.measures.hiding import largest_factor
 from dxopt.verify.values import AGREEMENT
 from dxopt.verify.verdict import Broken, Unproved
 
@@ -19,7 +20,7 @@ _AT_MOST = ", at most"
 
 
 def check_beliefs(result: Result, name: str, claimed: float) -> None:
-    """What a report reveals at most about some beliefs, or, by the end of its name, what privacy promises of that.
+    """What reports reveal at most about some beliefs, or, by the end of its name, what privacy promises of that.
 
     Raises
     ------
@@ -39,13 +40,12 @@ def check_beliefs(result: Result, name: str, claimed: float) -> None:
         distance = _hidden(result, members) if hiding else _diameter(result, members)
         agree_product(name, claimed, (2 if hiding else 1) * result.claimed("epsilon"), distance)
         return
-    # The claim is the logarithm of the largest factor of all reports: ln f = claimed is checked as f = e^claimed.
-    ratios = list(_hiding_ratios(result, members) if hiding else _within_ratios(result, members))
-    if None in ratios:
+    # The claim is the logarithm of the largest factor of all events: ln f = claimed is checked as f = e^claimed.
+    largest = _of_hiding(result, members) if hiding else _of_knowing(result, members)
+    if largest is None:
         if math.isfinite(claimed):
             raise Broken(f"report.json: {name} is infinite, not {claimed:.17g}")
         return
-    largest = max((ratio for ratio in ratios if ratio is not None), default=Fraction(1))
     slack = AGREEMENT * max(1, Fraction(claimed)) if 0 <= claimed < math.inf else None
     if slack is None or not is_exponential(largest, claimed, slack):
         raise Broken(f"report.json: {name} is {math.log(largest):.17g}, not {claimed:.17g}")
@@ -59,44 +59,31 @@ def _secrets(result: Result, named: Any) -> list[int]:
     return list(named)
 
 
-def _within_ratios(result: Result, members: Sequence[int]) -> Iterator[Fraction | None]:
-    """For each report, how far the probability of a member is moved, as a factor from 1 on; None where to 0.
+def _of_knowing(result: Result, members: Sequence[int]) -> Fraction | None:
+    """How far the probability of a member is moved at most, as a factor from 1 on; None where to 0.
 
     The secret is known to be a member. After report z, the probability of x changes by K[x, z] over the mean of K[·,
-    z] under the prior on the members; the scale of the integers cancels.
+    z] under the prior on the members; the scale of the integers cancels. No event moves it further than its reports.
     """
     weights = [Fraction(float(result.prior[x])) for x in members]
     total = sum(weights)
     if not total:
         raise Broken("report.json: beliefs are about secrets of probability 0")
+    largest = Fraction(1)
     for column in zip(*(result.channel.rows[x] for x in members), strict=True):
         likely = [entry for entry, weight in zip(column, weights, strict=True) if weight]
         mean = sum(map(Fraction.__mul__, weights, map(Fraction, column)), Fraction(0)) / total
+        if mean and not min(likely):
+            return None
         if mean:
-            yield max(mean / min(likely), max(likely) / mean) if min(likely) else None
+            largest = max(largest, mean / min(likely), max(likely) / mean)
+    return largest
 
 
-def _hiding_ratios(result: Result, instead: Sequence[int]) -> Iterator[Fraction | None]:
-    """The same for beliefs where each secret x was replaced by instead[x] or not.
-
-    The probability of x after report z is π_x K[x, z] / Σ π K[·, z], or with K[instead[x], z] throughout: the factor
-    is the ratio of these two, one way or the other.
-    """
-    weights = [Fraction(weight) for weight in result.prior.tolist()]
-    rows = result.channel.rows
-    plain = zip(*rows, strict=True)
-    hidden = zip(*(rows[x] for x in instead), strict=True)
-    for before, after in zip(plain, hidden, strict=True):
-        sums = [sum(map(Fraction.__mul__, weights, map(Fraction, column)), Fraction(0)) for column in (before, after)]
-        if not all(sums):
-            continue
-        seen = [pair for weight, *pair in zip(weights, before, after, strict=True) if weight and any(pair)]
-        if not all(map(all, seen)):
-            yield None
-            continue
-        shares = [Fraction(mine, theirs) for mine, theirs in seen]
-        scale = sums[1] / sums[0]
-        yield max(max(shares) * scale, 1 / (min(shares) * scale))
+def _of_hiding(result: Result, instead: Sequence[int]) -> Fraction | None:
+    """The same for beliefs where each secret x was replaced by instead[x] or not."""
+    weights = Exact.of(result.prior).rows[0]
+    return largest_factor(weights, result.channel.rows, instead)
 
 
 def _diameter(result: Result, members: Sequence[int]) -> float:

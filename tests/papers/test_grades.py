@@ -1,0 +1,30 @@
+"""Every row of the tables of the papers says how much of the statement its test asserts."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.material.documents import DOCS
+
+TABLES = ("cabp13", "hlm14")
+GRADE = re.compile(r"the statement itself|less: \S.*|none: \S.*")
+
+
+def table(name: str) -> list[list[str]]:
+    lines = (DOCS / "theory" / "papers" / f"{name}.md").read_text(encoding="utf-8").splitlines()
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_row_has_a_grade(name: str) -> None:
+    head, _, *rows = table(name)
+    assert head == ["statement", "what it says", "function", "problem file", "test", "grade"]
+    for row in rows:
+        assert len(row) == 6, row
+        *_, function, _, tests, grade = row
+        assert GRADE.fullmatch(grade), row
+        # a grade of none has no test, and no other grade goes without
+        assert (grade.startswith("none: ")) == (not tests), row
+        assert (grade.startswith("none: ")) == (function.startswith("none: ")), row

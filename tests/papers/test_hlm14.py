@@ -1,0 +1,186 @@
+"""HLM14: statements on sanitised databases, over all queries and events, and what it says beside its theorems."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+import dxopt as dx
+
+s = dx.sanitisation
+q = dx.queries
+Array = np.ndarray
+BITS = dx.Universe.databases([0, 1], 3)
+THREE = dx.Universe.databases([0, 1, 2], 2)
+
+
+def excess(matrix: Array, epsilon: float, pairs: Array) -> float:
+    """max P(X_d ∈ A) - e^ε P(X_d' ∈ A) over pairs and all events A, event by event."""
+    events = np.array(list(itertools.product([0.0, 1.0], repeat=matrix.shape[1])))
+    return max(float((events @ (matrix[x] - math.exp(epsilon) * matrix[other])).max()) for x, other in pairs)
+
+
+def sanitised(universe: dx.Universe, seed: int) -> dx.Mechanism:
+    """Any perturbation of databases into databases."""
+    matrix = np.random.default_rng(seed).dirichlet(np.full(len(universe), 0.7), size=len(universe))
+    return dx.Mechanism.from_matrix(universe.space("hamming"), matrix)
+
+
+def test_sets_of_hobbies() -> None:
+    """Example 1: the discrete metric, and the size of the symmetric difference, of all subsets."""
+    hobbies = ("music", "football", "chess")
+    sets = [frozenset(some) for k in range(4) for some in itertools.combinations(hobbies, k)]
+    likes = [[float(hobby in one) for hobby in hobbies] for one in sets]
+    first = dx.MetricSpace.from_points(likes, "discrete")
+    second = dx.MetricSpace.from_points(likes, "hamming")
+    for (x, one), (y, other) in itertools.product(enumerate(sets), repeat=2):
+        assert first.distances[x, y] == (one != other)
+        assert second.distances[x, y] == len((one | other) - (one & other))
+
+
+RELATIONS = {
+    "hamming": lambda: THREE.space("hamming"),
+    "manhattan": lambda: THREE.space("manhattan"),
+    "maximum": lambda: THREE.space("chebyshev"),
+    "generic": lambda: dx.neighbours(THREE, "generic", holds=lambda x, y: abs(sum(x) - sum(y)) == 1),
+    "dependent": lambda: dx.neighbours(THREE, "dependent", related=[[1], [0]], size=2),
+}
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.05])
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_every_query_is_as_private_under_any_metric(relation: str, delta: float) -> None:
+    """Theorem 4, Corollary 1 and the Remark in §2.1: neighbours at distance 1 under any metric, all queries."""
+    space = RELATIONS[relation]()
+    near = np.argwhere(space.distances == 1)
+    rng = np.random.default_rng(1)
+    for seed in range(3):
+        matrix = sanitised(THREE, seed).matrix
+        identity = dx.Mechanism.from_matrix(space, matrix)
+        epsilon = dx.evaluate.smallest_epsilon(identity, delta=delta, pairs="adjacent")
+        assert excess(matrix, epsilon, near) <= delta + 1e-9
+        assert excess(matrix, epsilon * (1 - 1e-6), near) > delta
+        assert dx.evaluate.smallest_delta(identity, epsilon / 2, pairs="adjacent") == pytest.approx(
+            excess(matrix, epsilon / 2, near), abs=1e-12
+        )
+        for answers in (2, 3, 5, 9):
+            query = rng.integers(0, answers, len(THREE))
+            query[:answers] = np.arange(answers)
+            response = identity.remap(query, dx.Reports(tuple(map(str, range(answers)))))
+            assert excess(response.matrix, epsilon, near) <= delta + 1e-9
+
+
+def test_averaging_attacks() -> None:
+    """End of §4: answers perturbed afresh are averaged out and cost ε each; one sanitised database answers alike."""
+    query = q.count(BITS, bool)
+    secrets, k = BITS.space("hamming"), 3
+    fresh = dx.lift(query, dx.classic.geometric(query.space(), epsilon=0.5), secrets).matrix
+    repeated = np.array([[np.prod(row[list(z)]) for z in itertools.product(range(4), repeat=k)] for row in fresh])
+    labels = dx.Reports(tuple(map(str, range(repeated.shape[1]))))
+    together = dx.Mechanism.from_matrix(secrets, repeated, labels)
+    assert dx.evaluate.smallest_epsilon(together) == pytest.approx(k * 0.5)
+    likely = [
+        dx.evaluate.utility(
+            dx.Mechanism.from_matrix(query.space(), rows, dx.Reports(tuple(map(str, range(rows.shape[1]))))),
+            dx.Prior.uniform(query.space()),
+        )
+        for rows in (fresh[[0, 1, 3, 7]], repeated[[0, 1, 3, 7]])
+    ]
+    assert likely[1] > likely[0] + 0.05
+    rows = np.random.default_rng(2).choice(4, size=(20_000, 60), p=fresh[0])
+    assert (np.abs(rows.mean(axis=1) - fresh[0] @ np.arange(4)) < 0.5).mean() > 0.99
+    record = dx.classic.randomised_response(dx.line(2), epsilon=0.5)
+    once = s.product_sanitisation(record, 3).as_mechanism(BITS)
+    same = np.zeros((len(BITS), 4**k))
+    for database, answer in enumerate(query.index):
+        place = int(np.ravel_multi_index((answer,) * k, (4,) * k))
+        same[:, place] += once.matrix[:, database]
+    assert dx.evaluate.smallest_epsilon(dx.Mechanism.from_matrix(secrets, same, labels)) <= 0.5 * (1 + 1e-9)
+    asked_once = np.array([np.bincount(query.index, row, minlength=4) for row in once.matrix])
+    alike = [int(np.ravel_multi_index((answer,) * k, (4,) * k)) for answer in range(4)]
+    assert same[:, alike] == pytest.approx(asked_once)
+    assert np.delete(same, alike, axis=1).sum() == 0
+
+
+def test_the_error_of_an_answer() -> None:
+    """§2.3: E[dist(X_{Q,d}, Q(d))] of each database, and its mean under a prior."""
+    query = q.count(BITS, bool)
+    response = dx.lift(query, dx.classic.geometric(query.space(), epsilon=0.7), BITS.space("hamming"))
+    apart = np.abs(np.subtract.outer(query.index, np.arange(4))).astype(float)
+    errors = [sum(response.matrix[d, z] * abs(query.index[d] - z) for z in range(4)) for d in range(8)]
+    prior = dx.Prior.from_weights(BITS.space("hamming"), np.arange(1.0, 9.0))
+    assert dx.evaluate.expected_loss(response, prior, apart) == pytest.approx(np.arange(1, 9) @ errors / 36)
+    assert dx.evaluate.worst_loss(response, apart) == pytest.approx(max(errors))
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.2])
+@pytest.mark.parametrize("m", [1, 2, 4])
+def test_randomised_response_if_and_only_if(m: int, delta: float) -> None:
+    """Example 6: (11) for all events if and only if 1 - pm ≤ e^ε p + δ; the least p is (1 - δ)/(m + e^ε)."""
+    pairs, epsilon = np.array(list(itertools.permutations(range(m + 1), 2))), 0.8
+    least = (1 - delta) / (m + math.exp(epsilon))
+    for p in np.linspace(0.01, 1 / (m + 1), 40, endpoint=False):
+        matrix = np.full((m + 1, m + 1), p) + (1 - p * (m + 1)) * np.eye(m + 1)
+        printed = 1 - p * m <= math.exp(epsilon) * p + delta
+        assert (excess(matrix, epsilon, pairs) <= delta) == printed == (p >= least)
+    space = dx.MetricSpace.from_points(list(range(m + 1)), "discrete")
+    response = dx.classic.randomised_response(space, epsilon=epsilon, delta=delta).matrix
+    assert response[0, 1] == pytest.approx(least)
+
+
+def test_laplace_noise_on_databases_is_that_for_the_identity_query() -> None:
+    """Example 5, closing note: the l_1 sensitivity of the identity query is diam(D), and δ = 0 its scale over ε."""
+    for values, records in (([0, 1, 4], 2), ([0.0, 2.5], 3), ([-1, 0, 6], 1)):
+        one = dx.Universe.databases(values, records)
+        identity = q.identity(one)
+        found = q.sensitivity(identity, one.space("hamming"), one.space("manhattan"))
+        diameter = max(values) - min(values)
+        assert found.delta == pytest.approx(diameter)
+        assert s.laplace_scale(diameter, epsilon=0.7) == pytest.approx(found.delta / 0.7, rel=1e-12)
+
+
+def test_errors_of_databases_depend_on_their_metric() -> None:
+    """§6: what bounds of one record say of D^n, where distances of records are added, or the largest one counts."""
+    one, epsilon = dx.line(3), 0.9
+    bounds = s.error_bounds(one, epsilon=epsilon, budget="uniform")
+    record = dx.classic.randomised_response(one, epsilon=epsilon)
+    error = dx.evaluate.worst_loss(record, "distance")
+    assert bounds.best <= error
+    errors = {}
+    for records in (1, 2, 3):
+        universe = dx.Universe.databases([0, 1, 2], records)
+        product = s.product_sanitisation(record, records).as_mechanism(universe)
+        for metric in ("manhattan", "chebyshev"):
+            errors[metric, records] = dx.evaluate.worst_loss(product, universe.space(metric).distances)
+        assert errors["manhattan", records] == pytest.approx(records * error)
+        assert errors["manhattan", records] >= records * bounds.best
+        assert bounds.best <= errors["chebyshev", records] <= 2
+    assert errors["chebyshev", 3] < 0.75 * errors["manhattan", 3]
+    assert errors["chebyshev", 3] > errors["chebyshev", 2] > errors["chebyshev", 1]
+
+
+def test_with_a_delta_of_one_anything_is_private() -> None:
+    """§6: at δ = 1 any mechanism is private, even one that tells the secret; the bounds tend to 0 with 1 - δ."""
+    space = dx.line(3)
+    for matrix in (np.eye(3), np.eye(3)[::-1], np.random.default_rng(0).dirichlet(np.ones(3), size=3)):
+        mechanism = dx.Mechanism.from_matrix(space, matrix)
+        assert dx.evaluate.smallest_delta(mechanism, 0.0, pairs="all") <= 1 + 1e-12
+        assert excess(matrix, 0.0, np.array([(0, 1), (1, 2), (2, 0)])) <= 1
+    assert dx.evaluate.smallest_delta(dx.Mechanism.from_matrix(space, np.eye(3)), 5.0, pairs="all") == pytest.approx(
+        1
+    )
+    bests = [s.error_bounds(space, epsilon=1.0, delta=delta, budget="uniform").best for delta in (0.0, 0.5, 0.99)]
+    assert bests[1:] == pytest.approx([bests[0] / 2, bests[0] / 100])
+    with pytest.raises(dx.SpecError, match="delta"):
+        dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space), loss="binary", delta=1.0)
+
+
+def test_lemma_4_needs_two_points() -> None:
+    """Lemma 4 as printed has no positive error with one point in D; with two it has, for every δ < 1."""
+    assert s.error_bounds(dx.line(1), epsilon=1.0).best == 0
+    assert dx.evaluate.worst_loss(dx.Mechanism.from_matrix(dx.line(1), [[1.0]]), "distance") == 0
+    for delta in (0.0, 0.9, 0.999):
+        assert s.error_bounds(dx.line(2), epsilon=3.0, delta=delta).best > 0
