@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         UnsupportedError,
     )
     from dxopt.mechanisms import classic, noise, traces
+    from dxopt.mechanisms.choice import choice
     from dxopt.mechanisms.lifted import lift, lift_loss
     from dxopt.mechanisms.tight import tight_constraints
     from dxopt.mechanisms.together import together
@@ -82,6 +83,7 @@ _HOMES = {
         "SpecError",
         "UnsupportedError",
     ),
+    "dxopt.mechanisms.choice": ("choice",),
     "dxopt.mechanisms.lifted": (
         "lift",
         "lift_loss",
@@ -198,6 +200,7 @@ __all__ = [
     "budget_frontier",
     "certify",
     "characterise",
+    "choice",
     "classic",
     "compare",
     "compose",

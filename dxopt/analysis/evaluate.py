@@ -10,6 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 from dxopt.analysis.fitting import loss_of
 from dxopt.analysis.held_out import on as on
 from dxopt.analysis.off_prior import off_prior as off_prior
+from dxopt.analysis.order.leakage import additive_capacity as additive_capacity
+from dxopt.analysis.order.leakage import capacity as capacity
+from dxopt.analysis.order.leakage import g_leakage as g_leakage
+from dxopt.analysis.order.refinement import refines as refines
+from dxopt.analysis.order.remaps import optimal_random_remap as optimal_random_remap
 from dxopt.errors import SpecError
 from dxopt.model.levels import checked_delta
 from dxopt.model.loss import Loss, LossLike, Reports
@@ -149,7 +154,8 @@ def optimal_remap(
 ) -> NDArray[np.int64]:
     """The best replacement of each report: argmin_w Σ_x π_x K[x, z] l(x, w), `(m,)` (ECP14 §3.4).
 
-    For the distance that is the weighted geometric median of the posterior, over the secrets or over a given set.
+    For the distance that is the weighted geometric median of the posterior, over the secrets or over a given set. For
+    losses in the worst case a remap that draws may be better: see `optimal_random_remap`.
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ def together(mechanisms: Sequence[Sampler]) -> Mechanism:
     if cells > MOST_CELLS:
         wrong = f"have {cells:,} probabilities of tuples together"
         raise UnsupportedError("mechanisms", wrong, f"take fewer than {MOST_CELLS:,}, or dx.compose")
-    levels = [_level(one) for one in mechanisms]
+    levels = [level_of(one) for one in mechanisms]
     for one in mechanisms[1:]:
         require_same(first.space, one.space)
     if any(math.isinf(level.epsilon) for level in levels):
@@ -85,7 +85,7 @@ def _joined(rows: Any, more: Any) -> np.ndarray:
     return (rows[:, :, None] * more[:, None, :]).reshape(len(rows), -1)
 
 
-def _level(given: Sampler) -> Privacy:
+def level_of(given: Sampler) -> Privacy:
     """What was proven of a mechanism or a table."""
     if isinstance(given, Mechanism):
         if given.privacy is None:

@@ -12,6 +12,7 @@ from dxopt.results.evidence import Evidence
 from dxopt.results.figures import plots
 from dxopt.results.figures.bars import Bars, Line, Quantity, Row, bars
 from dxopt.results.figures.tables import aligned, as_html_table, as_rich_table, cell, privacy_cell
+from dxopt.results.order import Refined, lines_of, read
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +33,8 @@ class Compared:
     value : float or None
         What the objective is about: by default the expected loss.
     remapped : float or None
-        Expected loss once each report is replaced by the best one; None for other objectives.
+        What the objective is about once each report is replaced by the best one: at random for the worst loss, by a
+        table for the expected loss; None for other objectives, and where that was too large.
     gap : float or None
         |value - bound| / max(|value|, 1e-12): how much better some private mechanism might be.
     private : bool
@@ -51,6 +53,8 @@ class Compared:
         The value under each of the other priors, by name.
     baseline : bool
         Whether it is no private mechanism: `epsilon` is then measured.
+    remapped_bound : float or None
+        For a remap at random: none has less, proven.
     """
 
     name: str
@@ -66,6 +70,7 @@ class Compared:
     remapped_excess: float | None = None
     under: Mapping[str, float] = field(default_factory=dict)
     baseline: bool = False
+    remapped_bound: float | None = None
 
     @property
     def unproven(self) -> bool:
@@ -95,6 +100,8 @@ class Comparison:
     delta : float
     bounds : dict
         For each of the other priors, by name, a bound like `bound` under that prior.
+    refinements : tuple of Refined
+        For each ordered pair of mechanisms whether the first refines the second, where they are not too large.
     evidence : Evidence or None
         The channels and duals that prove the figures, where they are known.
     """
@@ -108,18 +115,22 @@ class Comparison:
     objective: str = "expected loss"
     delta: float = 0.0
     bounds: Mapping[str, float] = field(default_factory=dict)
+    refinements: tuple[Refined, ...] = ()
 
     evidence: Evidence | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def read(cls, content: Mapping[str, Any]) -> Comparison:
         """The inverse of `content`."""
-        return cls(**{**content, "rows": tuple(Compared(**row) for row in content["rows"])})
+        rows = tuple(Compared(**row) for row in content["rows"])
+        refinements = read(content.get("refinements", ()), [row.name for row in rows])
+        return cls(**{**content, "rows": rows, "refinements": refinements})
 
     def content(self) -> dict[str, Any]:
         """The figures by name, for JSON, without what proves them."""
         figures = {figure.name: getattr(self, figure.name) for figure in fields(self) if figure.name != "evidence"}
-        return {**figures, "rows": [asdict(row) for row in self.rows], "bounds": dict(self.bounds)}
+        figures |= {"rows": [asdict(row) for row in self.rows], "bounds": dict(self.bounds)}
+        return {**figures, "refinements": [asdict(one) for one in self.refinements]}
 
     def figure(self) -> Figure:
         """Bars: the loss of each mechanism next to the optimum and the bound, and its leakage in bits.
@@ -186,7 +197,7 @@ class Comparison:
         return lines if self.verdict is None else [*lines, f"the prior is {self.verdict}"]
 
     def _notes(self) -> list[str]:
-        return [f"{row.name}: {row.note}" for row in self.rows if row.note]
+        return [*lines_of(self.refinements), *(f"{row.name}: {row.note}" for row in self.rows if row.note)]
 
 
 def _cells(row: Compared) -> list[str]:

@@ -3,13 +3,16 @@
 The file compared.npz holds, for each row k from 0 that is not about the mechanism of the folder, `k/matrix` `(n, m)`,
 or why it is left out as `k/left_out`; the other priors as `priors` (names) and `probabilities` `(k, n)`; the dual of
 the bound as `bound/...`, unless that is the bound of the certificate; and the dual of the bound under prior k as
-`bounds/k/...`. Arrays of a dual are as in dual.npz.
+`bounds/k/...`. Arrays of a dual are as in dual.npz. The remap of row k that draws is `k/remap/channel` `(m, w)`, with
+the weights of secrets that bound every remap as `k/remap/weights` `(n,)`. Of entry k of the refinements,
+`refined/k/remap` `(m, m)` is what makes the worse channel of the better one, or `refined/k/gains` `(n, g)` what shows
+that nothing does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -38,12 +41,18 @@ class Evidence:
         What proves the bound.
     duals : mapping of names of priors to duals
         What proves the bounds under them.
+    remaps : mapping of names of rows to pairs of (m, w) and (n,) arrays
+        Remaps that draw, and the weights of secrets that bound every one.
+    refined : tuple of mappings
+        What proves each entry of the refinements: `remap` or `gains`; nothing where it is undecided.
     """
 
     channels: Mapping[str, Array | str]
     priors: Mapping[str, Array]
     dual: AnyDual | None
     duals: Mapping[str, AnyDual | None]
+    remaps: Mapping[str, tuple[Array, Array]] = field(default_factory=dict)
+    refined: tuple[Arrays, ...] = ()
 
     def pack(self, names: Sequence[str], matrix: Array | None, size: int, *, certified: bool) -> Arrays:
         """The arrays of compared.npz, without what the other files of the folder hold.
@@ -66,6 +75,11 @@ class Evidence:
                 arrays |= nested(row, {"left_out": channel})
             elif channel is not None and not (matrix is not None and np.array_equal(channel, matrix)):
                 arrays |= nested(row, {"matrix": channel})
+            if name in self.remaps:
+                remap, weights = self.remaps[name]
+                arrays |= nested(f"{row}/remap", {"channel": remap, "weights": weights})
+        for number, proof in enumerate(self.refined):
+            arrays |= nested(f"refined/{number}", proof)
         if self.priors:
             arrays |= {"priors": list(self.priors), "probabilities": np.stack(list(self.priors.values()))}
         if not certified:
@@ -77,7 +91,12 @@ class Evidence:
 
     @classmethod
     def unpack(
-        cls, arrays: Mapping[str, Any], rows: Mapping[str, bool], mechanism: Mechanism, dual: AnyDual | None
+        cls,
+        arrays: Mapping[str, Any],
+        rows: Mapping[str, bool],
+        mechanism: Mechanism,
+        dual: AnyDual | None,
+        refinements: int,
     ) -> Evidence:
         """The inverse of `pack`; nothing is proven anew.
 
@@ -88,6 +107,8 @@ class Evidence:
             Whether the mechanism of each row exists, in their order.
         mechanism, dual : Mechanism, Dual of any kind or None
             Those of the folder.
+        refinements : int
+            How many there are.
         """
         channels: dict[str, Array | str] = {}
         for row, (name, exists) in enumerate(rows.items()):
@@ -101,11 +122,14 @@ class Evidence:
         priors = dict(zip(names, arrays.get("probabilities", ()), strict=True))
         packed = {name: part(arrays, f"bounds/{prior}") for prior, name in enumerate(names)}
         best = part(arrays, "bound")
+        drawn = {name: part(arrays, f"{row}/remap") for row, name in enumerate(rows)}
         return cls(
             channels,
             priors,
             unpack_dual(best) if best else dual,
             {name: unpack_dual(found) for name, found in packed.items() if found},
+            {name: (found["channel"], found["weights"]) for name, found in drawn.items() if found},
+            tuple(part(arrays, f"refined/{number}") for number in range(refinements)),
         )
 
 

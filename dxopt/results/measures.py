@@ -21,6 +21,8 @@ MEASURES: dict[str, Callable[[Mechanism, Problem], float]] = {
     "utility": lambda mechanism, problem: evaluate.utility(mechanism, problem.prior),
     "min_entropy_leakage": lambda mechanism, problem: evaluate.min_entropy_leakage(mechanism, problem.prior),
     "adversary_error": lambda mechanism, problem: evaluate.adversary_error(mechanism, problem.prior),
+    "min_capacity": lambda mechanism, _: evaluate.capacity(mechanism),
+    "additive_capacity": lambda mechanism, _: evaluate.additive_capacity(mechanism),
     ERROR_BOUND: lambda _, problem: _error_bound(problem),
     SMALLEST_DELTA: lambda mechanism, problem: evaluate.smallest_delta(
         mechanism, problem.epsilon, pairs=problem.pairs

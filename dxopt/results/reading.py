@@ -153,7 +153,7 @@ def _read_comparison(folder: Path, content: dict[str, Any], mechanism: Mechanism
         return comparison
     rows = {row.name: row.value is not None for row in comparison.rows}
     arrays = read_arrays(folder / COMPARED)
-    return replace(comparison, evidence=Evidence.unpack(arrays, rows, mechanism, dual))
+    return replace(comparison, evidence=Evidence.unpack(arrays, rows, mechanism, dual, len(comparison.refinements)))
 
 
 def _certificate(content: dict[str, Any]) -> Certificate:

@@ -23,8 +23,10 @@ from dxopt.results.comparison import Compared, Comparison
 from dxopt.results.evidence import Evidence
 from dxopt.results.measures import MEASURES, learned, of_records
 from dxopt.results.report import Report
+from dxopt.results.reproving_order import check_refinements, known_of_remap
 from dxopt.spaces.products import sides
 
+Array = NDArray[np.float64]
 AGREEMENT = 1e-9
 """How far a figure may be from what is computed here, relative where it is above 1."""
 TRIPLES = 50_000_000
@@ -79,7 +81,9 @@ def _check_comparison(report: Report, comparison: Comparison, evidence: Evidence
         if row.value is not None and not isinstance(channel, str):
             if channel is None:
                 raise CertificateError(f"there is no channel of {row.name}")
-            _check_row(problem, others, row, _known(problem, others, row, channel, comparison.bound, best))
+            drawn = evidence.remaps.get(row.name)
+            _check_row(problem, others, row, _known(problem, others, row, channel, comparison.bound, best, drawn))
+    check_refinements(comparison.refinements, evidence)
     if comparison.verdict is not None:
         _check_verdict(problem, comparison.verdict)
     if comparison.bound is not None:
@@ -109,12 +113,16 @@ def _known(
     channel: NDArray[np.float64],
     bound: float | None,
     best: float | None,
+    drawn: tuple[Array, Array] | None,
 ) -> Compared:
-    """What is true of the channel of a row."""
+    """What is true of the channel of a row, and of the remap that draws, if it has one."""
     mechanism = Mechanism.from_matrix(problem.space, channel, problem.reports)
     value = problem.objective.value(problem, channel)
     averaged = isinstance(problem.objective, ExpectedLoss)
     remapped = evaluate.adversary_error(mechanism, problem.prior, problem.loss) if averaged else None
+    least = None
+    if drawn is not None:
+        remapped, least = known_of_remap(problem, channel, *drawn)
     epsilon, delta = _level(problem, row, mechanism)
     return replace(
         row,
@@ -127,6 +135,7 @@ def _known(
         leakage=evaluate.min_entropy_leakage(mechanism, problem.prior),
         excess=_above(value, best),
         remapped_excess=None if remapped is None else _above(remapped, best),
+        remapped_bound=least,
         under={name: other.objective.value(other, channel) for name, other in others.items()},
     )
 
@@ -152,7 +161,7 @@ def _check_row(problem: Problem, others: dict[str, Problem], row: Compared, know
         raise CertificateError(f"{where} is {'not ' if row.private else ''}private")
     if not _same(row.gap, known.gap):
         raise CertificateError(f"gap of {where} is {_shown(known.gap)} by value and bound, not {_shown(row.gap)}")
-    for key in ("value", "remapped", "epsilon", "delta", "leakage", "excess", "remapped_excess"):
+    for key in ("value", "remapped", "epsilon", "delta", "leakage", "excess", "remapped_excess", "remapped_bound"):
         _require(f"{key} of {where}", getattr(row, key), getattr(known, key))
     if row.under.keys() != others.keys():
         raise CertificateError(f"{where} is not evaluated under {', '.join(others)}")

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dxopt.analysis import evaluate
-from dxopt.analysis.regularity import verdict
 from dxopt.errors import CertificateError, SolveError, SpecError, UnsupportedError
 from dxopt.mechanisms.classic.contract import BASELINES
 from dxopt.model.mechanism import Mechanism
-from dxopt.model.objective import ExpectedLoss, WorstLoss
+from dxopt.model.objective import WorstLoss
 from dxopt.model.prior import PriorLike
 from dxopt.model.problem import Problem, required_problem
-from dxopt.proofs.certify import gap
 from dxopt.results.announcing import announcing
-from dxopt.results.comparison import Compared, Comparison
+from dxopt.results.comparison import Comparison
 from dxopt.results.evidence import Evidence, written
-from dxopt.results.files import finite
 from dxopt.results.report import Report
 from dxopt.runtime.machines import using
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.solving.attempts import Progress
 from dxopt.solving.solve import solve
+from dxopt.studies.ordering import ordered, remap_in_the_worst_case
 from dxopt.studies.own import REFERENCE, Methods, Own, checked_methods, name_of
+from dxopt.studies.rows import Entry, rows_of, value_of, verdict_of
 
-VERDICT_POINTS = 400
-"""For more secrets than that it is not decided whether the prior is regular."""
 _NOT_STARTED = "not started, as the run was interrupted"
 
 
@@ -50,6 +46,7 @@ def compare(
     Each mechanism is made for the problem's space, ε and δ, repaired and proven private; its value is what the
     problem's objective is about. One that does not exist for the problem, or is over its budget, is a row that states
     why. Baselines such as cloaking are no private mechanisms: theirs is the level that they are measured to have.
+    Up to 100 secrets it is decided which of them refines which: is better or equal for every prior and every loss.
 
     Parameters
     ----------
@@ -84,7 +81,12 @@ def compare(
         entries, answers = _made(problem, asked, reference, options, stop)
         optima, of_optima = _optima(problem, others, options, stop)
         entries |= of_optima
-        regular = None if stop.interrupted else _verdict(problem)
+        regular = None if stop.interrupted else verdict_of(problem)
+        there = {name: entry.mechanism for name, entry in entries.items() if isinstance(entry, Entry)}
+        drawn = {name: remap_in_the_worst_case(problem, one) for name, one in there.items()}
+        remaps = {name: remap for name, remap in drawn.items() if remap is not None}
+        channels = {name: written(mechanism) for name, mechanism in there.items()}
+        order = {} if stop.interrupted else ordered(channels)
     # Every answer has a bound on all private mechanisms, whatever its own mechanism: the sharpest of them is kept,
     # with the dual that proves it.
     best = max(answers, key=lambda found: problem.objective.sign * found.certificate.bound, default=None)
@@ -92,18 +94,21 @@ def compare(
     return Comparison(
         problem.name,
         epsilon=problem.epsilon if problem.private else None,
-        rows=tuple(_rows(problem, others, entries, bound)),
+        rows=tuple(rows_of(problem, others, entries, bound, remaps)),
         bound=bound,
         verdict=regular,
         interrupted=stop.interrupted,
         objective=problem.objective.title,
         delta=problem.delta,
         bounds={name: found.certificate.bound for name, found in optima.items()},
+        refinements=tuple(order),
         evidence=Evidence(
-            channels={name: written(entry.mechanism) for name, entry in entries.items() if isinstance(entry, _Entry)},
+            channels=channels,
             priors={name: other.prior.probabilities for name, other in others.items()},
             dual=best and best.dual,
             duals={name: found.dual for name, found in optima.items()},
+            remaps={name: (remap.channel, remap.weights) for name, remap in remaps.items()},
+            refined=tuple(order.values()),
         ),
     )
 
@@ -121,24 +126,11 @@ def _others(problem: Problem, priors: Mapping[str, PriorLike]) -> dict[str, Prob
     return problems
 
 
-@dataclass(frozen=True, eq=False)
-class _Entry:
-    """A mechanism of a comparison, and what was proven or measured of it."""
-
-    mechanism: Mechanism
-    private: bool
-    epsilon: float | None
-    delta: float | None
-    value: float
-    note: str = ""
-    baseline: bool = False
-
-
 def _made(
     problem: Problem, methods: Iterable[str | Own], reference: Report | None, options: dict[str, Any], stop: Stop
-) -> tuple[dict[str, _Entry | str], list[Report]]:
+) -> tuple[dict[str, Entry | str], list[Report]]:
     """Return the mechanisms by name, or why there are none, and the reports among them, until the first Ctrl-C."""
-    entries: dict[str, _Entry | str] = {}
+    entries: dict[str, Entry | str] = {}
     answers: list[Report] = []
     for method in methods:
         name = name_of(method)
@@ -159,10 +151,10 @@ def _made(
 
 def _optima(
     problem: Problem, others: Mapping[str, Problem], options: dict[str, Any], stop: Stop
-) -> tuple[dict[str, Report], dict[str, _Entry | str]]:
+) -> tuple[dict[str, Report], dict[str, Entry | str]]:
     """Return the optima for other priors by prior, and the same as mechanisms for the problem by row."""
     optima: dict[str, Report] = {}
-    entries: dict[str, _Entry | str] = {}
+    entries: dict[str, Entry | str] = {}
     for name, other in others.items():
         found = _NOT_STARTED if stop.interrupted else _under(other, **options)
         entries[f"{REFERENCE} for {name}"] = _entry(problem, REFERENCE, found)
@@ -197,38 +189,38 @@ def _under(problem: Problem, **options: Any) -> Report | str:
         return f"the budget {error.wrong}"
 
 
-def _entry(problem: Problem, name: str, found: Report | str) -> _Entry | str:
+def _entry(problem: Problem, name: str, found: Report | str) -> Entry | str:
     """A mechanism with its proof, which may be about another prior than the problem's."""
     if isinstance(found, str):
         return found.removeprefix(f"{name} ")
     proof = found.certificate
     story = found.route if found.status is Status.OPTIMAL else f"{found.route}; {found.status}"
-    return _Entry(
+    return Entry(
         found.mechanism,
         private=proof.private,
         epsilon=proof.epsilon if problem.private else None,
         delta=proof.delta if problem.delta else None,
         note=story if name == REFERENCE else "",
-        value=proof.value if found.problem.prior is problem.prior else _value(problem, found.mechanism),
+        value=proof.value if found.problem.prior is problem.prior else value_of(problem, found.mechanism),
     )
 
 
-def _of_own(problem: Problem, own: Own) -> _Entry | str:
+def _of_own(problem: Problem, own: Own) -> Entry | str:
     """A mechanism of one's own with its proof, or why it has none."""
     mechanism = own.proven_or_why(problem)
     if isinstance(mechanism, str):
         return mechanism
     proof = mechanism.privacy if problem.private else None
-    return _Entry(
+    return Entry(
         mechanism,
         private=proof is not None,
         epsilon=proof and proof.epsilon,
         delta=proof and proof.delta if problem.delta else None,
-        value=_value(problem, mechanism),
+        value=value_of(problem, mechanism),
     )
 
 
-def _measured(problem: Problem, name: str) -> _Entry | str:
+def _measured(problem: Problem, name: str) -> Entry | str:
     """A baseline with the level that it happens to have."""
     baseline = BASELINES.get(name)()
     reason = baseline.refuses(problem) if problem.private else "needs an epsilon"
@@ -240,61 +232,12 @@ def _measured(problem: Problem, name: str) -> _Entry | str:
     if spent > problem.objective.max_loss:
         return f"the expected loss {spent:.6g} is over its budget {problem.objective.max_loss:.6g}"
     epsilon = evaluate.smallest_epsilon(mechanism, problem.delta, pairs=problem.pairs)
-    return _Entry(
+    return Entry(
         mechanism,
         private=epsilon <= problem.epsilon,
         epsilon=epsilon,
         delta=problem.delta or None,
         note="" if epsilon <= problem.epsilon else "a baseline, not private at this level",
-        value=_value(problem, mechanism),
+        value=value_of(problem, mechanism),
         baseline=True,
     )
-
-
-def _rows(
-    problem: Problem, others: Mapping[str, Problem], entries: Mapping[str, _Entry | str], bound: float | None
-) -> Iterator[Compared]:
-    """Yield the rows in order; excesses are relative to the reference, which is the first."""
-    best: float | None = None
-    for name, entry in entries.items():
-        if isinstance(entry, str):
-            yield Compared(name, note=entry)
-            continue
-        mechanism = entry.mechanism
-        best = entry.value if name == REFERENCE else best
-        averaged = isinstance(problem.objective, ExpectedLoss)
-        remapped = evaluate.adversary_error(mechanism, problem.prior, problem.loss) if averaged else None
-        yield Compared(
-            name,
-            value=entry.value,
-            remapped=remapped,
-            gap=None if bound is None else gap(entry.value, bound),
-            private=entry.private,
-            epsilon=None if entry.epsilon is None else finite(entry.epsilon),
-            leakage=evaluate.min_entropy_leakage(mechanism, problem.prior),
-            note=entry.note,
-            delta=entry.delta,
-            excess=_excess(entry.value, best),
-            remapped_excess=None if remapped is None else _excess(remapped, best),
-            under={name: _value(other, mechanism) for name, other in others.items()},
-            baseline=entry.baseline,
-        )
-
-
-def _value(problem: Problem, mechanism: Mechanism) -> float:
-    """What the objective of the problem is about."""
-    if isinstance(problem.objective, ExpectedLoss):
-        return evaluate.expected_loss(mechanism, problem.prior, problem.loss)
-    return problem.objective.value(problem, mechanism.matrix)
-
-
-def _excess(value: float, best: float | None) -> float | None:
-    """How far a value is above the best one, relative to that; None where that is missing or 0."""
-    return None if not best else (value - best) / abs(best)
-
-
-def _verdict(problem: Problem) -> str | None:
-    """Whether the prior is regular, which makes the tight-constraints mechanism optimal for binary loss."""
-    if problem.why_coupled is not None or not problem.loss.is_binary or len(problem.space) > VERDICT_POINTS:
-        return None
-    return str(verdict(problem.prior, problem.space, problem.epsilon))

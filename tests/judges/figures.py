@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tests.judges.exact import row_sum_errors
+from tests.judges.order import order_deviations, remap_deviations
 from tests.judges.result import beyond, bound_of, privacy, read_arrays, read_json, wrong
 
 
@@ -53,6 +54,7 @@ def comparison_deviations(folder: Path) -> Iterator[tuple[str, float]]:
             yield "comparison", max(0.0, sign * (limit - value) / abs(value))
         matrix = found.get(f"{index}/matrix", own["matrix"])
         yield from ((check, off) for off in _row(asked, matrix, row, objective))
+        yield from ((check, off) for off in remap_deviations(asked["loss"], matrix, row, found, index))
         for name, other in others.items():
             yield check, abs(row["under"][name] / _value(other, matrix, objective) - 1)
         if sign == -1:
@@ -68,6 +70,12 @@ def comparison_deviations(folder: Path) -> Iterator[tuple[str, float]]:
         dual = {key.removeprefix(start): array for key, array in found.items() if key.startswith(start)}
         proven = bound_of(folder, other, objective, "all", dual)
         yield "comparison: other priors", _above(sign, comparison["bounds"][name], proven)
+    channels = {
+        row["name"]: found.get(f"{index}/matrix", own["matrix"])
+        for index, row in enumerate(comparison["rows"])
+        if row["value"] is not None
+    }
+    yield from order_deviations(comparison["refinements"], channels, found)
     if comparison["verdict"]:
         yield "comparison: verdict", _verdict(asked, own, comparison["verdict"])
 
@@ -89,7 +97,7 @@ def _row(asked: dict[str, Any], matrix: np.ndarray, row: dict[str, Any], objecti
         yield privacy(matrix, distances, row["epsilon"] if row["baseline"] else epsilon, delta, level)
     yield abs(row["value"] / _value(asked, matrix, objective) - 1)
     yield abs(row["leakage"] - math.log2(joint.max(axis=0).sum() / prior.max()))
-    if row["remapped"] is not None:
+    if row["remapped"] is not None and objective == "expected_loss":
         yield abs(row["remapped"] / (asked["loss"].T @ joint).min(axis=0).sum() - 1)
 
 
@@ -164,6 +172,10 @@ def measure_deviations(folder: Path) -> Iterator[tuple[str, float]]:
     rest = 1 - float(asked["delta"])
     epsilon = float(asked["epsilon"])
     values |= {f"expected loss of {count} records": count * (joint * asked["loss"]).sum() for count in (7, 1000)}
+    values |= {
+        "min_capacity": math.log2(matrix.max(axis=0).sum()),
+        "additive_capacity": 1 - matrix.min(axis=0).sum(),
+    }
     values |= {"epsilon of one record": level * distances.max()}
     apart = np.sort(distances, axis=1)[:, 1:]
     alike = np.exp(-epsilon * apart)

@@ -168,7 +168,7 @@ def test_as_text_as_a_table_and_as_html(problem: dx.Problem) -> None:
     assert lines[0] == "town, epsilon 0.9"
     assert lines[1].startswith(f"no mechanism of that privacy is better than {comparison.bound:.7f}; ")
     assert lines[2].split("  ")[0] == "mechanism"
-    assert [line.split()[0] for line in lines[3:]] == ["optimal", "exponential", "optimal:", "tight:"]
+    assert [line.split()[0] for line in lines[3:]] == ["optimal", "exponential", "none", "optimal:", "tight:"]
     assert f"{comparison.rows[1].excess:+.1%}" in lines[4]
     console = Console(record=True, width=80, force_terminal=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
     console.print(comparison)

@@ -21,8 +21,11 @@ def test_values_are_about_the_objective(problem: dx.Problem) -> None:
     assert comparison.objective == "worst loss"
     assert "worst loss" in str(comparison).splitlines()[2]
     for row in comparison.rows:
-        assert row.remapped is None
         assert row.value is not None
+        assert row.remapped is not None
+        assert row.remapped_bound is not None
+        assert row.remapped_bound <= row.remapped <= row.value
+        assert row.remapped <= row.remapped_bound * (1 + 1e-7)
         assert comparison.bound is not None
         assert comparison.bound <= row.value
     geometric = dx.solve(problem, method="geometric").mechanism

@@ -56,11 +56,16 @@ def _adversary() -> dx.Report:
     return _compared(problem, ["exponential"], priors={"near": dx.Prior.from_weights(SPACE, [3, 1, 4, 1, 6, 9])})
 
 
+def _worst() -> dx.Report:
+    return _compared(_problem(objective="worst_loss"), ["exponential", "geometric", "randomised_response"])
+
+
 def _measured() -> dx.Report:
     report = dx.solve(_problem())
     asked = (Beliefs("learns.within[0]", (0, 1, 4), False), Beliefs("learns.hiding[0]", (1, 1, 2, 3, 4, 3), True))
     evaluation = {
-        name: MEASURES[name](report.mechanism, report.problem) for name in ("error_bound", "adversary_error")
+        name: MEASURES[name](report.mechanism, report.problem)
+        for name in ("error_bound", "adversary_error", "min_capacity", "additive_capacity")
     }
     for beliefs in asked:
         evaluation |= learned(report.mechanism, report.problem, beliefs)
@@ -81,6 +86,7 @@ KINDS: dict[str, Callable[[], dx.Report]] = {
     "regular": _regular,
     "relaxed": _relaxed,
     "adversary": _adversary,
+    "worst": _worst,
     "measured": _measured,
     "measured, relaxed": _measured_relaxed,
 }

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.analysis.evaluate import optimal_remap
+from dxopt.analysis.evaluate import optimal_random_remap, optimal_remap
 from dxopt.errors import SpecError
 from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.mechanism import Mechanism, Privacy
+from dxopt.model.objective import ExpectedLoss, WorstLoss
 from dxopt.model.prior import Prior, PriorLike
 from dxopt.model.problem import Problem
 from dxopt.numerics.rounding import SMALLEST
@@ -20,35 +21,50 @@ from dxopt.spaces.space import MetricSpace
 
 def remapped(
     mechanism: Mechanism,
-    prior: PriorLike,
+    prior: PriorLike | None = None,
     loss: LossLike | Loss = "distance",
     *,
     reports: Reports | None = None,
+    objective: str = "expected_loss",
 ) -> Mechanism:
     """Replace each report by the best one for a prior and a loss, proven private as before (ECP14 §3.4; CABP13 §3).
 
     Post-processing keeps privacy. On a line, the geometric mechanism remapped for a prior and a monotone loss is the
-    optimum (Ghosh, Roughgarden and Sundararajan 2009).
+    optimum (Ghosh, Roughgarden and Sundararajan 2009); so it is for the worst loss, where the best remap draws what
+    is reported instead (CABP13 §4.2; Gupte and Sundararajan 2010).
 
     Parameters
     ----------
     mechanism : Mechanism
         With a proof of its privacy.
-    prior : Prior
+    prior : Prior, optional
+        For the worst loss none is needed.
     loss : str, array `(n, w)`, callable or Loss
         See `Loss.of`.
     reports : Reports, optional
         For a named loss, the w reports that may replace others; the secrets by default.
+    objective : {"expected_loss", "worst_loss"}
+        What the remap is best for; see `dx.evaluate.optimal_remap` and `dx.evaluate.optimal_random_remap`.
 
     Raises
     ------
     SpecError
-        If nothing is proven of the mechanism, or prior or loss do not fit.
+        If nothing is proven of the mechanism, the prior is missing, or prior, loss or objective do not fit.
+    UnsupportedError
+        If the mechanism is too large for the linear program of the worst loss.
     """
     privacy = _privacy(mechanism)
+    if objective not in (ExpectedLoss.name, WorstLoss.name):
+        raise SpecError("objective", f"is {objective!r}", f"use {ExpectedLoss.name} or {WorstLoss.name}")
     losses = Loss.of(loss, mechanism.space, reports)
-    table = optimal_remap(mechanism, prior, losses)
-    return _processed(mechanism, privacy, table, prior, losses)
+    if objective == WorstLoss.name:
+        drawn = mechanism.matrix @ optimal_random_remap(mechanism, losses).channel
+        made = Candidate(drawn, name=f"{mechanism.name}, remapped at random")
+    elif prior is None:
+        raise SpecError("prior", "is missing", "give one, or objective='worst_loss', which needs none")
+    else:
+        made = _moved(mechanism, optimal_remap(mechanism, prior, losses), losses)
+    return _proven(mechanism, privacy, made, losses, prior, objective)
 
 
 def moved_to_nearest(mechanism: Mechanism, reports: Reports | None = None) -> Mechanism:
@@ -77,7 +93,8 @@ def moved_to_nearest(mechanism: Mechanism, reports: Reports | None = None) -> Me
         raise SpecError("space", "has no metric between points", "use remapped, for a prior and a loss")
     table = between(_located(mechanism.reports, space), _located(targets, space), space.metric).argmin(axis=1)
     losses = Loss.of("binary" if targets.secrets else np.zeros((len(space), len(targets))), space, targets)
-    return _processed(mechanism, privacy, table, Prior.uniform(space), losses)
+    moved = _moved(mechanism, table, losses)
+    return _proven(mechanism, privacy, moved, losses, Prior.uniform(space), ExpectedLoss.name)
 
 
 def _located(reports: Reports, space: MetricSpace) -> NDArray:
@@ -96,17 +113,23 @@ def _privacy(mechanism: Mechanism) -> Privacy:
     return mechanism.privacy
 
 
-def _processed(
-    mechanism: Mechanism, privacy: Privacy, table: NDArray[np.int64], prior: PriorLike, losses: Loss
+def _moved(mechanism: Mechanism, table: NDArray[np.int64], losses: Loss) -> Candidate:
+    """The mechanism with each report replaced by that of a table `(m,)`."""
+    made = mechanism.remap(table, losses.reports)
+    return Candidate(made.matrix, name=made.name)
+
+
+def _proven(
+    mechanism: Mechanism, privacy: Privacy, made: Candidate, losses: Loss, prior: PriorLike | None, objective: str
 ) -> Mechanism:
-    """The mechanism with each report replaced by that of a table `(m,)`, proven anew."""
+    """What post-processing has made of a mechanism, proven anew at its level."""
     problem = Problem(
         mechanism.space,
         epsilon=max(privacy.epsilon, SMALLEST),
         prior=prior,
         loss=losses,
+        objective=objective,
         delta=privacy.delta,
         pairs=privacy.pairs,
     )
-    raw = mechanism.remap(table, losses.reports)
-    return certify(problem, Candidate(raw.matrix, name=raw.name)).mechanism
+    return certify(problem, made).mechanism

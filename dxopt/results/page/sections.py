@@ -10,6 +10,7 @@ from dxopt.model.objective import OBJECTIVES
 from dxopt.results.comparison import Compared, Comparison
 from dxopt.results.held_out import lines_held_out
 from dxopt.results.off_prior import lines_off_prior
+from dxopt.results.order import lines_of
 from dxopt.results.page import channels, words
 from dxopt.results.page.curves import Curve, chart, stairs
 from dxopt.results.page.entries import Entry
@@ -159,6 +160,10 @@ def _comparison(found: Comparison) -> Iterator[Markup]:
         under.append([Cell("bound"), *(Cell.number(bound, ".7f") for bound in bounds)])
         heads = ["mechanism", "as asked", *(f"under {prior}" for prior in priors)]
         yield table(f"{found.objective} under other priors".capitalize(), heads, under)
+    order = [element("li", line) for line in lines_of(found.refinements)]
+    if order:
+        yield element("p", "One mechanism refines another if it is no worse for any prior and loss:")
+        yield element("ul", *order)
     notes = [element("li", f"{row.name}: {row.note}") for row in found.rows if row.note]
     if notes:
         yield folded("Notes", element("ul", *notes))

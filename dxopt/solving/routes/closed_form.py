@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dxopt.analysis.order.remaps import optimal_random_remap
 from dxopt.errors import DxoptError, NoTightMechanism, UnsupportedError
 from dxopt.mechanisms.classic.contract import CLASSICS, title
 from dxopt.mechanisms.classic.graph_exponential import GraphExponential
@@ -17,6 +18,7 @@ from dxopt.mechanisms.classic.multivariate_laplace import MultivariateLaplace
 from dxopt.mechanisms.classic.planar_laplace import PlanarLaplace
 from dxopt.mechanisms.classic.truncated_exponential import TruncatedExponential
 from dxopt.mechanisms.tight import Tight, tight_candidate
+from dxopt.model.loss import Reports
 from dxopt.model.mechanism import Mechanism, post_processed
 from dxopt.model.objective import ExpectedLoss, WorstLoss
 from dxopt.model.problem import Problem
@@ -39,7 +41,10 @@ _CHEAP = 0.05
 """Seconds that do not count."""
 _PRODUCT = 1e-10
 _SYSTEM = 1e-6
-"""Seconds for each product of a multiplication of matrices, and for each pair of points of a linear system."""
+_PROGRAM = 7e-6
+"""Seconds for each product of a multiplication of matrices, for each pair of points of a linear system, and for each
+number of the linear program of a remap."""
+_REMAP_CELLS = 250_000
 _LEFT_OUT = (GraphExponential.name, MultivariateLaplace.name, TruncatedExponential.name)
 """Not tried unasked: the exponential mechanism, which is, is close to them, and two of them look for their rate."""
 
@@ -230,8 +235,7 @@ class ClosedForms:
             return
         if not np.isfinite(before).all():
             return
-        remap = (problem.costs.T @ before).argmin(axis=0)
-        made = {f"{form.name} with optimal remap": post_processed(before, remap, problem.shape[1])}
+        made = {f"{form.name} with optimal remap": _remapped(problem, before)}
         if not isinstance(problem.objective, ExpectedLoss):
             made[form.name] = before
         for name, channel in made.items():
@@ -246,7 +250,8 @@ def _forms(problem: Problem) -> Iterator[_Form]:
     if not problem.private:
         return
     rows, reports = problem.shape
-    remap = _PRODUCT * rows * rows * reports
+    drawn = _draws(problem)
+    remap = (_PROGRAM if drawn else _PRODUCT) * rows * rows * reports
     there = {name: CLASSICS.get(name)() for name in CLASSICS if name not in _LEFT_OUT}
     there = {name: classic for name, classic in there.items() if classic.refuses(problem) is None}
     for name, classic in there.items():
@@ -255,6 +260,22 @@ def _forms(problem: Problem) -> Iterator[_Form]:
             yield _Form(title(classic), seconds, lambda classic=classic: classic.channel(problem))
     if Tight().refuses(problem) is None:
         yield _Form("tight-constraints mechanism", _SYSTEM * rows**2 + remap, lambda: _tight(problem))
+
+
+def _draws(problem: Problem) -> bool:
+    """Whether the best remap draws what is reported, as for the worst loss, and is found by a small program."""
+    rows, reports = problem.shape
+    finite = bool(np.isfinite(problem.losses).all())
+    return isinstance(problem.objective, WorstLoss) and finite and rows * rows * reports <= _REMAP_CELLS
+
+
+def _remapped(problem: Problem, before: Array) -> Array:
+    """A channel `(n, k)` followed by the best remap for the problem, or for its expected loss, `(n, m)`."""
+    if _draws(problem):
+        reports = Reports(tuple(map(str, range(before.shape[1]))))
+        mechanism = Mechanism.from_matrix(problem.space, before, reports)
+        return before @ optimal_random_remap(mechanism, problem.loss).channel
+    return post_processed(before, (problem.costs.T @ before).argmin(axis=0), problem.shape[1])
 
 
 def _tight(problem: Problem) -> Array:

@@ -17,6 +17,7 @@ from typing import Any
 from dxopt.verify import claims
 from dxopt.verify.bounds.dual import bound
 from dxopt.verify.comparison.named import check_named
+from dxopt.verify.comparison.order import check_refined, check_remap
 from dxopt.verify.comparison.regular import check_verdict
 from dxopt.verify.files import COMPARED, Arrays, numbers, part, read_arrays
 from dxopt.verify.folder import Result, as_number
@@ -35,7 +36,7 @@ TITLES = {
 """What the values of an objective are called."""
 _LARGEST = Fraction(sys.float_info.max)
 _OPTIMUM = "optimal for "
-_FIGURES = ("remapped", "gap", "epsilon", "leakage", "delta", "excess", "remapped_excess")
+_FIGURES = ("remapped", "gap", "epsilon", "leakage", "delta", "excess", "remapped_excess", "remapped_bound")
 
 
 def check_comparison(result: Result, comparison: dict[str, Any]) -> str:
@@ -55,7 +56,7 @@ def check_comparison(result: Result, comparison: dict[str, Any]) -> str:
     # 2. All figures are numbers, and names are unique.
     for row in rows:
         for key in ("value", *_FIGURES):
-            if row[key] is not None:
+            if row.get(key) is not None:
                 as_number(row[key], f"report.json: the comparison's {key} of {row['name']}")
     if limit is not None:
         as_number(limit, "report.json: the comparison's bound")
@@ -76,7 +77,7 @@ def _check_figures(result: Result, row: Row, best: float | None, limit: float | 
     value = row["value"]
     remapped = row["remapped"]
     if value is None:
-        present = [key for key in _FIGURES if row[key] is not None]
+        present = [key for key in _FIGURES if row.get(key) is not None]
         if present or row["private"] or row["under"]:
             raise Broken(f"report.json: the comparison has figures of {name}, which has no value")
         return
@@ -119,6 +120,8 @@ def proofs(result: Result, comparison: dict[str, Any]) -> Iterator[tuple[str, Ca
         yield "comparison: bound", found.check_bound
     if comparison["bounds"] or any(row["under"] for row in comparison["rows"]):
         yield "comparison: other priors", found.check_priors
+    for better in dict.fromkeys(entry["better"] for entry in comparison.get("refinements", ())):
+        yield f"comparison: what {better} refines", partial(found.check_order, better)
     if comparison["verdict"] is not None:
         yield "comparison: verdict", partial(check_verdict, result, comparison["verdict"])
 
@@ -148,14 +151,37 @@ class Compared:
         if result.objective == "adversary_error":
             self._check_budget(result, row)
         check_leakage(result, f"the comparison's leakage of {row['name']}", as_number(row["leakage"], "leakage"))
+        self._check_remapped(result, index, row, source)
+        self._check_under(result, row)
+        return f"{sums}; {level}; {check_named(result, row['name'])}"
+
+    def _check_remapped(self, result: Result, index: int, row: Row, source: str) -> None:
+        """What the best remap is worth: a table, or one that draws where that is in the file."""
         averaged = result.objective == "expected_loss"
-        if averaged != (row["remapped"] is not None):
+        drawn = part(self.arrays, f"{index}/remap")
+        if (averaged or bool(drawn)) != (row["remapped"] is not None):
             raise Broken(f"{source}: remapped is {row['remapped']}")
+        if bool(drawn) != (row.get("remapped_bound") is not None) or (drawn and result.objective != "worst_loss"):
+            raise Broken(f"{source}: remapped_bound is {row.get('remapped_bound')}")
+        if drawn:
+            check_remap(result.worth, result.all_losses, row, drawn, source)
         if averaged and not result.worth.adversary_error(result.losses).agrees(row["remapped"]):
             exact = result.worth.adversary_error(result.losses).low
             raise Broken(f"{source}: remapped is {float(exact):.17g}, not {row['remapped']:.17g}")
-        self._check_under(result, row)
-        return f"{sums}; {level}; {check_named(result, row['name'])}"
+
+    def check_order(self, better: str) -> str:
+        """Which others a mechanism refines, and which it does not, from a remap or gains for each."""
+        rows = {row["name"]: index for index, row in enumerate(self.comparison["rows"]) if row["value"] is not None}
+        counts = {True: 0, False: 0, None: 0}
+        for number, entry in enumerate(self.comparison["refinements"]):
+            if entry["better"] != better:
+                continue
+            if not {better, entry["worse"]} <= rows.keys() or entry["holds"] not in counts:
+                raise Broken(f"report.json: whether {better} refines {entry['worse']} is no question about two rows")
+            one, other = (self._of_row(rows[name]).matrix for name in (better, entry["worse"]))
+            check_refined(entry, one, other, part(self.arrays, f"refined/{number}"))
+            counts[entry["holds"]] += 1
+        return f"{counts[True]} by a remap, {counts[False]} not, by gains, {counts[None]} undecided"
 
     def _of_row(self, index: int) -> Result:
         """The result with the channel of a row as its mechanism."""

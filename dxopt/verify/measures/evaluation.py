@@ -54,6 +54,20 @@ def check_leakage(result: Result, name: str, claimed: float) -> None:
         raise Broken(f"report.json: {name} is {math.log2(ratio):.17g}, not {claimed:.17g}")
 
 
+def _min_capacity(result: Result, name: str, claimed: float) -> None:
+    """log2 Σ_z max_x K[x, z], to 1e-12 bits."""
+    total = sum(map(Fraction, result.matrix.max(axis=0).tolist()), Fraction(0))
+    if not (math.isfinite(claimed) and is_power_of_two(max(total, Fraction(1)), claimed, AGREEMENT)):
+        raise Broken(f"report.json: {name} is {math.log2(total):.17g}, not {claimed:.17g}")
+
+
+def _additive_capacity(result: Result, name: str, claimed: float) -> None:
+    """1 - Σ_z min_x K[x, z]."""
+    least = sum(map(Fraction, result.matrix.min(axis=0).tolist()), Fraction(0))
+    exact = max(Fraction(0), 1 - least)
+    agree(name, Enclosed(exact, exact, Fraction(1)), claimed)
+
+
 def _adversary(result: Result, name: str, claimed: float) -> None:
     agree(name, result.worth.adversary_error(result.distances), claimed)
 
@@ -76,6 +90,8 @@ _MEASURES: dict[str, Callable[[Result, str, float], None]] = {
     "utility": _utility,
     "min_entropy_leakage": check_leakage,
     "adversary_error": _adversary,
+    "min_capacity": _min_capacity,
+    "additive_capacity": _additive_capacity,
     "smallest_delta": _delta,
     "error_bound": _error_bound,
 }

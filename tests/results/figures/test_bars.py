@@ -73,11 +73,17 @@ def test_bars_are_as_long_as_the_figures(found: dx.Comparison) -> None:
 
 
 def test_other_objectives_have_no_remap(problem: dx.Problem) -> None:
-    worst = dx.compare(problem.but(objective="worst_loss", delta=0.01), ["exponential"])
-    loss, _ = worst.figure().axes
+    error = dx.compare(problem.but(objective=dx.AdversaryError(2.0), delta=0.01), ["exponential"])
+    loss, _ = error.figure().axes
     assert len(widths(loss)) == 1
+    assert loss.get_xlabel() == "adversary's error"
+    assert error.figure().get_suptitle() == "town: ε = 0.9, δ 0.01"
+
+
+def test_the_worst_loss_has_one_that_draws(problem: dx.Problem) -> None:
+    loss, _ = dx.compare(problem.but(objective="worst_loss"), ["exponential"]).figure().axes
+    assert len(widths(loss)) == 2
     assert loss.get_xlabel() == "worst loss"
-    assert worst.figure().get_suptitle() == "town: ε = 0.9, δ 0.01"
 
 
 def test_what_is_missing_or_infinite_has_no_bar() -> None:

@@ -1,0 +1,61 @@
+"""What proves whether one channel refines another, every rounding counted; the two statements hold for the doubles.
+
+For channels A `(n, a)` and B `(n, b)` of the same n secrets the shortfall of A is
+
+    t = min over channels R of max_x Σ_w max(0, B[x, w] - Σ_z A[x, z] R[z, w]),
+
+which is 0 exactly where B = A·R: Le Cam's deficiency of A relative to B. Any R bounds it from above. Any gains Y ≥ 0
+`(n, k)`, which are priors times gains, bound it from below (Torgersen 1991, ch. 6): as Σ_w max_y is convex and
+homogeneous, Σ_w max_y (Y'B)[y, w] ≤ Σ_z max_y (Y'A)[y, z] + t Σ_x max_y Y[x, y].
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.numerics.rounding import SMALLEST, UNIT
+
+Array = NDArray[np.float64]
+_WHOLE = 2.0**52
+
+
+def exact_channel(rough: Array) -> Array:
+    """A channel `(m, k)` near a matrix, whose entries are multiples of 2^-52 and whose rows sum to 1 exactly.
+
+    So its product with the rows of another channel is a post-processing of these, not only nearly one.
+    """
+    entries = np.where(np.isfinite(rough), np.maximum(rough, 0.0), 0.0)
+    totals = entries.sum(axis=1, keepdims=True)
+    entries = np.where(totals > 0, entries / np.where(totals > 0, totals, 1.0), 1.0 / entries.shape[1])
+    # Whole numbers of 2^-52, exact in 64 bits; what a row is short of or over 1 goes to its largest entry.
+    counts = np.rint(entries * _WHOLE).astype(np.int64)
+    rows = np.arange(len(counts))
+    counts[rows, counts.argmax(axis=1)] += int(_WHOLE) - counts.sum(axis=1)
+    return counts / _WHOLE
+
+
+def shortfall_above(better: Array, worse: Array, remap: Array) -> float:
+    """max_x Σ_w max(0, B[x, w] - Σ_z A[x, z] R[z, w]), rounded up, for a remap R of `exact_channel`."""
+    # A sum of a products of numbers of 0 or more is off by a roundings of itself to first order, of which twice is
+    # counted; what underflow may have taken is below a times the smallest normal double.
+    terms = better.shape[1]
+    low = (better @ remap) * (1 - 2 * (terms + 2) * UNIT) - terms * SMALLEST
+    missing = np.maximum(worse - low, 0.0)
+    columns = worse.shape[1]
+    return float(min(1.0, missing.sum(axis=1).max() * (1 + 2 * (columns + 4) * UNIT)))
+
+
+def shortfall_below(better: Array, worse: Array, gains: Array) -> float:
+    """(Σ_w max_y (Y'B)[y, w] - Σ_z max_y (Y'A)[y, z]) / Σ_x max_y Y[x, y], rounded down, or 0."""
+    secrets = len(gains)
+    size = math.fsum(gains.max(axis=1)) * (1 + 4 * UNIT)
+    if not (size > 0 and math.isfinite(size)):
+        return 0.0
+    off = 2 * (secrets + 3) * UNIT
+    lost = secrets * SMALLEST
+    of_worse = math.fsum((gains.T @ worse).max(axis=0) * (1 - off) - lost)
+    of_better = math.fsum((gains.T @ better).max(axis=0) * (1 + off) + lost)
+    return max(0.0, (of_worse - of_better) * (1 - 4 * UNIT) / size - SMALLEST)

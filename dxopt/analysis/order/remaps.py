@@ -1,0 +1,208 @@
+"""The best randomised remap for losses in the worst case, with a bound on every remap (CABP13 §4.2)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dxopt.analysis.order.evidence import exact_channel
+from dxopt.analysis.order.programs import minimised
+from dxopt.errors import SpecError, UnsupportedError
+from dxopt.model.loss import Loss, LossLike, Reports
+from dxopt.model.mechanism import Mechanism
+from dxopt.model.prior import Prior
+from dxopt.numerics.rounding import SMALLEST, UNIT
+
+Array = NDArray[np.float64]
+MOST_CELLS = 2_000_000
+"""The most k·m·w: cases, reports, and what they are replaced by."""
+
+
+@dataclass(frozen=True, eq=False)
+class RandomRemap:
+    """A channel from reports to what is reported instead, for the least loss in the worst of some cases.
+
+    Attributes
+    ----------
+    channel : (m, w) array
+        R; its rows sum to 1 exactly. Post-processing by it keeps privacy: `mechanism.compose(found.channel,
+        found.reports)`, or `dx.classic.remapped`, which proves the result.
+    reports : Reports
+        The w reports that may be given instead.
+    value : float
+        The loss of the worst case.
+    bound : float
+        No remap has less: proven.
+    weights : (k,) array
+        How likely each case is in a prior over cases, of any sum, for which no remap has less than the bound.
+    """
+
+    channel: Array
+    reports: Reports
+    value: float
+    bound: float
+    weights: Array
+
+
+def optimal_random_remap(
+    mechanism: Mechanism,
+    loss: LossLike | Loss = "distance",
+    *,
+    priors: ArrayLike | Sequence[Prior] | None = None,
+    offsets: ArrayLike | None = None,
+    reports: Reports | None = None,
+) -> RandomRemap:
+    """The channel R of the least worst loss min_R max_x Σ_z Σ_w K[x, z] R[z, w] l(x, w), by a linear program.
+
+    For the expected loss one table is best for each prior (`optimal_remap`). In the worst case a remap that draws may
+    be better than any table: on a line, the truncated geometric mechanism with the best such remap is the optimum for
+    risk-averse users (CABP13 §4.2; Gupte and Sundararajan 2010).
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        n secrets, m reports.
+    loss : str, array `(n, w)`, callable or Loss
+        See `Loss.of`.
+    priors : k priors or (k, n) array, optional
+        Cases of which the worst counts: the expected loss under each. By default each secret alone: the worst loss.
+    offsets : (k,) array, optional
+        What is taken off the loss of each case, such as its own optimum for the worst regret; nothing by default.
+    reports : Reports, optional
+        For a named loss, what may be reported instead; the secrets by default.
+
+    Raises
+    ------
+    SpecError
+        If the loss, priors or offsets do not fit, or after some report every replacement costs infinitely much.
+    UnsupportedError
+        If k·m·w is over 2 million.
+    """
+    losses = Loss.of(loss, mechanism.space, reports)
+    size = len(mechanism.space)
+    cases = np.eye(size) if priors is None else _cases(priors, mechanism)
+    less = np.zeros(len(cases)) if offsets is None else _offsets(offsets, len(cases))
+    cells = len(cases) * len(mechanism.reports) * len(losses.reports)
+    if max(cells, size * len(mechanism.reports)) > MOST_CELLS:
+        wrong = f"has {cells:,} products of cases, reports and replacements"
+        raise UnsupportedError("mechanism", wrong, f"take fewer: {MOST_CELLS:,} at most")
+    matrix = losses.matrix
+    forbidden = _forbidden(mechanism.matrix, cases, matrix)
+    finite = np.where(np.isinf(matrix), 0.0, matrix)
+    # C[i, z, w] = Σ_x P[i, x] K[x, z] l(x, w)
+    costs = np.stack([mechanism.matrix.T @ (case[:, None] * finite) for case in cases])
+    found = _solved(costs, less, ~forbidden)
+    rough, weights = (np.where(forbidden, 0.0, 1.0), np.ones(len(cases))) if found is None else found
+    # rows that have nothing left are spread over what is allowed, never over what is not
+    rough = np.where(forbidden, 0.0, rough)
+    rough = np.where(rough.sum(axis=1, keepdims=True) > 0, rough, ~forbidden)
+    channel = exact_channel(rough)
+    value = _worst(mechanism.matrix @ channel, finite, cases, less)
+    if channel.shape[0] == channel.shape[1] and not forbidden.diagonal().any():
+        # a mechanism that is the best one already stays as it is: the linear program is right to some digits alone
+        as_it_is = _worst(mechanism.matrix, finite, cases, less)
+        value, channel = (as_it_is, np.eye(len(channel))) if as_it_is <= value else (value, channel)
+    bound = bound_of_weights(mechanism.matrix, matrix, weights @ cases, math.fsum(weights), weights * less)
+    return RandomRemap(channel, losses.reports, value, min(value, bound), weights)
+
+
+def worst_case_of(matrix: Array, remap: Array, losses: Array) -> float:
+    """The worst loss of a channel `(n, m)` followed by a remap `(m, w)`, losses `(n, w)`; infinite if one is paid."""
+    made = matrix @ remap
+    return max(math.fsum(row) for row in made * np.where(made > 0, losses, 0.0))
+
+
+def bound_of_weights(
+    matrix: Array, losses: Array, weights: Array, total: float | None = None, less: Array | None = None
+) -> float:
+    """(Σ_z min_w Σ_x p_x K[x, z] l(x, w) - Σ less) / Σ p, rounded down: no remap has less in the worst case.
+
+    Parameters
+    ----------
+    matrix : (n, m) array
+    losses : (n, w) array
+        A replacement that is infinitely costly to a secret of positive weight is none.
+    weights : (n,) array
+        p, of 0 or more, each off by at most n roundings.
+    total : float, optional
+        The sum of the weights of cases, where these are no single secrets.
+    less : array, optional
+        Weights times offsets.
+    """
+    mass = math.fsum(weights) if total is None else total
+    joint = weights[:, None] * matrix
+    forbidden = (joint > 0).T.astype(float) @ np.isinf(losses).astype(float) > 0
+    finite = np.where(np.isinf(losses), 0.0, losses)
+    # A sum of n products of three doubles is off by n + 3 roundings of the sum of sizes to first order, and the
+    # weights are such sums themselves; twice that is taken off, and what underflow may have taken.
+    terms = 2 * len(weights) + 8
+    off = 2 * terms * UNIT * (joint.T @ np.abs(finite)) + terms * SMALLEST * (1 + np.abs(finite).max(initial=0.0))
+    low = math.fsum(np.where(forbidden, np.inf, joint.T @ finite - off).min(axis=1))
+    offset = [] if less is None else less.tolist()
+    bound = (low - math.fsum(offset)) / mass
+    size = abs(bound) + (abs(low) + math.fsum(map(abs, offset))) / mass
+    return bound - 16 * UNIT * size - SMALLEST
+
+
+def _cases(priors: ArrayLike | Sequence[Prior], mechanism: Mechanism) -> Array:
+    """The probabilities of some priors, `(k, n)`."""
+    listed = list(priors)  # pyright: ignore[reportArgumentType]
+    if not listed:
+        raise SpecError("priors", "are none", "give one at least, or leave them out for the worst secret")
+    return np.stack([Prior.of(prior, mechanism.space).probabilities for prior in listed])
+
+
+def _offsets(offsets: ArrayLike, cases: int) -> Array:
+    given = np.array(offsets, dtype=float)
+    if given.shape != (cases,) or not np.isfinite(given).all():
+        raise SpecError("offsets", f"have shape {given.shape}", f"give a finite number for each of {cases} cases")
+    return given
+
+
+def _forbidden(matrix: Array, cases: Array, losses: Array) -> NDArray[np.bool_]:
+    """Which replacement costs infinitely much after which report, `(m, w)`."""
+    possible = (matrix > 0) & (cases.max(axis=0) > 0)[:, None]
+    forbidden = (possible.T.astype(float) @ np.isinf(losses).astype(float)) > 0
+    if forbidden.all(axis=1).any():
+        report = int(forbidden.all(axis=1).argmax())
+        wrong = f"is infinite after report {report}, whatever is reported instead"
+        raise SpecError("loss", wrong, "give finite losses, or more reports")
+    return forbidden
+
+
+def _solved(costs: Array, less: Array, allowed: NDArray[np.bool_]) -> tuple[Array, Array] | None:
+    """The remap `(m, w)` and the weights of cases `(k,)` of min t, Σ C[i] R - t ≤ offset i, Σ_w R = 1; or None.
+
+    t is at least 0 once all costs are shifted by as much, and Σ_w R ≥ 1 is enough as costs are then 0 or more.
+    """
+    from scipy import sparse as sp
+
+    cases = len(costs)
+    reports = costs.shape[1]
+    spread = float(np.ptp(costs)) or 1.0
+    shifted = (costs - costs.min()) / spread
+    # each report is replaced by something once, so that a shift of all its costs moves every case by the same
+    rise = (less - less.max()) / spread
+    places = np.flatnonzero(allowed)
+    rows = places // costs.shape[2]
+    used = shifted.reshape(cases, -1)[:, places]
+    sums = sp.csr_array((-np.ones(len(places)), (rows, np.arange(len(places)))), shape=(reports, len(places)))
+    matrix = sp.block_array([[sp.csr_array(used), -np.ones((cases, 1))], [sums, None]])
+    cost = np.zeros(len(places) + 1)
+    cost[-1] = 1.0
+    found = minimised(cost, matrix, np.concatenate([rise, -np.ones(reports)]))
+    if found is None or not found.multipliers[:cases].sum() > 0:
+        return None
+    remap = np.zeros(allowed.size)
+    remap[places] = found.variables[:-1]
+    return remap.reshape(allowed.shape), found.multipliers[:cases]
+
+
+def _worst(channel: Array, losses: Array, cases: Array, less: Array) -> float:
+    """The largest expected loss of a channel `(n, w)` over the cases, less their offsets."""
+    paid = [math.fsum(row) for row in channel * losses]
+    return max(math.fsum([*(case * paid), -offset]) for case, offset in zip(cases, less, strict=True))

@@ -1,0 +1,89 @@
+"""One of several mechanisms, drawn at random: seen or not, the visible and hidden choice of libqif."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dxopt.analysis.channels import channel_of
+from dxopt.analysis.composition.composing import require_same
+from dxopt.errors import SpecError, UnsupportedError
+from dxopt.mechanisms.together import MOST_CELLS, level_of
+from dxopt.model.loss import Reports
+from dxopt.model.mechanism import Mechanism
+from dxopt.model.sampling import Sampler
+from dxopt.proofs.own import certify
+
+
+def choice(mechanisms: Sequence[Sampler], weights: ArrayLike | None = None, *, visible: bool = True) -> Mechanism:
+    """One of several mechanisms about one secret, drawn with given probabilities, as one mechanism.
+
+    A visible choice tells which one was drawn: "0: a" is the report a of the first mechanism. A hidden one does not:
+    P[z | x] = Σ_j w_j K_j[x, z]. The visible one refines the hidden one. The draw does not depend on the secret, so
+    that both are private at the largest of the levels, and at the average of their δ: proven.
+
+    Parameters
+    ----------
+    mechanisms : sequence of k Mechanism or IntegerTable
+        About the same n secrets, each proven private; for a hidden choice with the same reports.
+    weights : (k,) array, optional
+        How likely each is, of any positive sum; all alike by default.
+    visible : bool
+
+    Raises
+    ------
+    SpecError
+        If mechanisms are about different secrets, or not proven private, or their reports differ and the choice is
+        hidden, or weights do not fit.
+    UnsupportedError
+        If there are over 5 million probabilities.
+    """
+    if isinstance(mechanisms, Sampler) or not len(mechanisms):
+        raise SpecError("mechanisms", "are no list of mechanisms", "give a list, such as [one, other]")
+    shares = _shares(weights, len(mechanisms))
+    levels = [level_of(one) for one in mechanisms]
+    first = mechanisms[0]
+    for one in mechanisms[1:]:
+        require_same(first.space, one.space)
+    cells = len(first.space) * sum(len(one.reports) for one in mechanisms)
+    if cells > MOST_CELLS:
+        raise UnsupportedError("mechanisms", f"have {cells:,} probabilities", f"take fewer than {MOST_CELLS:,}")
+    epsilon = max(level.epsilon for level in levels)
+    if math.isinf(epsilon):
+        raise SpecError("mechanisms", "are private at no epsilon, one of them", "choose among private ones")
+    delta = math.fsum(share * level.delta for share, level in zip(shares, levels, strict=True))
+    rows = [share * channel_of(one) for share, one in zip(shares, mechanisms, strict=True)]
+    if visible:
+        labels = [f"{number}: {label}" for number, one in enumerate(mechanisms) for label in one.reports.labels]
+        matrix, reports = np.concatenate(rows, axis=1), Reports(tuple(labels))
+    else:
+        if any(tuple(one.reports.labels) != tuple(first.reports.labels) for one in mechanisms):
+            raise SpecError("mechanisms", "have different reports", "write visible=True, or take the same reports")
+        matrix, reports = np.sum(rows, axis=0), first.reports
+    # Pairs that only one of them binds are not bound by the choice.
+    pairs = "adjacent" if any(level.delta and level.pairs == "adjacent" for level in levels) else "all"
+    names = " or ".join(getattr(one, "name", "mechanism") for one in mechanisms)
+    return certify(
+        matrix,
+        first.space,
+        epsilon,
+        reports=reports,
+        delta=math.nextafter(delta, 1.0) if delta else 0.0,
+        pairs=pairs,
+        repair=True,
+        name=f"{names}, {'seen' if visible else 'unseen'}",
+    )
+
+
+def _shares(weights: ArrayLike | None, size: int) -> list[float]:
+    """How likely each mechanism is; SpecError where weights are none of as many mechanisms."""
+    try:
+        given = np.ones(size) if weights is None else np.array(weights, dtype=float)
+    except (TypeError, ValueError):
+        raise SpecError("weights", "are not all numbers", "give how likely each mechanism is") from None
+    if given.shape != (size,) or not (np.isfinite(given) & (given >= 0)).all() or not given.sum() > 0:
+        raise SpecError("weights", "do not fit", f"give {size} numbers of 0 or more that are not all 0")
+    return (given / given.sum()).tolist()

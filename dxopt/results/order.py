@@ -1,0 +1,63 @@
+"""Which mechanism of a comparison refines which: better or equal for every prior and loss."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dxopt.errors import SpecError
+
+
+@dataclass(frozen=True)
+class Refined:
+    """Whether the first of two mechanisms is at least as good as the second for every prior and loss.
+
+    Attributes
+    ----------
+    better, worse : str
+        Names of rows.
+    holds : bool or None
+        Whether it refines the other, up to 1e-8; None where that is not decided.
+    shortfall : float or None
+        For no prior and gain from 0 to 1 is it worse by more than that, if it refines the other; for some it is worse
+        by at least that, if not. Both proven.
+    """
+
+    better: str
+    worse: str
+    holds: bool | None = None
+    shortfall: float | None = None
+
+
+def read(entries: Iterable[Mapping[str, Any]], names: Collection[str]) -> tuple[Refined, ...]:
+    """The inverse of `dataclasses.asdict`; SpecError where one is not about rows of such names."""
+    found = tuple(Refined(**entry) for entry in entries)
+    for one in found:
+        known = isinstance(one.better, str) and isinstance(one.worse, str) and {one.better, one.worse} <= set(names)
+        number = one.shortfall is None if one.holds is None else isinstance(one.shortfall, float | int)
+        if not known or one.holds not in (True, False, None) or not number:
+            raise SpecError("comparison", "has an entry of its refinements that is none", "save the result again")
+    return found
+
+
+def lines_of(refinements: Iterable[Refined]) -> list[str]:
+    """Who refines whom, in one line for each that refines or may refine another."""
+    found = list(refinements)
+    lines = []
+    for better in dict.fromkeys(one.better for one in found):
+        refined = [one for one in found if one.better == better and one.holds]
+        unknown = [one.worse for one in found if one.better == better and one.holds is None]
+        if refined:
+            most = max(one.shortfall or 0.0 for one in refined)
+            names = ", ".join(one.worse for one in refined)
+            lines.append(
+                f"{better} refines {names}: worse for no prior and no loss from 0 to 1 by more than {most:.1g}"
+            )
+        if unknown:
+            lines.append(f"undecided: whether {better} refines {', '.join(unknown)}")
+    return (
+        lines
+        if lines or not found
+        else ["none of these refines another: each is the better one for some prior and loss"]
+    )
