@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from dxopt.mechanisms.lifted import lift, lift_loss
     from dxopt.mechanisms.tight import tight_constraints
     from dxopt.mechanisms.together import together
+    from dxopt.model.beliefs.notions import BeliefPairs
     from dxopt.model.loss import Loss, Reports
     from dxopt.model.mechanism import Mechanism, Privacy
     from dxopt.model.objective import AdversaryError
@@ -90,6 +91,7 @@ _HOMES = {
     ),
     "dxopt.mechanisms.tight": ("tight_constraints",),
     "dxopt.mechanisms.together": ("together",),
+    "dxopt.model.beliefs.notions": ("BeliefPairs",),
     "dxopt.model.loss": (
         "Loss",
         "Reports",
@@ -168,6 +170,7 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "AdversaryError",
     "Applied",
+    "BeliefPairs",
     "BudgetExceeded",
     "BudgetFrontier",
     "Budgets",

@@ -7,6 +7,9 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dxopt.analysis.beliefs import BeliefLevel as BeliefLevel
+from dxopt.analysis.beliefs import belief_level as belief_level
+from dxopt.analysis.divergences import divergence as divergence
 from dxopt.analysis.fitting import loss_of
 from dxopt.analysis.held_out import on as on
 from dxopt.analysis.off_prior import off_prior as off_prior

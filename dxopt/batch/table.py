@@ -27,6 +27,8 @@ class Line:
         What `value` is.
     worst_loss : float or None
         The largest expected loss of a secret; None where it is infinite, or not known from structure.
+    belief_level : float or None
+        What is proven for pairs of beliefs; None where there are none.
     resolution : float or None
         How closely a level or a frontier was proven, where that was asked for.
     gap : float or None
@@ -49,6 +51,7 @@ class Line:
     worst_loss: float | None = None
     resolution: float | None = None
     private: bool | None = None
+    belief_level: float | None = None
     status: str = ""
     seconds: float | None = None
     delivered: bool = True
@@ -90,6 +93,7 @@ class Line:
             gap=proof.gap,
             worst_loss=_worst(report),
             private=proof.private,
+            belief_level=proof.belief_level,
             status=str(report.status),
             seconds=report.seconds,
             delivered=report.delivered,
@@ -140,7 +144,7 @@ def cells(line: Line) -> list[str]:
         cell(line.gap, ".1e"),
         cell(line.worst_loss, ".4g"),
         cell(line.resolution, ".1e"),
-        proof[line.private],
+        "of beliefs" if line.belief_level is not None and not line.private else proof[line.private],
         line.status,
         line.expected,
         cell(line.seconds, ".1f"),

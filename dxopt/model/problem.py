@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError, UnsupportedError
+from dxopt.model.beliefs.pairs import Pairs
 from dxopt.model.levels import checked_delta, checked_level
 from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.objective import AdversaryError, ExpectedLoss, Objective, WorstLoss, resolved
@@ -38,7 +39,7 @@ class Problem:
     epsilon : float, str or None
         Privacy level per unit of distance; text for how it is written, such as "ln(4)". A pair's budget is the real
         product of the doubles `epsilon` and `space.distances[x, x']`. None asks for no privacy but what
-        `AdversaryError` asks for; it is kept as infinity.
+        `AdversaryError` or `beliefs` ask for; it is kept as infinity.
     prior : Prior, "uniform", (n,) array or None
         See `Prior.of`. Left out only for the worst loss, which no prior enters; then measures that need one take the
         uniform one.
@@ -53,6 +54,9 @@ class Problem:
     pairs : {"all", "adjacent"}
         Which ordered pairs of secrets a positive δ binds: all at finite distance, or only those with no third secret
         between them, such as neighbouring databases. Without δ the two are the same.
+    beliefs : BeliefPairs, optional
+        Pairs of beliefs that reports must not tell apart, at their own level (`pairs.at(epsilon)`): beside ε, or
+        instead of it. For the expected and the worst loss, without δ.
     name : str
 
     Raises
@@ -68,6 +72,7 @@ class Problem:
     objective: Objective
     delta: float
     pairs: str
+    beliefs: Pairs | None
     name: str
 
     def __init__(
@@ -81,13 +86,14 @@ class Problem:
         objective: str | Objective = "expected_loss",
         delta: float = 0.0,
         pairs: str = "all",
+        beliefs: Pairs | None = None,
         name: str = "problem",
     ) -> None:
         losses = Loss.of(loss, space, reports)
         wanted = resolved(objective, space)
         if prior is None and not isinstance(wanted, WorstLoss):
             raise SpecError("prior", f"is missing, which {wanted.name} needs", 'give one, such as prior="uniform"')
-        free = isinstance(wanted, AdversaryError)
+        free = isinstance(wanted, AdversaryError) or beliefs is not None
         if epsilon is None and not free:
             raise SpecError("epsilon", f"is missing, which {wanted.name} needs", "give a positive number")
         fields = {
@@ -98,6 +104,7 @@ class Problem:
             "objective": wanted,
             "delta": checked_delta(delta),
             "pairs": pairs,
+            "beliefs": beliefs,
             "name": name,
         }
         for key, value in fields.items():
@@ -111,6 +118,8 @@ class Problem:
             raise SpecError("pairs", f"are {self.pairs!r}", f"choose one of {', '.join(PAIRS)}")
         if self.delta and not self.private:
             raise SpecError("delta", f"is {self.delta:g} without an epsilon to relax", "give epsilon as well")
+        if self.beliefs is not None:
+            self._check_beliefs(self.beliefs)
         rows = loss.size if loss.by_distance else len(loss.matrix)
         if rows != len(space):
             raise SpecError("loss", f"has {rows} rows for {len(space)} points", "match them")
@@ -125,19 +134,37 @@ class Problem:
                 "give finite losses",
             )
 
+    def _check_beliefs(self, beliefs: Any) -> None:
+        if not isinstance(beliefs, Pairs):
+            raise SpecError("beliefs", f"are of type {type(beliefs).__name__}", "give dx.BeliefPairs")
+        if beliefs.epsilon is None:
+            raise SpecError("beliefs", "have no level", "give one, as in pairs.at(epsilon)")
+        if beliefs.secrets != len(self.space):
+            wrong = f"are about {beliefs.secrets} secrets, the space about {len(self.space)}"
+            raise SpecError("beliefs", wrong, "make them for this space")
+        if beliefs.labels is not None and tuple(beliefs.labels) != tuple(self.space.labels):
+            raise SpecError("beliefs", "are about secrets of other labels", "make them for this space")
+        if self.delta:
+            raise SpecError("delta", "does not go with beliefs", "leave out one of the two")
+        if type(self.objective) not in (ExpectedLoss, WorstLoss):
+            raise SpecError("beliefs", f"do not go with {self.objective.name}", "ask for expected_loss or worst_loss")
+
     def __repr__(self) -> str:
         asked = f"epsilon {self.epsilon:g}" + (f", delta {self.delta:g}" if self.delta else "")
+        asked += "" if self.beliefs is None else f", {len(self.beliefs)} pairs of beliefs at {self.beliefs.level:g}"
         wanted = "" if isinstance(self.objective, ExpectedLoss) else f", {self.objective.name}"
         return f"<Problem {self.name}: {len(self.space)} secrets, {asked}, {self.loss.name} loss{wanted}>"
 
     @property
     def private(self) -> bool:
-        """Whether privacy is asked for: ε is finite."""
+        """Whether privacy of the secrets from each other is asked for: ε is finite."""
         return math.isfinite(self.epsilon)
 
     @property
     def why_coupled(self) -> str | None:
         """What sets the problem apart from the least expected loss of a private channel, or None."""
+        if self.beliefs is not None:
+            return "beliefs are given"
         if not self.private:
             return "no privacy is asked for"
         if self.delta:
@@ -150,7 +177,7 @@ class Problem:
 
     def but(self, **changes: Any) -> Problem:
         """The same problem with some of its parameters changed."""
-        names = ("space", "epsilon", "prior", "loss", "objective", "delta", "pairs", "name")
+        names = ("space", "epsilon", "prior", "loss", "objective", "delta", "pairs", "beliefs", "name")
         return Problem(**{**{name: getattr(self, name) for name in names}, **changes})
 
     @property
@@ -254,9 +281,14 @@ def _bounded(space: MetricSpace) -> bool:
     return space.structure.kind in ("path", "lattice", "torus")
 
 
-def required_problem(problem: Any) -> None:
-    """SpecError unless a problem is given; where the name of a file is, the error says how to read it."""
+def required_problem(problem: Any, study: str = "") -> None:
+    """SpecError unless a problem is given; where the name of a file is, the error says how to read it.
+
+    A study of many solves takes none with pairs of beliefs: UnsupportedError names it.
+    """
     if isinstance(problem, Problem):
+        if study and problem.beliefs is not None:
+            raise UnsupportedError("beliefs", f"do not go with a {study}", "solve the problem at one level at a time")
         return
     if isinstance(problem, str | PurePath):
         name = str(problem)

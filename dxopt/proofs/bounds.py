@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 
 from dxopt.errors import CertificateError
 from dxopt.model.factors import Split, split
-from dxopt.model.objective import AdversaryError, WorstLoss
+from dxopt.model.objective import AdversaryError, ExpectedLoss, WorstLoss
 from dxopt.model.problem import Problem
 from dxopt.numerics.excess import bound_pairs
 from dxopt.numerics.rounding import SMALLEST, UNIT, factor_below, totals
-from dxopt.proofs.duals import AdversaryDual, AnyDual, Dual, LineDual, ProductDual, WorstDual
+from dxopt.proofs.beliefs import charged
+from dxopt.proofs.duals import AdversaryDual, AnyDual, BeliefDual, Dual, LineDual, ProductDual, WorstDual
 from dxopt.proofs.line_bound import line_bound
 from dxopt.spaces.lattices import coordinates_of_line
 
@@ -42,6 +43,10 @@ def proven_bound(problem: Problem, dual: AnyDual | None) -> tuple[float, str]:
     """
     if isinstance(dual, Dual) and not len(dual.multiplier):
         dual = None
+    if isinstance(dual, BeliefDual):
+        return _bound_for_beliefs(problem, dual)
+    if problem.beliefs is not None and isinstance(dual, LineDual | ProductDual):
+        raise CertificateError("the dual is none of a problem with pairs of beliefs")
     match problem.objective, dual:
         case WorstLoss(), WorstDual() | None:
             return _worst_bound(problem, dual)
@@ -70,7 +75,24 @@ def _how(dual: Dual | None) -> str:
     return f"weak duality, {np.count_nonzero(dual.multiplier):,} multipliers, rounding counted"
 
 
-def _worst_bound(problem: Problem, dual: WorstDual | None) -> tuple[float, str]:
+def _bound_for_beliefs(problem: Problem, dual: BeliefDual) -> tuple[float, str]:
+    """The bound of the inner dual, at costs that the multipliers of beliefs were taken from."""
+    inner = dual.inner
+    beliefs = f"{np.count_nonzero(dual.multiplier):,} multipliers of pairs of beliefs; "
+    match problem.objective, inner:
+        case WorstLoss(), WorstDual():
+            bound, how = _worst_bound(problem, inner, dual)
+        case ExpectedLoss(), Dual() | None:
+            paid = charged(problem, problem.costs, problem.losses != 0, dual)
+            everybody = np.ones(problem.shape[0])
+            bound = _costs_bound(problem, paid.costs, everybody, inner, paid.size, paid.terms, paid.costly)
+            how = _how(inner)
+        case _:
+            raise CertificateError(f"the dual is none of a problem of {problem.objective.name}")
+    return bound, beliefs + how
+
+
+def _worst_bound(problem: Problem, dual: WorstDual | None, beliefs: BeliefDual | None = None) -> tuple[float, str]:
     """The expected loss under weights, over their sum; by default on the secret alone whose least loss is largest."""
     if dual is None:
         weights = np.zeros(problem.shape[0])
@@ -81,7 +103,12 @@ def _worst_bound(problem: Problem, dual: WorstDual | None) -> tuple[float, str]:
         raise CertificateError("the weights are not about the secrets, or all 0")
     with np.errstate(over="ignore"):
         costs = weights[:, None] * problem.losses
-    total = _costs_bound(problem, costs, weights, dual.inner)
+    if beliefs is None:
+        total = _costs_bound(problem, costs, weights, dual.inner)
+    else:
+        paid = charged(problem, costs, problem.losses != 0, beliefs)
+        everybody = np.ones(len(weights))
+        total = _costs_bound(problem, paid.costs, everybody, dual.inner, paid.size, paid.terms, paid.costly)
     bound = total / math.fsum(weights)
     how = f"expected loss under {np.count_nonzero(weights):,} weights: {_how(dual.inner)}"
     return bound - 4 * UNIT * abs(bound) - _lost(total, bound), how

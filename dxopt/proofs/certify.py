@@ -22,6 +22,7 @@ from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
 from dxopt.numerics.excess import bound_pairs, least_delta
 from dxopt.numerics.rounding import SMALLEST
+from dxopt.proofs.beliefs import prove_beliefs
 from dxopt.proofs.bounds import proven_bound
 from dxopt.proofs.candidate import Candidate, Claim
 from dxopt.proofs.duals import AnyDual
@@ -42,7 +43,7 @@ class Certificate:
     ----------
     private : bool
         Every pair of secrets and every report satisfies K[x, z] ≤ e^{εd(x, x')} K[x', z], up to δ in total where that
-        is asked for: proven. False only where no privacy is asked for.
+        is asked for: proven. False only where no privacy of the secrets from each other is asked for.
     epsilon : float
         The realised level, at most the one asked: the least one for which the channel is private, rounded up. With a
         positive δ, the one asked.
@@ -56,6 +57,9 @@ class Certificate:
         What was done to prove `privacy` and `bound`.
     delta : float
         The realised δ, at most the one asked: the least one at that level, rounded up.
+    belief_level : float or None
+        The level that is proven for all pairs of beliefs in every report, at most the one asked: the least one,
+        rounded up. None where no beliefs were given.
     """
 
     private: bool
@@ -65,6 +69,7 @@ class Certificate:
     gap: float
     how: Mapping[str, str]
     delta: float = 0.0
+    belief_level: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +113,8 @@ def certify(problem: Problem, candidate: Candidate) -> Proven:
 
 
 def _certificate_by_structure(problem: Problem, mechanism: Mechanism, dual: AnyDual | None) -> Certificate:
+    if problem.beliefs is not None:
+        raise CertificateError(f"{mechanism.name} is not written down, so that no pairs of beliefs are proven for it")
     if mechanism.privacy is None or mechanism.privacy.epsilon > problem.epsilon:
         raise CertificateError(f"{mechanism.name} is not proven private at {problem.epsilon:g}")
     value = mechanism.cost(problem.prior.probabilities, problem.loss)
@@ -126,6 +133,7 @@ def _repaired(
         channel = brought_within_budget(problem, channel, candidate.within_budget)
     moved = float(np.abs(channel - np.where(np.isfinite(raw), raw, 0.0)).max())
     privacy = proven_privacy(problem, channel)
+    belief_level = None if problem.beliefs is None else prove_beliefs(problem, channel)
     pairs = _pairs(problem)
     value = objective_value(problem, channel)
     dual = candidate.dual
@@ -142,6 +150,9 @@ def _repaired(
         bound = value
     proven = f"repair moved entries by at most {moved:.1e}; {privacy.how.format(pairs=pairs)}"
     how = {"privacy": proven, "bound": how_bound}
+    if problem.beliefs is not None:
+        checked = f"all {len(problem.beliefs):,} ordered pairs of beliefs checked in every report"
+        how["beliefs"] = f"{checked} with rounding counted"
     mechanism = Mechanism.from_matrix(
         problem.space,
         channel,
@@ -149,7 +160,8 @@ def _repaired(
         name=candidate.name or "mechanism",
         privacy=replace(privacy, how=proven) if problem.private else None,
     )
-    proof = Certificate(problem.private, privacy.epsilon, value, bound, gap(value, bound), how, privacy.delta)
+    apart = gap(value, bound)
+    proof = Certificate(problem.private, privacy.epsilon, value, bound, apart, how, privacy.delta, belief_level)
     return mechanism, proof, dual
 
 
@@ -163,7 +175,8 @@ def proven_privacy(problem: Problem, channel: NDArray[np.float64]) -> Privacy:
     """
     if not problem.private:
         require_channel(channel)
-        return Privacy(math.inf, "no privacy was asked for")
+        asked = "no privacy" if problem.beliefs is None else "no privacy of single secrets from each other"
+        return Privacy(math.inf, f"{asked} was asked for")
     if not problem.delta:
         epsilon = prove_private(problem, channel)
         return Privacy(epsilon, "all {pairs} ordered pairs checked in every report with rounding counted")

@@ -85,7 +85,27 @@ class LineDual:
     roots: NDArray[np.int64]
 
 
-AnyDual = Dual | LineDual | ProductDual | WorstDual | AdversaryDual
+@dataclass(frozen=True, eq=False)
+class BeliefDual:
+    """Proves a bound where pairs of beliefs must not be told apart: multipliers of these, beside another dual.
+
+    Attributes
+    ----------
+    belief, report : (t,) array
+        Entry i of λ belongs to the constraint θ'K ≥ e^{-εd} θK of pair `belief[i]` in report `report[i]`.
+    multiplier : (t,) array
+        0 or more, unscaled.
+    inner : Dual, WorstDual or None
+        Bounds what is wanted, at costs that these multipliers were taken from.
+    """
+
+    belief: NDArray[np.int64]
+    report: NDArray[np.int64]
+    multiplier: NDArray[np.float64]
+    inner: Dual | WorstDual | None = None
+
+
+AnyDual = Dual | LineDual | ProductDual | WorstDual | AdversaryDual | BeliefDual
 
 
 def pack_dual(dual: AnyDual | None, size: int) -> Arrays:
@@ -93,6 +113,9 @@ def pack_dual(dual: AnyDual | None, size: int) -> Arrays:
     match dual:
         case WorstDual():
             return {"weights": dual.weights, **nested(0, pack_dual(dual.inner, size))}
+        case BeliefDual():
+            own = {name: getattr(dual, name) for name in ("belief", "report", "multiplier")}
+            return {**own, **nested(0, pack_dual(dual.inner, size))}
         case AdversaryDual():
             return {"guesses": dual.guesses, "price": dual.price, **nested(0, pack_dual(dual.inner, size))}
     if not isinstance(dual, ProductDual):
@@ -117,6 +140,11 @@ def unpack_dual(arrays: Mapping[str, Any]) -> AnyDual:
         positions = arrays["which"].tolist()
         kept = [unpack_dual(part(arrays, position)) for position in range(max(positions) + 1)]
         return ProductDual(tuple(kept[position] for position in positions))
+    if "belief" in arrays:
+        inner = unpack_dual(part(arrays, 0))
+        if not isinstance(inner, Dual | WorstDual):
+            raise KeyError("prices")
+        return BeliefDual(arrays["belief"], arrays["report"], arrays["multiplier"], inner)
     if "weights" in arrays:
         return WorstDual(arrays["weights"], Dual(**part(arrays, 0)))
     if "guesses" in arrays:

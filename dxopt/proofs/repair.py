@@ -9,6 +9,7 @@ each row is short of 1 to one report. The scale leaves room for that shortfall t
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from dxopt.numerics.excess import bound_pairs, least_delta, relaxed_closure
 from dxopt.numerics.partition import Partition
 from dxopt.numerics.rounding import ALIKE, SMALLEST, UNIT, factor_above
 from dxopt.numerics.tropical import close, scale_into_cone
+from dxopt.proofs.beliefs import within_beliefs
 
 NOTHING = 1e-150
 FAINTEST = math.exp(-300.0)
@@ -33,7 +35,8 @@ _ATTEMPTS = 20
 def repair(problem: Problem, raw: NDArray[np.float64]) -> NDArray[np.float64]:
     """A channel `(n, m)` that satisfies every privacy constraint in doubles, near `raw`.
 
-    With a positive δ, what an entry lacks of its closure counts towards δ, and only the rest is raised.
+    With a positive δ, what an entry lacks of its closure counts towards δ, and only the rest is raised. With pairs of
+    beliefs it is mixed with a constant report, as little as these ask for (`proofs.beliefs`).
 
     Parameters
     ----------
@@ -46,6 +49,9 @@ def repair(problem: Problem, raw: NDArray[np.float64]) -> NDArray[np.float64]:
     CertificateError
         If no amount of room makes the result private (never seen; better loud than wrong).
     """
+    if problem.beliefs is not None:
+        plain = partial(_repaired_without_delta, problem)
+        return within_beliefs(problem.beliefs, plain(raw), plain)
     return _repaired_with_delta(problem, raw) if problem.delta else _repaired_without_delta(problem, raw)
 
 

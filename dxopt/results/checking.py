@@ -30,6 +30,9 @@ def check_certificate(content: object) -> None:
         # an ε that was not asked for is infinite, which JSON writes as null
         if not (name == "epsilon" and number is None) and not _is_number(number):
             raise CertificateError(f"{CERTIFICATE}: {name} is {_shown(number)}, no finite number; {_AGAIN}")
+    if "belief_level" in content and not _is_number(content["belief_level"]):
+        shown = _shown(content["belief_level"])
+        raise CertificateError(f"{CERTIFICATE}: belief_level is {shown}, no finite number; {_AGAIN}")
     how = content.get("how")
     if not isinstance(how, dict) or not all(isinstance(text, str) for text in how.values()):
         raise CertificateError(f"{CERTIFICATE}: how is {_shown(how)}, no texts by name; {_AGAIN}")

@@ -17,10 +17,12 @@ from dxopt.model.mechanism import MatrixMechanism, Mechanism, Privacy
 from dxopt.model.objective import AdversaryError
 from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
+from dxopt.proofs.beliefs import prove_beliefs
 from dxopt.proofs.bounds import proven_bound
 from dxopt.proofs.candidate import AppliedReduction, Candidate
 from dxopt.proofs.certify import Certificate, certify, gap, is_optimal, objective_value, proven_privacy
 from dxopt.proofs.duals import AnyDual, unpack_dual
+from dxopt.results.beliefs import unpack_beliefs
 from dxopt.results.bound_points import check_distances, check_loss, check_loss_elsewhere, check_placed
 from dxopt.results.checking import check_arrays, check_certificate, check_prior, check_summary
 from dxopt.results.comparison import Comparison
@@ -190,11 +192,11 @@ def _asked_of(mechanism: Mechanism, summary: dict[str, Any], asked: dict[str, An
         check_loss(name, asked["loss"], space)
     prior = Prior(asked["prior"], summary["prior"])
     check_prior(prior.name, prior.probabilities)
-    return Problem(space, prior=prior, loss=loss, **_wanted(summary, asked))
+    return Problem(space, prior=prior, loss=loss, **_wanted(summary, asked, space))
 
 
-def _wanted(summary: dict[str, Any], asked: dict[str, Any]) -> dict[str, Any]:
-    """Level, objective and name."""
+def _wanted(summary: dict[str, Any], asked: dict[str, Any], space: MetricSpace) -> dict[str, Any]:
+    """Level, objective, pairs of beliefs and name."""
     objective = summary["objective"]
     if objective == AdversaryError.name:
         objective = AdversaryError(float(asked["max_loss"]), asked["adversary_loss"])
@@ -203,6 +205,7 @@ def _wanted(summary: dict[str, Any], asked: dict[str, Any]) -> dict[str, Any]:
         "delta": float(asked["delta"]),
         "pairs": summary["pairs"],
         "objective": objective,
+        "beliefs": unpack_beliefs(asked, space.labels),
         "name": summary["problem"],
     }
 
@@ -219,7 +222,7 @@ def _problem(folder: Path, summary: dict[str, Any], arrays: dict[str, Any], desc
     reports = Reports(report_labels, described.get("report_points"), summary["secrets_are_reports"])
     loss = Loss(arrays["loss"], reports, summary["loss"])
     prior = Prior(arrays["prior"], summary["prior"])
-    return Problem(space, prior=prior, loss=loss, **_wanted(summary, arrays))
+    return Problem(space, prior=prior, loss=loss, **_wanted(summary, arrays, space))
 
 
 def _check(report: Report) -> None:
@@ -243,6 +246,10 @@ def _check(report: Report) -> None:
         value = found.value
         bound = found.bound
     again = {"epsilon": realised, "delta": relaxed, "value": value, "bound": bound}
+    if (proof.belief_level is None) is not (problem.beliefs is None):
+        raise CertificateError("the certificate and the problem do not agree whether there are pairs of beliefs")
+    if problem.beliefs is not None:
+        again["belief_level"] = prove_beliefs(problem, mechanism.matrix)
     for name, number in again.items():
         saved = getattr(proof, name)
         if not math.isclose(number, saved, rel_tol=AGREEMENT, abs_tol=AGREEMENT):

@@ -20,6 +20,7 @@ from dxopt.proofs.candidate import AppliedReduction, Claim
 from dxopt.proofs.certify import Certificate
 from dxopt.proofs.duals import AnyDual, LineDual, ProductDual, pack_dual
 from dxopt.release.tables import IntegerTable, integer_table
+from dxopt.results.beliefs import NO_TABLE, certificate_content, lines_of_beliefs, pack_beliefs, privacy_line
 from dxopt.results.comparison import Comparison
 from dxopt.results.evidence import Evidence
 from dxopt.results.figures.tables import as_html, as_panel, as_text
@@ -34,7 +35,6 @@ from dxopt.results.files import (
     REPORT,
     TABLE,
     Contents,
-    finite,
 )
 from dxopt.results.held_out import content as content_held_out
 from dxopt.results.held_out import lines_held_out
@@ -133,6 +133,8 @@ class Report(Result):
         problem = self.problem
         if not isinstance(self.mechanism, MatrixMechanism):
             return "the mechanism is not written down"
+        if problem.beliefs is not None:
+            return NO_TABLE
         if not problem.private:
             return "no privacy was asked for"
         if len(problem.space) ** 2 * len(problem.reports) > TABLE_TRIPLES:
@@ -164,7 +166,8 @@ class Report(Result):
             *(("warning", str(warning)) for warning in self.warnings),
             ("problem", f"{problem.name}: {secrets} secrets, {reports} reports, {problem.loss.name} loss; {wanted}"),
             ("status", f"{self.status}" + ("" if self.delivered else " (not certified optimal)")),
-            ("private", _privacy(problem, proof)),
+            ("private", privacy_line(problem, proof)),
+            *lines_of_beliefs(problem, proof),
             ("value", f"{proof.value:.10g} ({problem.objective.title})"),
             ("bound", f"{proof.bound:.10g}"),
             ("gap", f"{proof.gap:.2e} (tolerance {self.tolerance:.0e}{self._unit})"),
@@ -189,13 +192,12 @@ class Report(Result):
 
     def contents(self) -> Contents:
         """The files of a result folder by name: all that `dx.load` needs to prove the report again, and the table."""
-        proof = asdict(self.certificate)
         problem_arrays, mechanism = self._arrays()
         contents: Contents = {
             MECHANISM: mechanism,
             PROBLEM: problem_arrays,
             DUAL: pack_dual(self.dual, len(self.problem.space)),
-            CERTIFICATE: {**proof, "epsilon": finite(proof["epsilon"])},
+            CERTIFICATE: certificate_content(self.certificate),
             REPORT: self._summary(),
             DESCRIPTION: description(self.problem, arrays=PROBLEM),
         }
@@ -220,6 +222,7 @@ class Report(Result):
             "prior": problem.prior.probabilities,
             "epsilon": problem.epsilon,
             "delta": problem.delta,
+            **pack_beliefs(problem.beliefs),
         }
         if isinstance(problem.objective, AdversaryError):
             arrays |= {"max_loss": problem.objective.max_loss, "adversary_loss": problem.objective.guesses}
@@ -280,14 +283,6 @@ class Report(Result):
 
     def _repr_html_(self) -> str:
         return as_html(self.lines())
-
-
-def _privacy(problem: Problem, proof: Certificate) -> str:
-    if not problem.private:
-        return "not asked for"
-    if problem.delta:
-        return f"proven, epsilon {proof.epsilon:.10g}, delta {proof.delta:.6g} of {problem.delta:.6g}"
-    return f"proven, epsilon {proof.epsilon:.10g} of {problem.epsilon:.10g}"
 
 
 def _reduced(reduction: AppliedReduction) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from dxopt.errors import PlausibilityWarning
 from dxopt.model.problem import Problem
+from dxopt.results.beliefs import described as beliefs
 from dxopt.results.files import PARTS, Contents, finite
 from dxopt.results.folder import save_contents, write_contents
 
@@ -64,4 +65,4 @@ def description(problem: Problem, **changes: Any) -> dict[str, Any]:
         "prior": problem.prior.name,
         "loss": problem.loss.name,
     }
-    return {**described, **changes}
+    return {**described, **beliefs(problem), **changes}

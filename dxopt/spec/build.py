@@ -13,6 +13,7 @@ from dxopt.solving.routes.choice import COMPARABLE
 from dxopt.spec import objectives as o
 from dxopt.spec import sheet as s
 from dxopt.spec.beliefs import build_beliefs
+from dxopt.spec.believed import build_pairs
 from dxopt.spec.family import Member, ProblemFile, read_problems
 from dxopt.spec.fields import MAX_LOCATIONS
 from dxopt.spec.held_out import build_held_out, listed
@@ -106,6 +107,7 @@ def _tasks(member: Member, secrets: Secrets) -> list[Task]:
     tasks: list[Task] = []
     each = zip(epsilons, member.names, priors, expected, strict=True)
     for index, (epsilon, title, prior, expect) in enumerate(each):
+        pairs = build_pairs(source, sheet.beliefs, sheet.space, secrets, prior)
         with source.within("loss"):
             problem = Problem(
                 secrets.space,
@@ -115,6 +117,7 @@ def _tasks(member: Member, secrets: Secrets) -> list[Task]:
                 objective=objective,
                 delta=sheet.delta,
                 pairs=sheet.pairs,
+                beliefs=pairs,
                 name=title,
             )
         tasks.append(

@@ -8,6 +8,7 @@ from typing import Any
 from dxopt.errors import CertificateError, SpecError
 from dxopt.mechanisms.classic.contract import CLASSICS, title
 from dxopt.model.problem import Problem
+from dxopt.results.beliefs import described
 from dxopt.results.files import DESCRIPTION, MECHANISM, PROBLEM, REPORT, finite
 from dxopt.results.folder import holds_report, is_result
 from dxopt.results.measures import MEASURES, Beliefs
@@ -18,7 +19,18 @@ from dxopt.spec.tasks import Task
 from dxopt.studies.questions import AtLevels
 
 _ARRAYS = "arrays"
-_KEYS = ("name", "epsilon", "delta", "objective", "space", "prior", "loss", _ARRAYS)
+_KEYS = (
+    "name",
+    "epsilon",
+    "delta",
+    "objective",
+    "space",
+    "prior",
+    "loss",
+    "belief_pairs",
+    "belief_epsilon",
+    _ARRAYS,
+)
 _ORIGINAL = "solve the file that the result was made from"
 
 
@@ -105,6 +117,7 @@ def _known(problem: Problem) -> dict[str, Any]:
         "objective": problem.objective.name,
         "prior": problem.prior.name,
         "loss": problem.loss.name,
+        **described(problem),
     }
 
 

@@ -15,6 +15,7 @@ from dxopt.solving.routes.choice import COMPARABLE, METHODS, SPANNER_METHODS
 from dxopt.spec import fields as f
 from dxopt.spec import quantities as q
 from dxopt.spec.beliefs import Learns
+from dxopt.spec.believed import Beliefs
 from dxopt.spec.held_out import Evaluate, HeldOut, listed
 from dxopt.spec.levels import Epsilon, Frontier, Privacy, Range, Smallest
 from dxopt.spec.objectives import AdversaryError, Budgets, Loss, Objective
@@ -59,6 +60,9 @@ class Sheet(f.Section):
     pairs: Annotated[str, f.OneOf(PAIRS)] = Field(
         "all", description="Which pairs of secrets a positive delta binds: all, or only adjacent ones."
     )
+    beliefs: Beliefs | None = Field(
+        None, description="Pairs of beliefs that reports must not tell apart, at a level of their own."
+    )
     objective: Objective = Field("expected_loss", description="What is wanted.")
     prior: Prior = Field("uniform", description="What is believed before a report is seen; a list makes a family.")
     loss: Loss = Field("distance", description="What a report costs.")
@@ -87,6 +91,7 @@ class Sheet(f.Section):
     def _consistent(self) -> Self:
         self._one_level()
         self._pairs_of_delta()
+        self._suited_to_beliefs()
         self._suited()
         self._suited_to_sweep()
         self._expect_each(len(self.epsilons()))
@@ -95,7 +100,7 @@ class Sheet(f.Section):
     def _one_level(self) -> None:
         if self.privacy is not None and self.epsilon is not None:
             raise bad("is given beside privacy", "keep one of the two", "epsilon")
-        if not self.asks_privacy and not isinstance(self.objective, AdversaryError):
+        if not (self.asks_privacy or self.beliefs or isinstance(self.objective, AdversaryError)):
             raise bad("is missing", "add epsilon, or privacy with a level and a radius", "epsilon")
         if self.privacy is not None and not 0 < (level := self.privacy.epsilon) < math.inf:
             raise bad(f"level / radius is {level:g}", "give a level and a radius less far apart", "privacy")
@@ -137,6 +142,23 @@ class Sheet(f.Section):
         if self.delta or self.wanted != ExpectedLoss.name:
             other = "delta" if self.delta else f"objective: {self.wanted}"
             raise bad(f"does not go with {other}", "leave it out", "spanner")
+
+    def _suited_to_beliefs(self) -> None:
+        """Refuse what is not proven for pairs of beliefs."""
+        if self.beliefs is None:
+            return
+        unsuited = {
+            "delta": self.delta > 0,
+            "objective": self.wanted not in (ExpectedLoss.name, WorstLoss.name),
+            "method": self.method not in SPANNER_METHODS,
+            "spanner": self.spanner is not None,
+            "compare": bool(self.compare),
+            "priors": bool(self.priors),
+            "epsilon": self.sweep is not None,
+        }
+        for name, given in unsuited.items():
+            if given:
+                raise bad("does not go with beliefs", "leave out one of the two", name)
 
     def _named_once(self) -> None:
         """Refuse two sets of data of one name."""

@@ -34,6 +34,13 @@ def _record(value: Any) -> Any:
     return None if value is None else _value(value)
 
 
+def _database(value: Any) -> tuple[Any, ...]:
+    """A database: a list of records."""
+    if not isinstance(value, list) or not value:
+        raise bad(f"is {shown(value)}, no database", "write [record, ...], with ~ for an absent one")
+    return tuple(_record(record) for record in value)
+
+
 def _databases(value: Any) -> tuple[Any, Any]:
     """Two databases, each a list of records."""
     if not isinstance(value, list) or len(value) != 2 or not all(isinstance(one, list) for one in value):
@@ -50,6 +57,7 @@ def _pair(value: Any) -> tuple[Any, Any]:
 
 Value = Annotated[Any, PlainValidator(_value), WithJsonSchema(_VALUE)]
 Record = Annotated[Any, PlainValidator(_record), WithJsonSchema({"anyOf": [*_VALUE["anyOf"], {"type": "null"}]})]
+Database = Annotated[tuple[Any, ...], PlainValidator(_database), WithJsonSchema({"type": "array", "minItems": 1})]
 Pair = Annotated[
     tuple[Any, Any],
     PlainValidator(_pair),

@@ -65,7 +65,7 @@ def budget_frontier(
     SpecError
         If a parameter is out of range, the objective is another one, or no mechanism is within the budget `low`.
     """
-    required_problem(problem)
+    required_problem(problem, "frontier")
     if not isinstance(problem.objective, AdversaryError):
         raise SpecError("objective", f"is {problem.objective.name}, which has no loss budget", "use dx.frontier")
     least = with_budget(problem, low)

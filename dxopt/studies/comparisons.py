@@ -73,7 +73,7 @@ def compare(
     SpecError
         If there is no mechanism of a name, a method is none, a prior does not fit, or an option is wrong.
     """
-    required_problem(problem)
+    required_problem(problem, "comparison")
     asked = checked_methods(methods)
     others = _others(problem, priors or {})
     options = {"solver": solver, "tolerance": tolerance, "time_limit": time_limit, "progress": progress}

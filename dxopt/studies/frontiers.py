@@ -67,7 +67,7 @@ def frontier(
     SpecError
         If a parameter is out of range, or the objective has a loss budget of its own (see `dx.budget_frontier`).
     """
-    required_problem(problem)
+    required_problem(problem, "frontier")
     if isinstance(problem.objective, AdversaryError):
         raise SpecError("objective", "has a loss budget of its own", "use dx.budget_frontier, or another objective")
     least = positive("low", low)

@@ -82,7 +82,7 @@ def smallest_epsilon(
     SpecError
         If a parameter is out of range, if every level will do or none, or if the objective has a budget of its own.
     """
-    required_problem(problem)
+    required_problem(problem, "search for the smallest epsilon")
     if isinstance(problem.objective, AdversaryError):
         raise SpecError("objective", "has a loss budget of its own", "ask for expected_loss or worst_loss")
     budget = finite("max_loss", max_loss)

@@ -68,7 +68,7 @@ def sweep(
         If there is no level, one is given twice or is not positive, there is no mechanism of a name, the problem asks
         for no privacy, or an option is wrong.
     """
-    required_problem(problem)
+    required_problem(problem, "sweep")
     levels = checked_levels(epsilons)
     names = checked_methods([] if methods is None else methods)
     if not problem.private:

@@ -92,7 +92,7 @@ def check_privacy(result: Result) -> str:
     if not result.private:
         if math.isfinite(epsilon) or delta:
             raise Broken(f"{result.source}: a level is claimed, but no privacy was asked for")
-        return "none was asked for"
+        return "none was asked for" if result.beliefs is None else "none of single secrets was asked for"
     for name, claimed, asked in (("epsilon", epsilon, result.epsilon), ("delta", delta, result.delta)):
         if not 0 <= claimed <= asked:
             raise Broken(f"{result.source}: {name} is {claimed:.17g}, but {asked:.17g} was asked for")

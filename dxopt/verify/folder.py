@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dxopt.verify.beliefs import Beliefs
 from dxopt.verify.bounds.dual import Asked
 from dxopt.verify.files import Arrays, number, numbers, read_arrays, read_json, read_yaml
 from dxopt.verify.names import label
@@ -203,8 +204,21 @@ class Result:
             raise Broken(f"problem.npz: max_loss is {most}")
         delta = Fraction(self.delta)
         return Asked(
-            self.objective, self.losses, self.prior, self.asked_levels, delta, self.guessed, most, self.shape
+            self.objective,
+            self.losses,
+            self.prior,
+            self.asked_levels,
+            delta,
+            self.guessed,
+            most,
+            self.shape,
+            self.beliefs,
         )
+
+    @cached_property
+    def beliefs(self) -> Beliefs | None:
+        """The pairs of beliefs that must not be told apart, where there are some."""
+        return Beliefs.read(self.problem, self.size)
 
     @property
     def shape(self) -> tuple[int, ...]:

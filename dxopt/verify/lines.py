@@ -29,7 +29,7 @@ from dxopt.verify.parts.agreeing import agree
 from dxopt.verify.verdict import Broken, Unproved
 
 _STOPPED = ("interrupted", "time limit")
-_NUMBERS = ("value", "bound", "gap", "resolution", "comparison", "epsilon", "worst_loss")
+_NUMBERS = ("value", "bound", "gap", "resolution", "comparison", "epsilon", "worst_loss", "belief_level")
 _TEXTS = ("method", "seconds", "expected", "folder", "warnings")
 """What a line has that follows from no other file."""
 
@@ -55,7 +55,7 @@ def check_summary(folder: Path) -> str:
         if not name:
             # what failed has no figures
             agree(where, "delivered", line.get("delivered"), False)
-            for key in ("value", "bound", "gap", "private", "comparison", "worst_loss"):
+            for key in ("value", "bound", "gap", "private", "comparison", "worst_loss", "belief_level"):
                 agree(where, key, line.get(key), None)
         elif not isinstance(name, str) or Path(name).name != name or not (folder / name).is_dir():
             lost.append(str(name))
@@ -130,7 +130,7 @@ def _answered(folder: Path) -> dict[str, Any]:
     status = summary.get("status")
     kept = status == "optimal" or (status not in _STOPPED and summary.get("claim") != "exact")
     return {
-        **{key: certificate.get(key) for key in ("value", "bound", "gap", "private")},
+        **{key: certificate.get(key) for key in ("value", "bound", "gap", "private", "belief_level")},
         "status": status,
         "delivered": kept and not (comparison and comparison["interrupted"]),
         "comparison": comparison,

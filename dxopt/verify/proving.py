@@ -32,6 +32,7 @@ from dxopt.verify.parts.frontiers import check_frontier, varied_by
 from dxopt.verify.parts.reading import Tell, read_parts, require_all
 from dxopt.verify.parts.sweeps import check_level, check_sweep
 from dxopt.verify.places import check_places
+from dxopt.verify.promises import check_beliefs, claims_beliefs
 from dxopt.verify.table_file import SUFFIX, table_checks
 from dxopt.verify.tables import check_table
 from dxopt.verify.verdict import Broken, Check, Outcome, Unproved, Verdict, Verdicts
@@ -58,10 +59,10 @@ def verify(folder: str | Path, *, tell: Tell = lambda line: None) -> Verdict:
     rationals that they are; e^{εd} is enclosed by rationals.
 
     What a problem is given by counts as given: its prior, data that it was tried on, distances without points,
-    losses without a name, the guesses of an adversary, levels asked for and tolerances. No claims are names, labels,
-    notes, the texts of "how" and "route", seconds, sizes before and after reductions, which rows of a comparison are
-    baselines, whether it was interrupted, steps of a path, whatever in a dual is not needed for its bound, and
-    pictures and pages.
+    losses without a name, the guesses of an adversary, pairs of beliefs, levels asked for and tolerances. No claims
+    are names, labels, notes, the texts of "how" and "route", seconds, sizes before and after reductions, which rows
+    of a comparison are baselines, whether it was interrupted, steps of a path, whatever in a dual is not needed for
+    its bound, and pictures and pages.
 
     Parameters
     ----------
@@ -170,6 +171,8 @@ def _report(result: Result) -> Iterator[Check]:
     others = {} if result.written else implicit.CLAIMS
     for name, claim in _CLAIMS:
         yield _check(name, partial(others.get(name, claim), result))
+    if claims_beliefs(result):
+        yield _check("beliefs", partial(check_beliefs, result))
     yield from _figures(result)
 
 

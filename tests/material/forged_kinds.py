@@ -21,6 +21,7 @@ from dxopt.results.measures import MEASURES, Beliefs, learned, of_records
 from dxopt.results.result import Result
 from dxopt.spaces.globe import Haversine
 from dxopt.spaces.metrics import NormalisedManhattan
+from tests.material.believed import believed
 
 SPACE = dx.grid((2, 3))
 PRIOR = dx.Prior.from_weights(SPACE, [3, 1, 4, 1, 5, 9])
@@ -127,6 +128,8 @@ REPORTS: dict[str, Callable[[], Result]] = {
     "worst": lambda: _compared(problem(objective="worst_loss"), ["exponential"]),
     "adversary": lambda: _compared(problem(objective=dx.AdversaryError(0.75, "binary")), []),
     "unprotected": lambda: dx.solve(problem(objective=dx.AdversaryError(0.6, "binary"), epsilon=None)),
+    "beliefs": lambda: dx.solve(believed(0, size=4)),
+    "beliefs and privacy": lambda: dx.solve(believed(1, size=4, private=True, objective="worst_loss")),
     "measured": _measured,
     "measured, relaxed": _measured_relaxed,
     "squared": lambda: dx.solve(problem(loss="squared")),

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import dxopt as dx
 from dxopt.verify import Outcome, Verdict
+from tests.material.believed import believed, trace
 
 KINDS: dict[str, Callable[[], dx.Report]] = {
     "program": lambda: dx.solve(points()),
@@ -20,6 +21,9 @@ KINDS: dict[str, Callable[[], dx.Report]] = {
     "worst loss, delta": lambda: dx.solve(points().but(objective="worst_loss", delta=0.05)),
     "adversary": lambda: dx.solve(adversary(None)),
     "adversary, private": lambda: dx.solve(adversary(0.8)),
+    "beliefs": lambda: dx.solve(believed(2)),
+    "beliefs, worst loss": lambda: dx.solve(believed(3, private=True, objective="worst_loss")),
+    "a trace": lambda: dx.solve(trace()),
     "spanner": lambda: dx.solve(points(), spanner=1.2),
     "exponential": lambda: dx.solve(points(), method="exponential"),
     "line": lambda: dx.solve(line("distance")),

@@ -105,7 +105,26 @@ RULES = (
     Rule(r"frontier\.json: (values|bounds|prices)", "the curve is flat up to rounding", "reversed", kinds="budgets"),
     Rule(r"frontier\.json: status", "it says that less was found", "interrupted|time limit", kinds="budgets"),
     Rule(r"problem\.npz: prior", "is given, and all is computed of it", readers="load"),
-    Rule(r"problem\.npz: loss", "is given, and all is proven of it", kinds=".*own loss"),
+    Rule(r"problem\.npz: loss", "is given, and all is proven of it", kinds=".*own loss|beliefs.*"),
+    Rule(r"problem\.npz: belief_(names|left_out)", "what the pairs of beliefs are called", kinds="beliefs.*"),
+    Rule(
+        r"problem\.npz: belief_(first|second|distances|epsilon)",
+        "are given, and all is proven of them",
+        kinds="beliefs.*",
+    ),
+    Rule(
+        r"problem\.yaml: belief_epsilon",
+        "was asked for, and a lower level is proven",
+        "times 0.999999",
+        kinds="beliefs and privacy",
+    ),
+    Rule(r"problem\.npz: prior", "the worst loss has no prior", kinds="beliefs and privacy"),
+    Rule(
+        r"mechanism\.npz: matrix",
+        "an entry next to 0, which no figure shows",
+        r"entry \d+ a little (less|more)",
+        kinds="beliefs and privacy",
+    ),
     Rule(r"problem\.npz: (epsilon|delta)", "a weaker level was asked for", _LESS, "load"),
     Rule(r"problem\.npz: epsilon", "was asked for, and a lower level is proven", readers="load", kinds="exponential"),
     Rule(
@@ -202,7 +221,7 @@ RULES = (
     # 2. What repeats something in other words, or says less.
     Rule(rf"(?!.*[./: ]({_CLAIMS})$).*", "what is not there claims nothing", "|".join(FEWER)),
     Rule(r"certificate\.json: delta", "none is 0", "missing", kinds="(?!.*(relaxed|adjacent)).*"),
-    Rule(r"certificate\.json: epsilon", "no level was asked for", "missing|null", kinds="unprotected"),
+    Rule(r"certificate\.json: epsilon", "no level was asked for", "missing|null", kinds="unprotected|beliefs"),
     Rule(r"report\.json: comparison\.(bound|bounds\..*|rows\.\d+(\..*)?)", "fewer figures", "|".join(FEWER)),
     Rule(
         r"(table\.npz|mechanism\.npz|report\.json): (\d+/)*pairs",
@@ -326,6 +345,8 @@ def _scaled(kind: str, reader: str, change: str) -> str | None:
     chosen = set(kinds.split(", "))
     if kind == "unprotected" and chosen <= {"names", "epsilon"}:
         return "no level was asked for"
+    if kind == "beliefs" and chosen <= {"names", "epsilon", "losses", "values"}:
+        return "no level of single secrets was asked for, and losses are given"
     if reader == "table":
         weaker = float(by) < 1 or "epsilon" not in chosen or chosen & {"points", "distances"}
         return "a table of other distances, at a level that is proven" if weaker else None

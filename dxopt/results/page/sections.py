@@ -66,6 +66,7 @@ def _summary(report: Report, entry: Entry) -> Iterator[Markup]:
             ("bound on every mechanism", f"{proof.bound:.7g}"),
             ("gap", f"{proof.gap:.1e}"),
             ("ε proven", f"{proof.epsilon:.5g}" if problem.private else "none"),
+            *([] if proof.belief_level is None else [("ε proven for beliefs", f"{proof.belief_level:.5g}")]),
             ("status", entry.status),
         ],
         "figures",
@@ -107,6 +108,9 @@ def _problem(report: Report, entry: Entry) -> list[tuple[str, str]]:
     asked = f"ε = {problem.epsilon:.10g} per unit of distance" if problem.private else "none"
     if problem.delta:
         asked += f", δ = {problem.delta:.10g} for {problem.pairs} pairs"
+    if problem.beliefs is not None:
+        beliefs = f"ε = {problem.beliefs.level:.10g} for {len(problem.beliefs):,} ordered pairs of beliefs"
+        asked = f"{asked}; {beliefs}" if problem.private else beliefs
     return [
         ("secrets", f"{len(problem.space):,}"),
         ("reports", reports),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from dxopt.results.beliefs import promise
 from dxopt.results.off_prior import between_cells
 from dxopt.results.page.markup import Markup, element, folded, joined
 from dxopt.results.report import Report
@@ -20,10 +21,13 @@ def headline(report: Report) -> str:
     problem = report.problem
     proof = report.certificate
     what = f"{problem.objective.title} {proof.value:.7g}"
+    promised = "Proven private " if problem.private else ""
+    if problem.beliefs is not None and not problem.private:
+        promised = f"Proven private for {len(problem.beliefs):,} pairs of beliefs "
     if report.status is Status.OPTIMAL:
-        verdict = "Proven private and optimal" if problem.private else "Proven optimal"
+        verdict = f"{promised}and optimal" if promised else "Proven optimal"
         return f"{verdict}: {what}, within {proof.gap:.1e} of what no mechanism can beat."
-    verdict = "Proven private, but not optimal" if problem.private else "Not proven optimal"
+    verdict = f"{promised.rstrip()}, but not optimal" if promised else "Not proven optimal"
     return f"{verdict} ({report.status}): {what}, while no mechanism can beat {proof.bound:.7g}."
 
 
@@ -51,11 +55,12 @@ def _statements(report: Report) -> list[tuple[str, Markup | str]]:
     budget = ""
     if math.isfinite(problem.objective.max_loss):
         budget = f" and an expected loss of at most {problem.objective.max_loss:.10g}"
-    allowed = ("of this privacy" if problem.private else "whatever its privacy") + budget
+    allowed = ("of this privacy" if problem.private or problem.beliefs else "whatever its privacy") + budget
     reached = "which counts as optimal" if report.status is Status.OPTIMAL else "so a better one may exist"
     between = between_cells(problem.space) if problem.private else []
     return [
         ("Privacy", _privacy(report)),
+        *([] if problem.beliefs is None else [("Beliefs", promise(problem, proof))]),
         *((name.capitalize(), f"{text[:1].upper()}{text[1:]}.") for name, text in between),
         ("Value", f"The {title} is {proof.value:.10g}, recomputed from the probabilities of the channel itself."),
         (
@@ -75,6 +80,8 @@ def _privacy(report: Report) -> Markup:
     problem = report.problem
     proof = report.certificate
     if not problem.private:
+        if problem.beliefs is not None:
+            return element("span", "For the pairs of beliefs below, and for nothing else.")
         return element("span", "None was asked for, and none is claimed.")
     promise = (
         "For any two secrets x and x′ at distance d and any set of reports, the report of x falls into the set with "

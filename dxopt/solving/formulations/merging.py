@@ -26,8 +26,9 @@ def classes(problem: Problem) -> tuple[Partition, Array]:
     d(a, b) = 0 gives K[b, z] ≥ K[a, z] in every report, and both rows sum to 1, so that they are equal. As all rows
     of a class are, of the budgets between the members of two classes the least is the one that binds.
     """
-    # With δ distance 0 does not make rows equal: each point is a class of its own.
-    if problem.delta:
+    # With δ distance 0 does not make rows equal: each point is a class of its own. So it is with pairs of beliefs,
+    # which tell apart what the members of a class weigh.
+    if problem.delta or problem.beliefs is not None:
         return Partition(np.arange(len(problem.space))), problem.budgets
     partition = Partition.joining(problem.budgets <= ALIKE)
     budgets = partition.least(problem.budgets)

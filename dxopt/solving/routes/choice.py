@@ -24,13 +24,14 @@ Solvers for the linear program
     With a spanner: general solvers where it keeps less than 450 pairs; column generation, on shortest paths along its
     edges, from there on. The first answer counts.
 
-Other objectives, and δ
+Other objectives, δ, and pairs of beliefs
     First, where the expected loss has a budget: the constant report if the budget allows it; the optimum in closed
     form where an adversary's guesses cost what reports do, or a multiple of it; else the channel of least loss. With
     δ the optimum for δ = 0, which the rounds of the linear program start from where it is large. Then the linear
     program: with column generation from 400 variables on for the worst loss, from 5,000 on for an adversary's error
-    (up to 20,000 after Clarabel where each guess wins in few secrets, as under the binary loss); never with δ or
-    without ε, whose columns lie in no cone. Then the best mechanism in closed form, of those that the budget allows.
+    (up to 20,000 after Clarabel where each guess wins in few secrets, as under the binary loss); never with δ, with
+    pairs of beliefs or without ε, whose columns lie in no cone that it knows. Then the best mechanism in closed form,
+    of those that the budget allows.
 """
 
 from __future__ import annotations
@@ -66,6 +67,8 @@ TIGHT = "tight-constraints mechanism"
 def attempts(problem: Problem, method: str, options: Options) -> Iterator[Attempt | Refusal]:
     """Answers and refusals, the preferred answer first; the next one is asked for while the gap is open."""
     if method == "tight":
+        if problem.beliefs is not None:
+            raise UnsupportedError("method", "tight knows of no beliefs", "use method: optimal")
         yield within_budget(problem, "tight", Attempt(tight_candidate(problem), TIGHT))
     elif method in CLASSICS:
         yield classic(problem, method)
@@ -145,7 +148,7 @@ def solvers_of_coupled(problem: Problem, options: Options) -> tuple[str, ...]:
     """
     if options.spanner is not None:
         raise UnsupportedError("spanner", f"does not go with this problem: {problem.why_coupled}", "take all pairs")
-    in_cone = problem.private and not problem.delta
+    in_cone = problem.private and not problem.delta and problem.beliefs is None
     if options.solver == COLUMNS and not in_cone:
         raise UnsupportedError("solver", f"columns does not apply, as {problem.why_coupled}", "use solver: clarabel")
     if options.solver != "auto":

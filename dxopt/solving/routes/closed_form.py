@@ -82,6 +82,8 @@ def classic(problem: Problem, name: str) -> Attempt:
     UnsupportedError
         If it does not exist for the problem, or its expected loss is above the budget of the objective.
     """
+    if problem.beliefs is not None:
+        raise UnsupportedError("method", f"{name} knows of no beliefs", "use method: optimal")
     mechanism = CLASSICS.get(name)()
     reason = mechanism.refuses(problem) if problem.private else "needs an epsilon"
     if reason:
@@ -115,11 +117,12 @@ def within_budget(problem: Problem, name: str, attempt: Attempt) -> Attempt:
 
 
 def constant_by_group(problem: Problem) -> NDArray[np.float64]:
-    """The channel `(n, m)` with one report for each group of secrets that finite distances join.
+    """The channel `(n, m)` with one report for each group of secrets that finite distances, or beliefs, join.
 
     It costs least of all such channels, on average or in the worst case: the optimum where no distance is finite.
     """
-    groups = Partition.joining(np.isfinite(problem.separations))
+    together = np.isfinite(problem.separations) if problem.beliefs is None else np.ones((len(problem.space),) * 2)
+    groups = Partition.joining(together > 0)
     channel = np.zeros(problem.shape)
     for which in range(groups.size):
         members = groups.members(which)

@@ -16,11 +16,12 @@ from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.repair import constant_channel, expected_above
 from dxopt.solving.attempts import Attempt, Options, Refusal
 from dxopt.solving.formulations.adversary_error import AdversaryErrorProgram
+from dxopt.solving.formulations.beliefs import WithBeliefs
 from dxopt.solving.formulations.contract import Compiled, Formulation
 from dxopt.solving.formulations.expected_loss import ExpectedLossProgram
 from dxopt.solving.formulations.worst_loss import WorstLossProgram
 from dxopt.solving.routes.closed_form import ClosedForms
-from dxopt.solving.routes.limits import COLUMNS, GENERAL_LIMIT, require_few
+from dxopt.solving.routes.limits import COLUMNS, GENERAL_LIMIT, require_few, require_few_beliefs
 from dxopt.solving.routes.linear import solve_with_fewer_pairs
 from dxopt.solving.routes.matching import by_matching_guesses, guess_of_each_report, simple_within_budget
 from dxopt.solving.routes.relaxed import has_many_entries, solve_with_delta
@@ -36,6 +37,7 @@ FORMULATIONS: dict[str, type[Formulation]] = {
 def by_coupled_program(problem: Problem, names: tuple[str, ...], options: Options) -> Iterator[Attempt | Refusal]:
     """The optimum by each of some solvers; in closed form only what is private anyway."""
     require_few(max(problem.variables, problem.shape[0] ** 2), GENERAL_LIMIT)
+    require_few_beliefs(problem)
     matched = guess_of_each_report(problem)
     within_budget = None if matched is None else simple_within_budget(problem)
     if within_budget is None:
@@ -130,6 +132,8 @@ def _solved(
     formulation = FORMULATIONS[problem.objective.name]()
     if problem.delta:
         return solve_with_delta(problem, formulation, solver, within, options)
+    if problem.beliefs is not None:
+        formulation = WithBeliefs(formulation)
     compiled = formulation.compile(problem)
     if solver == COLUMNS:
         solved = solve_by_columns(compiled, options)

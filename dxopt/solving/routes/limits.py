@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from dxopt.errors import UnsupportedError
 from dxopt.model.problem import Problem
 from dxopt.spaces.lattices import coordinates_of_line
@@ -28,6 +30,8 @@ GENERAL_LIMIT = 1_000_000
 """Variables that a general solver is given at most."""
 COLUMNS_LIMIT = 20_000_000
 """Variables that column generation is given at most."""
+BELIEFS_LIMIT = 20_000_000
+"""Entries of the rows of pairs of beliefs, in all reports, that a general solver is given at most."""
 WRITTEN_CELLS = 100_000
 """Entries up to which channels of lines and products are written down, and proven entry by entry."""
 
@@ -50,3 +54,14 @@ def require_few(variables: int, limit: int) -> None:
             f"optimal needs {variables:,} variables, over the limit of {limit:,}",
             "take fewer points, or use method: tight",
         )
+
+
+def require_few_beliefs(problem: Problem) -> None:
+    """Raise UnsupportedError where pairs of beliefs have more entries in all reports than a solver is given."""
+    pairs = problem.beliefs
+    if pairs is None:
+        return
+    entries = int(np.count_nonzero(pairs.first) + np.count_nonzero(pairs.second)) * problem.shape[1]
+    if entries > BELIEFS_LIMIT:
+        wrong = f"have {entries:,} entries in all reports, over the limit of {BELIEFS_LIMIT:,}"
+        raise UnsupportedError("beliefs", wrong, "give fewer pairs, secrets or reports")

@@ -19,6 +19,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from dxopt.verify.beliefs import Beliefs, charged
 from dxopt.verify.bounds.line import Steps, line_bound
 from dxopt.verify.bounds.multipliers import (
     NO_MULTIPLIERS,
@@ -58,6 +59,8 @@ class Asked:
     shape : tuple of int
         Points along each axis, if the secrets are claimed to be all tuples; a bound from factors is one whatever they
         are.
+    beliefs : Beliefs or None
+        Pairs of beliefs that must not be told apart.
     """
 
     objective: str
@@ -68,6 +71,7 @@ class Asked:
     guessed: Array | None = None
     max_loss: float = np.inf
     shape: tuple[int, ...] = ()
+    beliefs: Beliefs | None = None
 
 
 def bound(asked: Asked, dual: Arrays) -> tuple[Fraction, str]:
@@ -78,6 +82,8 @@ def bound(asked: Asked, dual: Arrays) -> tuple[Fraction, str]:
     Broken
         If the arrays are no dual of such a problem.
     """
+    if "belief" in dual:
+        return _for_beliefs(asked, dual)
     if "which" in dual and asked.objective == "expected_loss" and not asked.delta:
         return _of_product(asked, dual)
     if "roots" in dual and asked.objective == "expected_loss" and not asked.delta:
@@ -89,6 +95,21 @@ def bound(asked: Asked, dual: Arrays) -> tuple[Fraction, str]:
     if asked.objective != "expected_loss" or "multiplier" not in dual:
         raise Broken(f"dual.npz holds no dual of {asked.objective}")
     return bound_by_multipliers(weighted_costs(asked.prior, asked.losses), asked.levels, asked.delta, dual)
+
+
+def _for_beliefs(asked: Asked, dual: Arrays) -> tuple[Fraction, str]:
+    """The bound of the inner dual, at costs that the multipliers of beliefs were taken from."""
+    if asked.beliefs is None:
+        raise Broken("dual.npz holds multipliers of pairs of beliefs, but problem.npz holds none of these")
+    inner = part(dual, "0")
+    if asked.objective == "worst_loss":
+        found, how = _worst(asked, inner, dual)
+    elif asked.objective == "expected_loss" and "multiplier" in inner:
+        costs = charged(weighted_costs(asked.prior, asked.losses), asked.beliefs, dual)
+        found, how = bound_by_multipliers(costs, asked.levels, asked.delta, inner)
+    else:
+        raise Broken(f"dual.npz holds no dual of {asked.objective} with pairs of beliefs")
+    return found, f"{how}, and {len(dual['belief']):,} of pairs of beliefs"
 
 
 def _on_line(asked: Asked, dual: Arrays) -> tuple[Fraction, str]:
@@ -160,7 +181,7 @@ def factor_duals(dual: Arrays, count: int) -> list[Arrays]:
     return [part(dual, str(index)) for index in indices(dual, "which", count, count).tolist()]
 
 
-def _worst(asked: Asked, dual: Arrays) -> tuple[Fraction, str]:
+def _worst(asked: Asked, dual: Arrays, beliefs: Arrays | None = None) -> tuple[Fraction, str]:
     """The bound under the weights on the secrets that the dual has; without one, all weight on a single secret."""
     n = len(asked.losses)
     weights = np.zeros(n)
@@ -176,7 +197,10 @@ def _worst(asked: Asked, dual: Arrays) -> tuple[Fraction, str]:
     weights = np.where(np.isfinite(weights), np.maximum(weights, 0.0), 0.0)
     if not weights.any():
         raise Broken("dual.npz: all weights are 0")
-    found, how = bound_by_multipliers(weighted_costs(weights, asked.losses), asked.levels, asked.delta, inner)
+    costs = weighted_costs(weights, asked.losses)
+    if beliefs is not None and asked.beliefs is not None:
+        costs = charged(costs, asked.beliefs, beliefs)
+    found, how = bound_by_multipliers(costs, asked.levels, asked.delta, inner)
     # The bound is on Σ w l K; the worst loss is at least this over Σ w, which is taken exactly.
     exact = Exact.of(weights)
     return found * (1 << exact.bits) / sum(exact.rows[0]), f"{how} under {np.count_nonzero(weights)} weights"

@@ -1,0 +1,123 @@
+"""Beliefs given events: pairs of conditional distributions, and what is left out as nothing is conditioned on it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import SpecError
+from dxopt.model.beliefs.events import Named, Secrets
+from dxopt.model.prior import Prior
+from dxopt.spaces.space import MetricSpace
+from dxopt.spaces.universes import Universe
+
+Array = NDArray[np.float64]
+ABSENCE = "its absence"
+
+
+@dataclass(frozen=True, eq=False)
+class Conditional:
+    """A pair of beliefs: what is so in the one and in the other, and under which circumstances."""
+
+    one: str
+    other: str
+    under: str
+    first: Array
+    second: Array
+    distance: float = 1.0
+
+    @property
+    def name(self) -> str:
+        """What the pair is about."""
+        return f"{self.one} against {self.other}{self.under}"
+
+    @property
+    def reversed(self) -> Conditional:
+        """The pair in the other order."""
+        return Conditional(self.other, self.one, self.under, self.second, self.first, self.distance)
+
+
+def priors_of(space: Secrets, given: Any) -> list[Prior]:
+    """One belief or several, as priors over the secrets; SpecError where one is none."""
+    if isinstance(given, Prior | str) or _is_row(given):
+        return [prior_of(space, given)]
+    listed = [prior_of(space, one) for one in given]
+    if not listed:
+        raise SpecError("beliefs", "are none", "give at least one prior")
+    return listed
+
+
+def prior_of(space: Secrets, given: Any) -> Prior:
+    """A prior over a space as `Prior.of` reads it, or over a universe, whose secrets it must be about."""
+    if isinstance(space, MetricSpace):
+        return Prior.of(given, space)
+    size = len(space)
+    if isinstance(given, str) and given == "uniform":
+        return Prior(np.full(size, 1.0 / size), "uniform")
+    found = given if isinstance(given, Prior) else Prior(np.asarray(given, dtype=float))
+    if len(found) != size:
+        raise SpecError("beliefs", f"have {len(found)} entries for {size} secrets", "give one probability for each")
+    if found.space is not None and tuple(found.space.labels) != tuple(space.labels):
+        raise SpecError("beliefs", "are about other secrets", "make them on a space of this universe")
+    return found
+
+
+def given_event(belief: Array, inside: NDArray[np.bool_]) -> Array | None:
+    """A belief given an event, `(n,)`; None where that has probability 0."""
+    likely = np.where(inside, belief, 0.0)
+    # dividing by the largest first keeps tiny probabilities from underflowing
+    largest = likely.max()
+    if not largest > 0:
+        return None
+    likely = likely / largest
+    return likely / math.fsum(likely)
+
+
+def conditionals(
+    space: Secrets, events: Sequence[tuple[Named, Named]], beliefs: Iterable[Prior]
+) -> tuple[list[Conditional], list[str]]:
+    """Each belief given the one event against the other one, and what is left out."""
+    found: list[Conditional] = []
+    missing: list[str] = []
+    for belief in beliefs:
+        for (one, inside), (other, elsewhere) in events:
+            given = given_event(belief.probabilities, inside)
+            against = given_event(belief.probabilities, elsewhere)
+            under = f", under {belief.name}"
+            if given is None or against is None:
+                impossible = one if given is None else other
+                missing.append(f"{one} against {other}{under}: {impossible} has probability 0")
+            else:
+                found.append(Conditional(one, other, under, given, against))
+    return found, missing
+
+
+def images(
+    universe: Universe, removed: Sequence[tuple[str, NDArray[np.bool_], NDArray[np.int64]]], beliefs: Iterable[Prior]
+) -> tuple[list[Conditional], list[str]]:
+    """Each belief given an event against its image under a map of the secrets, `(n,)` indices; what is left out."""
+    found: list[Conditional] = []
+    missing: list[str] = []
+    for belief in beliefs:
+        for name, inside, to in removed:
+            given = given_event(belief.probabilities, inside)
+            under = f", under {belief.name}"
+            if given is None:
+                missing.append(f"{name} against {ABSENCE}{under}: {name} has probability 0")
+            else:
+                moved = np.bincount(to, given, minlength=len(universe)).astype(float)
+                found.append(Conditional(name, ABSENCE, under, given, moved))
+    return found, missing
+
+
+def _is_row(given: Any) -> bool:
+    """Whether it is one belief: numbers on one axis."""
+    try:
+        return np.asarray(given, dtype=float).ndim == 1
+    except (TypeError, ValueError):
+        return False

@@ -1,0 +1,240 @@
+"""Notions of privacy that are pairs of beliefs: `BeliefPairs`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dxopt.errors import SpecError, UnsupportedError
+from dxopt.model.beliefs.chains import markov_conditionals
+from dxopt.model.beliefs.conditionals import Conditional, conditionals, images, priors_of
+from dxopt.model.beliefs.events import Event, Secrets, events_of, labels_of
+from dxopt.model.beliefs.pairs import Pairs, numbers, why
+from dxopt.model.beliefs.records import by_records, observed_prior, removals
+from dxopt.model.prior import PriorLike
+from dxopt.spaces.space import MetricSpace
+from dxopt.spaces.universes import Universe
+
+PAIR_CELLS = 20_000_000
+"""The most entries of the beliefs of all pairs."""
+
+
+class BeliefPairs(Pairs):
+    """Ordered pairs of beliefs θ, θ' over the secrets that reports must not tell apart: θK ≤ e^{εd} θ'K.
+
+    Whoever holds θ and whoever holds θ' then expect any report with probabilities that differ by a factor of e^{εd}
+    at most. So where θ and θ' are one belief given that something is so, or is not so, no report changes the odds of
+    that by more than this factor (Kifer and Machanavajjhala 2014, Pufferfish). Beliefs that are certain of one secret
+    each give the ordinary constraints of privacy. Other beliefs than these are promised nothing.
+
+    Made by `of`, `pufferfish`, `bayesian`, `correlated`, `coupled_worlds` or `markov`, or from arrays:
+
+    Parameters
+    ----------
+    first, second : (p, n) array
+        θ and θ' of each pair, over n secrets: probabilities that sum to 1 (up to 1e-9), taken as they are.
+    distances : (p,) array, optional
+        d of each pair, positive and finite; 1 by default.
+    epsilon : float, str or None
+        Level per unit of these distances. A problem needs one; `at` gives it.
+    names : sequence of str, optional
+        What each pair is about.
+    labels : sequence of str, optional
+        Of the n secrets, where a problem is to make sure that they are the same.
+    left_out : sequence of str
+        What was asked for, but holds with probability 0 in a belief, so that nothing is conditioned on it.
+
+    Raises
+    ------
+    SpecError
+        If shapes differ, a belief is no distribution, a distance is not positive, or there is no pair.
+    """
+
+    @classmethod
+    def of(
+        cls,
+        space: Secrets,
+        pairs: Iterable[tuple[PriorLike, PriorLike]],
+        *,
+        distances: ArrayLike | None = None,
+        both_ways: bool = True,
+    ) -> BeliefPairs:
+        """Pairs of beliefs as they are given: priors, or arrays of n probabilities.
+
+        Parameters
+        ----------
+        space : MetricSpace or Universe
+            The n secrets.
+        pairs : iterable of (prior, prior)
+        distances : sequence of float, optional
+            One for each of the pairs given; 1 by default.
+        both_ways : bool
+            Whether each is meant in both orders.
+        """
+        listed = [tuple(priors_of(space, pair)) for pair in pairs]
+        if any(len(pair) != 2 for pair in listed):
+            raise SpecError("pairs", "have an entry that is no pair of beliefs", "give two for each")
+        apart = np.ones(len(listed)) if distances is None else numbers(distances, "distances")
+        if apart.shape != (len(listed),):
+            raise SpecError("distances", f"are {apart.size} for {len(listed)} pairs", "give one for each")
+        found = [
+            Conditional(one.name, other.name, "", one.probabilities, other.probabilities, float(distance))
+            for (one, other), distance in zip(listed, apart, strict=True)
+        ]
+        return cls._made(space, found, (), both_ways=both_ways)
+
+    @classmethod
+    def pufferfish(
+        cls,
+        space: Secrets,
+        secrets: Iterable[tuple[Event, Event]],
+        beliefs: PriorLike | Iterable[PriorLike],
+    ) -> BeliefPairs:
+        """Pufferfish privacy (Kifer and Machanavajjhala 2014; Des20 Def 35): each belief given S against given T.
+
+        Parameters
+        ----------
+        space : MetricSpace or Universe
+            The n secrets x.
+        secrets : iterable of (S, T)
+            Pairs of events that must not be told apart, both ways. An event is a set of labels or indices of
+            points, or a predicate: of a label, or of a secret of a universe.
+        beliefs : prior, or iterable of priors
+            What adversaries may believe of x. A pair is left out under a belief that gives S or T no probability,
+            which `left_out` tells.
+        """
+        found, missing = conditionals(space, events_of(space, secrets), priors_of(space, beliefs))
+        return cls._made(space, found, missing)
+
+    @classmethod
+    def bayesian(
+        cls, universe: Universe, beliefs: PriorLike | Iterable[PriorLike], *, known: int | None = None
+    ) -> BeliefPairs:
+        """Bayesian differential privacy (Yang et al. 2015, Des20): the record of one person is v or w.
+
+        The other records follow what the adversary believes of correlations, given v or w and those records that he
+        knows. Several beliefs make the family of adversaries of prior differential privacy (Des20).
+
+        Parameters
+        ----------
+        universe : Universe
+            Databases.
+        beliefs : prior, or iterable of priors
+            Over the databases.
+        known : int, optional
+            How many other records the adversary knows at most; any number by default. 0 is Pufferfish for the value
+            of each record.
+        """
+        found, missing = by_records(universe, priors_of(universe, beliefs), known)
+        return cls._made(universe, found, missing)
+
+    @classmethod
+    def correlated(
+        cls, universe: Universe, observed: Iterable[Any], *, smoothing: float = 0.0, known: int | None = None
+    ) -> BeliefPairs:
+        """Correlated differential privacy (Zhu et al. 2015, Des20): dependence as it was observed on other datasets.
+
+        The belief is how often each database of the universe is among those observed; the pairs are those of
+        `bayesian`.
+
+        Parameters
+        ----------
+        universe : Universe
+            Databases.
+        observed : iterable
+            Databases of the universe, from elsewhere.
+        smoothing : float
+            Pseudo-counts for each database of the universe.
+        known : int, optional
+            As for `bayesian`.
+        """
+        found, missing = by_records(universe, [observed_prior(universe, observed, smoothing)], known)
+        return cls._made(universe, found, missing)
+
+    @classmethod
+    def coupled_worlds(cls, universe: Universe, beliefs: PriorLike | Iterable[PriorLike]) -> BeliefPairs:
+        """Coupled-worlds privacy (Bassily et al. 2013; Des20 Def 44), with one person's record taken out.
+
+        For each belief, each person and each value of the record: the databases given that value against the same
+        databases with that record absent. The definition asks for some simulator that sees the data without the
+        person; here it is the mechanism itself, so that what is proven implies the definition.
+
+        Parameters
+        ----------
+        universe : Universe
+            Databases where records may be absent.
+        beliefs : prior, or iterable of priors
+            Over the databases.
+        """
+        found, missing = images(universe, removals(universe), priors_of(universe, beliefs))
+        return cls._made(universe, found, missing)
+
+    @classmethod
+    def markov(
+        cls,
+        states: MetricSpace | Sequence[Any],
+        length: int,
+        transition: ArrayLike,
+        start: ArrayLike | None = None,
+        *,
+        times: Iterable[int] | None = None,
+    ) -> BeliefPairs:
+        """Traces of a Markov chain: being at a against being at b at one time, given how the chain gets there and on.
+
+        The secrets are all traces of so many steps, in the order of `dx.product` of as many spaces of states, and of
+        `dx.Universe.streams`: the last time fastest. Pufferfish for Markov chains (Song, Wang and Chaudhuri 2017).
+
+        Parameters
+        ----------
+        states : MetricSpace or sequence
+            The k states, or what they are called.
+        length : int
+            How many times there are.
+        transition : (k, k) array
+            Row a has the probabilities of the next state after a.
+        start : (k,) array, optional
+            Probabilities of the first state; by default those that the chain keeps.
+        times : iterable of int, optional
+            Which times are secret, from 0 on; all by default.
+        """
+        labels = labels_of(states) if isinstance(states, MetricSpace | Universe) else tuple(map(str, states))
+        found, missing = markov_conditionals(labels, length, transition, start, times)
+        return cls._made(None, found, missing)
+
+    @classmethod
+    def _made(
+        cls,
+        space: Secrets | None,
+        found: Iterable[Conditional],
+        left_out: Iterable[str],
+        *,
+        both_ways: bool = True,
+    ) -> BeliefPairs:
+        """The pairs, each once and, unless told otherwise, both ways; those of equal beliefs ask for nothing."""
+        kept: dict[tuple[bytes, bytes], Conditional] = {}
+        cells = 0
+        for one in found:
+            for pair in (one, one.reversed) if both_ways else (one,):
+                key = pair.first.tobytes(), pair.second.tobytes()
+                if np.array_equal(pair.first, pair.second) or (key in kept and kept[key].distance <= pair.distance):
+                    continue
+                cells += 0 if key in kept else 2 * len(pair.first)
+                kept[key] = pair
+                if cells > PAIR_CELLS:
+                    wrong = f"have more than {PAIR_CELLS:,} entries over {len(pair.first):,} secrets"
+                    raise UnsupportedError("beliefs", wrong, "ask for fewer pairs, or take fewer secrets")
+        missing = tuple(left_out)
+        if not kept:
+            raise SpecError("beliefs", "are no pairs" + why(missing), "give events that some belief deems possible")
+        pairs = kept.values()
+        return cls(
+            np.array([pair.first for pair in pairs]),
+            np.array([pair.second for pair in pairs]),
+            distances=[pair.distance for pair in pairs],
+            names=[pair.name for pair in pairs],
+            labels=None if space is None else labels_of(space),
+            left_out=missing,
+        )

@@ -1,0 +1,158 @@
+"""Ordered pairs of beliefs as numbers, checked; `notions` has how they are made."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dxopt.errors import SpecError
+from dxopt.model.levels import checked_level
+from dxopt.numerics.written import Written
+
+Array = NDArray[np.float64]
+_TOLD = 2
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Pairs:
+    """Ordered pairs of beliefs θ, θ' over n secrets, with their distances and level: what `BeliefPairs` holds.
+
+    Parameters
+    ----------
+    first, second : (p, n) array
+        θ and θ' of each pair, over n secrets: probabilities that sum to 1 (up to 1e-9), taken as they are.
+    distances : (p,) array, optional
+        d of each pair, positive and finite; 1 by default.
+    epsilon : float, str or None
+        Level per unit of these distances. A problem needs one; `at` gives it.
+    names : sequence of str, optional
+        What each pair is about.
+    labels : sequence of str, optional
+        Of the n secrets, where a problem is to make sure that they are the same.
+    left_out : sequence of str
+        What was asked for, but holds with probability 0 in a belief, so that nothing is conditioned on it.
+
+    Raises
+    ------
+    SpecError
+        If shapes differ, a belief is no distribution, a distance is not positive, or there is no pair.
+    """
+
+    first: Array
+    second: Array
+    distances: Array
+    epsilon: float | None
+    names: tuple[str, ...]
+    labels: tuple[str, ...] | None
+    left_out: tuple[str, ...]
+
+    def __init__(
+        self,
+        first: ArrayLike,
+        second: ArrayLike,
+        *,
+        distances: ArrayLike | None = None,
+        epsilon: Written | None = None,
+        names: Sequence[str] | None = None,
+        labels: Sequence[str] | None = None,
+        left_out: Sequence[str] = (),
+    ) -> None:
+        one = _distributions(first, "first")
+        other = _distributions(second, "second")
+        if one.shape != other.shape:
+            raise SpecError("beliefs", f"have shapes {one.shape} and {other.shape}", "give as many of both")
+        if not len(one):
+            raise SpecError("beliefs", "are no pairs" + why(left_out), "give secrets that some belief deems possible")
+        apart = np.ones(len(one)) if distances is None else numbers(distances, "distances")
+        if apart.shape != (len(one),) or not (np.isfinite(apart) & (apart > 0)).all():
+            raise SpecError("distances", "are not one positive number for each pair", "give one, or leave them out")
+        called = tuple(f"pair {index}" for index in range(len(one))) if names is None else tuple(map(str, names))
+        if len(called) != len(one):
+            raise SpecError("names", f"are {len(called)} for {len(one)} pairs", "give one for each")
+        if labels is not None and len(labels) != one.shape[1]:
+            raise SpecError("labels", f"are {len(labels)} for {one.shape[1]} secrets", "give one for each")
+        apart.flags.writeable = False
+        fields = {
+            "first": one,
+            "second": other,
+            "distances": apart,
+            "epsilon": None if epsilon is None else checked_level(epsilon),
+            "names": called,
+            "labels": None if labels is None else tuple(map(str, labels)),
+            "left_out": tuple(left_out),
+        }
+        for key, value in fields.items():
+            object.__setattr__(self, key, value)
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def __repr__(self) -> str:
+        level = "" if self.epsilon is None else f", epsilon {self.epsilon:g}"
+        out = f", {len(self.left_out)} left out" if self.left_out else ""
+        return f"<{type(self).__name__}: {len(self)} ordered pairs over {self.secrets} secrets{level}{out}>"
+
+    @property
+    def secrets(self) -> int:
+        """n."""
+        return self.first.shape[1]
+
+    @property
+    def level(self) -> float:
+        """The level that was given.
+
+        Raises
+        ------
+        SpecError
+            If none was.
+        """
+        if self.epsilon is None:
+            raise SpecError("beliefs", "have no level", "give one, as in pairs.at(epsilon)")
+        return self.epsilon
+
+    @property
+    def budgets(self) -> Array:
+        """ε·d of each pair, rounded to doubles, `(p,)`."""
+        return self.level * self.distances
+
+    def at(self, epsilon: Written) -> Self:
+        """The same pairs at a level per unit of their distances."""
+        changed = object.__new__(type(self))
+        for key, value in {**vars(self), "epsilon": checked_level(epsilon)}.items():
+            object.__setattr__(changed, key, value)
+        return changed
+
+    def described(self) -> str:
+        """What the pairs are about, in a few words."""
+        shown = "; ".join(self.names[:_TOLD])
+        return shown if len(self) <= _TOLD else f"{shown}; and {len(self) - _TOLD:,} more"
+
+
+def why(left_out: Sequence[str]) -> str:
+    """The first thing that is left out, as the end of a message."""
+    return f": {left_out[0]}" + (f" and {len(left_out) - 1} more" if len(left_out) > 1 else "") if left_out else ""
+
+
+def numbers(given: Any, field: str) -> Array:
+    """What was given as an array of doubles; SpecError where it is none."""
+    try:
+        return np.array(given, dtype=float)
+    except (TypeError, ValueError):
+        raise SpecError(field, "are not numbers", "give numbers") from None
+
+
+def _distributions(given: ArrayLike, field: str) -> Array:
+    """Rows of probabilities that sum to 1; SpecError where they cannot be made so."""
+    array = numbers(given, field)
+    if array.ndim != 2 or not array.shape[1]:
+        raise SpecError(field, f"has shape {array.shape}", "give a row of n probabilities for each pair")
+    for row in array:
+        if not (np.isfinite(row) & (row >= 0)).all() or abs(math.fsum(row) - 1) > 1e-9:
+            raise SpecError(field, "has a belief that is no distribution", "give probabilities that sum to 1")
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,53 @@
+"""What a result claims of pairs of beliefs: proven again, or Broken names where not."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dxopt.verify.beliefs import is_least, violated
+from dxopt.verify.files import TABLE
+from dxopt.verify.folder import Result
+from dxopt.verify.verdict import Broken
+
+LEVEL = "belief_level"
+_DESCRIBED = ("belief_pairs", "belief_epsilon")
+
+
+def claims_beliefs(result: Result) -> bool:
+    """Whether any file says something of pairs of beliefs."""
+    described = any(key in result.described for key in _DESCRIBED)
+    arrays = any(key.startswith("belief_") for key in result.problem)
+    return described or arrays or LEVEL in result.certificate or "belief" in result.dual
+
+
+def check_beliefs(result: Result) -> str:
+    """Every pair in every report at the certificate's level, and at no smaller one; the files agree about them."""
+    pairs = result.beliefs
+    if pairs is None:
+        raise Broken("pairs of beliefs are claimed, but there are none in problem.npz")
+    known = {"belief_pairs": len(pairs.first), "belief_epsilon": float(pairs.epsilon)}
+    for key, number in known.items():
+        if result.described.get(key) != number:
+            raise Broken(f"problem.yaml: {key} is {result.described.get(key)!r}, not {number!r}")
+    if LEVEL not in result.certificate or result.certificate[LEVEL] is None:
+        raise Broken(f"{result.source}: there is no {LEVEL}, but there are pairs of beliefs")
+    claimed = result.claimed(LEVEL)
+    if not 0 <= claimed <= pairs.epsilon:
+        raise Broken(f"{result.source}: {LEVEL} is {claimed:.17g}, but {float(pairs.epsilon):.17g} was asked for")
+    if not result.written:
+        raise Broken("pairs of beliefs are claimed of a channel that is not written down")
+    if (result.folder / TABLE).is_file():
+        raise Broken(f"there is a {TABLE}, of which nothing is proven for pairs of beliefs")
+    if result.delta or result.objective not in ("expected_loss", "worst_loss"):
+        raise Broken(f"pairs of beliefs do not go with delta or {result.objective}")
+    sums = pairs.expected(result.channel)
+    found = violated(pairs, sums, Fraction(claimed))
+    if found is not None:
+        pair, report = found
+        raise Broken(
+            f"the beliefs of pair {pair}, {pairs.names[pair]}, are told apart by report {result.report(report)} "
+            f"at {LEVEL} {claimed:.17g}"
+        )
+    if not is_least(pairs, sums, Fraction(claimed)):
+        raise Broken(f"{result.source}: {LEVEL} {claimed:.17g} is not the least")
+    return f"{len(pairs.first):,} ordered pairs in {result.matrix.shape[1]:,} reports, epsilon {claimed:.10g}"
