@@ -10,6 +10,7 @@ import numpy as np
 
 from dxopt.mechanisms import traces
 from dxopt.results.figures import plots
+from problems.traces.exact import independent_error
 from problems.traces.settings import Trace
 
 if TYPE_CHECKING:
@@ -25,24 +26,39 @@ KINDS: tuple[traces.Kind, ...] = ("easy", "hard", "skipped")
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """A mechanism at several budgets; a fixed utility at several accuracies, each with a budget for all its runs."""
+    """A mechanism at several budgets; a fixed utility at several accuracies, each with a budget for all its runs.
+
+    Of independent noise the mean errors are integrals, of others means of runs.
+    """
 
     label: str
     line: plots.Line
     colour: int
     budgets: tuple[float, ...]
     results: tuple[traces.TraceEvaluation, ...]
+    exact: tuple[float, ...] | None = None
+
+    @property
+    def errors(self) -> tuple[float, ...]:
+        """Mean errors in km."""
+        return self.exact or tuple(result.mean_error for result in self.results)
 
     @property
     def curve(self) -> plots.Curve:
         """Mean error against budget."""
-        errors = [result.mean_error for result in self.results]
-        return plots.Curve(self.label, self.budgets, errors, self.line, self.colour)
+        return plots.Curve(self.label, self.budgets, self.errors, self.line, self.colour)
+
+    def error_as_text(self, place: int) -> str:
+        """A mean error, with the standard error that runs leave."""
+        if self.exact:
+            return f"{self.exact[place]:.3g}"
+        found = self.results[place]
+        return f"{found.mean_error:.3g} ± {found.standard_error:.1g}"
 
 
 def evaluated(mechanism: traces.TraceMechanism, shown: Sequence[Trace]) -> traces.TraceEvaluation:
     """With the same randomness every time."""
-    repetitions = max(1, REPETITIONS // len(shown))
+    repetitions = max(2, REPETITIONS // len(shown))
     return traces.evaluate(mechanism, shown, repetitions=repetitions, rng=np.random.default_rng(1))
 
 
@@ -66,7 +82,9 @@ def compared(shown: Sequence[Trace], every: int, tell: Callable[[str], None]) ->
             results = tuple(evaluated(mechanism, shown) for mechanism in mechanisms)
             covering = tuple(result.most_spent for result in results)
             budgets = covering if mechanisms is utility else BUDGETS
-            made.append(Series(f"{name}{prefix}", line, colour, budgets, results))
+            exact = tuple(independent_error(shown, total, pace) for total in BUDGETS)
+            drawn = exact if mechanisms is independent else None
+            made.append(Series(f"{name}{prefix}", line, colour, budgets, results, drawn))
             tell(f"{name}{prefix}")
     moving = [
         traces.PredictiveMechanism(noise, traces.FixedRate(total, length), traces.extrapolate) for total in BUDGETS
@@ -106,10 +124,11 @@ def table(series: Sequence[Series]) -> list[str]:
     titles = ("mechanism", "budget (1/km)", "spent in the mean", "mean error (km)", "90% within (km)", *KINDS)
     rows = [f"| {' | '.join(titles)} |", "|" + "---|" * len(titles)]
     for one in series:
-        for budget, result in zip(one.budgets, one.results, strict=True):
-            numbers = (budget, result.spent, result.mean_error, result.error_quantiles[0.9])
-            shares = [f"{result.shares[kind]:.0%}" for kind in KINDS]
-            rows.append(f"| {' | '.join([one.label, *(f'{number:.3g}' for number in numbers), *shares])} |")
+        for place, (budget, result) in enumerate(zip(one.budgets, one.results, strict=True)):
+            cells = [f"{budget:.3g}", f"{result.spent:.3g}", one.error_as_text(place)]
+            cells.append(f"{result.error_quantiles[0.9]:.3g}")
+            cells += [f"{result.shares[kind]:.0%}" for kind in KINDS]
+            rows.append(f"| {' | '.join([one.label, *cells])} |")
     return rows
 
 

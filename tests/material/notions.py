@@ -101,9 +101,33 @@ def two_jumps(x: frozenset, other: frozenset) -> bool:
     return any(all(set(edge) & near for edge in x ^ other) for near in reach)
 
 
+def in_view(x: frozenset, other: frozenset) -> bool:
+    """One edge differs, and node 0 sees it: it has an end at node 0 or at a friend of it, in either graph."""
+    near = {0, *itertools.chain(*(edge for edge in x | other if 0 in edge))}
+    return len(x ^ other) == 1 and all(set(edge) & near for edge in x ^ other)
+
+
+def influenced(size: int) -> Callable[[Any, Any], bool]:
+    """One individual changes, and with it up to so many records in all, itself among them."""
+
+    def holds(x: tuple, other: tuple) -> bool:
+        return any(
+            individual in kept and set(changed(x, other)) <= set(kept)
+            for individual in range(len(x))
+            for kept in itertools.combinations(range(len(x)), min(size, len(x)))
+        )
+
+    return holds
+
+
 def turned(image: tuple) -> tuple:
     """Four pixels in a circle, a quarter further."""
     return (*image[1:], image[0])
+
+
+def one_phenotype(x: tuple, other: tuple) -> bool:
+    """Everyone has the same genotype in both, and one person another phenotype: records are (genotype, phenotype)."""
+    return len(changed(x, other)) == 1 and all(a[0] == b[0] for a, b in zip(x, other, strict=True))
 
 
 def phenotype(genome: tuple) -> tuple[bool, bool]:
@@ -224,6 +248,15 @@ NOTIONS = {
         generic(two_jumps),
         {(EMPTY, frozenset({(0, 1), (1, 2), (2, 3)})): 1, (EMPTY, frozenset({(0, 1), (2, 3)})): 2},
     ),
+    "decentralised, one view": Notion(
+        GRAPHS,
+        generic(in_view),
+        {
+            (EMPTY, frozenset({(0, 1)})): 1,
+            (frozenset({(0, 1)}), frozenset({(0, 1), (1, 2)})): 1,
+            (frozenset({(0, 1)}), frozenset({(0, 1), (2, 3)})): 3,
+        },
+    ),
     "protected": Notion(
         GRAPHS,
         generic(lambda x, other: any(all(node in edge for edge in x ^ other) for node in (0, 1))),
@@ -262,6 +295,15 @@ NOTIONS = {
         {((0, 0, 0), (1, 1, 1)): 1, ((0, 0, 0), (2, 1, 0)): 2},
     ),
     "phenotypic": Notion(
+        dx.Universe.databases([("aa", "well"), ("aa", "ill"), ("ab", "well"), ("ab", "ill")], 2),
+        generic(one_phenotype),
+        {
+            ((("aa", "well"), ("ab", "ill")), (("aa", "ill"), ("ab", "ill"))): 1,
+            ((("aa", "well"), ("ab", "ill")), (("aa", "ill"), ("ab", "well"))): 2,
+            ((("aa", "well"), ("ab", "ill")), (("ab", "well"), ("ab", "ill"))): FAR,
+        },
+    ),
+    "phenotypic, one genome": Notion(
         BITS3,
         generic(lambda x, other: len(changed(phenotype(x), phenotype(other))) == 1),
         {((0, 0, 0), (1, 1, 0)): 1, ((0, 0, 0), (1, 0, 1)): 2, ((1, 0, 0), (0, 1, 0)): 2},
@@ -298,6 +340,9 @@ NOTIONS = {
         TWO,
         lambda universe: dx.product(*[dx.neighbours(dx.Universe.databases((0, 1, 2), 1), "bounded")] * 2),
         {((0, 0), (0, 2)): 1, ((0, 0), (2, 2)): 2},
+    ),
+    "under correlation": Notion(
+        BITS3, generic(influenced(2)), {((0, 0, 0), (1, 1, 0)): 1, ((0, 0, 0), (1, 1, 1)): 2}
     ),
     "correlated": Notion(
         BITS3,

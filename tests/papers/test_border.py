@@ -8,25 +8,23 @@ from fractions import Fraction
 
 import networkx as nx
 import numpy as np
+import pytest
 
 import dxopt as dx
+from dxopt.spec import load
+from tests.judges import systems
+from tests.judges.systems import Row
+from tests.material.files import PROBLEMS
 
 EDGES = [(0, 1), (0, 5), (0, 6), (1, 2), (1, 4), (2, 3), (2, 5), (3, 4), (4, 5), (5, 6)]
 POINTS, BORDER = range(7), 5
-Row = list[Fraction]
 
 
 def solved(matrix: list[Row], right: Row) -> Row:
     """The solution of a regular system, exactly."""
-    rows = [[*row, value] for row, value in zip(matrix, right, strict=True)]
-    for place in range(len(rows)):
-        pivot = next(k for k in range(place, len(rows)) if rows[k][place])
-        rows[place], rows[pivot] = rows[pivot], rows[place]
-        rows[place] = [value / rows[place][place] for value in rows[place]]
-        for k in range(len(rows)):
-            if k != place:
-                rows[k] = [a - rows[k][place] * b for a, b in zip(rows[k], rows[place], strict=True)]
-    return [row[-1] for row in rows]
+    found = rational.solved(matrix, right)
+    assert found is not None
+    return found
 
 
 def kernel() -> list[Row]:
@@ -77,3 +75,35 @@ def test_the_library_says_the_same() -> None:
     assert abs(1 - dx.evaluate.utility(found, uniform) - best.bound) < 1e-6
     assert dx.regularity.is_optimal_on_region(found, 1.0).status == "not optimal"
     assert np.linalg.eigvalsh(dx.regularity.phi(space, 1.0)).min() < -0.01
+
+
+def test_six_points_are_enough() -> None:
+    """K₃,₃ with e^{-ε} = 2/3 for each edge and one more of 17/27: μ is 0 on one side, and 1/180 is slack there.
+
+    What is slack goes to the next report of that side. Again no remap is tight, as reports stand for one point each,
+    and the only tight mechanism never says that side.
+    """
+    six, power = range(6), Fraction(2, 3)
+    phi = [[Fraction(x == y) or (power**2 if (x < 3) == (y < 3) else power) for y in six] for x in six]
+    phi[3][4] = phi[4][3] = Fraction(17, 27)
+    assert all(phi[x][y] * phi[y][z] <= phi[x][z] for x, y, z in itertools.product(six, repeat=3))
+    weights = solved(phi, [Fraction(1)] * 6)
+    assert weights == [*[Fraction(0)] * 3, Fraction(9, 20), Fraction(9, 20), Fraction(3, 5)]
+    diagonal = [*[Fraction(1, 20)] * 3, Fraction(81, 200), Fraction(81, 200), Fraction(27, 50)]
+    matrix = [[phi[y][z] * diagonal[z] for z in six] for y in six]
+    for y in range(3):
+        assert sum(matrix[y]) == 1 - Fraction(1, 180)
+        matrix[y][(y + 1) % 3] += Fraction(1, 180)
+    assert all(sum(row) == 1 and min(row) > 0 for row in matrix)
+    assert all(phi[x][y] * matrix[y][z] <= matrix[x][z] for x, y, z in itertools.product(six, repeat=3))
+    assert sum(matrix[y][y] for y in six) == sum(weights) == Fraction(3, 2)
+    assert all(matrix[z][z] > matrix[y][z] for y, z in itertools.permutations(six, 2))
+    (task,) = load(PROBLEMS / "corrections-ecp14-corollary-3.yaml")
+    space = task.problem.space
+    order = [space.labels.index(name) for name in "abcdef"]
+    written = np.exp(-space.distances)[np.ix_(order, order)]
+    assert written == pytest.approx(np.array(phi, dtype=float), rel=1e-14)
+    found = dx.Mechanism.from_matrix(space, np.array(matrix, dtype=float)[np.argsort(order)][:, np.argsort(order)])
+    assert dx.evaluate.utility(found, dx.Prior.uniform(space)) == pytest.approx(0.25, abs=1e-15)
+    assert dx.evaluate.smallest_epsilon(found) == pytest.approx(1.0, rel=1e-12)
+    assert dx.regularity.is_optimal_on_region(found, 1.0 + 1e-12).status == "not optimal"

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+
 import numpy as np
 import pytest
 
 import dxopt as dx
 from dxopt.numerics.excess import bound_pairs
+from dxopt.spec import load
+from tests.judges.exact import violations
 from tests.judges.oracle_objectives import best
-from tests.material.notions import BITS3, NOTIONS, TWO
+from tests.material.files import PROBLEMS
+from tests.material.notions import BITS3, NOTIONS, TWO, influenced, one_element
 
 
 @pytest.mark.parametrize("name", NOTIONS)
@@ -63,3 +69,158 @@ def test_a_small_probability_of_error(name: str) -> None:
     assert (
         value < best(1 - np.eye(len(space)), budgets=problem.budgets, prior=prior.probabilities, bound=bound) - 1e-3
     )
+
+
+def test_the_problem_file_of_element_level_privacy() -> None:
+    """The pairs that are written out are those of the notion: all of one element is left out, however often it is."""
+    (task,) = load(PROBLEMS / "des20-element-level.yaml")
+    written = {"none": 0, "a": 1, "b": 2}
+    visits = [tuple(written[word] for word in label.strip("()").split(", ")) for label in task.problem.space.labels]
+    streams = [tuple((visit,) for visit in pair) for pair in visits]
+    steps = np.array([[one_element(x, other) or one_element(other, x) for other in streams] for x in streams])
+    np.fill_diagonal(steps, False)
+    assert np.array_equal(task.problem.space.distances == 1, steps)
+    # how often is no secret at ε, but costs no more than two steps; whether at all costs one
+    twice, once = visits.index((1, 1)), visits.index((1, 0))
+    assert task.problem.space.distances[twice, visits.index((0, 0))] == 1
+    assert task.problem.space.distances[twice, once] == 2
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+def test_group_privacy_and_privacy_under_correlation_are_equivalent(size: int) -> None:
+    """Up to k records differ, or one individual influences up to k records: stated apart, the same neighbours.
+
+    So are the databases in which everyone depends on everyone; of the same optimum is every mechanism for either.
+    """
+    universe = dx.Universe.databases((0, 1, 2), 3)
+    group = dx.neighbours(universe, "group", size=size)
+    correlation = dx.neighbours(universe, "generic", holds=influenced(size))
+    everyone = [[other for other in range(3) if other != record] for record in range(3)]
+    dependent = dx.neighbours(universe, "dependent", related=everyone, size=size)
+    assert np.array_equal(group.distances, correlation.distances)
+    assert np.array_equal(group.distances, dependent.distances)
+    rows = np.random.default_rng(size).dirichlet(np.full(4, 20.0), len(universe))
+    reports = dx.Reports(tuple("abcd"))
+    levels = [
+        dx.evaluate.smallest_epsilon(dx.Mechanism.from_matrix(space, rows, reports)) for space in (group, correlation)
+    ]
+    assert levels[0] == levels[1]
+
+
+def test_each_user_randomises_their_own_record() -> None:
+    """Local privacy is that of one record under `bounded`; what is collected of all is private for each of them."""
+    person = dx.Universe.databases(("no", "yes", "perhaps"), 1)
+    alone = dx.neighbours(person, "bounded")
+    problem = dx.Problem(alone, epsilon=0.9, prior=dx.Prior.uniform(alone), loss="binary")
+    own = dx.solve(problem).mechanism
+    assert dx.solve(problem).certificate.value == pytest.approx(2 / (2 + math.exp(0.9)), abs=1e-7)
+    users = dx.Universe.databases(("no", "yes", "perhaps"), 3)
+    collected = np.kron(np.kron(own.matrix, own.matrix), own.matrix).astype(np.float64)
+    together = dx.neighbours(users, "bounded")
+    level = dx.evaluate.smallest_epsilon(dx.Mechanism.from_matrix(together, collected))
+    assert level == pytest.approx(0.9, rel=1e-9)
+    assert violations(collected, together.distances, level * (1 + 1e-12)) == []
+
+
+def test_bandits() -> None:
+    """A reward of a sequence differs (instantaneous); locally, each reward is randomised before it is ever used."""
+    rewards = dx.Universe.streams((0, 1), 3)
+    sequence = dx.neighbours(rewards, "event")
+    one = dx.neighbours(dx.Universe.databases((0, 1), 1), "bounded")
+    problem = dx.Problem(one, epsilon=0.8, prior=dx.Prior.uniform(one), loss="binary")
+    each = dx.solve(problem).mechanism.matrix
+    assert np.abs(np.log(each[0] / each[1])).max() == pytest.approx(0.8, rel=1e-9)
+    seen = np.kron(np.kron(each, each), each).astype(np.float64)
+    assert violations(seen, sequence.distances, 0.8 * (1 + 1e-9)) == []
+    # whichever arm is pulled next is a function of what was seen: post-processing
+    sums = [sum(bits) for bits in itertools.product((0, 1), repeat=3)]
+    arms = (np.array(sums)[:, None] >= np.arange(1, 4)).astype(float)
+    pulls = seen @ np.column_stack([arms, 3 - arms.sum(axis=1)]) / 3
+    assert violations(pulls, sequence.distances, 0.8 * (1 + 1e-9)) == []
+    assert dx.evaluate.smallest_epsilon(dx.Mechanism.from_matrix(sequence, seen)) == pytest.approx(0.8, rel=1e-9)
+    # the mean of the rewards, published once with noise, is instantaneous and not local: no single reward is seen
+    mean = dx.classic.geometric(dx.line(4), epsilon=0.8).matrix[[int(sum(map(sum, s))) for s in rewards.secrets]]  # pyright: ignore
+    assert violations(mean, sequence.distances, 0.8 * (1 + 1e-9)) == []
+
+
+def density(stream: tuple, until: int, marked: float) -> dict[tuple[int, int], float]:
+    """State after some time and report at the end, of a bit that is drawn anew, more often 1, at each event."""
+    likely = {(0, 0): 0.5, (1, 1): 0.5}
+    for time, (event,) in enumerate(stream):
+        moved: dict[tuple[int, int], float] = {}
+        for (seen, bit), share in likely.items():
+            for fresh, part in ((1, marked), (0, 1 - marked)) if event else ((bit, 1.0),):
+                state = (fresh if time < until else seen, fresh)
+                moved[state] = moved.get(state, 0.0) + share * part
+        likely = moved
+    flip = 0.4
+    return {
+        (seen, report): sum(
+            share * (1 - flip if report == bit else flip) for (s, bit), share in likely.items() if s == seen
+        )
+        for seen, report in itertools.product((0, 1), repeat=2)
+    }
+
+
+def test_pan_privacy_of_an_algorithm_whose_states_are_known() -> None:
+    """The attacker sees the memory once, at any time, and the report: together one mechanism for each time."""
+    streams = dx.Universe.streams((0, 1), 3)
+    event, user = dx.neighbours(streams, "event"), dx.neighbours(streams, "user")
+    reports = dx.Reports(("00", "01", "10", "11"))
+    levels: dict[str, list[float]] = {"event": [], "user": []}
+    for until in range(4):
+        rows = [list(density(stream, until, 0.6).values()) for stream in streams.secrets]  # pyright: ignore
+        for name, space in (("event", event), ("user", user)):
+            mechanism = dx.Mechanism.from_matrix(space, rows, reports)
+            levels[name].append(dx.evaluate.smallest_epsilon(mechanism))
+            assert violations(np.array(rows), space.distances, levels[name][-1] * (1 + 1e-12)) == []
+    # the memory alone tells by 0.6 against 0.5 whether the user was there; before that it tells nothing, but the last
+    # report with it does; seen in the middle both add up, and seen at the end the report says nothing more
+    memory, report = math.log(0.5 / 0.4), math.log((0.6 * 0.6 + 0.4 * 0.4) / 0.4)
+    assert levels["user"] == pytest.approx([report, memory + report, memory + report, memory], rel=1e-9)
+    assert max(levels["event"]) <= max(levels["user"]) + 1e-12
+    # an algorithm that counts in the clear and adds noise at the end only is private, and not pan-private
+    plain = np.array([[float(sum(map(sum, s)) == n) for n in range(4)] for s in streams.secrets])  # pyright: ignore
+    noisy = plain @ dx.classic.geometric(dx.line(4), epsilon=0.8).matrix
+    assert dx.evaluate.smallest_epsilon(
+        dx.Mechanism.from_matrix(event, noisy, dx.Reports(tuple("0123")))
+    ) == pytest.approx(0.8, rel=1e-9)
+    state = dx.Mechanism.from_matrix(event, plain, dx.Reports(tuple("0123")))
+    assert dx.evaluate.smallest_epsilon(state) == math.inf
+
+
+def test_the_training_record_that_a_classifier_gives_away() -> None:
+    """Differential training privacy: how far predictions move when a record is left out, for a given classifier."""
+    training = [(0, "a"), (0, "b"), (1, "b"), (1, "b")]
+
+    def predicted(records: list[tuple[int, str]], feature: int) -> np.ndarray:
+        counts = np.array([1 + sum(record == (feature, label) for record in records) for label in "ab"], dtype=float)
+        return counts / counts.sum()
+
+    risk = {
+        left_out: max(
+            dx.characterise.multiplicative_distance(
+                predicted(training, feature), predicted([r for k, r in enumerate(training) if k != left_out], feature)
+            )
+            for feature in (0, 1)
+        )
+        for left_out in range(4)
+    }
+    assert risk[0] == pytest.approx(math.log((2 / 4) / (1 / 3)))
+    assert risk[2] == risk[3] == pytest.approx(math.log((1 / 3) / (1 / 4)))
+
+
+def test_any_relation_with_either_divergence() -> None:
+    """Adjacency relation divergence, for the two divergences that are proven: the log-ratio, and its excess δ."""
+    space = dx.neighbours(BITS3, "generic", holds=lambda x, other: abs(sum(x) - sum(other)) == 1)
+    rows = np.random.default_rng(4).dirichlet(np.full(3, 5.0), 8)
+    mechanism = dx.Mechanism.from_matrix(space, rows, dx.Reports(tuple("abc")))
+    joined = np.argwhere(space.distances == 1)
+    for epsilon in (0.0, 0.3, 1.0):
+        excess = max(np.maximum(rows[x] - math.exp(epsilon) * rows[z], 0).sum() for x, z in joined)
+        if epsilon:
+            found = dx.evaluate.smallest_delta(mechanism, epsilon, pairs="adjacent")
+            assert found == pytest.approx(excess, abs=1e-12)
+    apart = max(dx.characterise.multiplicative_distance(rows[x], rows[z]) for x, z in joined)
+    adjacent = dx.evaluate.smallest_delta(mechanism, apart * (1 + 1e-12), pairs="adjacent")
+    assert adjacent <= 1e-12

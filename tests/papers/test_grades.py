@@ -8,7 +8,7 @@ import pytest
 
 from tests.material.documents import DOCS
 
-TABLES = ("cabp13", "hlm14")
+TABLES = ("cabp13", "cha13", "des20", "ecp14", "hlm14")
 GRADE = re.compile(r"the statement itself|less: \S.*|none: \S.*")
 
 

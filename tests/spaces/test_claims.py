@@ -1,6 +1,9 @@
-"""The table of what CABP13 claims of the usual queries, and what holds."""
+"""The table of what CABP13 claims of the usual queries, and what holds; averages are the rationals that they are."""
 
 from __future__ import annotations
+
+import itertools
+from fractions import Fraction
 
 import pytest
 
@@ -51,3 +54,15 @@ def test_claims_that_do_not_hold_elsewhere() -> None:
         q.claims(dx.Universe.databases([0, 1], 2, absent=True))
     with pytest.raises(dx.SpecError, match="is about numbers, not 'a'"):
         q.claims(dx.Universe.databases("ab", 2))
+
+
+def test_averages_of_tenths_are_exact() -> None:
+    """The average of 0.1, 0.2 and 0.3, present or not, in any order, is one answer: the rational, rounded once."""
+    one = dx.Universe.databases([0.1, 0.2, 0.3], 3, absent=True, empty=False)
+    present = [[value for value in secret if value is not None] for secret in one.secrets]  # pyright: ignore
+    exact = [Fraction(sum(round(10 * value) for value in values), 10 * len(values)) for values in present]
+    query = q.average(one)
+    assert list(query.answers) == sorted({float(mean) for mean in exact})
+    assert [query.answers[answer] for answer in query.index] == [float(mean) for mean in exact]
+    assert len(query.answers) < len({sum(values) / len(values) for values in present})
+    assert any(sum(values) != sum(order) for values in present for order in itertools.permutations(values))

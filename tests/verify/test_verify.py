@@ -95,6 +95,30 @@ def test_figures_of_comparisons_agree_with_each_other(tmp_path: Path) -> None:
             assert found & set(failing(verify(saved))), (row, key)
 
 
+@pytest.mark.parametrize("pairs", ["all", "adjacent"])
+def test_a_delta_that_is_larger_than_the_least_is_false(pairs: str, tmp_path: Path) -> None:
+    """The mechanism is private with it as well, but the smallest is claimed, as a measure and as certified."""
+    from dataclasses import replace
+
+    problem = points().but(delta=0.05, pairs=pairs)
+    report = dx.solve(problem)
+    least = MEASURES["smallest_delta"](report.mechanism, problem)
+    assert 0 < least <= 0.05
+    saved = replace(report, evaluation={"smallest_delta": least}).save(tmp_path / "out")
+    assert verify(saved).outcome is Outcome.HOLDS
+    content = json.loads((saved / "report.json").read_text(encoding="utf-8"))
+    for claimed in (least + 1e-9, least + 1e-3, least + 0.2, least - 1e-9):
+        content["evaluation"]["smallest_delta"] = claimed
+        (saved / "report.json").write_text(json.dumps(content), encoding="utf-8")
+        assert "measure: smallest_delta" in failing(verify(saved)), claimed
+    careful = dx.solve(problem, method="exponential").save(tmp_path / "careful")
+    certified = json.loads((careful / "certificate.json").read_text(encoding="utf-8"))
+    assert certified["delta"] < 0.04
+    for more in (1e-9, 0.01):
+        (careful / "certificate.json").write_text(json.dumps(certified | {"delta": certified["delta"] + more}))
+        assert "is not the least" in str(failing(verify(careful))), more
+
+
 def test_noise_that_is_not_written_down_is_left_open(tmp_path: Path) -> None:
     from dataclasses import replace
 

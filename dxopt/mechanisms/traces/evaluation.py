@@ -22,6 +22,9 @@ class TraceEvaluation:
     ----------
     mean_error : float
         Of the steps that were reported, skipped ones too, in units of distance.
+    standard_error : float
+        Of `mean_error` over the randomness of the runs, from how the runs of each trace differ; NaN with one run a
+        trace. Runs are as many for each trace, and independent.
     error_quantiles : mapping
         From a probability to the error that this part of the reported steps does not exceed.
     shares : mapping
@@ -37,6 +40,7 @@ class TraceEvaluation:
     """
 
     mean_error: float
+    standard_error: float
     error_quantiles: Mapping[float, float]
     shares: Mapping[Kind, float]
     reported: float
@@ -48,7 +52,13 @@ class TraceEvaluation:
     def __str__(self) -> str:
         quantiles = ", ".join(f"{p:.0%} within {error:.4g}" for p, error in self.error_quantiles.items())
         made = ", ".join(f"{share:.0%} {kind}" for kind, share in self.shares.items())
-        return f"mean error {self.mean_error:.4g}, {quantiles}; {made}; spent {self.spent:.4g} in the mean"
+        mean = f"{self.mean_error:.4g}" if np.isnan(self.standard_error) else self._mean
+        return f"mean error {mean}, {quantiles}; {made}; spent {self.spent:.4g} in the mean"
+
+    @property
+    def _mean(self) -> str:
+        """The mean error, with its standard error."""
+        return f"{self.mean_error:.4g} ± {self.standard_error:.1g}"
 
 
 def evaluate(
@@ -85,16 +95,19 @@ def evaluate(
     if not isinstance(quantiles, Sequence) or not all(isinstance(p, int | float) and 0 <= p <= 1 for p in quantiles):
         raise SpecError("quantiles", f"are {quantiles!r}", "give probabilities from 0 to 1")
     runs = []
-    errors = []
+    each = []
     for trace in traces:
         secrets = mechanism.noise.secrets(trace)
         for _ in range(repetitions):
             run = mechanism.run(secrets, rng)
             runs.append(run)
-            errors += _errors(mechanism, secrets, run)
+            each.append(_errors(mechanism, secrets, run))
+    errors = np.concatenate(each)
     reported = len(errors)
+    mean = float(np.mean(errors))
     return TraceEvaluation(
-        mean_error=float(np.mean(errors)),
+        mean_error=mean,
+        standard_error=_standard_error(each, repetitions, mean),
         error_quantiles={p: float(np.quantile(errors, p, method="inverted_cdf")) for p in quantiles},
         shares={kind: sum(run.count(kind) for run in runs) / reported for kind in KINDS},
         reported=reported / sum(run.length for run in runs),
@@ -108,6 +121,16 @@ def evaluate(
 def _errors(mechanism: TraceMechanism, secrets: Sequence[Hashable], run: Run) -> list[float]:
     """The distance between secret and report of each step that was reported."""
     return [mechanism.noise.distance(x, step.report) for x, step in zip(secrets, run.steps, strict=False)]
+
+
+def _standard_error(errors: Sequence[Sequence[float]], repetitions: int, mean: float) -> float:
+    """Of the mean over all steps, from the runs of each trace, which stand one after another."""
+    if repetitions == 1:
+        return float("nan")
+    # What a run adds to Σ errors - mean · steps, as both vary between runs that may stop; runs of a trace are alike.
+    off = np.array([sum(run) - mean * len(run) for run in errors]).reshape(-1, repetitions)
+    spread = repetitions * off.var(axis=1, ddof=1).sum()
+    return float(np.sqrt(spread) / sum(map(len, errors)))
 
 
 def _spending(runs: Sequence[Run]) -> NDArray[np.float64]:

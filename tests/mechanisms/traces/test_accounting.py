@@ -245,3 +245,48 @@ def test_known_cost_of_hard_and_easy_steps() -> None:
         assert run.exactly_spent == Fraction(0.3) + owed
         if "skipped" in run.kinds:
             assert run.exactly_spent + Fraction(0.3) + Fraction(0.1) > Fraction(0.9)
+
+
+class Hopeful:
+    """Plans a test and noise that the account covers one by one, not both."""
+
+    total = 1.0
+
+    def bind(self, noise: Any, test: Any) -> Any:
+        return lambda steps, ledger: traces.Plan(0.4, 0.4, 1.0) if steps else traces.Plan(0.1, 0.5, 1.0)
+
+
+@pytest.mark.parametrize("closeness", [traces.LaplaceTest(), traces.GeometricTest()], ids=["laplace", "geometric"])
+def test_a_step_is_only_begun_where_test_and_noise_are_covered(closeness: traces.ClosenessTest) -> None:
+    """Of 1 a first step leaves 0.5: a test of 0.4 and noise of 0.4 after it are 0.3 too much, so nothing is drawn.
+
+    Were the test made, its outcome would be seen where the noise is no longer paid, and the run would overspend.
+    """
+    mechanism = traces.PredictiveMechanism(geometric(LINE), Hopeful(), test=closeness)
+    assert {run.exactly_spent for run in mechanism.distribution((1,))} == {Fraction(0.5)}
+    for far in ((1, 1), (0, 2)):
+        with pytest.raises(dx.SpecError, match=r"^manager: plans for more than the 0\.5 left"):
+            mechanism.distribution(far)
+        for seed in range(10):
+            stream = mechanism.stream(np.random.default_rng(seed))
+            stream.step(far[0])
+            with pytest.raises(dx.SpecError, match=r"^manager: plans for more than the 0\.5 left"):
+                stream.step(far[1])
+            assert stream.spent == Fraction(0.5)
+
+
+def test_a_step_that_uses_up_the_rest_is_made() -> None:
+    """A test of 0.25 and noise of 0.25 are the 0.5 that are left, to the last bit; one unit more is refused."""
+    for more, fits in ((0.0, True), (2.0**-54, False)):
+        plan = traces.Plan(0.25, 0.25 + more, 0.0)
+
+        class Exact(Hopeful):
+            def bind(self, noise: Any, test: Any, then: traces.Plan = plan) -> Any:
+                return lambda steps, ledger: then if steps else traces.Plan(0.1, 0.5, 1.0)
+
+        mechanism = traces.PredictiveMechanism(geometric(LINE), Exact())
+        if fits:
+            assert max(run.exactly_spent for run in mechanism.distribution((0, 2))) == 1
+        else:
+            with pytest.raises(dx.SpecError, match="plans for more"):
+                mechanism.distribution((0, 2))

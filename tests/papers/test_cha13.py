@@ -1,0 +1,237 @@
+"""Statements of Cha13 as its slides put them: levels within a radius, cloaking, traces, and its comparison."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+import dxopt as dx
+from dxopt.spaces.metrics import OverTraces
+from dxopt.spec import load
+from tests.judges.exact import infinite_leakage, violations
+from tests.material.files import PROBLEMS
+
+LEVEL, RADIUS = math.log(4), 1.5
+CITY = dx.grid((4, 4), spacing=0.5)
+BUSY = dx.Prior.from_weights(CITY, 1 + (7 * np.arange(16)) % 11)
+
+
+@functools.cache
+def geo_indistinguishable() -> dict[str, dx.Mechanism]:
+    """Mechanisms at the level that l within r asks for."""
+    epsilon = LEVEL / RADIUS
+    problem = dx.Problem(CITY, epsilon=epsilon, prior=BUSY)
+    return {
+        "optimal": dx.solve(problem, method="optimal").mechanism,
+        "planar Laplace": dx.classic.planar_laplace(CITY, epsilon=epsilon),
+        "exponential": dx.classic.exponential(CITY, epsilon=epsilon),
+    }
+
+
+def test_a_level_within_any_radius() -> None:
+    """Geo-indistinguishability: within any radius r of the true place a level of εr, in proportion to r.
+
+    Two places in the disc may be 2r apart, so that 2εr is what an adversary gains within it at most.
+    """
+    epsilon, distances = LEVEL / RADIUS, CITY.distances
+    for name, mechanism in geo_indistinguishable().items():
+        matrix = mechanism.matrix
+        apart = np.array([[dx.characterise.multiplicative_distance(a, b) for b in matrix] for a in matrix])
+        largest = {}
+        for radius in np.unique(distances)[1:]:
+            within = distances <= radius
+            assert apart[within].max() <= epsilon * radius * (1 + 1e-12), name
+            disc = max(apart[np.ix_(near, near)].max() for near in within)
+            assert disc <= 2 * epsilon * radius * (1 + 1e-12), name
+            largest[radius] = apart[within].max()
+        # at ln 4 within 1.5 km an output is at most 4 times as likely, and within half of that at most twice
+        assert np.exp(apart[distances <= RADIUS]).max() <= 4 * (1 + 1e-12)
+        assert np.exp(apart[distances <= RADIUS / 2]).max() <= 2 * (1 + 1e-12)
+    # it is used up: no smaller ε holds for the optimum and for planar Laplace
+    for name in ("optimal", "planar Laplace"):
+        assert dx.evaluate.smallest_epsilon(geo_indistinguishable()[name]) == pytest.approx(epsilon, rel=1e-6)
+
+
+def test_a_problem_file_asks_for_it_as_a_level_within_a_radius() -> None:
+    (task,) = load(PROBLEMS / "cha13-geo-indistinguishability-utility.yaml")
+    assert task.problem.epsilon == pytest.approx(math.log(4) / 1.0, rel=1e-15)
+    found = dx.solve(task.problem).mechanism.matrix
+    near = task.problem.space.distances <= 1.0
+    assert (found[:, None, :] / found[None, :, :])[near].max() == pytest.approx(4.0, rel=1e-9)
+
+
+def test_adjacent_databases_answer_alike_and_so_do_all_by_their_distance() -> None:
+    """ε-differential privacy, and that adjacent pairs at ε are εd_h for all: exact, for mechanisms of any kind."""
+    universe = dx.Universe.databases([21, 27, 32], 3)
+    space = universe.space("hamming")
+    adjacent_only = np.where(space.distances <= 1, space.distances, np.inf)
+    rng = np.random.default_rng(10)
+    for _ in range(3):
+        rows = 1 + rng.random((len(space), 4)) * 0.3
+        rows /= rows.sum(axis=1, keepdims=True)
+        pairs = np.argwhere(space.distances == 1)
+        epsilon = max(dx.characterise.multiplicative_distance(rows[x], rows[other]) for x, other in pairs)
+        assert violations(rows, adjacent_only, epsilon * (1 + 1e-12)) == []
+        assert violations(rows, space.distances, epsilon * (1 + 1e-12)) == []
+        mechanism = dx.Mechanism.from_matrix(space, rows, dx.Reports(tuple("abcd")))
+        assert dx.evaluate.smallest_epsilon(mechanism) == pytest.approx(epsilon, rel=1e-9)
+    (task,) = load(PROBLEMS / "cha13-adjacency.yaml")
+    best, epsilon = dx.solve(task.problem).mechanism.matrix, float(task.problem.epsilon)  # pyright: ignore
+    for x, other in np.argwhere(task.problem.space.distances == 1):
+        assert dx.characterise.multiplicative_distance(best[x], best[other]) <= epsilon * (1 + 1e-12)
+
+
+def test_a_mechanism_is_a_distribution_for_each_secret() -> None:
+    """K(x) is a distribution on reported values: rows sum to 1, draws follow them, and what is none is refused."""
+    space = dx.line(3)
+    mechanism = dx.classic.geometric(space, epsilon=0.7)
+    assert mechanism.matrix.min() >= 0
+    assert mechanism.matrix.sum(axis=1) == pytest.approx(1, abs=1e-15)
+    drawn = mechanism.sample(index=1, size=4000, rng=np.random.default_rng(1))
+    shares = np.bincount(np.asarray(drawn), minlength=3) / 4000
+    assert shares == pytest.approx(mechanism.matrix[1], abs=0.04)
+    for rows in ([[0.5, 0.4], [0.5, 0.5]], [[1.5, -0.5], [0.5, 0.5]]):
+        with pytest.raises(dx.SpecError, match=r"^matrix: "):
+            dx.Mechanism.from_matrix(dx.line(2), rows)
+
+
+def test_both_characterisations_on_a_map() -> None:
+    """Hiding: conclusions differ by 2εd(φ) at most; prior and posterior within a region: by ε times its diameter.
+
+    Here φ moves everyone north, or to the nearest corner of the town; regions are streets, blocks and the whole.
+    """
+    epsilon = LEVEL / RADIUS
+    places = np.arange(16).reshape(4, 4)
+    north = places[np.maximum(np.arange(4) - 1, 0)].ravel()
+    corners = np.array([[0, 0, 3, 3], [0, 0, 3, 3], [12, 12, 15, 15], [12, 12, 15, 15]]).ravel()
+    rng = np.random.default_rng(9)
+    for mechanism in geo_indistinguishable().values():
+        for weights in (np.ones(16), rng.random(16) ** 4 + 1e-9, np.eye(16)[5] + 1e-6):
+            prior = dx.Prior.from_weights(CITY, weights)
+            for hiding in (north, corners):
+                learned = dx.characterise.after_hiding(mechanism, prior, hiding, epsilon=epsilon)
+                moved = CITY.distances[np.arange(16), hiding].max()
+                assert learned.bound == pytest.approx(2 * epsilon * moved)
+                assert learned.gain <= learned.bound * (1 + 1e-9)
+            for region in (places[0], places[:2, :2].ravel(), places.ravel()):
+                learned = dx.characterise.within(mechanism, prior, region, epsilon=epsilon)
+                assert learned.bound == pytest.approx(epsilon * CITY.distances[np.ix_(region, region)].max())
+                assert learned.gain <= learned.bound * (1 + 1e-9)
+    # a mechanism of three times the level shows on the map that it is not private at this one
+    leaky = dx.classic.planar_laplace(CITY, epsilon=3 * epsilon)
+    edge = dx.Prior.from_weights(CITY, np.eye(16)[0] + 1e-9)
+    found = dx.characterise.within(leaky, edge, [0, 1], epsilon=epsilon)
+    assert found.gain > found.bound * 1.5
+
+
+def test_cloaking_fails_where_the_user_moves_between_regions() -> None:
+    """A region is reported and hides the place within it; a step over its border shows for certain where it went."""
+    cloak = dx.classic.cloaking(CITY, side=1.0)
+    inside = cloak.regions[:, None] == cloak.regions[None, :]
+    rows = cloak.matrix
+    assert all(np.array_equal(rows[x], rows[other]) for x, other in np.argwhere(inside))
+    steps = np.argwhere(~inside & (CITY.distances == 0.5))
+    assert len(steps) > 0
+    told = {(x, other) for x, other, _ in infinite_leakage(rows, CITY.distances)}
+    assert all((x, other) in told for x, other in steps)
+    assert dx.evaluate.smallest_epsilon(cloak) == math.inf
+    # who reports twice while crossing is known to stand at the border
+    uniform = dx.Prior.uniform(CITY)
+    before, after = (dx.characterise.posterior(cloak, uniform, int(rows[x].argmax())) for x in steps[0])
+    assert (before * after).sum() == 0
+    assert CITY.distances[np.ix_(before > 0, after > 0)].min() == 0.5
+
+
+def test_the_coarse_place_is_revealed_and_the_exact_one_hidden() -> None:
+    """Location-based services: an adversary knows which of two towns it is, and hardly where in it."""
+    streets = np.array(list(itertools.product(range(3), repeat=2))) / 2
+    towns = dx.MetricSpace.from_points(np.concatenate([streets, streets + np.array([20, 0])]))
+    uniform = dx.Prior.uniform(towns)
+    mechanism = dx.solve(dx.Problem(towns, epsilon=LEVEL / RADIUS, prior=uniform)).mechanism
+    which_town = np.repeat([[0.0, 1.0], [1.0, 0.0]], 9, axis=0)
+    assert dx.evaluate.adversary_error(mechanism, uniform, which_town) < 1e-6
+    place = 1 - dx.evaluate.adversary_error(mechanism, uniform, "binary")
+    assert place < 0.25
+
+
+def at_loss(prior: dx.Prior, loss: float) -> dx.Mechanism:
+    """The planar Laplace mechanism of the smallest ε that costs so much."""
+    low, high = 0.05, 50.0
+    for _ in range(14):
+        middle = math.sqrt(low * high)
+        costs = dx.evaluate.expected_loss(dx.classic.planar_laplace(TOWN, epsilon=middle), prior, "distance")
+        low, high = (middle, high) if costs > loss else (low, middle)
+    return dx.classic.planar_laplace(TOWN, epsilon=high)
+
+
+TOWN = dx.grid((4, 4))
+KNOWN = dx.Prior.from_weights(TOWN, [1, 1, 1, 1, 1, 9, 6, 1, 1, 6, 4, 1, 1, 1, 1, 1])
+UNIFORM = dx.Prior.uniform(TOWN)
+
+
+@pytest.mark.parametrize("adversary", ["distance", "binary"])
+def test_the_comparison_in_the_error_of_the_adversary(adversary: str) -> None:
+    """Cha13's comparison: the metric of Shokri et al., at equal loss, for Laplace, cloaking and two of their optima.
+
+    The optimum for the right prior has the largest error by definition. The one for a uniform prior is the best for
+    that, and far behind under another; planar Laplace, which knows no prior, is private under all and cloaking none.
+    """
+    cloak = dx.classic.cloaking(TOWN, side=2.0)
+    for prior in (KNOWN, UNIFORM):
+        loss = dx.evaluate.expected_loss(cloak, prior, "distance")
+        made = {"cloaking": cloak, "Laplace": at_loss(prior, loss)}
+        for name, p in (("right", prior), ("uniform", UNIFORM)):
+            asked = dx.Problem(TOWN, epsilon=None, prior=p, objective=dx.AdversaryError(loss, adversary))
+            made[name] = dx.solve(asked).mechanism
+        errors = {name: dx.evaluate.adversary_error(one, prior, adversary) for name, one in made.items()}
+        for name, mechanism in made.items():
+            spent = dx.evaluate.expected_loss(mechanism, prior, "distance")
+            assert spent <= loss * (1 + 1e-6) or name == "uniform"
+            if spent <= loss:
+                assert errors[name] <= errors["right"] + 1e-6
+            # the adversary's error in distance is what is lost after the best remap
+            remapped = mechanism.remap(dx.evaluate.optimal_remap(mechanism, prior, adversary))
+            assert dx.evaluate.expected_loss(remapped, prior, adversary) == pytest.approx(errors[name], abs=1e-9)
+        if prior is KNOWN:
+            assert errors["uniform"] < errors["right"] - 0.1
+            assert errors["cloaking"] < errors["Laplace"] - 0.2 < errors["right"] - 0.2
+        else:
+            assert errors["uniform"] == pytest.approx(errors["right"], abs=1e-6)
+        assert dx.evaluate.smallest_epsilon(made["Laplace"]) < 2
+        assert dx.evaluate.smallest_epsilon(cloak) == math.inf
+
+
+def test_one_person_under_standard_differential_privacy() -> None:
+    """All places alike: of n places the best guess is right with e^ε/(n - 1 + e^ε), next to the 1/n of no report.
+
+    The slide says "zero utility": it is zero at ε = 0 only, and under geo-indistinguishability several times that.
+    """
+    places = dx.Universe.databases(range(20), 1)
+    alike = dx.neighbours(places, "free_lunch")
+    for epsilon in (0.01, 0.5, 1.0):
+        problem = dx.Problem(alike, epsilon=epsilon, prior=dx.Prior.uniform(alike), loss="binary")
+        right = 1 - dx.solve(problem).certificate.value
+        assert right == pytest.approx(math.exp(epsilon) / (19 + math.exp(epsilon)), abs=1e-7)
+    assert right < 0.13
+    line = dx.line(20)
+    far = dx.solve(dx.Problem(line, epsilon=1.0, prior=dx.Prior.uniform(line), loss="binary")).certificate.value
+    assert 1 - far > 3 * right
+
+
+def test_mechanisms_for_traces() -> None:
+    """εd_∞-privacy of traces: solved and proven as for any metric; independent noise pays ε for each point."""
+    steps = dx.line(3)
+    tuples = list(itertools.product(range(3), repeat=2))
+    space = dx.MetricSpace.from_points(np.array(tuples, dtype=float), OverTraces(2))
+    assert space.distances.max() == 2
+    report = dx.solve(dx.Problem(space, epsilon=0.6, prior=dx.Prior.uniform(space), loss="binary"))
+    assert violations(report.mechanism.matrix, space.distances, 0.6) == []
+    noise = dx.classic.geometric(steps, epsilon=0.6)
+    both = np.kron(noise.matrix, noise.matrix).astype(np.float64)
+    assert violations(both, space.distances, 0.6) != []
+    independent = dx.Mechanism.from_matrix(space, both)
+    assert dx.evaluate.smallest_epsilon(independent) == pytest.approx(1.2, rel=1e-9)

@@ -1,0 +1,171 @@
+"""ECP14: what its figures draw and its case studies compare, and the smaller statements around them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import dxopt as dx
+from problems.ecp14 import leakage, regions, settings, utilities
+from tests.judges.exact import violations
+from tests.judges.systems import solved
+from tests.material.regions import BIPARTITE, STAR, phi, space
+
+
+def test_the_triangles_of_figure_2() -> None:
+    """Each region is drawn with its corner priors as corners, at 0.7 and at 1.6, and contains the uniform prior."""
+    drawn = regions.figure_2()
+    for axes, one in zip(drawn.axes, regions.three_answers().values(), strict=True):
+        shapes = [patch.get_xy()[:3] for patch in axes.patches]  # pyright: ignore
+        assert len(shapes) == len(regions.LEVELS) == 2
+        for shape, level in zip(shapes, regions.LEVELS, strict=True):
+            assert shape == pytest.approx(regions.corners(one, level) @ regions.TRIANGLE)
+            p = math.exp(-level)
+            sides = 1 + p + p * p, 1 + 2 * p
+            line = (1 - p * p) ** 2 / (sides[0] ** 2 * sides[1])
+            circle = ((1 - p) / (1 + 2 * p)) ** 2
+            expected = line if one.distances.max() == 2 else circle
+            assert regions.share(one, level) == pytest.approx(expected, rel=1e-12)
+            assert dx.regularity.verdict(dx.Prior.uniform(one), one, level).status == "regular"
+
+
+def test_the_polytopes_of_figure_3() -> None:
+    """Four panels, one for each D, each a simplex with the corner priors as corners, in three probabilities."""
+    drawn = regions.figure_3()
+    assert [axes.get_title() for axes in drawn.axes] == [f"D = {distance}" for distance in regions.DISTANCES]
+    for axes, distance in zip(drawn.axes, regions.DISTANCES, strict=True):
+        (points,) = [one for one in axes.collections if hasattr(one, "_offsets3d")]
+        at = np.array(points._offsets3d).T  # pyright: ignore
+        assert at == pytest.approx(regions.corners(settings.record(), distance)[:, :3])
+
+
+def test_figure_4_a_specific_prior_has_the_better_bound_at_every_level() -> None:
+    """From ln 2, where the prior of Example 3 is regular, to 1: below the bound for all priors, by over a bit."""
+    one, prior = settings.record(), leakage.record_prior()
+    for level in np.arange(70, 101, 5) / 100:
+        assert dx.regularity.verdict(prior, one, float(level)).status == "regular"
+        specific, every = leakage.printed_bound(float(level)), leakage.every_prior_bound(float(level))
+        assert leakage.proven_bound(float(level)) == pytest.approx(specific, abs=1e-6)
+        assert specific < every - 1
+        assert 5 * dx.regularity.leakage_bound(prior, one, float(level)) == pytest.approx(specific, abs=1e-9)
+
+
+def test_figure_6_the_tight_mechanism_is_far_better_than_the_geometric_one() -> None:
+    """§7.1, with the sizes of the paper: by more than a half for the sum, by more than a fifth for two counts."""
+    epsilon = 1.2
+    assert utilities.tight_utility(settings.sum_query(), epsilon) > 1.5 * utilities.geometric_sum(epsilon)
+    assert utilities.tight_utility(settings.two_counts(), epsilon) > 1.2 * utilities.geometric_counts(epsilon)
+
+
+def test_figure_7_the_tight_mechanism_is_far_better_than_planar_laplace() -> None:
+    """§7.2, on 20 × 20 of the 100 × 100 places, at levels where the tight mechanism exists."""
+    for epsilon in (0.7, 1.0, 1.3):
+        tight = utilities.tight_utility(settings.locations(20), epsilon)
+        assert tight > 1.1 * utilities.planar_laplace(epsilon, 20)
+
+
+def test_the_matrix_of_the_sum_query_is_invertible() -> None:
+    """§7.1: at 0.8 all eigenvalues of Φ are above 0.04, so that the solution is unique, with its negative entries."""
+    kernel = dx.regularity.phi(settings.sum_query(), settings.PRINTED.sum_threshold)
+    np.linalg.cholesky(kernel - 0.04 * np.eye(len(kernel)))
+    assert np.linalg.solve(kernel, np.ones(len(kernel))).min() < -1e-4
+
+
+def test_the_matrix_of_privacy_constraints() -> None:
+    """Definition 3 and after it: Φ is e^{-d}, symmetric, 1 on the diagonal, and tends to the identity matrix."""
+    for one in (dx.line(4), dx.grid((2, 3)), space(STAR)):
+        for level in (0.3, 2.0, 60.0):
+            found = dx.regularity.phi(one, level)
+            assert found == pytest.approx(np.exp(-level * one.distances), rel=1e-15)
+            assert np.array_equal(found, found.T)
+            assert (found.diagonal() == 1).all()
+        assert np.abs(found - np.eye(len(one))).max() < 1e-25
+
+
+@pytest.mark.parametrize("name", ["sum", "minimum", "median", "maximum", "average"])
+def test_on_the_induced_graph_privacy_is_that_of_the_databases(name: str) -> None:
+    """Corollary 1, both directions: the least ε of any H on the induced graph is that of H∘f under Hamming."""
+    universe = dx.Universe.databases([0, 1, 2], 2)
+    query, secrets = dx.queries.QUERIES[name](universe), universe.space("hamming")
+    answers = dx.MetricSpace.from_graph(dx.queries.induced_graph(query, secrets))
+    rng = np.random.default_rng(3)
+    reports = dx.Reports(tuple("abc"))
+    for _ in range(5):
+        rows = rng.dirichlet(np.full(3, 3.0), len(answers))
+        alone = dx.evaluate.smallest_epsilon(dx.Mechanism.from_matrix(answers, rows, reports))
+        composed = dx.evaluate.smallest_epsilon(dx.Mechanism.from_matrix(secrets, rows[query.index], reports))
+        assert alone == pytest.approx(composed, rel=1e-12)
+
+
+@pytest.mark.parametrize("metric", ["manhattan", "streets", "globe"])
+def test_other_distances_between_places(metric: str) -> None:
+    """Footnote 3: Manhattan or map-based distances do as well, and the tight mechanism is the same e^{-d} w."""
+    towns = dx.MetricSpace.from_points([[45.5, -73.6], [45.51, -73.6], [45.5, -73.57], [45.53, -73.6]], "haversine")
+    streets = dx.MetricSpace.from_distances([[0, 1, 2, 1], [1, 0, 1, 2], [2, 1, 0, 1.5], [1, 2, 1.5, 0]])
+    one = {"manhattan": dx.grid((2, 3), metric="manhattan"), "streets": streets, "globe": towns}[metric]
+    epsilon = 1.5
+    report = dx.solve(dx.Problem(one, epsilon=epsilon, prior=dx.Prior.uniform(one)))
+    assert violations(report.mechanism.matrix, one.distances, epsilon) == []
+    tight = dx.tight_constraints(one, epsilon).matrix
+    assert violations(tight, one.distances, epsilon) == []
+    assert tight == pytest.approx(np.exp(-epsilon * one.distances) * tight.diagonal(), abs=1e-11)
+
+
+def test_several_tight_mechanisms() -> None:
+    """After Definition 6: none below ln 2 on a star, one on a line, and many on K₃,₃ at ln 2, each optimal."""
+    with pytest.raises(dx.NoTightMechanism):
+        dx.tight_constraints(space(STAR), 0.5)
+    assert solved(phi([(0, 1), (1, 2)], Fraction(1, 2)), [Fraction(1)] * 3) is not None
+    half, one = Fraction(1, 2), space(BIPARTITE)
+    assert solved(phi(BIPARTITE, half), [Fraction(1)] * 6) is None
+    priors = [dx.regularity.corner_prior(one, math.log(2), k) for k in one.labels]
+    for side in (Fraction(1, 10), Fraction(1, 3), Fraction(2, 3)):
+        weights = [side] * 3 + [Fraction(2, 3) - side] * 3
+        matrix = [
+            [entry * weight for entry, weight in zip(row, weights, strict=True)] for row in phi(BIPARTITE, half)
+        ]
+        assert all(sum(row) == 1 and min(row) >= 0 for row in matrix)
+        mechanism = dx.Mechanism.from_matrix(one, np.array(matrix, dtype=float))
+        bounds = [1 / float(sum(row)) for row in phi(BIPARTITE, half)]
+        used = [float(prior.probabilities @ mechanism.matrix.diagonal()) for prior in priors]
+        assert used == pytest.approx(bounds, rel=1e-12)
+
+
+def test_bounds_need_not_be_met() -> None:
+    """§6: where no tight mechanism exists, a regular prior may have a bound that no private mechanism meets."""
+    one, epsilon = space(STAR), 0.5
+    assert dx.regularity.verdict(dx.Prior.uniform(one), one, epsilon).status == "not regular"
+    corners = np.array([corner.probabilities for corner in dx.regularity.corner_priors(one, epsilon)])
+    prior = dx.Prior.from_weights(one, corners.mean(axis=0))
+    best = dx.solve(dx.Problem(one, epsilon=epsilon, prior=prior, loss="binary")).certificate
+    assert 1 - best.bound < dx.regularity.utility_bound(prior, one, epsilon) - 1e-3
+
+
+def test_the_bound_is_a_mixture_of_the_corners_bounds() -> None:
+    """After Theorem 2: Σμ = Σ_y γ_y / Σ_y' φ_yy', for a corner its own, the largest probability that it has."""
+    for one in (dx.line(5), dx.grid((2, 3)), space(BIPARTITE)):
+        kernel = dx.regularity.phi(one, 1.1)
+        corners = np.array([corner.probabilities for corner in dx.regularity.corner_priors(one, 1.1)])
+        for gamma in np.random.default_rng(1).dirichlet(np.ones(len(one)), 4):
+            bound = dx.regularity.utility_bound(dx.Prior.from_weights(one, gamma @ corners), one, 1.1)
+            assert bound == pytest.approx((gamma / kernel.sum(axis=1)).sum(), abs=1e-9)
+        for y, label in enumerate(one.labels):
+            corner = dx.regularity.corner_prior(one, 1.1, label)
+            bound = dx.regularity.utility_bound(corner, one, 1.1)
+            assert bound == pytest.approx(1 / kernel[y].sum(), abs=1e-9)
+            assert bound == pytest.approx(corner.probabilities.max(), abs=1e-9)
+
+
+def test_regular_priors_have_full_support_and_irregular_ones_may_have_small_ratios() -> None:
+    """Proposition 2 and after Proposition 1: no entry is 0; ratios of at most e^d are not enough."""
+    one = dx.line(3)
+    for zero in itertools.permutations([0.0, 1.0, 2.0]):
+        assert dx.regularity.verdict(dx.Prior.from_weights(one, zero), one, 5.0).status == "not regular"
+    record, prior = settings.record(), leakage.record_prior()
+    ratios = prior.probabilities[:, None] / prior.probabilities[None, :]
+    assert (ratios <= np.exp(0.5 * record.distances)).all()
+    assert dx.regularity.verdict(prior, record, 0.5).status == "not regular"
