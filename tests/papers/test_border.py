@@ -22,7 +22,7 @@ POINTS, BORDER = range(7), 5
 
 def solved(matrix: list[Row], right: Row) -> Row:
     """The solution of a regular system, exactly."""
-    found = rational.solved(matrix, right)
+    found = systems.solved(matrix, right)
     assert found is not None
     return found
 
