@@ -1,4 +1,4 @@
-"""Objectives: expected loss, loss in the worst case, and the error of an adversary."""
+"""Objectives: expected loss, loss in the worst case or over a set of priors, and the error of an adversary."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import SpecError
+from dxopt.errors import SpecError, UnsupportedError
 from dxopt.model.loss import Loss, LossLike
 from dxopt.model.prior import Prior
+from dxopt.model.prior_sets import Everyone, Hull, PriorSet
 from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
@@ -63,6 +64,14 @@ class Objective(ABC):
         """The most that the expected loss may be."""
         return math.inf
 
+    def among(self, size: int) -> PriorSet | None:
+        """The priors on so many points of which the worst counts; None where only one does."""
+        return None
+
+    def anew(self) -> Objective:
+        """The same objective for another problem: without what was found for one."""
+        return self
+
 
 @dataclass(frozen=True)
 class ExpectedLoss(Objective):
@@ -84,6 +93,29 @@ class WorstLoss(Objective):
 
     def value(self, problem: Valued, channel: Array) -> float:
         return max(math.fsum(row) for row in problem.losses * channel)
+
+    def among(self, size: int) -> PriorSet:
+        return Everyone(size)
+
+
+@dataclass(frozen=True, eq=False)
+class WorstExpectedLoss(Objective):
+    """min max_π Σ_x π_x Σ_z K[x, z] l(x, z) over a set of priors: what `expected_loss` means where that is given.
+
+    Attributes
+    ----------
+    priors : PriorSet
+    """
+
+    name: ClassVar[str] = "worst_expected_loss"
+    title: ClassVar[str] = "worst expected loss"
+    priors: PriorSet
+
+    def value(self, problem: Valued, channel: Array) -> float:
+        return self.priors.largest(losses_of(problem, channel, self.priors.reach))
+
+    def among(self, size: int) -> PriorSet:
+        return self.priors
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,17 +179,91 @@ class AdversaryError(Objective):
         return math.fsum((self.guesses.T @ joint).min(axis=0))
 
 
-OBJECTIVES: dict[str, Any] = {one.name: one for one in (ExpectedLoss, WorstLoss, AdversaryError)}
+@dataclass(frozen=True, eq=False)
+class WorstRegret(Objective):
+    """min max_π (Σ_x π_x Σ_z K[x, z] l(x, z) - the optimum for π) over the hull of some priors.
+
+    The difference is convex in π, so that one of these priors is the worst.
+
+    Attributes
+    ----------
+    priors : Hull
+    lowest, highest : (k,) array or None
+        What is proven of the optimum for each of them; None before that is known. Regrets are against the first.
+    reports : tuple
+        The answers that prove it, one for each; empty where they are not at hand, and are looked for again.
+    """
+
+    name: ClassVar[str] = "regret"
+    title: ClassVar[str] = "worst regret"
+    priors: Hull
+    lowest: Array | None = None
+    highest: Array | None = None
+    reports: tuple[Any, ...] = ()
+
+    def value(self, problem: Valued, channel: Array) -> float:
+        if self.lowest is None:
+            raise SpecError("objective", "regret is against optima that are not known yet", "use dx.solve")
+        losses = losses_of(problem, channel, self.priors.reach)
+        each = [
+            math.fsum([*(member * losses), -low])
+            for member, low in zip(self.priors.members, self.lowest, strict=True)
+        ]
+        return max(each)
+
+    def among(self, size: int) -> PriorSet:
+        return self.priors
+
+    def anew(self) -> Objective:
+        return WorstRegret(self.priors)
 
 
-def resolved(objective: str | Objective, space: MetricSpace) -> Objective:
-    """The objective of that name, or the given one, for a space; SpecError for unknown names or without a budget."""
+def losses_of(problem: Valued, channel: Array, reach: NDArray[np.bool_]) -> Array:
+    """What a channel costs each secret `(n,)`; 0 for those that no prior reaches."""
+    paid = np.where(reach[:, None], problem.losses, 0.0) * channel
+    return np.array([math.fsum(row) for row in paid])
+
+
+_ALL = (ExpectedLoss, WorstLoss, AdversaryError, WorstExpectedLoss, WorstRegret)
+OBJECTIVES: dict[str, Any] = {one.name: one for one in _ALL}
+_BY_NAME = (ExpectedLoss.name, WorstLoss.name, AdversaryError.name, WorstRegret.name)
+
+
+def resolved(objective: str | Objective, space: MetricSpace, priors: PriorSet | None = None) -> Objective:
+    """The objective of that name, or the given one, for a space, and for a set of priors where there is one.
+
+    Raises
+    ------
+    SpecError
+        If the name is unknown, there is no budget, or the objective does not go with a set.
+    """
+    if priors is not None:
+        return _over(objective, priors)
+    if isinstance(objective, WorstExpectedLoss | WorstRegret):
+        return ExpectedLoss()
     if isinstance(objective, AdversaryError):
         return objective.on(space)
     if isinstance(objective, Objective):
         return objective
     if objective == AdversaryError.name:
         raise SpecError("objective", "adversary_error needs a budget", "give dx.AdversaryError(max_loss=...)")
-    if objective not in OBJECTIVES:
-        raise SpecError("objective", f"there is no {objective!r}", f"choose one of {', '.join(OBJECTIVES)}")
+    if objective in (WorstExpectedLoss.name, WorstRegret.name):
+        raise SpecError("objective", f"{objective} needs a set of priors", "give prior=dx.Prior.hull([...])")
+    if objective not in _BY_NAME:
+        raise SpecError("objective", f"there is no {objective!r}", f"choose one of {', '.join(_BY_NAME)}")
     return OBJECTIVES[objective]()
+
+
+def _over(objective: str | Objective, priors: PriorSet) -> Objective:
+    """The objective over a set of priors."""
+    name = objective if isinstance(objective, str) else objective.name
+    if name == WorstRegret.name:
+        if not isinstance(priors, Hull):
+            wrong = f"is {priors.name}, whose worst regret is at one of very many corners"
+            raise UnsupportedError("prior", wrong, "give a hull of the priors that matter")
+        known = isinstance(objective, WorstRegret) and objective.priors is priors
+        return objective if known else WorstRegret(priors)  # pyright: ignore[reportReturnType]
+    if name not in (ExpectedLoss.name, WorstExpectedLoss.name):
+        fix = "give one prior, or ask for expected_loss or regret"
+        raise SpecError("objective", f"{name} does not go with a set of priors", fix)
+    return WorstExpectedLoss(priors)

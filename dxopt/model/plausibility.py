@@ -173,8 +173,7 @@ def _on_one_point(prior: Prior) -> Iterator[PlausibilityWarning]:
 
 def _constant(problem: Problem, mechanism: Mechanism) -> Iterator[PlausibilityWarning]:
     """Whether the rows of likely secrets are all the same."""
-    everywhere = isinstance(problem.objective, WorstLoss)
-    likely = np.arange(len(problem.space)) if everywhere else np.flatnonzero(problem.prior.probabilities)
+    likely = np.flatnonzero(problem.reach)
     if not isinstance(mechanism, MatrixMechanism):
         likely = likely[np.linspace(0, len(likely) - 1, min(_ROWS, len(likely))).astype(np.int64)]
     if len(problem.space) == 1 or not len(likely):

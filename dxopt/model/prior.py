@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import PlausibilityWarning, SpecError
 from dxopt.model.check_ins import check_ins_outside
+from dxopt.model.making_sets import MakesSets
 from dxopt.model.matching import in_order, require_same
 from dxopt.model.smoothing import Smoothing
 from dxopt.spaces.geo.nearest import nearest_of
@@ -19,8 +20,8 @@ from dxopt.spaces.space import MetricSpace
 
 
 @dataclass(frozen=True, eq=False)
-class Prior:
-    """A probability for each point of a space.
+class Prior(MakesSets):
+    """A probability for each point of a space; `hull`, `ball` and `box` make sets of priors.
 
     Attributes
     ----------

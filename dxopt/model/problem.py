@@ -13,18 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError, UnsupportedError
+from dxopt.model.beliefs.matching import require_match
 from dxopt.model.beliefs.pairs import Pairs
+from dxopt.model.infinite_losses import infinite_loss
 from dxopt.model.levels import checked_delta, checked_level
 from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.objective import AdversaryError, ExpectedLoss, Objective, WorstLoss, resolved
 from dxopt.model.prior import Prior, PriorLike
+from dxopt.model.prior_sets import PriorSet
 from dxopt.numerics.excess import PAIRS
 from dxopt.numerics.written import Written, shortened
 from dxopt.spaces.space import MetricSpace
 
 PROBLEM_CELLS = 50_000_000
 """The most entries of a matrix of a problem: of distances, budgets, losses or costs."""
-_BLOCK_CELLS = 4_000_000
 _COST_CELLS = 2_000_000
 
 
@@ -40,15 +42,17 @@ class Problem:
         Privacy level per unit of distance; text for how it is written, such as "ln(4)". A pair's budget is the real
         product of the doubles `epsilon` and `space.distances[x, x']`. None asks for no privacy but what
         `AdversaryError` or `beliefs` ask for; it is kept as infinity.
-    prior : Prior, "uniform", (n,) array or None
+    prior : Prior, "uniform", (n,) array, PriorSet or None
         See `Prior.of`. Left out only for the worst loss, which no prior enters; then measures that need one take the
-        uniform one.
+        uniform one. With a set of priors (`Prior.hull`, `Prior.ball`, `Prior.box`) the expected loss is the largest
+        over the set, which is kept as `priors`; `prior` is then its centre, which measures take.
     loss : str, array, callable or Loss
         See `Loss.of`.
     reports : Reports, optional
         What may be reported; the secrets by default.
-    objective : {"expected_loss", "worst_loss"} or Objective
-        What is wanted: little expected loss, little loss in the worst case, or `AdversaryError(max_loss=...)`.
+    objective : {"expected_loss", "worst_loss", "regret"} or Objective
+        What is wanted: little expected loss, little loss in the worst case, little regret over a hull of priors
+        against the optimum for each, or `AdversaryError(max_loss=...)`.
     delta : float
         Relaxes privacy: Σ_z max(0, K[x, z] - e^{εd(x, x')} K[x', z]) ≤ δ (HLM14 Def 1).
     pairs : {"all", "adjacent"}
@@ -68,6 +72,7 @@ class Problem:
     space: MetricSpace
     epsilon: float
     prior: Prior
+    priors: PriorSet | None
     loss: Loss
     objective: Objective
     delta: float
@@ -80,7 +85,7 @@ class Problem:
         space: MetricSpace,
         *,
         epsilon: Written | None,
-        prior: PriorLike | None = None,
+        prior: PriorLike | PriorSet | None = None,
         loss: LossLike | Loss = "distance",
         reports: Reports | None = None,
         objective: str | Objective = "expected_loss",
@@ -90,7 +95,8 @@ class Problem:
         name: str = "problem",
     ) -> None:
         losses = Loss.of(loss, space, reports)
-        wanted = resolved(objective, space)
+        several = prior if isinstance(prior, PriorSet) else None
+        wanted = resolved(objective, space, several)
         if prior is None and not isinstance(wanted, WorstLoss):
             raise SpecError("prior", f"is missing, which {wanted.name} needs", 'give one, such as prior="uniform"')
         free = isinstance(wanted, AdversaryError) or beliefs is not None
@@ -99,7 +105,8 @@ class Problem:
         fields = {
             "space": space,
             "epsilon": math.inf if free and epsilon in (None, math.inf) else checked_level(epsilon),
-            "prior": Prior.of("uniform" if prior is None else prior, space),
+            "prior": _believed(prior, space),
+            "priors": several,
             "loss": losses,
             "objective": wanted,
             "delta": checked_delta(delta),
@@ -119,35 +126,20 @@ class Problem:
         if self.delta and not self.private:
             raise SpecError("delta", f"is {self.delta:g} without an epsilon to relax", "give epsilon as well")
         if self.beliefs is not None:
-            self._check_beliefs(self.beliefs)
+            require_match(self.beliefs, space, self.delta, self.objective)
         rows = loss.size if loss.by_distance else len(loss.matrix)
         if rows != len(space):
             raise SpecError("loss", f"has {rows} rows for {len(space)} points", "match them")
         everywhere = isinstance(self.objective, WorstLoss)
-        infinite = _infinite(space, Prior.uniform(space) if everywhere else self.prior, loss)
+        infinite = infinite_loss(space, self.reach, loss)
         if infinite is not None:
             row, column = infinite
             raise SpecError(
                 "loss",
                 f"is infinite for secret {space.labels[row]} and report {loss.reports.labels[column]}"
-                + ("" if everywhere else ", where the prior is positive"),
+                + ("" if everywhere else f", where {'the' if self.priors is None else 'some'} prior is positive"),
                 "give finite losses",
             )
-
-    def _check_beliefs(self, beliefs: Any) -> None:
-        if not isinstance(beliefs, Pairs):
-            raise SpecError("beliefs", f"are of type {type(beliefs).__name__}", "give dx.BeliefPairs")
-        if beliefs.epsilon is None:
-            raise SpecError("beliefs", "have no level", "give one, as in pairs.at(epsilon)")
-        if beliefs.secrets != len(self.space):
-            wrong = f"are about {beliefs.secrets} secrets, the space about {len(self.space)}"
-            raise SpecError("beliefs", wrong, "make them for this space")
-        if beliefs.labels is not None and tuple(beliefs.labels) != tuple(self.space.labels):
-            raise SpecError("beliefs", "are about secrets of other labels", "make them for this space")
-        if self.delta:
-            raise SpecError("delta", "does not go with beliefs", "leave out one of the two")
-        if type(self.objective) not in (ExpectedLoss, WorstLoss):
-            raise SpecError("beliefs", f"do not go with {self.objective.name}", "ask for expected_loss or worst_loss")
 
     def __repr__(self) -> str:
         asked = f"epsilon {self.epsilon:g}" + (f", delta {self.delta:g}" if self.delta else "")
@@ -177,13 +169,20 @@ class Problem:
 
     def but(self, **changes: Any) -> Problem:
         """The same problem with some of its parameters changed."""
-        names = ("space", "epsilon", "prior", "loss", "objective", "delta", "pairs", "beliefs", "name")
-        return Problem(**{**{name: getattr(self, name) for name in names}, **changes})
+        names = ("space", "epsilon", "loss", "delta", "pairs", "beliefs", "name")
+        same = {**{name: getattr(self, name) for name in names}, "objective": self.objective.anew()}
+        return Problem(**{**same, "prior": self.prior if self.priors is None else self.priors, **changes})
 
     @property
     def reports(self) -> Reports:
         """What the m columns of a channel stand for."""
         return self.loss.reports
+
+    @property
+    def reach(self) -> NDArray[np.bool_]:
+        """The secrets `(n,)` whose losses count: all under the worst loss, else what the prior, or some, has."""
+        among = self.objective.among(len(self.space))
+        return self.prior.probabilities > 0 if among is None else among.reach
 
     @property
     def losses(self) -> NDArray[np.float64]:
@@ -257,28 +256,11 @@ class Problem:
             )
 
 
-def _infinite(space: MetricSpace, prior: Prior, loss: Loss) -> tuple[int, int] | None:
-    """A secret of positive prior and a report with an infinite loss, or None.
-
-    Named losses are infinite only where the distance is, or where they overflow: where all distances are known to be
-    finite, the losses of the first and the last point, which are the furthest apart on lattices, are enough.
-    """
-    everything = np.arange(len(space))
-    if loss.by_distance and _bounded(space) and np.isfinite(loss.rows(everything[[0, -1]])).all():
-        return None
-    step = max(1, _BLOCK_CELLS // len(loss.reports))
-    for secrets in np.split(everything, range(step, len(space), step)):
-        found = np.argwhere(np.isinf(loss.rows(secrets)) & (prior.probabilities[secrets] > 0)[:, None])
-        if len(found):
-            return int(secrets[found[0, 0]]), int(found[0, 1])
-    return None
-
-
-def _bounded(space: MetricSpace) -> bool:
-    """Whether all distances are known to be finite by structure; factors of a product may need their distances."""
-    if space.structure.kind == "product":
-        return all(_bounded(factor) or np.isfinite(factor.distances).all() for factor in space.structure.factors)
-    return space.structure.kind in ("path", "lattice", "torus")
+def _believed(prior: PriorLike | PriorSet | None, space: MetricSpace) -> Prior:
+    """The one prior that measures take: the given one, the centre of a set, or the uniform one."""
+    if not isinstance(prior, PriorSet):
+        return Prior.of("uniform" if prior is None else prior, space)
+    return Prior.of(Prior(prior.centre, prior.name, space=prior.space), space)
 
 
 def required_problem(problem: Any, study: str = "") -> None:

@@ -1,10 +1,8 @@
 """Weak duality: bounds on what any private channel attains, from multipliers of any quality, rounding counted.
 
-Every objective comes down to costs c of a report in a secret: for λ ≥ 0 on constraints v_b - e^{-εd(a, b)} v_a ≥ 0,
-Σ_x min_z (c_z - A'λ_z)(x) is no more than Σ_z c_z·v_z, because K ≥ 0 and its rows sum to 1. With δ the constraints of
-a pair (a, b) may be broken by δ e^{-εd} in all reports together, which takes away δ Σ max_z λ e^{-εd}. The worst loss
-is no less than the expected one under weights on the secrets; and the error of an adversary no more than under given
-guesses, to which a price on the user's loss adds what the budget leaves.
+Every objective comes down to costs of a report in a secret, which `costs_bound` bounds. The worst loss is no less
+than the expected one under weights on the secrets, or on priors of a set; the error of an adversary is no more than
+under given guesses, to which a price on the user's loss adds what the budget leaves.
 """
 
 from __future__ import annotations
@@ -17,18 +15,20 @@ from numpy.typing import NDArray
 
 from dxopt.errors import CertificateError
 from dxopt.model.factors import Split, split
-from dxopt.model.objective import AdversaryError, ExpectedLoss, WorstLoss
+from dxopt.model.fitting_sets import Fitting
+from dxopt.model.objective import AdversaryError, ExpectedLoss, WorstExpectedLoss, WorstLoss, WorstRegret
+from dxopt.model.prior_sets import SUM, Everyone
 from dxopt.model.problem import Problem
-from dxopt.numerics.excess import bound_pairs
-from dxopt.numerics.rounding import SMALLEST, UNIT, factor_below, totals
+from dxopt.numerics.rounding import SMALLEST, UNIT
 from dxopt.proofs.beliefs import charged
+from dxopt.proofs.costs_bound import costs_bound, lost
 from dxopt.proofs.duals import AdversaryDual, AnyDual, BeliefDual, Dual, LineDual, ProductDual, WorstDual
 from dxopt.proofs.line_bound import line_bound
+from dxopt.proofs.members import forms_of
 from dxopt.spaces.lattices import coordinates_of_line
 
 Array = NDArray[np.float64]
 _BLOCK_CELLS = 4_000_000
-_TINY = 1e-250
 
 
 def proven_bound(problem: Problem, dual: AnyDual | None) -> tuple[float, str]:
@@ -48,11 +48,14 @@ def proven_bound(problem: Problem, dual: AnyDual | None) -> tuple[float, str]:
     if problem.beliefs is not None and isinstance(dual, LineDual | ProductDual):
         raise CertificateError("the dual is none of a problem with pairs of beliefs")
     match problem.objective, dual:
-        case WorstLoss(), WorstDual() | None:
+        case WorstLoss() | WorstExpectedLoss() | WorstRegret(), WorstDual() | None:
             return _worst_bound(problem, dual)
         case AdversaryError(), AdversaryDual() | None:
             return _adversary_bound(problem, problem.objective.guesses, dual)
-        case (WorstLoss() | AdversaryError(), _) | (_, WorstDual() | AdversaryDual()):
+        case (WorstLoss() | WorstExpectedLoss() | WorstRegret() | AdversaryError(), _) | (
+            _,
+            WorstDual() | AdversaryDual(),
+        ):
             raise CertificateError(f"the dual is none of a problem of {problem.objective.name}")
         case _, LineDual():
             _require_fit(problem, dual)
@@ -65,7 +68,7 @@ def proven_bound(problem: Problem, dual: AnyDual | None) -> tuple[float, str]:
                 raise CertificateError(f"the problem has no factors: {parts}")
             return _sum_of_bounds(parts, dual.factors)
         case _, Dual():
-            return _costs_bound(problem, problem.costs, problem.prior.probabilities, dual), _how(dual)
+            return costs_bound(problem, problem.costs, problem.prior.probabilities, dual), _how(dual)
     return _rowwise(problem), _how(None)
 
 
@@ -80,12 +83,12 @@ def _bound_for_beliefs(problem: Problem, dual: BeliefDual) -> tuple[float, str]:
     inner = dual.inner
     beliefs = f"{np.count_nonzero(dual.multiplier):,} multipliers of pairs of beliefs; "
     match problem.objective, inner:
-        case WorstLoss(), WorstDual():
+        case WorstLoss() | WorstExpectedLoss(), WorstDual():
             bound, how = _worst_bound(problem, inner, dual)
         case ExpectedLoss(), Dual() | None:
             paid = charged(problem, problem.costs, problem.losses != 0, dual)
             everybody = np.ones(problem.shape[0])
-            bound = _costs_bound(problem, paid.costs, everybody, inner, paid.size, paid.terms, paid.costly)
+            bound = costs_bound(problem, paid.costs, everybody, inner, paid.size, paid.terms, paid.costly)
             how = _how(inner)
         case _:
             raise CertificateError(f"the dual is none of a problem of {problem.objective.name}")
@@ -93,25 +96,56 @@ def _bound_for_beliefs(problem: Problem, dual: BeliefDual) -> tuple[float, str]:
 
 
 def _worst_bound(problem: Problem, dual: WorstDual | None, beliefs: BeliefDual | None = None) -> tuple[float, str]:
-    """The expected loss under weights, over their sum; by default on the secret alone whose least loss is largest."""
+    """The expected loss under a prior of the set; by default the one under which most is lost where all is known.
+
+    The weights of the dual are divided by what keeps them to the masses of their groups. What they are then short of
+    mass 1 is lost on some report, so that it costs the least of all losses or more.
+    """
+    among = problem.objective.among(problem.shape[0]) or Everyone(problem.shape[0])
+    losses = np.where(among.reach[:, None], problem.losses, 0.0)
+    least = float(losses[among.reach].min())
+    if isinstance(among, Fitting) and dual is None:
+        return least - 2 * (among.within + 4 * UNIT) * abs(least), "the least of all losses"
+    mixtures = forms_of(among, dual)
     if dual is None:
-        weights = np.zeros(problem.shape[0])
-        weights[int(problem.losses.min(axis=1).argmax())] = 1.0
-        dual = WorstDual(weights)
-    weights = np.where(np.isfinite(dual.weights), np.maximum(dual.weights, 0.0), 0.0)
-    if weights.shape != problem.shape[:1] or not weights.sum() > 0:
+        dual = WorstDual(mixtures.extremes(losses.min(axis=1)))
+    if dual.weights.shape != (mixtures.rows,):
         raise CertificateError("the weights are not about the secrets, or all 0")
+    weights, divisor = mixtures.within(dual.weights)
+    if not divisor > 0:
+        raise CertificateError("the weights are not about the secrets, or all 0")
+
+    # 1. what is lost under the prior that the weights give: sums of few terms of 0 or more, each of them rounded
+    secrets = mixtures.prior(weights)
     with np.errstate(over="ignore"):
-        costs = weights[:, None] * problem.losses
+        costs = secrets[:, None] * losses
+    possible = mixtures.prior((weights > 0).astype(float))
+    terms = 2.0 * mixtures.terms + 3
     if beliefs is None:
-        total = _costs_bound(problem, costs, weights, dual.inner)
+        total = costs_bound(problem, costs, possible, dual.inner, terms=terms)
     else:
         paid = charged(problem, costs, problem.losses != 0, beliefs)
-        everybody = np.ones(len(weights))
-        total = _costs_bound(problem, paid.costs, everybody, dual.inner, paid.size, paid.terms, paid.costly)
-    bound = total / math.fsum(weights)
-    how = f"expected loss under {np.count_nonzero(weights):,} weights: {_how(dual.inner)}"
-    return bound - 4 * UNIT * abs(bound) - _lost(total, bound), how
+        everybody = np.ones(len(secrets))
+        terms += paid.terms
+        total = costs_bound(problem, paid.costs, everybody, dual.inner, paid.size, terms, paid.costly)
+
+    # 2. divided, and what is short of the mass
+    short = max(math.fsum(mixtures.masses) - math.fsum(weights) / divisor, 0.0)
+    spare = short * least - (32 * UNIT + SUM * short) * abs(least)
+    bound = total / divisor + spare
+    count = np.count_nonzero(weights)
+    how = f"expected loss under {count:,} weights: {_how(dual.inner)}"
+    bound -= 4 * UNIT * (abs(bound) + abs(spare)) + lost(total, total / divisor)
+    if not isinstance(problem.objective, WorstRegret):
+        return bound, how
+
+    # 3. regret: no more than what was attained for each prior is taken off; and it is never negative
+    if problem.objective.highest is None:
+        raise CertificateError("the optima that the regret is against are not known")
+    taken = weights * problem.objective.highest
+    known = (math.fsum(taken) + 4 * UNIT * math.fsum(np.abs(taken)) + SMALLEST * count) / divisor
+    left = bound - known
+    return max(left - 4 * UNIT * (abs(left) + abs(known)), 0.0), f"regret: {how}"
 
 
 def _adversary_bound(problem: Problem, guessed: Array, dual: AdversaryDual | None) -> tuple[float, str]:
@@ -133,104 +167,11 @@ def _adversary_bound(problem: Problem, guessed: Array, dual: AdversaryDual | Non
     terms = 2.0 * guessed.shape[1] + 8
     costly = (problem.losses != 0) & (price > 0) | (guessed != 0).any(axis=1)[:, None]
     allowed = price * problem.objective.max_loss
-    bound = allowed - _costs_bound(problem, paid - missed, prior, dual.inner, size, terms, costly)
+    bound = allowed - costs_bound(problem, paid - missed, prior, dual.inner, size, terms, costly)
     how = f"guesses of an adversary, a price of {price:.6g} on the loss: {_how(dual.inner)}"
-    return bound + 4 * UNIT * (abs(bound) + abs(allowed)) + _lost(
+    return bound + 4 * UNIT * (abs(bound) + abs(allowed)) + lost(
         price * (problem.objective.max_loss != 0), allowed
     ), how
-
-
-def _costs_bound(
-    problem: Problem,
-    costs: Array,
-    weights: Array,
-    dual: Dual | None,
-    size: Array | None = None,
-    terms: float = 3.0,
-    costly: NDArray[np.bool_] | None = None,
-) -> float:
-    """A proven lower bound on Σ_z c_z·v_z over private channels; the secrets' weights are in the costs `(n, m)`.
-
-    Parameters
-    ----------
-    problem : Problem
-    costs : (n, m) array
-    weights : (n,) array
-    dual : Dual or None
-        Multipliers λ of any quality; none count as 0.
-    size : (n, m) array, optional
-        Sizes of what the costs were computed from; |costs| by default.
-    terms : float
-        Roundings in the costs, beyond those of the sums made here.
-    costly : (n, m) array of bool, optional
-        Where a cost is not 0 in real numbers, if the weight is not: by default where the loss is not.
-    """
-    costs_something: NDArray[np.bool_] = problem.losses != 0 if costly is None else costly
-    # A sum of t numbers in any order is off by less than t·2^-53 of the sum of their sizes, to first order; twice
-    # that is taken off each entry. So `size` adds up sizes and `counts` the terms of each entry of the residual.
-    residual = costs
-    size = np.abs(costs) if size is None else size
-    counts = np.full(costs.shape, terms)
-    penalty = 0.0
-    if dual is not None:
-        # 1. residual c - A'λ: each λ on v_b - e^{-εd(a, b)} v_a ≥ 0 takes λ from (b, z) and gives λ e^{-εd} to
-        #    (a, z); e^{-εd} is rounded down, as a smaller one gives less
-        dual = _valid(problem, dual)
-        distances = problem.separations[dual.first, dual.second]
-        back = dual.multiplier * factor_below(problem.level, distances)
-        back = np.where(back < SMALLEST, 0.0, back * (1 - 2 * UNIT))
-        there = (dual.second, dual.report)
-        origin = (dual.first, dual.report)
-        taken = totals(there, dual.multiplier, costs.shape)
-        given = totals(origin, back, costs.shape)
-        # where multipliers overflow, nothing is proven: the residual counts as -∞
-        with np.errstate(over="ignore", invalid="ignore"):
-            residual = costs - taken + given
-            size = size + taken + given
-        residual = np.where(np.isfinite(size), residual, -np.inf)
-        for entries in (there, origin):
-            counts += totals(entries, np.ones(len(dual.multiplier)), costs.shape)
-        # 2. with δ the constraints of a pair may be broken by δ e^{-εd} in all
-        if problem.delta:
-            penalty = _penalty(problem, dual)
-    # 3. each row of the channel sums to 1, so it pays at least its least residual; what underflow may have taken from
-    #    the entry of a row is below the smallest normal double, and is taken off
-    low = (residual - 2 * counts * UNIT * size).min(axis=1)
-    total = math.fsum([*low, -penalty])
-    faint = (size < _TINY) & ((size > 0) | (costs_something & (weights > 0)[:, None]))
-    underflow = np.count_nonzero(faint.any(axis=1)) * SMALLEST
-    return float(total - 4 * UNIT * abs(total) - underflow)
-
-
-def _lost(exactly: float, rounded: float) -> float:
-    """What underflow may have taken from a product or quotient that is not 0 in real numbers."""
-    return SMALLEST if exactly and abs(rounded) < _TINY else 0.0
-
-
-def _valid(problem: Problem, dual: Dual) -> Dual:
-    """The multipliers that are numbers of 0 or more, of pairs that are bound."""
-    good = np.isfinite(dual.multiplier) & (dual.multiplier > 0)
-    if problem.delta:
-        good &= bound_pairs(problem.separations, problem.pairs)[dual.first, dual.second]
-    else:
-        good &= np.isfinite(problem.separations[dual.first, dual.second])
-    return Dual(dual.prices, dual.report[good], dual.first[good], dual.second[good], dual.multiplier[good])
-
-
-def _penalty(problem: Problem, dual: Dual) -> float:
-    """δ Σ_pairs max_z λ e^{-εd}, rounded up."""
-    n, m = problem.shape
-    pair = dual.first * n + dual.second
-    # multipliers of one pair in one report add up; of all reports the largest counts
-    cells, cell = np.unique(pair * m + dual.report, return_inverse=True)
-    summed = np.bincount(cell, dual.multiplier)
-    pairs, which = np.unique(cells // m, return_inverse=True)
-    largest = np.zeros(len(pairs))
-    np.maximum.at(largest, which, summed)
-    budgets = problem.level * problem.separations[pairs // n, pairs % n]
-    repeated = int(np.bincount(cell).max(initial=1))
-    margin = (repeated + 64) * UNIT * (1 + float(budgets.max(initial=0.0)))
-    return problem.delta * math.fsum(largest * np.exp(-budgets)) * (1 + margin)
 
 
 def _require_fit(problem: Problem, dual: LineDual) -> None:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dxopt.errors import CertificateError
 from dxopt.model.loss import Loss, unpack_reports
 from dxopt.model.mechanism import MatrixMechanism, Mechanism, Privacy
-from dxopt.model.objective import AdversaryError, WorstLoss
+from dxopt.model.objective import AdversaryError
 from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
 from dxopt.numerics.excess import bound_pairs, least_delta
@@ -236,10 +236,8 @@ def is_optimal(problem: Problem, mechanism: Mechanism, value: float, bound: floa
 def _largest_loss(problem: Problem) -> float:
     """The largest size of a loss that counts: under the worst loss all do; for an adversary's error, his do."""
     objective = problem.objective
-    if isinstance(objective, WorstLoss):
-        return float(np.abs(problem.losses).max())
     losses = objective.guesses if isinstance(objective, AdversaryError) else problem.losses
-    return float(np.abs(losses[problem.prior.probabilities > 0]).max())
+    return float(np.abs(losses[problem.reach]).max())
 
 
 def _pairs(problem: Problem) -> str:

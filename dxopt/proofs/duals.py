@@ -29,18 +29,21 @@ class Dual:
 
 @dataclass(frozen=True, eq=False)
 class WorstDual:
-    """Proves a bound on the worst loss: it is no less than the expected one under any prior.
+    """Proves a bound on the worst loss: it is no less than the expected one under any prior of the set.
 
     Attributes
     ----------
-    weights : (n,) array
-        Such a prior, of any sum.
+    weights : (r,) array
+        Of such a prior: on the forms of the set, which are the secrets where all priors count.
     inner : Dual or None
         Bounds the expected loss under it from below.
+    members : (k, n) array or None
+        Priors of the set that the weights are of; None where the set itself says which forms they are of.
     """
 
     weights: NDArray[np.float64]
     inner: Dual | None = None
+    members: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +115,8 @@ def pack_dual(dual: AnyDual | None, size: int) -> Arrays:
     """The arrays of a dual of n = `size` row prices; of factors alike only one is kept. None is prices of 0."""
     match dual:
         case WorstDual():
-            return {"weights": dual.weights, **nested(0, pack_dual(dual.inner, size))}
+            more = {} if dual.members is None else {"members": dual.members}
+            return {"weights": dual.weights, **more, **nested(0, pack_dual(dual.inner, size))}
         case BeliefDual():
             own = {name: getattr(dual, name) for name in ("belief", "report", "multiplier")}
             return {**own, **nested(0, pack_dual(dual.inner, size))}
@@ -146,7 +150,7 @@ def unpack_dual(arrays: Mapping[str, Any]) -> AnyDual:
             raise KeyError("prices")
         return BeliefDual(arrays["belief"], arrays["report"], arrays["multiplier"], inner)
     if "weights" in arrays:
-        return WorstDual(arrays["weights"], Dual(**part(arrays, 0)))
+        return WorstDual(arrays["weights"], Dual(**part(arrays, 0)), arrays.get("members"))
     if "guesses" in arrays:
         return AdversaryDual(arrays["guesses"], float(arrays["price"]), Dual(**part(arrays, 0)))
     return LineDual(**arrays) if "roots" in arrays else Dual(**arrays)

@@ -14,8 +14,9 @@ import numpy as np
 from dxopt.errors import CertificateError, SpecError
 from dxopt.model.loss import Loss, Reports
 from dxopt.model.mechanism import MatrixMechanism, Mechanism, Privacy
-from dxopt.model.objective import AdversaryError
+from dxopt.model.objective import AdversaryError, WorstRegret
 from dxopt.model.prior import Prior
+from dxopt.model.prior_sets import PriorSet
 from dxopt.model.problem import Problem
 from dxopt.proofs.beliefs import prove_beliefs
 from dxopt.proofs.bounds import proven_bound
@@ -24,13 +25,14 @@ from dxopt.proofs.certify import Certificate, certify, gap, is_optimal, objectiv
 from dxopt.proofs.duals import AnyDual, unpack_dual
 from dxopt.results.beliefs import unpack_beliefs
 from dxopt.results.bound_points import check_distances, check_loss, check_loss_elsewhere, check_placed
-from dxopt.results.checking import check_arrays, check_certificate, check_prior, check_summary
+from dxopt.results.checking import check_arrays, check_certificate, check_summary
 from dxopt.results.comparison import Comparison
 from dxopt.results.evidence import Evidence
 from dxopt.results.files import CERTIFICATE, COMPARED, DUAL, HELD_OUT, MECHANISM, PARTS, PROBLEM, REPORT, SWEEP
 from dxopt.results.folder import holds_report
 from dxopt.results.held_out import unpack as unpack_held_out
 from dxopt.results.measures import Beliefs
+from dxopt.results.prior_sets import against_known, believed, require_optima
 from dxopt.results.report import FORMAT, Report
 from dxopt.results.reproving import check_figures
 from dxopt.results.restoring import described_metric, restored
@@ -135,7 +137,7 @@ def _read(folder: Path) -> Report:
     compared = summary.get("comparison")
     tried = summary.get("held_out")
     return Report(
-        problem=problem,
+        problem=_with_optima(folder, problem),
         mechanism=mechanism,
         certificate=proof,
         dual=dual,
@@ -146,6 +148,20 @@ def _read(folder: Path) -> Report:
         beliefs=tuple(Beliefs.read(entry) for entry in summary.get("beliefs", ())),
         **{key: summary[key] for key in ("claim", "route", "refused", "seconds", "tolerance", "evaluation")},
     )
+
+
+def _with_optima(folder: Path, problem: Problem) -> Problem:
+    """The problem with the optima that a regret is against, each proven again."""
+    if not isinstance(problem.objective, WorstRegret):
+        return problem
+    found = tuple(load(folder / PARTS / f"{place:03}") for place in range(len(problem.objective.priors.members)))
+    require_optima(problem.objective, [(one.problem, one.certificate) for one in found])
+    for other in (one.problem for one in found):
+        same = (other.epsilon, other.delta, other.pairs) == (problem.epsilon, problem.delta, problem.pairs)
+        arrays = ((other.space.distances, problem.space.distances), (other.losses, problem.losses))
+        if not same or not all(np.array_equal(*pair) for pair in arrays):
+            raise CertificateError(f"the optimum for {other.prior.name} is that of another problem")
+    return problem.but(objective=replace(problem.objective, reports=found))
 
 
 def _read_comparison(folder: Path, content: dict[str, Any], mechanism: Mechanism, dual: AnyDual | None) -> Comparison:
@@ -179,7 +195,6 @@ def _read_written(
 def _check_arrays(summary: dict[str, Any], asked: dict[str, Any], described: dict[str, Any]) -> None:
     secrets = bool(summary["secrets_are_reports"])
     check_arrays(asked, described, secrets=secrets)
-    check_prior(summary["prior"], asked["prior"])
 
 
 def _asked_of(mechanism: Mechanism, summary: dict[str, Any], asked: dict[str, Any]) -> Problem:
@@ -190,14 +205,15 @@ def _asked_of(mechanism: Mechanism, summary: dict[str, Any], asked: dict[str, An
     loss = Loss(asked["loss"], reports, name) if "loss" in asked else Loss.of(name, space, reports)
     if "loss" in asked and reports.secrets:
         check_loss(name, asked["loss"], space)
-    prior = Prior(asked["prior"], summary["prior"])
-    check_prior(prior.name, prior.probabilities)
-    return Problem(space, prior=prior, loss=loss, **_wanted(summary, asked, space))
+    prior = believed(summary, asked)
+    return Problem(space, prior=prior, loss=loss, **_wanted(summary, asked, prior, space))
 
 
-def _wanted(summary: dict[str, Any], asked: dict[str, Any], space: MetricSpace) -> dict[str, Any]:
+def _wanted(
+    summary: dict[str, Any], asked: dict[str, Any], prior: Prior | PriorSet, space: MetricSpace
+) -> dict[str, Any]:
     """Level, objective, pairs of beliefs and name."""
-    objective = summary["objective"]
+    objective = against_known(prior, asked, summary["objective"])
     if objective == AdversaryError.name:
         objective = AdversaryError(float(asked["max_loss"]), asked["adversary_loss"])
     return {
@@ -221,8 +237,8 @@ def _problem(folder: Path, summary: dict[str, Any], arrays: dict[str, Any], desc
     report_labels = tuple(str(label) for label in described["report_labels"])
     reports = Reports(report_labels, described.get("report_points"), summary["secrets_are_reports"])
     loss = Loss(arrays["loss"], reports, summary["loss"])
-    prior = Prior(arrays["prior"], summary["prior"])
-    return Problem(space, prior=prior, loss=loss, **_wanted(summary, arrays, space))
+    prior = believed(summary, arrays)
+    return Problem(space, prior=prior, loss=loss, **_wanted(summary, arrays, prior, space))
 
 
 def _check(report: Report) -> None:

@@ -13,7 +13,7 @@ from dxopt.analysis.held_out import HeldOut
 from dxopt.analysis.off_prior import OffPrior, off_prior
 from dxopt.errors import CertificateError, PlausibilityWarning, UnsupportedError
 from dxopt.model.mechanism import MatrixMechanism, Mechanism
-from dxopt.model.objective import AdversaryError
+from dxopt.model.objective import AdversaryError, WorstRegret
 from dxopt.model.plausibility import of_answer
 from dxopt.model.problem import Problem
 from dxopt.proofs.candidate import AppliedReduction, Claim
@@ -42,7 +42,8 @@ from dxopt.results.held_out import pack as pack_held_out
 from dxopt.results.labelled import labelled
 from dxopt.results.measures import Beliefs
 from dxopt.results.off_prior import between_cells, content, lines_off_prior
-from dxopt.results.result import Result, description
+from dxopt.results.prior_sets import lines_of_priors, packed_set
+from dxopt.results.result import Result, description, parts
 from dxopt.runtime.stopping import Status
 
 if TYPE_CHECKING:
@@ -119,6 +120,11 @@ class Report(Result):
         return self.claim != "exact" or self.status is Status.OPTIMAL
 
     @property
+    def members(self) -> tuple[Report, ...]:
+        """The optimum for each prior of a hull, where the regret against them was asked for."""
+        return self.problem.objective.reports if isinstance(self.problem.objective, WorstRegret) else ()
+
+    @property
     def warnings(self) -> tuple[PlausibilityWarning, ...]:
         """What is seldom meant in the problem or its answer, found from these alone; never read from a file."""
         return self._warnings
@@ -173,9 +179,10 @@ class Report(Result):
             ("gap", f"{proof.gap:.2e} (tolerance {self.tolerance:.0e}{self._unit})"),
             ("route", self.route),
         ]
-        if math.isfinite(problem.objective.max_loss):
+        if math.isfinite(budget := problem.objective.max_loss):
             spent = evaluate.expected_loss(self.mechanism, problem.prior, problem.loss)
-            lines.append(("expected loss", f"{spent:.10g} of at most {problem.objective.max_loss:.10g}"))
+            lines.append(("expected loss", f"{spent:.10g} of at most {budget:.10g}"))
+        lines += lines_of_priors(problem, self.mechanism)
         lines += [(f"not {name}", reason) for name, reason in self.refused.items()]
         lines += [(reduction.name, _reduced(reduction)) for reduction in self.reductions]
         lines += [(name.replace("_", " "), f"{value:.10g}") for name, value in self.evaluation.items()]
@@ -187,8 +194,8 @@ class Report(Result):
 
     @property
     def _unit(self) -> str:
-        within = self.certificate.gap <= self.tolerance
-        return "; above it in units of the losses" if within and self.status is not Status.OPTIMAL else ""
+        above = self.certificate.gap <= self.tolerance and self.status is not Status.OPTIMAL
+        return "; above it in units of the losses" if above else ""
 
     def contents(self) -> Contents:
         """The files of a result folder by name: all that `dx.load` needs to prove the report again, and the table."""
@@ -203,11 +210,10 @@ class Report(Result):
         }
         if isinstance(self.table, IntegerTable):
             contents[TABLE] = self.table
-        if self.held_out:
-            contents[HELD_OUT] = pack_held_out(self.held_out)
+        contents |= {HELD_OUT: pack_held_out(self.held_out)} if self.held_out else {}
         if self.comparison is not None and self.comparison.evidence is not None:
             contents[COMPARED] = self._evidence(self.comparison, self.comparison.evidence)
-        return contents
+        return contents | parts(self.members)
 
     def _arrays(self) -> tuple[dict[str, Any], dict[str, Any] | Mechanism]:
         """What problem.npz and mechanism.npz hold.
@@ -226,6 +232,7 @@ class Report(Result):
         }
         if isinstance(problem.objective, AdversaryError):
             arrays |= {"max_loss": problem.objective.max_loss, "adversary_loss": problem.objective.guesses}
+        arrays |= packed_set(problem, mechanism)
         explicit = isinstance(mechanism, MatrixMechanism)
         if explicit and not isinstance(self.dual, LineDual | ProductDual):
             arrays |= {"distances": problem.space.distances, "loss": problem.losses}
@@ -238,8 +245,7 @@ class Report(Result):
 
     def _evidence(self, comparison: Comparison, evidence: Evidence) -> dict[str, Any]:
         matrix = self.mechanism.matrix if isinstance(self.mechanism, MatrixMechanism) else None
-        certified = comparison.bound in (None, self.certificate.bound)
-        names = [row.name for row in comparison.rows]
+        names, certified = [row.name for row in comparison.rows], comparison.bound in (None, self.certificate.bound)
         return evidence.pack(names, matrix, len(self.problem.space), certified=certified)
 
     def _summary(self) -> dict[str, Any]:

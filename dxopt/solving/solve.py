@@ -9,6 +9,8 @@ import numpy as np
 
 from dxopt.errors import CertificateError, SolveError, SpecError
 from dxopt.model.mechanism import Mechanism
+from dxopt.model.objective import ExpectedLoss, WorstRegret
+from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem, required_problem
 from dxopt.numerics.kernels import telling
 from dxopt.proofs.candidate import Candidate
@@ -21,8 +23,11 @@ from dxopt.runtime.machines import using
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.solving.attempts import Attempt, Options, PartAnswer, Progress, Refusal, Start
 from dxopt.solving.routes.choice import COLUMNS, METHODS, SPANNER_METHODS, attempts
+from dxopt.solving.routes.limits import COLUMNS_FROM
 from dxopt.solving.solvers import require_solver
 
+_FINER = 0.01
+"""Optima that a regret is against are found to this share of the tolerance."""
 _ROUNDING = 1e-9
 """By how much, relative to it, a value may change as a mechanism is proven."""
 
@@ -108,6 +113,8 @@ def solve(
             proven = Proven(found.mechanism, found.certificate, found.dual, found.claim)
             return PartAnswer(proven, found.route, found.reductions)
 
+        if isinstance(problem.objective, WorstRegret) and not problem.objective.reports:
+            problem = _against_optima(problem, problem.objective, tolerance, stop, tell)
         options = Options(solver, spanner, tolerance, stop, tell, earlier, part)
         best: Report | None = None
         refused: dict[str, str] = {}
@@ -135,6 +142,31 @@ def solve(
         raise SolveError(f"method {method} gave nothing to certify")
     status = _status(problem, best.mechanism, best.certificate, options)
     return replace(best, status=status, seconds=time.perf_counter() - began)
+
+
+def _against_optima(problem: Problem, objective: WorstRegret, tolerance: float, stop: Stop, tell: Logged) -> Problem:
+    """The problem with the optima for all priors of its hull, found finely, and what proves them.
+
+    They are linear programs with every pair, whose folders have all that proves them.
+    """
+    found: list[Report] = []
+    among = objective.priors
+    for name, member in zip(among.names, among.members, strict=True):
+        left = stop.remaining()
+        prior = Prior(member, name, space=among.space)
+        smaller = problem.but(prior=prior, objective=ExpectedLoss(), name=f"{problem.name}, {name}")
+        report = solve(
+            smaller,
+            method="optimal",
+            solver="clarabel" if smaller.variables < COLUMNS_FROM or problem.delta else COLUMNS,
+            tolerance=_FINER * tolerance,
+            time_limit=None if left is None else max(left, 1e-3),
+            progress=tell.under(f"optimum for {name}: "),
+        )
+        stop.interrupted |= report.status is Status.INTERRUPTED
+        found.append(report)
+    lowest, highest = np.array([[one.certificate.bound, one.certificate.value] for one in found]).T
+    return problem.but(objective=WorstRegret(among, lowest, highest, tuple(found)))
 
 
 def _check(method: str, solver: str, spanner: float | None, tolerance: float, time_limit: float | None) -> None:

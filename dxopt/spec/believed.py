@@ -11,6 +11,7 @@ from pydantic import Discriminator, Field, PlainValidator, Tag, WithJsonSchema
 
 from dxopt.model.beliefs.notions import BeliefPairs
 from dxopt.model.prior import Prior as Belief
+from dxopt.model.prior_sets import PriorSet
 from dxopt.spaces.universes import Universe
 from dxopt.spec import fields as f
 from dxopt.spec import quantities as q
@@ -127,7 +128,9 @@ Beliefs = Annotated[
 ]
 
 
-def build_pairs(source: Source, asked: Beliefs | None, space: Space, secrets: Secrets, prior: Belief) -> Any:
+def build_pairs(
+    source: Source, asked: Beliefs | None, space: Space, secrets: Secrets, prior: Belief | PriorSet
+) -> Any:
     """The pairs that the key `beliefs` asks for, at their level, or None; errors point at its entries."""
     if asked is None:
         return None
@@ -135,7 +138,7 @@ def build_pairs(source: Source, asked: Beliefs | None, space: Space, secrets: Se
         return _pairs(source, asked, space, secrets, prior).at(asked.epsilon)
 
 
-def _pairs(source: Source, asked: Beliefs, space: Space, secrets: Secrets, prior: Belief) -> BeliefPairs:
+def _pairs(source: Source, asked: Beliefs, space: Space, secrets: Secrets, prior: Belief | PriorSet) -> BeliefPairs:
     match asked:
         case Pufferfish():
             events = [
@@ -171,9 +174,11 @@ def _event(source: Source, secrets: Secrets, named: Sequence[Any], *where: int) 
     return inside
 
 
-def _under(source: Source, asked: _Under, secrets: Secrets, prior: Belief) -> list[Belief]:
+def _under(source: Source, asked: _Under, secrets: Secrets, prior: Belief | PriorSet) -> list[Belief]:
     """What adversaries may believe."""
     if asked.under is None:
+        if isinstance(prior, PriorSet):
+            raise source.error(("beliefs",), "need priors where prior is a set", "add under: with these priors")
         return [prior]
     several = isinstance(asked.under, list)
     found = []

@@ -18,7 +18,8 @@ from dxopt.spec.family import Member, ProblemFile, read_problems
 from dxopt.spec.fields import MAX_LOCATIONS
 from dxopt.spec.held_out import build_held_out, listed
 from dxopt.spec.locations import Secrets, build_reports, build_space
-from dxopt.spec.priors import CornerPrior, build_priors
+from dxopt.spec.prior_sets import build_believed, depends_on_level
+from dxopt.spec.priors import build_priors
 from dxopt.spec.saved import saved_task
 from dxopt.spec.source import Source
 from dxopt.spec.tables import read_matrix
@@ -68,7 +69,7 @@ def _swept(member: Member, secrets: Secrets, sweep: AtLevels) -> Task:
     source = member.source
     sheet = member.sheet
     unsuited = {
-        "prior": isinstance(sheet.prior, CornerPrior),
+        "prior": depends_on_level(sheet.prior),
         "objective": isinstance(sheet.sweep, LossFrontier),
         "spanner": sheet.spanner is not None,
         "priors": bool(sheet.priors),
@@ -95,7 +96,7 @@ def _tasks(member: Member, secrets: Secrets) -> list[Task]:
     if not secrets.space.symmetric:
         _refuse_symmetric_only(source, sheet)
     epsilons = sheet.epsilons()
-    priors = build_priors(source, sheet.prior, secrets, epsilons, "prior")
+    priors = build_believed(source, sheet.prior, secrets, epsilons)
     others = {
         name: build_priors(source, asked, secrets, epsilons, "priors", name) for name, asked in sheet.priors.items()
     }

@@ -11,19 +11,22 @@ from pydantic import BaseModel, Tag, ValidationError
 from dxopt.spec.held_out import Entry, Evaluate
 from dxopt.spec.levels import Epsilon, Privacy
 from dxopt.spec.objectives import Budget, Loss, Objective
+from dxopt.spec.prior_sets import Believed
 from dxopt.spec.priors import Prior, Smoothing
 from dxopt.spec.quantities import shown
 from dxopt.spec.sheet import Expectation, Sheet
 from dxopt.spec.source import FieldPath, Source, SpecFileError
 from dxopt.spec.spaces import Reports, Space
 
+_INNER = (("prior", "hull", "priors", "*"), ("prior", "ball", "around"), ("prior", "box", "around"))
 _UNIONS: dict[tuple[str | int, ...], Any] = {
     ("space",): Space,
-    ("prior",): Prior,
+    ("prior",): Believed,
     ("priors", "*"): Prior,
+    **dict.fromkeys(_INNER, Prior),
     **{
         (*names, kind, "smoothing"): Smoothing
-        for names in (("prior",), ("priors", "*"))
+        for names in (("prior",), ("priors", "*"), *_INNER)
         for kind in ("column", "samples", "check_ins")
     },
     ("loss",): Loss,

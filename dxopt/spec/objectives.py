@@ -7,14 +7,14 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag
 
 from dxopt.model.loss import LOSSES
-from dxopt.model.objective import ExpectedLoss, WorstLoss
+from dxopt.model.objective import ExpectedLoss, WorstLoss, WorstRegret
 from dxopt.spec import fields as f
 from dxopt.spec import quantities as q
 from dxopt.spec.levels import RisingRange
 from dxopt.spec.spaces import kind_of
 from dxopt.studies.questions import LossFrontier
 
-_PLAIN = (ExpectedLoss.name, WorstLoss.name)
+_PLAIN = (ExpectedLoss.name, WorstLoss.name, WorstRegret.name)
 
 
 def name_or_kind(value: Any) -> str | None:
@@ -57,9 +57,11 @@ Loss = Annotated[
 
 
 class LeastLoss(f.Section):
-    """Little loss, as expected or in the worst case."""
+    """Little loss, as expected or in the worst case, or little regret."""
 
-    kind: Literal["expected_loss", "worst_loss"] = Field(description="Which loss is to be least.")
+    kind: Literal["expected_loss", "worst_loss", "regret"] = Field(
+        description="Which loss is to be least; the regret is about a hull of priors."
+    )
 
 
 class Budgets(RisingRange):
@@ -102,6 +104,7 @@ Objective = Annotated[
     Annotated[str, f.OneOf(_PLAIN, ", or give {kind: adversary_error, max_loss: ...}"), Tag("bare name")]
     | Annotated[LeastLoss, Tag("expected_loss")]
     | Annotated[LeastLoss, Tag("worst_loss")]
+    | Annotated[LeastLoss, Tag("regret")]
     | Annotated[AdversaryError, Tag("adversary_error")],
     Discriminator(name_or_kind),
 ]

@@ -126,7 +126,7 @@ Prior = Annotated[
 
 
 def build_priors(
-    source: Source, asked: Prior, secrets: Secrets, epsilons: Sequence[float | None], *where: str
+    source: Source, asked: Prior, secrets: Secrets, epsilons: Sequence[float | None], *where: str | int
 ) -> list[Beliefs]:
     """The prior that the key at `where` asks for, for each of several levels."""
     with source.within(*where):
@@ -136,7 +136,7 @@ def build_priors(
 
 
 def _corner(
-    source: Source, asked: CornerPrior, secrets: Secrets, epsilon: float | None, where: tuple[str, ...]
+    source: Source, asked: CornerPrior, secrets: Secrets, epsilon: float | None, where: tuple[str | int, ...]
 ) -> Beliefs:
     if epsilon is None:
         raise source.error(where, "corner needs an epsilon", "add epsilon, or give another prior")

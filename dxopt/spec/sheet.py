@@ -8,7 +8,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from dxopt.model.objective import ExpectedLoss, WorstLoss
+from dxopt.model.objective import ExpectedLoss, WorstLoss, WorstRegret
 from dxopt.numerics.excess import PAIRS
 from dxopt.results.measures import OF_LEVELS
 from dxopt.solving.routes.choice import COMPARABLE, METHODS, SPANNER_METHODS
@@ -19,7 +19,8 @@ from dxopt.spec.believed import Beliefs
 from dxopt.spec.held_out import Evaluate, HeldOut, listed
 from dxopt.spec.levels import Epsilon, Frontier, Privacy, Range, Smallest
 from dxopt.spec.objectives import AdversaryError, Budgets, Loss, Objective
-from dxopt.spec.priors import CornerPrior, Prior
+from dxopt.spec.prior_sets import Believed, HullPriors, PriorSection, depends_on_level
+from dxopt.spec.priors import Prior
 from dxopt.spec.quantities import bad
 from dxopt.spec.spaces import Reports, Space
 from dxopt.studies.questions import SmallestEpsilon, Sweep
@@ -64,7 +65,9 @@ class Sheet(f.Section):
         None, description="Pairs of beliefs that reports must not tell apart, at a level of their own."
     )
     objective: Objective = Field("expected_loss", description="What is wanted.")
-    prior: Prior = Field("uniform", description="What is believed before a report is seen; a list makes a family.")
+    prior: Believed = Field(
+        "uniform", description="What is believed before a report is seen, or a set of that; a list makes a family."
+    )
     loss: Loss = Field("distance", description="What a report costs.")
     reports: Reports | None = Field(None, description="What may be reported; the points of the space by default.")
     method: Annotated[str, f.OneOf(METHODS)] = Field(
@@ -135,12 +138,14 @@ class Sheet(f.Section):
             raise bad("go with pairs: all only, as records change in any way", "leave out one of the two", "records")
         if self.priors and self.wanted == WorstLoss.name:
             raise bad("do not matter for the worst loss", "leave them out, or ask for expected_loss", "priors")
+        self._suited_to_priors()
         if self.spanner is None:
             return
         if self.method not in SPANNER_METHODS:
             raise bad(f"does not go with method: {self.method}", "use method auto or optimal", "spanner")
-        if self.delta or self.wanted != ExpectedLoss.name:
-            other = "delta" if self.delta else f"objective: {self.wanted}"
+        several = isinstance(self.prior, PriorSection)
+        if self.delta or self.wanted != ExpectedLoss.name or several:
+            other = "delta" if self.delta else "a set of priors" if several else f"objective: {self.wanted}"
             raise bad(f"does not go with {other}", "leave it out", "spanner")
 
     def _suited_to_beliefs(self) -> None:
@@ -159,6 +164,18 @@ class Sheet(f.Section):
         for name, given in unsuited.items():
             if given:
                 raise bad("does not go with beliefs", "leave out one of the two", name)
+
+    def _suited_to_priors(self) -> None:
+        """Refuse objectives that are not about one prior, or not about several."""
+        several = isinstance(self.prior, PriorSection)
+        if several and self.wanted not in (ExpectedLoss.name, WorstRegret.name):
+            raise bad(
+                f"{self.wanted} does not go with a set of priors", "ask for expected_loss or regret", "objective"
+            )
+        if self.wanted == WorstRegret.name and not isinstance(self.prior, HullPriors):
+            raise bad("regret needs a hull of priors", "give prior: {kind: hull, priors: [...]}", "objective")
+        if self.wanted == WorstRegret.name and self.sweep is not None:
+            raise bad(f"regret does not go with the {self.sweep}", "give one epsilon, or a list", "objective")
 
     def _named_once(self) -> None:
         """Refuse two sets of data of one name."""
@@ -184,7 +201,7 @@ class Sheet(f.Section):
             if isinstance(self.objective, AdversaryError):
                 fix = "give one epsilon, or ask for expected_loss or worst_loss"
                 raise bad(f"{self.wanted} does not go with the {sweep}", fix, "objective")
-            if isinstance(self.prior, CornerPrior):
+            if depends_on_level(self.prior):
                 raise bad(f"corner does not go with the {sweep}", "give one epsilon, or another prior", "prior")
         single = isinstance(sweep, SmallestEpsilon)
         unsuited = {

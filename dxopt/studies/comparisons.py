@@ -9,7 +9,7 @@ from dxopt.analysis import evaluate
 from dxopt.errors import CertificateError, SolveError, SpecError, UnsupportedError
 from dxopt.mechanisms.classic.contract import BASELINES
 from dxopt.model.mechanism import Mechanism
-from dxopt.model.objective import WorstLoss
+from dxopt.model.objective import WorstRegret
 from dxopt.model.prior import PriorLike
 from dxopt.model.problem import Problem, required_problem
 from dxopt.results.announcing import announcing
@@ -23,6 +23,7 @@ from dxopt.solving.solve import solve
 from dxopt.studies.ordering import ordered, remap_in_the_worst_case
 from dxopt.studies.own import REFERENCE, Methods, Own, checked_methods, name_of
 from dxopt.studies.rows import Entry, rows_of, value_of, verdict_of
+from dxopt.studies.under_others import under_others
 
 _NOT_STARTED = "not started, as the run was interrupted"
 
@@ -75,9 +76,13 @@ def compare(
     """
     required_problem(problem, "comparison")
     asked = checked_methods(methods)
-    others = _others(problem, priors or {})
+    others = under_others(problem, priors or {})
     options = {"solver": solver, "tolerance": tolerance, "time_limit": time_limit, "progress": progress}
     with Stop() as stop, using(cluster, device):
+        if isinstance(problem.objective, WorstRegret) and not problem.objective.reports:
+            # regrets are against optima, which any answer to the problem brings along
+            reference = reference or solve(problem, **options)
+            problem = reference.problem
         entries, answers = _made(problem, asked, reference, options, stop)
         optima, of_optima = _optima(problem, others, options, stop)
         entries |= of_optima
@@ -111,19 +116,6 @@ def compare(
             refined=tuple(order.values()),
         ),
     )
-
-
-def _others(problem: Problem, priors: Mapping[str, PriorLike]) -> dict[str, Problem]:
-    """The problem under each other prior."""
-    if priors and isinstance(problem.objective, WorstLoss):
-        raise SpecError("priors", "do not matter for the worst loss", "leave them out, or ask for expected_loss")
-    problems = {}
-    for name, prior in priors.items():
-        try:
-            problems[name] = problem.but(prior=prior)
-        except SpecError as error:
-            raise SpecError("priors", f"{name}: the {error.field} {error.wrong}", error.fix) from None
-    return problems
 
 
 def _made(

@@ -17,7 +17,7 @@ from dxopt.results.frontier import Frontier
 from dxopt.runtime.machines import using
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.solving.attempts import Progress
-from dxopt.studies.series import answering, ended, positive, require_above, require_share
+from dxopt.studies.series import answering, ended, positive, require_above, require_falling, require_share
 
 Array = NDArray[np.float64]
 _NEXT_TO = 1e-9
@@ -70,6 +70,7 @@ def frontier(
     required_problem(problem, "frontier")
     if isinstance(problem.objective, AdversaryError):
         raise SpecError("objective", "has a loss budget of its own", "use dx.budget_frontier, or another objective")
+    require_falling(problem)
     least = positive("low", low)
     most = positive("high", high)
     require_above(least, most)

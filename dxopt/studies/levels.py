@@ -19,7 +19,16 @@ from dxopt.results.report import Report
 from dxopt.runtime.machines import using
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.solving.attempts import Progress
-from dxopt.studies.series import Answer, answering, finite, positive, require_above, require_share, stopped
+from dxopt.studies.series import (
+    Answer,
+    answering,
+    finite,
+    positive,
+    require_above,
+    require_falling,
+    require_share,
+    stopped,
+)
 
 FARTHEST = 40.0
 """The search ends where the budgets of all pairs are at least this: e^{-εd} is then lost in the rounding of rows."""
@@ -85,6 +94,7 @@ def smallest_epsilon(
     required_problem(problem, "search for the smallest epsilon")
     if isinstance(problem.objective, AdversaryError):
         raise SpecError("objective", "has a loss budget of its own", "ask for expected_loss or worst_loss")
+    require_falling(problem)
     budget = finite("max_loss", max_loss)
     require_share("accuracy", accuracy)
     if accuracy < FINEST:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 
 from dxopt.errors import SpecError
 from dxopt.model.levels import checked_level
+from dxopt.model.objective import WorstRegret
 from dxopt.model.problem import Problem
 from dxopt.numerics.written import Written
 from dxopt.results.report import Report
@@ -87,3 +88,10 @@ def require_share(name: str, given: float) -> None:
     """Raise SpecError unless a number given under a name is between 0 and 1."""
     if not 0 < given < 1:
         raise SpecError(name, f"is {given:g}", "give a number between 0 and 1")
+
+
+def require_falling(problem: Problem) -> None:
+    """SpecError where the objective is a regret: what it is against changes with ε, so that it need not fall."""
+    if isinstance(problem.objective, WorstRegret):
+        wrong = "regret is against other optima at each level, so that levels are not compared"
+        raise SpecError("objective", wrong, "solve each level, or ask for expected_loss")

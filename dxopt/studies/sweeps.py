@@ -17,7 +17,7 @@ from dxopt.runtime.stopping import Status, Stop
 from dxopt.solving.attempts import Progress
 from dxopt.studies.comparisons import compare
 from dxopt.studies.own import Methods, Own, checked_methods
-from dxopt.studies.series import answering, positive, stopped
+from dxopt.studies.series import answering, positive, require_falling, stopped
 
 
 @announcing(level=False)
@@ -71,6 +71,7 @@ def sweep(
     required_problem(problem, "sweep")
     levels = checked_levels(epsilons)
     names = checked_methods([] if methods is None else methods)
+    require_falling(problem)
     if not problem.private:
         raise SpecError("epsilon", "is not given: the problem asks for no privacy", "give the problem one")
     reports: list[Report] = []

@@ -38,6 +38,8 @@ def check_prior(result: Result) -> str:
     off = total(prior) - 1
     if abs(off) > _PRIOR_SUM:
         raise Broken(f"it sums to 1 {float(off):+.3g}")
+    if result.objective not in ("worst_expected_loss", "regret") and "prior_set" in result.problem:
+        raise Broken(f"problem.npz has a set of priors, but the objective is {result.objective!r}")
     return f"{len(prior):,} probabilities, sum 1 {float(off):+.1e}"
 
 
@@ -172,8 +174,8 @@ def attained(result: Result) -> Enclosed:
     """The exact value of the objective."""
     if result.objective == "expected_loss":
         return result.worth.expected_loss(result.losses)
-    if result.objective == "worst_loss":
-        return result.worth.worst_loss(result.losses)
+    if result.priors is not None:
+        return result.worth.largest_loss(result.losses, result.priors)
     if result.guessed is None:
         raise Broken(f"report.json: there is no objective {result.objective!r}")
     return result.worth.adversary_error(result.guessed)

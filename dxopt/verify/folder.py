@@ -16,6 +16,7 @@ from dxopt.verify.beliefs import Beliefs
 from dxopt.verify.bounds.dual import Asked
 from dxopt.verify.files import Arrays, number, numbers, read_arrays, read_json, read_yaml
 from dxopt.verify.names import label
+from dxopt.verify.prior_sets import Priors, everyone, read_priors, read_regret
 from dxopt.verify.privacy import Channel, Levels, bound_pairs
 from dxopt.verify.values import Worth
 from dxopt.verify.verdict import Broken, Unproved
@@ -131,9 +132,9 @@ class Result:
 
     @cached_property
     def losses(self) -> Array:
-        """l, `(n, m)`; 0 where it does not count: at secrets of prior 0, unless the worst loss is asked for."""
+        """l, `(n, m)`; 0 where it does not count: at secrets of prior 0, or that no prior of a set has."""
         found = self.all_losses
-        counted = np.ones(self.size, dtype=bool) if self.objective == "worst_loss" else self.prior > 0
+        counted = self.prior > 0 if self.priors is None else self.priors.reach
         found = np.where(counted[:, None], found, 0.0)
         if not np.isfinite(found).all():
             x, z = np.argwhere(~np.isfinite(found))[0].tolist()
@@ -152,6 +153,17 @@ class Result:
     def objective(self) -> str:
         """Its name, by report.json."""
         return str(self.summary.get("objective"))
+
+    @cached_property
+    def priors(self) -> Priors | None:
+        """The priors of which the worst counts: all of them, or those of a set; None where one alone does."""
+        if self.objective == "worst_loss":
+            return everyone(self.size)
+        if self.objective == "worst_expected_loss":
+            return read_priors(self.problem, self.prior, str(self.summary.get("prior")))
+        if self.objective == "regret":
+            return read_regret(self.problem, self.prior, str(self.summary.get("prior")))
+        return None
 
     @property
     def sign(self) -> int:
@@ -213,6 +225,7 @@ class Result:
             most,
             self.shape,
             self.beliefs,
+            self.priors,
         )
 
     @cached_property

@@ -38,7 +38,7 @@ def check_beliefs(result: Result) -> str:
         raise Broken("pairs of beliefs are claimed of a channel that is not written down")
     if (result.folder / TABLE).is_file():
         raise Broken(f"there is a {TABLE}, of which nothing is proven for pairs of beliefs")
-    if result.delta or result.objective not in ("expected_loss", "worst_loss"):
+    if result.delta or result.objective not in ("expected_loss", "worst_expected_loss", "worst_loss"):
         raise Broken(f"pairs of beliefs do not go with delta or {result.objective}")
     sums = pairs.expected(result.channel)
     found = violated(pairs, sums, Fraction(claimed))

@@ -29,7 +29,8 @@ from dxopt.verify.measures.evaluation import check_measure
 from dxopt.verify.measures.held_out import check_held_out, check_positions, entries
 from dxopt.verify.measures.off_prior import check_off_prior
 from dxopt.verify.parts.frontiers import check_frontier, varied_by
-from dxopt.verify.parts.reading import Tell, read_parts, require_all
+from dxopt.verify.parts.optima import check_optima
+from dxopt.verify.parts.reading import Tell, in_one, part_folders, read_parts, require_all
 from dxopt.verify.parts.sweeps import check_level, check_sweep
 from dxopt.verify.places import check_places
 from dxopt.verify.promises import check_beliefs, claims_beliefs
@@ -160,6 +161,8 @@ def _checks(folder: Path, tell: Tell) -> Iterator[Check]:
         yield Check("files", Outcome.FAILS, f"{' and '.join(questions)} are answers to different questions")
     elif questions:
         yield from _rested(folder, questions[0], result, tell)
+    elif result is not None and result.objective == "regret":
+        yield from _optima(folder, result)
     elif (folder / PARTS).exists():
         yield Check("files", Outcome.FAILS, f"there are {PARTS}, but nothing rests on them")
     if (folder / INPUT).is_file():
@@ -182,6 +185,24 @@ def _part_checks(folder: Path) -> Iterator[Check]:
         yield Check("files", Outcome.FAILS, "it is no report")
     else:
         yield from _checks(folder, lambda line: None)
+
+
+def _optima(folder: Path, result: Result) -> Iterator[Check]:
+    """The optima that a regret is against, and that they are those of this problem."""
+    try:
+        parts = part_folders(folder)
+    except Broken as error:
+        yield Check("optima", Outcome.FAILS, str(error))
+        return
+    checks = [in_one(f"{PARTS}/{path.name}", list(_part_checks(path))) for path in parts]
+    yield from checks
+
+    def claim() -> str:
+        found = check_optima(folder, result)
+        require_all(checks)
+        return found
+
+    yield _check("optima", claim)
 
 
 def _rested(folder: Path, question: str, result: Result | None, tell: Tell) -> Iterator[Check]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.verify.exact import Exact, dot
+from dxopt.verify.prior_sets import Priors, everyone
 from dxopt.verify.verdict import Broken, Unproved
 
 Array = NDArray[np.float64]
@@ -91,9 +92,14 @@ class Worth:
 
     def worst_loss(self, losses: Array) -> Enclosed:
         """max_x Σ_z K[x, z] l(x, z)."""
+        return self.largest_loss(losses, everyone(len(self.prior)))
+
+    def largest_loss(self, losses: Array, priors: Priors) -> Enclosed:
+        """max_π Σ_x π_x Σ_z K[x, z] l(x, z) over a set of priors."""
         rows = self.rows(losses, everywhere=True)
-        worst = max(loss for loss, _ in rows)
-        return Enclosed(worst, worst, max(size for _, size in rows), 2 * self.matrix.shape[1] * LEAST)
+        worst = priors.largest([loss for loss, _ in rows])
+        against = max(map(abs, priors.lowest), default=Fraction(0))
+        return Enclosed(worst, worst, max(size for _, size in rows) + against, 2 * self.matrix.size * LEAST)
 
     def correct(self) -> Fraction:
         """Σ_z max_x π_x K[x, z]."""

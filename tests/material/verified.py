@@ -6,8 +6,16 @@ import math
 from collections.abc import Callable
 
 import dxopt as dx
+from dxopt.model.prior_sets import PriorSet
 from dxopt.verify import Outcome, Verdict
 from tests.material.believed import believed, trace
+
+PRIORS: dict[str, Callable[[], PriorSet]] = {
+    "hull": lambda: dx.Prior.hull([points().prior, dx.Prior.uniform(points().space)]),
+    "ball": lambda: dx.Prior.ball(points().prior, total_variation=0.15),
+    "box": lambda: dx.Prior.box(around=points().prior, ratio=1.5),
+    "fitting": lambda: dx.Prior.fitting(points().space, marginals=[[0.2, 0.3, 0.5], [0.1, 0.5, 0.4]]),
+}
 
 KINDS: dict[str, Callable[[], dx.Report]] = {
     "program": lambda: dx.solve(points()),
@@ -19,6 +27,12 @@ KINDS: dict[str, Callable[[], dx.Report]] = {
     "delta, adjacent": lambda: dx.solve(points().but(delta=0.05, pairs="adjacent")),
     "worst loss": lambda: dx.solve(points().but(objective="worst_loss")),
     "worst loss, delta": lambda: dx.solve(points().but(objective="worst_loss", delta=0.05)),
+    "hull": lambda: dx.solve(points().but(prior=PRIORS["hull"]())),
+    "ball": lambda: dx.solve(points().but(prior=PRIORS["ball"]())),
+    "ball, delta": lambda: dx.solve(points().but(prior=PRIORS["ball"](), delta=0.05)),
+    "box": lambda: dx.solve(points().but(prior=PRIORS["box"]())),
+    "regret": lambda: dx.solve(points().but(prior=PRIORS["hull"](), objective="regret")),
+    "fitting": lambda: dx.solve(points().but(prior=PRIORS["fitting"]())),
     "adversary": lambda: dx.solve(adversary(None)),
     "adversary, private": lambda: dx.solve(adversary(0.8)),
     "beliefs": lambda: dx.solve(believed(2)),

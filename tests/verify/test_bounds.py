@@ -28,7 +28,21 @@ def random_dual(arrays: dict[str, np.ndarray], rng: np.random.Generator) -> dict
 
 
 @pytest.mark.parametrize(
-    "kind", ["program", "delta", "worst loss", "worst loss, delta", "adversary, private", "line", "one way, infinite"]
+    "kind",
+    [
+        "program",
+        "delta",
+        "worst loss",
+        "worst loss, delta",
+        "hull",
+        "regret",
+        "ball",
+        "ball, delta",
+        "box",
+        "adversary, private",
+        "line",
+        "one way, infinite",
+    ],
 )
 def test_no_dual_proves_more_than_a_channel_attains(kind: str, tmp_path: Path) -> None:
     folder = KINDS[kind]().save(tmp_path / "out")

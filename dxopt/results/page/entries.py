@@ -35,7 +35,7 @@ class FrontierFile(BaseModel):
     """What is shown of frontier.json: values and bounds at levels of privacy, or at loss budgets."""
 
     problem: str
-    objective: Literal["expected_loss", "worst_loss", "adversary_error"]
+    objective: Literal["expected_loss", "worst_loss", "worst_expected_loss", "adversary_error"]
     status: str
     resolution: float | None
     values: list[float | None]

@@ -18,6 +18,7 @@ from dxopt.results.page.markup import Cell, Markup, element, facts, folded, join
 from dxopt.results.page.plane import Plane
 from dxopt.results.page.sweeps import against_epsilon, compared, privacy
 from dxopt.results.page.views import heat_map, locations
+from dxopt.results.prior_sets import lines_of_priors
 from dxopt.results.report import Report
 
 MOST_ROWS = 1000
@@ -103,6 +104,8 @@ def _problem(report: Report, entry: Entry) -> list[tuple[str, str]]:
     problem = report.problem
     reports = "the secrets" if problem.reports.secrets else f"{len(problem.reports):,} others"
     wanted = f"the {'least' if problem.objective.sign > 0 else 'largest'} {problem.objective.title}"
+    if problem.priors is not None:
+        wanted += f" over all priors of the set: {problem.priors.name}"
     if math.isfinite(problem.objective.max_loss):
         wanted += f" with an expected loss of at most {problem.objective.max_loss:.10g}"
     asked = f"ε = {problem.epsilon:.10g} per unit of distance" if problem.private else "none"
@@ -119,6 +122,7 @@ def _problem(report: Report, entry: Entry) -> list[tuple[str, str]]:
         ("prior", problem.prior.name),
         ("loss", problem.loss.name),
         ("wanted", wanted),
+        *lines_of_priors(problem, report.mechanism)[1:],
     ]
 
 

@@ -1,4 +1,4 @@
-"""The least loss in the worst case."""
+"""The least loss in the worst case, or under the worst of several priors."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from dxopt.model.objective import WorstRegret
+from dxopt.model.prior_sets import Everyone, PriorSet
 from dxopt.model.problem import Problem
 from dxopt.proofs.candidate import Candidate, Claim
 from dxopt.proofs.duals import WorstDual
@@ -17,16 +19,21 @@ from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
 
 
 class WorstLossProgram:
-    """Least worst loss over all private channels.
+    """Least worst loss over all private channels: of single secrets, or expected under any prior of a set.
 
     Poses
-        min t over channels K with K[x, z] ≤ e^{εd(x, x')} K[x', z] and Σ_z K[x, z] l(x, z) ≤ t for every x.
+        min Σ_g mass_g t_g + Σ_i cap_i a_i over channels K with K[x, z] ≤ e^{εd(x, x')} K[x', z], and t, a ≥ 0 with
+        t_g + a_i ≥ Σ_x F[i, x] Σ_z K[x, z] (l(x, z) - min l) for every form i of group g of the set (see
+        `numerics.mixtures`). For the worst loss the forms are the secrets, and t is no less than what each loses.
+        For the regret, what is known of the optimum for each prior is taken off its form.
     Requires
-        The objective `worst_loss`. Points at distance 0 are merged, but each keeps its own losses.
+        The objective `worst_loss`, `worst_expected_loss` or `regret`. Points at distance 0 are merged, but each keeps
+        its own losses.
     Guarantees
-        Exact. The multipliers of the n new rows are a prior under which no private channel loses less than t.
+        Exact. The multipliers of the new rows give a prior of the set under which no private channel loses less.
     Size
-        k·m + 1 variables for k classes and m reports, k equalities, one row per secret, and those of privacy.
+        k·m variables for k classes and m reports, one for each group and cap, k equalities, one row per form, and
+        those of privacy.
     Reference
         CABP13 §4.2 (risk-averse users), HLM14 eq 13.
     """
@@ -35,36 +42,54 @@ class WorstLossProgram:
     claim: ClassVar[Claim] = "exact"
 
     def refuses(self, problem: Problem) -> str | None:
-        return None if problem.objective.name == "worst_loss" else "is about the worst loss"
+        return None if problem.objective.among(problem.shape[0]) else "is about the worst of several priors"
 
     def compile(self, problem: Problem) -> Compiled:
         partition, budgets = classes(problem)
-        least = float(problem.losses.min())
-        losses = problem.losses - least
+        among = _among(problem)
+        counted = np.where(among.reach[:, None], problem.losses, np.inf)
+        least = float(counted.min())
+        losses = np.where(among.reach[:, None], problem.losses - least, 0.0)
         scale = _scale(losses, problem)
-        rows = WorstRows(losses / scale, partition.index)
         nothing = np.zeros((partition.size, problem.shape[1]))
-        program = ChannelProgram(nothing, budgets, coupling=rows, offset=least / scale)
-        return Compiled(program, problem, partition, least, scale, np.zeros(partition.size))
+        given: np.ndarray | None = None
+        offset = least
+        if isinstance(problem.objective, WorstRegret) and problem.objective.lowest is not None:
+            given = (problem.objective.lowest - least * problem.objective.priors.members.sum(axis=1)) / scale
+            offset = 0.0
+        rows = WorstRows(losses / scale, partition.index, among.mixtures, given=given)
+        program = ChannelProgram(nothing, budgets, coupling=rows, offset=offset / scale)
+        return Compiled(program, problem, partition, offset, scale, np.zeros(partition.size))
 
     def recover(self, compiled: Compiled, solution: ChannelSolution) -> Candidate:
         channel = compiled.channel_of(solution)
         if solution.coupled is None:
             return Candidate(channel, None, self.claim)
-        weights = np.maximum(solution.coupled[: compiled.problem.shape[0]], 0.0)
+        mixtures = _among(compiled.problem).mixtures
+        weights = np.maximum(solution.coupled[: mixtures.rows], 0.0)
         if not weights.sum() > 0:
             return Candidate(channel, None, self.claim)
-        shift = compiled.partition.totals(weights[:, None] * compiled.offset)[:, 0]
+        weights = mixtures.tidied(weights)
+        secrets = mixtures.prior(weights)
+        counted = np.where(mixtures.reach[:, None], compiled.problem.losses, 0.0)
+        shift = compiled.partition.totals(secrets[:, None] * counted[mixtures.reach].min())[:, 0]
         with np.errstate(over="ignore"):
-            costs = weights[:, None] * compiled.problem.losses
+            costs = secrets[:, None] * counted
         inner = unscaled(solution.dual, compiled, shift, costs)
         return Candidate(channel, WorstDual(weights, inner), self.claim)
 
 
+def _among(problem: Problem) -> PriorSet:
+    """The priors of which the worst counts."""
+    return problem.objective.among(problem.shape[0]) or Everyone(problem.shape[0])
+
+
 def _scale(losses: np.ndarray, problem: Problem) -> float:
-    """About the optimum: the worst loss of the normalised kernel e^{-d/2}, remapped, or of a constant report."""
+    """About the optimum: the loss of the normalised kernel e^{-d/2}, remapped, or of a constant report."""
+    among = _among(problem)
     kernel = np.exp(-problem.budgets / 2)
     kernel /= kernel.sum(axis=1, keepdims=True)
     best = (losses.T @ kernel).argmin(axis=0)
-    remapped = (kernel * losses[:, best]).sum(axis=1).max()
-    return unit(min(losses.max(axis=0).min(), remapped), losses.max())
+    remapped = among.largest((kernel * losses[:, best]).sum(axis=1))
+    constant = among.largest(losses[:, int(losses.max(axis=0).argmin())])
+    return unit(min(constant, remapped), losses.max())

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from dxopt.numerics.partition import Partition
+from dxopt.numerics.weightings import Mixtures
 
 Array = NDArray[np.float64]
 
@@ -55,7 +56,7 @@ class Coupling:
 
 @dataclass(frozen=True, eq=False)
 class WorstRows:
-    """A number t, to be minimised, no less than Σ_z l(x, z) v_z for any of n secrets x.
+    """A number, to be minimised, no less than the loss under any prior of a set: Σ_x π_x Σ_z l(x, z) v_z.
 
     Attributes
     ----------
@@ -63,26 +64,49 @@ class WorstRows:
         Of 0 or more.
     index : (n,) array
         The row of the columns that stands for each secret.
+    among : Mixtures
+        The set of priors, as weights on forms; their multipliers are such weights.
     classes : Partition or None
-        With classes of secrets (see `reductions.symmetry`), t is no less than the mean over each class instead.
+        With classes of secrets (see `reductions.symmetry`), the mean over each class takes the place of its secrets;
+        only where all priors count.
+    given : (r,) array or None
+        What is taken off the loss of each form.
     """
 
     losses: Array
     index: NDArray[np.int64]
+    among: Mixtures
     classes: Partition | None = None
+    given: Array | None = None
 
     @property
     def rows(self) -> int:
-        """n."""
-        return len(self.losses)
+        """One for each form."""
+        return self.among.rows
+
+    @property
+    def floors(self) -> Array:
+        """What is left of each row on the right."""
+        return np.zeros(self.rows) if self.given is None else -self.given
 
     def written(self) -> Coupling:
-        """The n rows; classes are for column generation alone."""
+        """A row for each form; classes are for column generation alone."""
         n, m = self.losses.shape
         size = int(self.index.max()) + 1
         entries = (np.arange(m) * size + self.index[:, None]).ravel()
-        columns = sp.csc_array((-self.losses.ravel(), (np.repeat(np.arange(n), m), entries)), (n, m * size))
-        return Coupling(np.ones(1), columns, sp.csc_array(np.ones((n, 1))), np.zeros(n))
+        paid = sp.csr_array((-self.losses.ravel(), (np.repeat(np.arange(n), m), entries)), (n, m * size))
+        forms = self.among.forms
+        mixed = paid[forms] if forms.ndim == 1 else sp.csr_array(forms) @ paid
+        cost, extras = self._extras()
+        return Coupling(cost, sp.csc_array(mixed), extras, self.floors)
+
+    def _extras(self) -> tuple[Array, sp.csc_array]:
+        """A number t for each group, then a for each row with a cap: what they cost, and their part of each row."""
+        among = self.among
+        r, count = among.rows, len(among.capped)
+        groups = sp.csr_array((np.ones(r), (np.arange(r), among.group)), (r, len(among.masses)))
+        own = sp.csr_array((np.ones(count), (among.capped, np.arange(count))), (r, count))
+        return np.append(among.masses, among.caps[among.capped]), sp.csc_array(sp.hstack([groups, own]))
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,7 +34,7 @@ def alone(whole: ChannelProgram) -> ChannelProgram | str:
             return whole
         case _ if whole.costs.any():
             return "the columns cost something beside what couples them"
-        case WorstRows(losses, index) if len(index) == len(whole.costs):
+        case WorstRows(losses, index, among) if len(index) == len(whole.costs) and among.is_everyone:
             costs = np.empty_like(losses)
             costs[index] = losses
             return replace(whole, costs=costs, coupling=None)
@@ -58,8 +58,8 @@ def coupling_of(
 ) -> WorstRows | GuessRows | None:
     """The coupling of the program of the representatives."""
     match whole.coupling:
-        case WorstRows(losses, index):
-            return WorstRows(losses[:, representatives], index, Partition(rows.index[index]))
+        case WorstRows(losses, index, among):
+            return WorstRows(losses[:, representatives], index, among, Partition(rows.index[index]))
         case GuessRows(missed, paid, budget) if guesses is not None:
             return GuessRows(missed, paid[:, representatives], budget, guesses[representatives])
     return None

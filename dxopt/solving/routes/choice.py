@@ -28,7 +28,7 @@ Other objectives, δ, and pairs of beliefs
     First, where the expected loss has a budget: the constant report if the budget allows it; the optimum in closed
     form where an adversary's guesses cost what reports do, or a multiple of it; else the channel of least loss. With
     δ the optimum for δ = 0, which the rounds of the linear program start from where it is large. Then the linear
-    program: with column generation from 400 variables on for the worst loss, from 5,000 on for an adversary's error
+    program: with column generation from 400 variables on for worst losses, from 5,000 on for an adversary's error
     (up to 20,000 after Clarabel where each guess wins in few secrets, as under the binary loss); never with δ, with
     pairs of beliefs or without ε, whose columns lie in no cone that it knows. Then the best mechanism in closed form,
     of those that the budget allows.
@@ -43,7 +43,7 @@ import numpy as np
 from dxopt.errors import UnsupportedError
 from dxopt.mechanisms.classic.contract import BASELINES, CLASSICS
 from dxopt.mechanisms.tight import tight_candidate
-from dxopt.model.objective import AdversaryError, WorstLoss
+from dxopt.model.objective import AdversaryError
 from dxopt.model.problem import Problem
 from dxopt.proofs.candidate import Candidate
 from dxopt.solving.attempts import Attempt, Options, Refusal
@@ -153,7 +153,8 @@ def solvers_of_coupled(problem: Problem, options: Options) -> tuple[str, ...]:
         raise UnsupportedError("solver", f"columns does not apply, as {problem.why_coupled}", "use solver: clarabel")
     if options.solver != "auto":
         return (options.solver,)
-    enough = limits.COLUMNS_FROM if isinstance(problem.objective, WorstLoss) else limits.GUESSES_FROM
+    guessed = isinstance(problem.objective, AdversaryError)
+    enough = limits.GUESSES_FROM if guessed else limits.COLUMNS_FROM
     if not in_cone or problem.variables < enough:
         return GENERAL
     if problem.variables <= limits.GENERAL_TO and _wins_in_few_secrets(problem):

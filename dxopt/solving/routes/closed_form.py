@@ -21,6 +21,7 @@ from dxopt.mechanisms.tight import Tight, tight_candidate
 from dxopt.model.loss import Reports
 from dxopt.model.mechanism import Mechanism, post_processed
 from dxopt.model.objective import ExpectedLoss, WorstLoss
+from dxopt.model.prior_sets import PriorSet
 from dxopt.model.problem import Problem
 from dxopt.numerics.digits import ordered
 from dxopt.numerics.partition import Partition
@@ -124,14 +125,21 @@ def constant_by_group(problem: Problem) -> NDArray[np.float64]:
     together = np.isfinite(problem.separations) if problem.beliefs is None else np.ones((len(problem.space),) * 2)
     groups = Partition.joining(together > 0)
     channel = np.zeros(problem.shape)
+    among = problem.objective.among(problem.shape[0])
     for which in range(groups.size):
         members = groups.members(which)
-        if isinstance(problem.objective, WorstLoss):
-            report = problem.losses[members].max(axis=0).argmin()
-        else:
-            report = problem.costs[members].sum(axis=0).argmin()
+        report = problem.costs[members].sum(axis=0).argmin() if among is None else _safest(problem, among, members)
         channel[members, int(report)] = 1.0
     return channel
+
+
+def _safest(problem: Problem, among: PriorSet, members: NDArray[np.int64]) -> int:
+    """The report that costs a group of secrets least under the worst prior."""
+    if among.mixtures.is_everyone:
+        return int(problem.losses[members].max(axis=0).argmin())
+    losses = np.zeros(problem.shape)
+    losses[members] = problem.losses[members]
+    return int(np.argmin([among.largest(column) for column in losses.T]))
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SolveError, SpecError
+from dxopt.model.fitting_sets import Fitting
 from dxopt.model.objective import ExpectedLoss
 from dxopt.model.problem import Problem
 from dxopt.numerics.digits import ordered
@@ -21,6 +22,7 @@ from dxopt.solving.formulations.contract import Compiled, Formulation
 from dxopt.solving.formulations.expected_loss import ExpectedLossProgram
 from dxopt.solving.formulations.worst_loss import WorstLossProgram
 from dxopt.solving.routes.closed_form import ClosedForms
+from dxopt.solving.routes.fitting import by_members
 from dxopt.solving.routes.limits import COLUMNS, GENERAL_LIMIT, require_few, require_few_beliefs
 from dxopt.solving.routes.linear import solve_with_fewer_pairs
 from dxopt.solving.routes.matching import by_matching_guesses, guess_of_each_report, simple_within_budget
@@ -30,6 +32,8 @@ from dxopt.solving.routes.running import Solved, solve_by_columns, worth_telling
 FORMULATIONS: dict[str, type[Formulation]] = {
     "expected_loss": ExpectedLossProgram,
     "worst_loss": WorstLossProgram,
+    "worst_expected_loss": WorstLossProgram,
+    "regret": WorstLossProgram,
     "adversary_error": AdversaryErrorProgram,
 }
 
@@ -38,6 +42,10 @@ def by_coupled_program(problem: Problem, names: tuple[str, ...], options: Option
     """The optimum by each of some solvers; in closed form only what is private anyway."""
     require_few(max(problem.variables, problem.shape[0] ** 2), GENERAL_LIMIT)
     require_few_beliefs(problem)
+    if isinstance(problem.priors, Fitting):
+        yield from by_members(problem, problem.priors, options)
+        yield ClosedForms(problem).attempt("exact")
+        return
     matched = guess_of_each_report(problem)
     within_budget = None if matched is None else simple_within_budget(problem)
     if within_budget is None:

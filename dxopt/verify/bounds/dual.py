@@ -5,7 +5,8 @@ question is only whether it is as good as was claimed. Each objective is bounded
 which `multipliers` proves from any multipliers, `line` from row prices and roots, and `product` from factors:
 
 - The expected loss is the case c = π l.
-- The worst loss is no less than the expected one under any weights w ≥ 0 over their sum: c = w l / Σ w.
+- The worst loss, over all priors or a set, is no less than the expected one under a prior of the set: c = π l. It is
+  given by weights w ≥ 0, divided by what keeps them to the set; what is still missing loses at least min l.
 - The error of an adversary is no more than under guesses γ(g | z) of his that he fixes; where the expected loss is at
   most Q, a price p ≥ 0 on it gives: error ≤ p Q - Σ c K, with c = π (p l - Σ_g γ d).
 """
@@ -26,12 +27,14 @@ from dxopt.verify.bounds.multipliers import (
     Costs,
     bits_for,
     bound_by_multipliers,
+    costs_by_weights,
     indices,
     weighted_costs,
 )
 from dxopt.verify.bounds.product import along, joined, marginals, prior_missed, summands, widened
 from dxopt.verify.exact import Exact, dot, shifted
 from dxopt.verify.files import Arrays, number, numbers, part
+from dxopt.verify.prior_sets import Priors
 from dxopt.verify.privacy import Levels
 from dxopt.verify.verdict import Broken
 
@@ -56,6 +59,8 @@ class Asked:
     guessed : (n, g) array or None
         What guesses cost an adversary.
     max_loss : float
+    priors : Priors or None
+        Those of which the worst counts.
     shape : tuple of int
         Points along each axis, if the secrets are claimed to be all tuples; a bound from factors is one whatever they
         are.
@@ -72,6 +77,7 @@ class Asked:
     max_loss: float = np.inf
     shape: tuple[int, ...] = ()
     beliefs: Beliefs | None = None
+    priors: Priors | None = None
 
 
 def bound(asked: Asked, dual: Arrays) -> tuple[Fraction, str]:
@@ -88,8 +94,8 @@ def bound(asked: Asked, dual: Arrays) -> tuple[Fraction, str]:
         return _of_product(asked, dual)
     if "roots" in dual and asked.objective == "expected_loss" and not asked.delta:
         return _on_line(asked, dual)
-    if asked.objective == "worst_loss":
-        return _worst(asked, dual)
+    if asked.priors is not None:
+        return _worst(asked, asked.priors, dual)
     if asked.objective == "adversary_error":
         return _adversary(asked, dual)
     if asked.objective != "expected_loss" or "multiplier" not in dual:
@@ -102,8 +108,8 @@ def _for_beliefs(asked: Asked, dual: Arrays) -> tuple[Fraction, str]:
     if asked.beliefs is None:
         raise Broken("dual.npz holds multipliers of pairs of beliefs, but problem.npz holds none of these")
     inner = part(dual, "0")
-    if asked.objective == "worst_loss":
-        found, how = _worst(asked, inner, dual)
+    if asked.priors is not None:
+        found, how = _worst(asked, asked.priors, inner, dual)
     elif asked.objective == "expected_loss" and "multiplier" in inner:
         costs = charged(weighted_costs(asked.prior, asked.losses), asked.beliefs, dual)
         found, how = bound_by_multipliers(costs, asked.levels, asked.delta, inner)
@@ -181,29 +187,35 @@ def factor_duals(dual: Arrays, count: int) -> list[Arrays]:
     return [part(dual, str(index)) for index in indices(dual, "which", count, count).tolist()]
 
 
-def _worst(asked: Asked, dual: Arrays, beliefs: Arrays | None = None) -> tuple[Fraction, str]:
-    """The bound under the weights on the secrets that the dual has; without one, all weight on a single secret."""
-    n = len(asked.losses)
-    weights = np.zeros(n)
+def _worst(asked: Asked, priors: Priors, dual: Arrays, beliefs: Arrays | None = None) -> tuple[Fraction, str]:
+    """The bound under the prior that the weights of the dual give; without one, the worst if all were known."""
     inner: Arrays = NO_MULTIPLIERS
+    least = Fraction(float(asked.losses[priors.reach].min()))
     if "weights" in dual:
-        weights = numbers(dual, "weights", n)
+        weights = numbers(dual, "weights", None)
         inner = part(dual, "0")
+        if priors.totals is not None:
+            priors = priors.of(numbers(dual, "members", len(weights), len(asked.losses)))
     elif dual["multiplier"].size:
         raise Broken("dual.npz holds no weights on the secrets")
+    elif priors.totals is not None:
+        return least - 2 * priors.totals.slack * abs(least), "the least of all losses"
     else:
-        weights[int(asked.losses.min(axis=1).argmax())] = 1.0
-    # Any weights of 0 or more do: others count as 0.
-    weights = np.where(np.isfinite(weights), np.maximum(weights, 0.0), 0.0)
-    if not weights.any():
-        raise Broken("dual.npz: all weights are 0")
-    costs = weighted_costs(weights, asked.losses)
+        weights = priors.begin(asked.losses.min(axis=1))
+    mixed, bits, divisor, short = priors.mixed(weights)
+    costs = costs_by_weights(mixed, bits, asked.losses)
     if beliefs is not None and asked.beliefs is not None:
         costs = charged(costs, asked.beliefs, beliefs)
     found, how = bound_by_multipliers(costs, asked.levels, asked.delta, inner)
-    # The bound is on Σ w l K; the worst loss is at least this over Σ w, which is taken exactly.
-    exact = Exact.of(weights)
-    return found * (1 << exact.bits) / sum(exact.rows[0]), f"{how} under {np.count_nonzero(weights)} weights"
+    # The mass that is short is lost on some report of a secret that counts, or under members that sum to nearly 1.
+    missing = short * (least - Fraction(1, 10**9) * abs(least))
+    proven = found / divisor + missing
+    if priors.regret:
+        # No more than what was attained for each member comes off; and no regret is negative.
+        kept = np.where(np.isfinite(weights), np.maximum(weights, 0.0), 0.0).tolist()
+        taken = sum((Fraction(one) * high for one, high in zip(kept, priors.highest, strict=True)), Fraction(0))
+        proven = max(proven - taken / divisor, Fraction(0))
+    return proven, f"{how} under {np.count_nonzero(weights)} weights"
 
 
 def _adversary(asked: Asked, dual: Arrays) -> tuple[Fraction, str]:

@@ -24,6 +24,7 @@ are. Every rounding makes the right-hand side smaller:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -63,13 +64,16 @@ def bits_for(*largest: float) -> int:
 def weighted_costs(weights: Array, losses: Array) -> Costs:
     """c[x, z] = w(x) l(x, z) for weights w, a prior or any others, and losses l, all finite; exact."""
     weighed = Exact.of(weights)
+    return costs_by_weights(weighed.rows[0], weighed.bits, losses)
+
+
+def costs_by_weights(weights: Sequence[int], unit: int, losses: Array) -> Costs:
+    """The same for weights that are integers over 2^unit."""
     paid = Exact.of(losses)
-    exact = weighed.bits + paid.bits
-    bits = max(exact, bits_for(float(weights.max(initial=0.0)), float(np.abs(losses).max(initial=0.0))))
-    rows = [
-        [weight * loss << bits - exact for loss in row]
-        for weight, row in zip(weighed.rows[0], paid.rows, strict=True)
-    ]
+    exact = unit + paid.bits
+    largest = float(Fraction(max(weights, default=0), 1 << unit))
+    bits = max(exact, bits_for(largest, float(np.abs(losses).max(initial=0.0))))
+    rows = [[weight * loss << bits - exact for loss in row] for weight, row in zip(weights, paid.rows, strict=True)]
     return Costs(rows, bits)
 
 

@@ -31,6 +31,8 @@ Row = dict[str, Any]
 TITLES = {
     "expected_loss": "expected loss",
     "worst_loss": "worst loss",
+    "worst_expected_loss": "worst expected loss",
+    "regret": "worst regret",
     "adversary_error": "adversary's error",
 }
 """What the values of an objective are called."""
@@ -279,8 +281,12 @@ def _check_baseline(result: Result, row: Row) -> str:
 
 
 def _under(result: Result, prior: Any) -> Result:
-    """The result with another prior."""
-    return replace(result, problem={**result.problem, "prior": prior})
+    """The result with another prior, alone where there is a set of them: then losses are expected under it."""
+    summary = result.summary
+    if result.objective in ("worst_expected_loss", "regret"):
+        summary = {**summary, "objective": "expected_loss"}
+    problem = {key: array for key, array in result.problem.items() if not key.startswith("prior_set")}
+    return replace(result, summary=summary, problem={**problem, "prior": prior})
 
 
 def _proven(result: Result, dual: Arrays, claimed: float, what: str) -> str:

@@ -89,7 +89,7 @@ def read_parts(
     for count, path in enumerate(folders, 1):
         name = f"{PARTS}/{path.name}"
         tell(f"{name}, {count} of {len(folders)}")
-        check = _in_one(name, list(checks(path)))
+        check = in_one(name, list(checks(path)))
         try:
             result = Result.read(path)
             like = like or result
@@ -110,7 +110,7 @@ def require_all(checks: Sequence[Check]) -> None:
         raise Unproved(f"it agrees with its parts, but these do not hold or are not re-proved: {', '.join(left)}")
 
 
-def _in_one(name: str, checks: Sequence[Check]) -> Check:
+def in_one(name: str, checks: Sequence[Check]) -> Check:
     """All checks of a part as one: the worst outcome, with all that have it."""
     for wanted in (Outcome.FAILS, Outcome.NOT_REPROVED):
         some = [f"{check.name}: {check.detail}" for check in checks if check.status is wanted]

@@ -29,7 +29,7 @@ from dxopt.verify.parts.reading import Part
 from dxopt.verify.values import AGREEMENT
 from dxopt.verify.verdict import Broken, Unproved
 
-_FALLING = ("expected_loss", "worst_loss")
+_FALLING = ("expected_loss", "worst_loss", "worst_expected_loss")
 _ROUNDING = Fraction(1, 10**9)
 _COLUMNS = ("epsilon", "method", "value", "bound", "gap", "remapped", "leakage", "private", "realised")
 

@@ -106,9 +106,9 @@ class Pool:
         these prices and those of the last master; the prices found may be too high for others, as for new columns.
 
         Its rows say that means over each class sum to 1. Shared rows, where there are any, follow with their extra
-        variables t:
+        variables t, which cost e:
 
-            min c·θ + Σ t  over  V θ = 1,  B θ + G t = h,  θ, t ≥ 0.
+            min c·θ + e·t  over  V θ = 1,  B θ + G t = h,  θ, t ≥ 0.
 
         They are inequalities, B θ + G t ≥ h. The box makes them so: prices of 0 or more allow -e_x at no cost.
         """
@@ -124,7 +124,7 @@ class Pool:
             extras = self.shared.extras
             above = np.zeros((len(rows), extras.shape[1]))
             rows = np.vstack([np.hstack([rows, above]), np.hstack([own, extras])])
-            costs = np.concatenate([costs, np.ones(extras.shape[1])])
+            costs = np.concatenate([costs, self.shared.expense])
             totals = np.concatenate([totals, self.shared.floors])
 
         # 2. the solution, of combined rows

@@ -1,11 +1,12 @@
 """The rows that columns share besides their sums, as column generation sees them: some at a time, with their prices.
 
-In each group of rows an extra variable t, which costs 1, is no less than any of some linear forms of the columns: the
-master minimises their maximum. By duality, prices of 0 or more that sum to 1 over a group replace the maximum by one
-mixture of the forms, which is no greater: at fixed prices the forms are but costs of the columns, every report is
-priced on its own again, and the bound holds. Two kinds of programs have such rows:
+In each group of rows an extra variable t is no less than any of some linear forms of the columns: the master
+minimises their maximum, times what t costs. By duality, prices of 0 or more that sum to that cost over a group take
+the place of the maximum by one mixture of the forms, which is no greater: at fixed prices the forms are but costs of
+the columns, every report is priced on its own again, and the bound holds. Two kinds of programs have such rows:
 
-- the worst loss: one group, and the loss of each secret is a form (`Worst`);
+- the worst loss over a set of priors: its groups, in which some prices have caps (`Worst`); for all priors there is
+  one group, and the loss of each secret is a form;
 - an adversary's error within a budget: a group for each report, and what the adversary wins by each guess is a form;
   the budget is one more row, on its own (`Guesses`).
 """
@@ -18,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from dxopt.numerics.partition import Partition
+from dxopt.numerics.weightings import Mixtures
 from dxopt.solving.programs.coupling import GuessRows, WorstRows
 from dxopt.solving.programs.program import ChannelProgram
 
@@ -27,7 +28,7 @@ Indices = NDArray[np.int64]
 _OVER = 1e-9
 """A row counts as broken beyond this."""
 _LEAST = 1e-15
-"""Prices of a group are raised to this before they are scaled to sum to 1."""
+"""Prices of guesses are raised to this before they are scaled to sum to 1."""
 _GUESSES = 5
 """About how many guesses of each report there will be rows for."""
 _PRICE = 16.0
@@ -35,7 +36,7 @@ _PRICE = 16.0
 _DEARER = 4.0
 """The factor by which that limit grows when the budget is broken."""
 _GROUP = 2.0
-"""The limit on prices of a group, which sum to 1: twice as much as any can be."""
+"""The limit on prices of a group, in units of their sum: twice as much as any can be."""
 
 
 class Shared(ABC):
@@ -45,13 +46,16 @@ class Shared(ABC):
     ----------
     extras : (r, e) array
         G.
+    expense : (e,) array
+        What t costs.
     floors : (r,) array
         h.
     most : (r,) array
-        Upper bounds on the prices: no price need be higher.
+        Upper bounds on the prices: no price need be higher, or may be where it is capped.
     """
 
     extras: Array
+    expense: Array
     floors: Array
     most: Array
 
@@ -70,7 +74,7 @@ class Shared(ABC):
 
     @abstractmethod
     def feasible(self, prices: Array) -> Array:
-        """Prices near these of which each group sums to 1."""
+        """Prices near these of which each group sums to what its t costs."""
 
     @abstractmethod
     def value(self, channel: Array) -> float:
@@ -94,6 +98,7 @@ class Alone(Shared):
 
     def __init__(self) -> None:
         self.extras = np.zeros((0, 0))
+        self.expense = np.zeros(0)
         self.floors = np.zeros(0)
         self.most = np.zeros(0)
 
@@ -111,31 +116,32 @@ class Alone(Shared):
 
 
 class Worst(Shared):
-    """One group, t ≥ Σ_z l(x, z) v_z for every secret x: its prices are a prior, at which the loss is expected.
+    """t_g ≥ Σ_z l(x, z) v_z mixed by each form of a group: the prices are weights on the forms, which give a prior.
 
-    Where there are classes of secrets, each has a row, the mean of its secrets'; its price is spread evenly.
+    Where there are classes of secrets, the forms are their means, and a price is spread evenly.
     """
 
     def __init__(self, rows: WorstRows) -> None:
         self.losses = rows.losses
         self.index = rows.index
-        self.classes = rows.classes or Partition(np.arange(len(rows.losses)))
-        self.sizes = np.bincount(self.classes.index)
-        size = len(self.sizes)
-        self.extras = np.ones((size, 1))
-        self.floors = np.zeros(size)
-        self.most = np.full(size, _GROUP)
+        self.classes = rows.classes
+        self.sizes = np.ones(1) if rows.classes is None else np.bincount(rows.classes.index)
+        self.among = rows.among if rows.classes is None else Mixtures.everyone(len(self.sizes))
+        self.extras = (self.among.group[:, None] == np.arange(len(self.among.masses))).astype(float)
+        self.expense = self.among.masses
+        self.floors = np.zeros(self.among.rows) if rows.classes is not None else rows.floors
+        self.most = np.minimum(self.among.caps, _GROUP * self.among.masses[self.among.group])
 
-    def _means(self, secrets: Array) -> Array:
-        """Means over the classes of secrets, `(n, k)` to `(r, k)`."""
-        return secrets if self.classes.trivial else self.classes.totals(secrets) / self.sizes[:, None]
+    def _forms(self, secrets: Array) -> Array:
+        """What the forms make of a number for each secret, `(n, k)` to `(r, k)`."""
+        return self.among.of(secrets) if self.classes is None else self.classes.totals(secrets) / self.sizes[:, None]
 
     def _spread(self, prices: Array) -> Array:
         """The prices of all secrets, `(n,)`."""
-        return prices if self.classes.trivial else (prices / self.sizes)[self.classes.index]
+        return self.among.prior(prices) if self.classes is None else (prices / self.sizes)[self.classes.index]
 
     def entries(self, columns: Array, reports: Indices) -> Array:
-        return -self._means(self.losses[:, reports] * columns[self.index])
+        return -self._forms(self.losses[:, reports] * columns[self.index])
 
     def costs(self, prices: Array) -> Array:
         # secrets that are one row of the columns add up there
@@ -147,17 +153,19 @@ class Worst(Shared):
         return summed
 
     def begin(self) -> Array:
+        if self.classes is None:
+            return self.among.begin
         return self.sizes / len(self.losses)
 
     def feasible(self, prices: Array) -> Array:
-        kept = np.maximum(prices, _LEAST)
-        return kept / kept.sum()
+        return self.among.tidied(prices)
 
     def value(self, channel: Array) -> float:
-        return float(self._means((self.losses * channel[self.index]).sum(axis=1, keepdims=True)).max())
+        lost = self._forms((self.losses * channel[self.index]).sum(axis=1, keepdims=True))[:, 0]
+        return self.among.largest_of(lost + self.floors)
 
     def written(self, prices: Array) -> Array:
-        return self._spread(prices)
+        return prices if self.classes is None else self._spread(prices)
 
 
 class Guesses(Shared):
@@ -194,6 +202,7 @@ class Guesses(Shared):
         self.guess = np.append(self.guess, guesses)
         self.forms = np.vstack([self.forms, forms])
         count = len(self.guess)
+        self.expense = np.ones(self.paid.shape[1])
         self.extras = np.zeros((1 + count, self.paid.shape[1]))
         self.extras[1 + np.arange(count), self.report] = 1.0
         self.floors = np.append(-self.budget, np.zeros(count))

@@ -1,0 +1,35 @@
+"""Infinite losses: where they would count, without a matrix of losses where none is needed."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.model.loss import Loss
+from dxopt.spaces.space import MetricSpace
+
+_BLOCK_CELLS = 4_000_000
+
+
+def infinite_loss(space: MetricSpace, reach: NDArray[np.bool_], loss: Loss) -> tuple[int, int] | None:
+    """A secret that is reached and a report with an infinite loss, or None.
+
+    Named losses are infinite only where the distance is, or where they overflow: where all distances are known to be
+    finite, the losses of the first and the last point, which are the furthest apart on lattices, are enough.
+    """
+    everything = np.arange(len(space))
+    if loss.by_distance and _bounded(space) and np.isfinite(loss.rows(everything[[0, -1]])).all():
+        return None
+    step = max(1, _BLOCK_CELLS // len(loss.reports))
+    for secrets in np.split(everything, range(step, len(space), step)):
+        found = np.argwhere(np.isinf(loss.rows(secrets)) & reach[secrets][:, None])
+        if len(found):
+            return int(secrets[found[0, 0]]), int(found[0, 1])
+    return None
+
+
+def _bounded(space: MetricSpace) -> bool:
+    """Whether all distances are known to be finite by structure; factors of a product may need their distances."""
+    if space.structure.kind == "product":
+        return all(_bounded(factor) or np.isfinite(factor.distances).all() for factor in space.structure.factors)
+    return space.structure.kind in ("path", "lattice", "torus")

@@ -1,0 +1,274 @@
+"""Sets of priors: what an optimum must hold for where nobody knows the one prior."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dxopt.errors import SpecError
+from dxopt.numerics.weightings import Mixtures
+from dxopt.spaces.space import MetricSpace
+
+Array = NDArray[np.float64]
+SUM = 1e-9
+"""How far from 1 a sum of bounds may be on the wrong side."""
+_NAMED = 3
+
+
+class PriorSet(ABC):
+    """Priors on the n points of a space; see `Prior.hull`, `Prior.ball` and `Prior.box`.
+
+    Attributes
+    ----------
+    kind : str
+        As a problem file names it.
+    name : str
+    space : MetricSpace or None
+        Whose points they are about, where that is known.
+    """
+
+    kind: ClassVar[str]
+    name: str
+    space: MetricSpace | None
+
+    @cached_property
+    def centre(self) -> Array:
+        """One prior of the set `(n,)`, which stands for it where a measure takes one."""
+        return self._centre()
+
+    @cached_property
+    def mixtures(self) -> Mixtures:
+        """The set as weights on forms."""
+        return self._mixtures()
+
+    @abstractmethod
+    def _centre(self) -> Array:
+        """`centre`, when it is first asked for."""
+
+    @abstractmethod
+    def _mixtures(self) -> Mixtures:
+        """`mixtures`, when they are first asked for."""
+
+    @abstractmethod
+    def arrays(self) -> dict[str, Any]:
+        """What describes the set, for a file."""
+
+    def __len__(self) -> int:
+        return len(self.centre)
+
+    def __repr__(self) -> str:
+        return f"<PriorSet {self.name} on {len(self)} points>"
+
+    @property
+    def reach(self) -> NDArray[np.bool_]:
+        """The secrets `(n,)` that some prior of the set has."""
+        return self.mixtures.reach
+
+    def worst(self, losses: ArrayLike) -> Array:
+        """The prior of the set `(n,)` under which most is lost, given what each secret loses `(n,)`."""
+        known = np.asarray(losses, dtype=float)
+        return self.mixtures.prior(self.mixtures.extremes(np.where(self.reach, known, 0.0)))
+
+    def largest(self, losses: ArrayLike) -> float:
+        """The largest expected loss over the set, given what each secret loses `(n,)`."""
+        return self.mixtures.largest(np.where(self.reach, np.asarray(losses, dtype=float), 0.0))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Everyone(PriorSet):
+    """All priors on n points: the largest expected loss is the worst loss."""
+
+    size: int
+    kind: ClassVar[str] = "everyone"
+    name: str = "all priors"
+    space: MetricSpace | None = None
+
+    def _centre(self) -> Array:
+        return np.full(self.size, 1 / self.size)
+
+    def _mixtures(self) -> Mixtures:
+        return Mixtures.everyone(self.size)
+
+    @property
+    def reach(self) -> NDArray[np.bool_]:
+        return np.ones(self.size, dtype=bool)
+
+    def arrays(self) -> dict[str, Any]:
+        return {}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Hull(PriorSet):
+    """All mixtures of k priors.
+
+    Attributes
+    ----------
+    members : (k, n) array
+    names : tuple of str
+        Of the members.
+    """
+
+    members: Array
+    names: tuple[str, ...]
+    space: MetricSpace | None = None
+    kind: ClassVar[str] = "hull"
+
+    @property
+    def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        few = len(self.names) <= _NAMED
+        return f"hull of {', '.join(self.names)}" if few else f"hull of {len(self.names)} priors"
+
+    def _centre(self) -> Array:
+        """The mean of the members."""
+        mean = self.members.mean(axis=0)
+        return mean / math.fsum(mean)
+
+    def _mixtures(self) -> Mixtures:
+        return Mixtures.hull(self.members)
+
+    def arrays(self) -> dict[str, Any]:
+        return {"members": self.members, "names": np.array(self.names)}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ball(PriorSet):
+    """All priors π with ½ Σ_x |π(x) - centre(x)| at most a radius: that much of it may be anywhere else.
+
+    Attributes
+    ----------
+    around : (n,) array
+        The centre.
+    radius : float
+        More than 0 and less than 1.
+    of : str
+        The name of the centre.
+    """
+
+    around: Array
+    radius: float
+    of: str = "a prior"
+    space: MetricSpace | None = None
+    kind: ClassVar[str] = "ball"
+
+    @property
+    def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return f"total variation {self.radius:g} of {self.of}"
+
+    def _centre(self) -> Array:
+        return self.around
+
+    def _mixtures(self) -> Mixtures:
+        """What stays is below the centre, and of mass 1 - radius; the rest may be anywhere."""
+        anywhere = np.full(len(self.around), np.inf)
+        return Mixtures.joined(len(self.around), [(self.radius, anywhere), (1 - self.radius, self.around)])
+
+    def arrays(self) -> dict[str, Any]:
+        return {"radius": self.radius}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Box(PriorSet):
+    """All priors between two bounds on each probability.
+
+    Attributes
+    ----------
+    lower, upper : (n,) arrays
+        From 0 to 1, the first no more than the second.
+    of : str
+        What the bounds are.
+    """
+
+    lower: Array
+    upper: Array
+    of: str = ""
+    space: MetricSpace | None = None
+    around: Array | None = field(default=None)
+    kind: ClassVar[str] = "box"
+
+    @property
+    def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.of or f"bounds on {len(self.lower)} probabilities"
+
+    def _centre(self) -> Array:
+        """The prior the box is about, or the one at the same share of the way between all bounds."""
+        if self.around is not None:
+            return self.around
+        least = math.fsum(self.lower)
+        room = math.fsum(self.upper - self.lower)
+        share = min(max((1 - least) / room, 0.0), 1.0) if room > 0 else 0.0
+        between = self.lower + share * (self.upper - self.lower)
+        return between / math.fsum(between)
+
+    def _mixtures(self) -> Mixtures:
+        """The lower bounds, each of them full, and what is left of the mass between the bounds."""
+        least = math.fsum(self.lower)
+        room = self.upper - self.lower
+        left = min(max(1 - least, 0.0), math.fsum(room))
+        return Mixtures.joined(len(self.lower), [(least, self.lower), (left, room)])
+
+    def arrays(self) -> dict[str, Any]:
+        return {"lower": self.lower, "upper": self.upper}
+
+
+def require_bounds(lower: Array, upper: Array) -> None:
+    """SpecError unless some prior is between these bounds."""
+    for name, bounds in (("lower", lower), ("upper", upper)):
+        wrong = np.flatnonzero(~((bounds >= 0) & (bounds <= 1)))
+        if len(wrong):
+            raise SpecError(name, f"entry {wrong[0]} is {bounds[wrong[0]]:g}", "give probabilities, from 0 to 1")
+    crossed = np.flatnonzero(lower > upper)
+    if len(crossed):
+        at = int(crossed[0])
+        raise SpecError("lower", f"entry {at} is {lower[at]:g}, above {upper[at]:g}", "keep it at or below upper")
+    if math.fsum(lower) > 1 + SUM:
+        raise SpecError("lower", f"sums to {math.fsum(lower):.12g}", "lower it, so that a prior fits")
+    if math.fsum(upper) < 1 - SUM:
+        raise SpecError("upper", f"sums to {math.fsum(upper):.12g}", "raise it, so that a prior fits")
+
+
+def unpack_set(kind: str, prior: Array, name: str, arrays: Mapping[str, Any]) -> PriorSet:
+    """The set that `arrays` described, with its centre.
+
+    Raises
+    ------
+    SpecError
+        If the arrays are none of such a set.
+    """
+    if kind == Hull.kind:
+        names = tuple(str(one) for one in arrays["names"])
+        return Hull(_distributions(arrays["members"], len(names), len(prior)), names)
+    if kind == Ball.kind:
+        radius = float(arrays["radius"])
+        if not 0 < radius < 1:
+            raise SpecError("total_variation", f"is {radius:g}", "give a number between 0 and 1")
+        of = name.removeprefix(f"total variation {radius:g} of ")
+        return Ball(prior, radius, of)
+    if kind == Box.kind:
+        lower, upper = (np.array(arrays[key], dtype=float) for key in ("lower", "upper"))
+        if lower.shape != prior.shape or upper.shape != prior.shape:
+            raise SpecError("prior", "has bounds of another number of points", "solve the problem again")
+        require_bounds(lower, upper)
+        return Box(lower, upper, name, around=prior)
+    raise SpecError("prior", f"there is no set of kind {kind!r}", "use a matching dxopt")
+
+
+def _distributions(members: Any, count: int, size: int) -> Array:
+    found = np.array(members, dtype=float)
+    good = found.shape == (count, size) and count > 0 and bool((np.isfinite(found) & (found >= 0)).all())
+    if not good or any(abs(math.fsum(row) - 1) > SUM for row in found):
+        raise SpecError("prior", "has members that are no probability distributions", "solve the problem again")
+    return found
+
+
+def frozen(arrays: Sequence[ArrayLike]) -> Array:
+    """Rows as one read-only matrix."""
+    matrix = np.array(arrays, dtype=float)
+    matrix.flags.writeable = False
+    return matrix

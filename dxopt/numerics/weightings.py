@@ -1,0 +1,173 @@
+"""Weights on linear forms of what secrets lose: how a set of priors is written for programs and proofs.
+
+A prior is Fᵀp for weights p ≥ 0 on the rows of F, where the weights of each group of rows have a given mass, and some
+rows a cap: 0 ≤ p ≤ caps, Σ_group p = mass. With one group of mass 1 and no caps it is the convex hull of the rows of
+F: all priors where F is the identity. The largest of F r·p for losses r is found row by row, the largest first. By
+duality it is also the least Σ_g mass_g t_g + Σ_i caps_i a_i over t, a ≥ 0 with t_g + a_i ≥ (F r)_i for every row i of
+a group g, as long as no loss is negative: this is what linear programs have as rows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.numerics.rounding import UNIT
+
+Array = NDArray[np.float64]
+_LEAST = 1e-15
+"""Weights are raised to this share of their mass before they are scaled to it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Mixtures:
+    """Weights `(r,)` on r forms.
+
+    Attributes
+    ----------
+    size : int
+        n.
+    forms : (r,) array of int, or (r, n) array
+        F: each row a single secret, or numbers of 0 or more.
+    group : (r,) array
+        The group of each row, from 0.
+    masses : (g,) array
+        Positive; their sum is 1 up to rounding.
+    caps : (r,) array
+        Positive; infinite where there is none. Those of a group sum to its mass or more.
+    """
+
+    size: int
+    forms: NDArray[Any]
+    group: NDArray[np.int64]
+    masses: Array
+    caps: Array
+
+    @classmethod
+    def everyone(cls, size: int) -> Mixtures:
+        """All priors on so many secrets."""
+        return cls(size, np.arange(size), np.zeros(size, dtype=np.int64), np.ones(1), np.full(size, np.inf))
+
+    @classmethod
+    def hull(cls, members: Array) -> Mixtures:
+        """All mixtures of the rows of a matrix."""
+        count, size = members.shape
+        return cls(size, members, np.zeros(count, dtype=np.int64), np.ones(1), np.full(count, np.inf))
+
+    @classmethod
+    def joined(cls, size: int, parts: list[tuple[float, Array]]) -> Mixtures:
+        """Sums of several parts, each of a mass, and with a cap for each of n secrets; parts of mass 0 are left out.
+
+        Secrets of cap 0 have no row in that part.
+        """
+        kept = [(mass, caps) for mass, caps in parts if mass > 0]
+        secrets = [np.flatnonzero(caps > 0) for _, caps in kept]
+        group = np.repeat(np.arange(len(kept)), [len(one) for one in secrets])
+        caps = np.concatenate([caps[one] for (_, caps), one in zip(kept, secrets, strict=True)])
+        return cls(size, np.concatenate(secrets), group, np.array([mass for mass, _ in kept]), caps)
+
+    @cached_property
+    def is_everyone(self) -> bool:
+        """Whether these are all priors: any mixture of single secrets, in their order."""
+        plain = self.forms.shape == (self.size,) and not len(self.capped)
+        return bool(plain and len(self.masses) == 1 and (self.forms == np.arange(self.size)).all())
+
+    @property
+    def rows(self) -> int:
+        """r."""
+        return len(self.group)
+
+    @cached_property
+    def capped(self) -> NDArray[np.int64]:
+        """The rows that have a cap."""
+        return np.flatnonzero(np.isfinite(self.caps))
+
+    def of(self, secrets: Array) -> Array:
+        """F x for a number, or several, for each secret, `(n,)` or `(n, k)`."""
+        return secrets[self.forms] if self.forms.ndim == 1 else self.forms @ secrets
+
+    def prior(self, weights: Array) -> Array:
+        """Fᵀp, `(n,)`."""
+        if self.forms.ndim == 1:
+            return np.bincount(self.forms, weights, minlength=self.size).astype(float)
+        return weights @ self.forms
+
+    @property
+    def terms(self) -> int:
+        """The most rows that one secret may be in."""
+        return len(self.masses) if self.forms.ndim == 1 else self.rows
+
+    @cached_property
+    def begin(self) -> Array:
+        """Weights that are positive wherever any are."""
+        return self.tidied(np.where(np.isfinite(self.caps), self.caps, self.masses[self.group]))
+
+    @cached_property
+    def reach(self) -> NDArray[np.bool_]:
+        """The secrets `(n,)` that some prior of the set has."""
+        return self.prior(np.ones(self.rows)) > 0
+
+    def extremes(self, losses: Array) -> Array:
+        """Weights of the prior that loses most, given what each secret loses `(n,)`."""
+        return _greedily(self.of(losses), self.group, self.masses, self.caps)
+
+    def largest(self, losses: Array) -> float:
+        """The largest expected loss, given what each secret loses `(n,)`."""
+        return self.largest_of(self.of(losses))
+
+    def largest_of(self, worth: Array) -> float:
+        """The same, given what each form loses `(r,)`."""
+        return math.fsum(_greedily(worth, self.group, self.masses, self.caps) * worth)
+
+    def tidied(self, weights: Array) -> Array:
+        """Weights near some others, within the caps, and of the masses up to rounding."""
+        found = np.where(np.isfinite(weights), np.maximum(weights, 0.0), 0.0)
+        for group, mass in enumerate(self.masses):
+            rows = np.flatnonzero(self.group == group)
+            found[rows] = _scaled(found[rows], mass, self.caps[rows])
+        return found
+
+    def within(self, weights: Array) -> tuple[Array, float]:
+        """Weights within the caps, and by what to divide them, so that no group has more than its mass: rounded up.
+
+        Without caps any sum will do; the divisor may be less than 1.
+        """
+        kept = np.minimum(np.where(np.isfinite(weights), np.maximum(weights, 0.0), 0.0), self.caps)
+        sums = [math.fsum(kept[self.group == group]) for group in range(len(self.masses))]
+        scale = max(total / mass for total, mass in zip(sums, self.masses.tolist(), strict=True))
+        return kept, (max(scale, 1.0) if len(self.capped) else scale) * (1 + 8 * UNIT)
+
+
+def _greedily(worth: Array, group: NDArray[np.int64], masses: Array, caps: Array) -> Array:
+    """Weights of the given masses on the rows that are worth most."""
+    weights = np.zeros(len(worth))
+    for which, mass in enumerate(masses.tolist()):
+        rows = np.flatnonzero(group == which)
+        if not np.isfinite(caps[rows]).any():
+            weights[rows[int(worth[rows].argmax())]] = mass
+            continue
+        order = rows[np.argsort(-worth[rows], kind="stable")]
+        before = np.concatenate([[0.0], np.cumsum(np.minimum(caps[order], mass))[:-1]])
+        weights[order] = np.minimum(caps[order], np.maximum(mass - before, 0.0))
+    return weights
+
+
+def _scaled(weights: Array, mass: float, caps: Array) -> Array:
+    """Weights of one group, raised or lowered to its mass within the caps."""
+    kept = np.minimum(np.maximum(weights, _LEAST * mass), caps)
+    # each step fills or empties at least one row, or ends
+    for _ in range(len(kept)):
+        free = kept < caps
+        missing = mass - kept.sum()
+        if missing <= 0 or not free.any():
+            break
+        kept[free] = np.minimum(kept[free] * (1 + missing / kept[free].sum()), caps[free])
+        if missing <= UNIT:
+            break
+    total = kept.sum()
+    return kept * (mass / total) if total > mass else kept

@@ -1,0 +1,273 @@
+"""Sets of priors, as problem.npz describes them: the largest loss over a set, and what weights of a dual prove.
+
+A set is all sums of parts. Each part has a mass, and is made of rows: single secrets, or members (distributions). It
+holds all weights of 0 or more on its rows that sum to its mass, none above the cap of its row.
+
+- `everyone`: one part of mass 1, of all secrets, without caps.
+- `hull`: one part of mass 1, of the members.
+- `ball` of radius r about π: r anywhere, and 1 - r with caps π.
+- `box`: the lower bounds l as they are, and what they leave of 1 with caps u - l.
+- `fitting`: all π ≥ 0 with low ≤ A π ≤ high up to a slack, where the last row of A is the sum, which is 1. Weights
+  are of members that a dual names, each looked at; the largest loss is bounded by numbers y that problem.npz names.
+
+Masses and caps are the doubles that these formulas give; all else is exact.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.verify.exact import Exact, dot
+from dxopt.verify.files import Arrays, number, numbers
+from dxopt.verify.totals import Totals
+from dxopt.verify.verdict import Broken
+
+Array = NDArray[np.float64]
+KINDS = ("hull", "ball", "box", "fitting")
+_SUM = 1e-9
+_NAMED = 3
+_CLOSE = 1e-12
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part: its mass, and the secrets of its rows with their caps; of a hull the members instead."""
+
+    mass: Fraction
+    secrets: NDArray[np.int64]
+    caps: Array | None = None
+    members: Array | None = None
+
+    def worth(self, losses: Sequence[Fraction]) -> list[Fraction]:
+        """What each row loses, given what each secret does."""
+        if self.members is None:
+            return [losses[x] for x in self.secrets.tolist()]
+        exact = Exact.of(self.members)
+        # the losses over one denominator, so that products are of integers
+        unit = math.lcm(*(loss.denominator for loss in losses))
+        whole = [loss.numerator * (unit // loss.denominator) for loss in losses]
+        return [Fraction(dot(row, whole), unit << exact.bits) for row in exact.rows]
+
+    @property
+    def rows(self) -> int:
+        """The number of its rows."""
+        return len(self.secrets) if self.members is None else len(self.members)
+
+    def largest(self, losses: Sequence[Fraction]) -> Fraction:
+        """The most that weights on the rows can lose: the worst rows first, each up to its cap."""
+        worth = self.worth(losses)
+        if self.caps is None:
+            return self.mass * max(worth)
+        left = self.mass
+        found = Fraction(0)
+        for row in sorted(range(len(worth)), key=lambda row: worth[row], reverse=True):
+            taken = min(left, Fraction(self.caps[row]))
+            found += taken * worth[row]
+            left -= taken
+            if not left:
+                break
+        return found
+
+
+@dataclass(frozen=True)
+class Priors:
+    """A set of priors on so many secrets: of parts, or those that fit totals."""
+
+    size: int
+    parts: tuple[Part, ...]
+    totals: Totals | None = None
+    lowest: tuple[Fraction, ...] = ()
+    highest: tuple[Fraction, ...] = ()
+
+    @property
+    def regret(self) -> bool:
+        """Whether losses count against the optimum for each member, known to be from `lowest` to `highest`."""
+        return bool(self.lowest)
+
+    def of(self, members: Array) -> Priors:
+        """The mixtures of some priors of a set that fits totals; Broken where they are none."""
+        if self.totals is None:
+            raise Broken("dual.npz: the set of priors has no other members")
+        self.totals.require(members)
+        return Priors(self.size, (Part(Fraction(1), np.flatnonzero(members.max(axis=0) > 0), members=members),))
+
+    @property
+    def reach(self) -> NDArray[np.bool_]:
+        """The secrets that some prior of the set has."""
+        if self.totals is not None:
+            return self.totals.reach
+        found = np.zeros(self.size, dtype=bool)
+        for part in self.parts:
+            found[part.secrets] = True
+        return found
+
+    def largest(self, losses: Sequence[Fraction]) -> Fraction:
+        """The largest expected loss, given what each secret loses."""
+        if self.totals is not None:
+            return self.totals.largest(losses)
+        if self.regret:
+            # convex in the prior, so that one of the members is the worst
+            [members] = self.parts
+            return max(lost - low for lost, low in zip(members.worth(losses), self.lowest, strict=True))
+        return sum((part.largest(losses) for part in self.parts), Fraction(0))
+
+    def begin(self, losses: Array) -> Array:
+        """Weights of a prior that loses much, given what each secret loses about: all of a cap or of a mass."""
+        found = []
+        for part in self.parts:
+            worth = losses[part.secrets] if part.members is None else part.members @ losses
+            own = np.zeros(part.rows)
+            left = float(part.mass)
+            for row in np.argsort(-worth, kind="stable").tolist():
+                own[row] = left if part.caps is None else min(left, float(part.caps[row]))
+                left -= own[row]
+                if left <= 0:
+                    break
+            found.append(own)
+        return np.concatenate(found)
+
+    def mixed(self, weights: Array) -> tuple[list[int], int, Fraction, Fraction]:
+        """Weights of a dual, each cut off at its cap: the prior they give, and how far they are a member of the set.
+
+        Returns
+        -------
+        prior : list of n integers
+            Over 2^bits.
+        bits : int
+        divisor : Fraction
+            Divided by it, no part has more than its mass. Without caps any sum will do: it may be less than 1.
+        short : Fraction
+            The mass that is then still missing.
+        """
+        if len(weights) != sum(part.rows for part in self.parts):
+            raise Broken(f"dual.npz: {len(weights)} weights do not fit the set of priors")
+        kept = np.where(np.isfinite(weights), np.maximum(weights, 0.0), 0.0)
+        ends = np.cumsum([part.rows for part in self.parts])[:-1]
+        own = [
+            one if part.caps is None else np.minimum(one, part.caps)
+            for part, one in zip(self.parts, np.split(kept, ends), strict=True)
+        ]
+        exact = [Exact.of(one) for one in own]
+        forms = [None if part.members is None else Exact.of(part.members) for part in self.parts]
+        bits = max(one.bits + (0 if form is None else form.bits) for one, form in zip(exact, forms, strict=True))
+
+        # 1. the prior
+        prior = [0] * self.size
+        sums = []
+        for part, one, form in zip(self.parts, exact, forms, strict=True):
+            [row] = one.rows
+            sums.append(Fraction(sum(row), 1 << one.bits))
+            if form is None:
+                for x, weight in zip(part.secrets.tolist(), row, strict=True):
+                    prior[x] += weight << bits - one.bits
+                continue
+            up = bits - one.bits - form.bits
+            for x, column in enumerate(zip(*form.rows, strict=True)):
+                prior[x] += dot(row, column) << up
+
+        # 2. what keeps it to the masses
+        divisor = max(total / part.mass for total, part in zip(sums, self.parts, strict=True))
+        if any(part.caps is not None for part in self.parts):
+            divisor = max(divisor, Fraction(1))
+        if not divisor:
+            raise Broken("dual.npz: all weights are 0")
+        masses = sum((part.mass for part in self.parts), Fraction(0))
+        return prior, bits, divisor, max(masses - sum(sums) / divisor, Fraction(0))
+
+
+def everyone(size: int) -> Priors:
+    """All priors."""
+    return Priors(size, (Part(Fraction(1), np.arange(size)),))
+
+
+def read_priors(problem: Arrays, prior: Array, name: str) -> Priors:
+    """The set in problem.npz, whose centre is `prior`; Broken where there is none, or its name is of another one."""
+    kind = str(problem.get("prior_set", ""))
+    if kind not in KINDS:
+        raise Broken(f"problem.npz: there is no set of priors of kind {kind!r}")
+    size = len(prior)
+    if kind == "hull":
+        return _hull(problem, prior, name)
+    if kind == "fitting":
+        return Priors(size, (), _totals(problem, size, name))
+    if kind == "ball":
+        radius = number(problem, "prior_set.radius")
+        if not 0 < radius < 1 or not name.startswith(f"total variation {radius:g} of "):
+            raise Broken(f"problem.npz: a radius of {radius:g} is not that of {name!r}")
+        return _joined(size, [(radius, np.full(size, np.inf)), (1 - radius, prior)])
+    lower, upper = (numbers(problem, f"prior_set.{end}", size) for end in ("lower", "upper"))
+    good = (lower >= 0) & (lower <= upper) & (upper <= 1)
+    if not good.all() or math.fsum(lower) > 1 + _SUM or math.fsum(upper) < 1 - _SUM:
+        raise Broken("problem.npz: no prior is between the bounds")
+    if ((prior < lower - _CLOSE) | (prior > upper + _CLOSE)).any():
+        raise Broken("problem.npz: the prior is not between the bounds")
+    least = math.fsum(lower)
+    room = upper - lower
+    return _joined(size, [(least, lower), (min(max(1 - least, 0.0), math.fsum(room)), room)])
+
+
+def read_regret(problem: Arrays, prior: Array, name: str) -> Priors:
+    """The hull in problem.npz, and what it says of the optimum for each of its members."""
+    found = read_priors(problem, prior, name)
+    if len(found.parts) != 1 or found.parts[0].members is None:
+        raise Broken("problem.npz: the regret is not about a hull of priors")
+    count = found.parts[0].rows
+    lowest, highest = (numbers(problem, f"prior_set.{end}", count) for end in ("lowest", "highest"))
+    if not (np.isfinite(lowest) & np.isfinite(highest)).all():
+        raise Broken("problem.npz: an optimum that the regret is against is no number")
+    exact = [tuple(map(Fraction, side.tolist())) for side in (lowest, highest)]
+    return Priors(found.size, found.parts, None, exact[0], exact[1])
+
+
+def _hull(problem: Arrays, prior: Array, name: str) -> Priors:
+    names = [str(one) for one in problem["prior_set.names"].tolist()]
+    members = numbers(problem, "prior_set.members", len(names), len(prior))
+    if not len(names) or not (np.isfinite(members) & (members >= 0)).all():
+        raise Broken("problem.npz: a member of the set of priors is no distribution")
+    if any(abs(math.fsum(row) - 1) > _SUM for row in members):
+        raise Broken("problem.npz: a member of the set of priors does not sum to 1")
+    called = f"hull of {', '.join(names)}" if len(names) <= _NAMED else f"hull of {len(names)} priors"
+    if name != called:
+        raise Broken(f"problem.npz: the set of priors is {called!r}, not {name!r}")
+    if np.abs(members.mean(axis=0) - prior).max() > _CLOSE:
+        raise Broken("problem.npz: the prior is not the mean of the members")
+    reached = np.flatnonzero(members.max(axis=0) > 0)
+    return Priors(len(prior), (Part(Fraction(1), reached, members=members),))
+
+
+def _totals(problem: Arrays, size: int, name: str) -> Totals:
+    low = numbers(problem, "prior_set.low", None)
+    high = numbers(problem, "prior_set.high", len(low))
+    forms = numbers(problem, "prior_set.forms", len(low), size)
+    within = number(problem, "prior_set.within")
+    multipliers = numbers(problem, "prior_set.proof", len(low) + 1)
+    if not all(np.isfinite(one).all() for one in (low, high, forms, multipliers)) or not 0 < within < 1:
+        raise Broken("problem.npz: the totals of the set of priors are no numbers")
+    if name != f"fitting {len(low)} totals":
+        raise Broken(f"problem.npz: the set of priors fits {len(low)} totals, not {name!r}")
+    slack = Fraction(within)
+    ends = [[Fraction(one) for one in [*side.tolist(), 1.0]] for side in (low, high)]
+    return Totals(
+        np.vstack([forms, np.ones(size)]),
+        tuple(one - slack for one in ends[0]),
+        tuple(one + slack for one in ends[1]),
+        multipliers,
+        slack,
+    )
+
+
+def _joined(size: int, parts: list[tuple[float, Array]]) -> Priors:
+    """Parts of a mass and caps for all secrets; none of mass 0, and no rows of cap 0."""
+    found = []
+    for mass, caps in parts:
+        secrets = np.flatnonzero(caps > 0)
+        if mass > 0:
+            own = caps[secrets]
+            found.append(Part(Fraction(mass), secrets, own if np.isfinite(own).all() else None))
+    return Priors(size, tuple(found))
