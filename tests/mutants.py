@@ -55,8 +55,7 @@ def main(given: list[str] | None = None) -> int:
             load()
             for place, mutant in enumerate(left, 1):
                 source = sources[mutant.file]
-                last_line = source.count(b"\n", 0, mutant.last) + 1
-                outcome = copy.tried(mutant, sight.of(mutant, last_line), options.seconds)
+                outcome = copy.tried(mutant, sight.of(mutant, source), options.seconds)
                 before, after = mutant.shown(source)
                 line = {"name": mutant.name, "source": stamps[mutant.file], **asdict(mutant)}
                 line |= {"before": before, "after": after, **asdict(outcome), "commit": _commit()}

@@ -114,6 +114,12 @@ def sound(mutant: Mutant, source: bytes) -> bool:
     return ast.dump(tree) != ast.dump(ast.parse(source))
 
 
+def runs_at_import(source: bytes, line: int) -> bool:
+    """Whether a line is in no function, so that the test that imports the file first is the only one to run it."""
+    functions = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef))
+    return not any(node.body[0].lineno <= line <= (node.end_lineno or 0) for node in functions)
+
+
 class _Finder:
     """Looks for places to change; messages, annotations, imports and decorators are not looked at."""
 

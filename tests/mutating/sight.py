@@ -34,6 +34,7 @@ FOLDERS = (
     "tests/spaces/kernels",
     "tests/mechanisms/test_kernel.py",
     "tests/mechanisms/test_lifted.py",
+    "tests/mechanisms/test_product.py",
     "tests/mechanisms/test_tight.py",
     "tests/mechanisms/test_tight_constraints.py",
     "tests/mechanisms/test_together.py",

@@ -99,13 +99,18 @@ def seen(test: str, seconds: float, *lines: int) -> Seen:
 
 def test_tests_that_see_a_line_are_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trying, "_importers", lambda files: ["dxopt/proofs/repair.py"])
-    mutant = Mutant("dxopt/proofs/repair.py", 7, 0, 1, "", "constant")
-    every = [seen("a::one", 1.0, 7), seen("b::two", 0.1, 8), seen("c::three", 0.2, 6, 7)]
-    assert {one.test for one in Sight(every).of(mutant, 7)} == {"a::one", "c::three"}
-    assert {one.test for one in Sight(every).of(mutant, 8)} == {"a::one", "b::two", "c::three"}
-    # what no test runs, as a constant, is seen by all that run the file; a file that none runs, through its importers
-    assert len(Sight(every).of(Mutant("dxopt/proofs/repair.py", 1, 0, 1, "", "constant"), 1)) == 3
-    assert len(Sight(every).of(Mutant("dxopt/numerics/tropical.py", 1, 0, 1, "", "constant"), 1)) == 3
+    source = b"ONE = 1\n\n\ndef two() -> int:\n    return (\n        ONE\n        + 1\n    )\n"
+    every = [seen("a::one", 1.0, 1, 7), seen("b::two", 0.1, 8), seen("c::three", 0.2, 6, 7)]
+
+    def found(file: str, line: int, *ends: int) -> set[str]:
+        return {one.test for one in Sight(every).of(Mutant(file, line, *ends, "", "constant"), source)}
+
+    last = len(source) - 1
+    assert found("dxopt/proofs/repair.py", 7, last - 8, last - 6) == {"a::one", "c::three"}
+    assert found("dxopt/proofs/repair.py", 7, last - 8, last) == {"a::one", "b::two", "c::three"}
+    # constants are seen by all that run the file; a file that none runs, through its importers
+    assert len(found("dxopt/proofs/repair.py", 1, 6, 7)) == 3
+    assert len(found("dxopt/numerics/tropical.py", 7, last - 8, last - 6)) == 3
 
 
 def test_tests_are_quick_ones_of_each_kind_within_the_time() -> None:

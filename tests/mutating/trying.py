@@ -25,7 +25,7 @@ import pytest
 
 from tests.material.files import ROOT
 from tests.material.imports import graph, modules
-from tests.mutating.operators import Mutant
+from tests.mutating.operators import Mutant, runs_at_import
 from tests.mutating.sight import ONLY, Seen
 
 KILLED = "killed"
@@ -88,11 +88,12 @@ class Sight:
                 for line in lines:
                     self.by_line[file, line].append(one)
 
-    def of(self, mutant: Mutant, last_line: int) -> list[Seen]:
+    def of(self, mutant: Mutant, source: bytes) -> list[Seen]:
         """Those that run the lines of the change; where none is known to, as in compiled loops and constants, all
         that run anything of the file, or of those that import it.
         """
-        lines = range(mutant.line, last_line + 1)
+        last_line = source.count(b"\n", 0, mutant.last) + 1
+        lines = () if runs_at_import(source, mutant.line) else range(mutant.line, last_line + 1)
         found = {one.test: one for line in lines for one in self.by_line[mutant.file, line]}
         if not found:
             files = [mutant.file]

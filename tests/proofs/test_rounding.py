@@ -12,8 +12,11 @@ import numpy as np
 import pytest
 
 import dxopt as dx
+from dxopt.mechanisms.kernel import KernelMechanism, prove_kernel
 from dxopt.numerics.rounding import UNIT, factor_above
 from dxopt.proofs.bounds import proven_bound
+from dxopt.proofs.candidate import Candidate
+from dxopt.proofs.certify import certify
 from dxopt.proofs.duals import AdversaryDual, Dual, LineDual, WorstDual
 from dxopt.proofs.privacy import prove_private, realised_levels, require_channel
 from dxopt.proofs.repair import expected_above
@@ -246,3 +249,35 @@ def test_what_a_repair_leaves_is_proven() -> None:
         high = float(rng.uniform(0.1, 0.3))
         low = high * float(factor_above(1.0, np.array([length]))[0])
         prove_private(asked, np.array([[high, 1 - high], [low, 1 - low]]))
+
+
+@pytest.mark.parametrize("roots", [[0, 3, 1], [0, -1, 1], [0, 1]])
+def test_roots_that_are_no_points_prove_nothing(roots: list[int]) -> None:
+    space = dx.line(3)
+    asked = dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space))
+    with pytest.raises(dx.CertificateError, match="do not fit a line"):
+        proven_bound(asked, LineDual(np.full(3, 0.1), np.array(roots)))
+
+
+def test_a_mechanism_by_structure_is_only_as_private_as_it_says() -> None:
+    space = dx.line(40)
+    asked = dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space), loss="binary")
+    looser = dx.tight_constraints(space, 1.0)
+    assert certify(asked, Candidate(looser)).certificate.epsilon <= 1.0
+    with pytest.raises(dx.CertificateError, match=r"not proven private at 0\.999"):
+        certify(asked.at(0.999), Candidate(looser))
+    matrix = dx.Mechanism.from_matrix(space, looser.matrix)
+    with pytest.raises(dx.CertificateError, match="not proven private at 1"):
+        certify(asked, Candidate(matrix))
+
+
+@pytest.mark.parametrize("wrong", [-0.1, math.nan, math.inf])
+def test_a_kernel_of_weights_below_0_is_refused(wrong: float) -> None:
+    space = dx.line(40)
+    found = dx.tight_constraints(space, 1.0)
+    assert isinstance(found, KernelMechanism)
+    weights = found.weights.copy()
+    prove_kernel(space, 1.0, found.kernel, found.epsilon, weights)
+    weights[7] = wrong
+    with pytest.raises(dx.CertificateError, match="not all numbers of 0 or more"):
+        prove_kernel(space, 1.0, found.kernel, found.epsilon, weights)

@@ -10,7 +10,12 @@ import pytest
 import dxopt as dx
 from dxopt.model.fitting_sets import Fitting
 from dxopt.model.prior_sets import PriorSet
+from dxopt.numerics.weightings import Mixtures
+from dxopt.proofs.bounds import proven_bound
 from dxopt.proofs.duals import WorstDual
+from dxopt.solving.programs.coupling import WorstRows
+from dxopt.solving.programs.program import ChannelProgram
+from dxopt.solving.solvers.columns import shared_rows
 from tests.judges import oracle_priors as judge
 
 SIZE = 4
@@ -164,8 +169,6 @@ def test_the_bound_of_members_that_are_none_is_refused() -> None:
     report = dx.solve(dx.Problem(space, epsilon=0.8, prior=priors))
     dual = report.dual
     assert isinstance(dual, WorstDual) and dual.members is not None
-    from dxopt.proofs.bounds import proven_bound
-
     outside = WorstDual(dual.weights, dual.inner, np.full(dual.members.shape, 0.25))
     with pytest.raises(dx.CertificateError, match="not of the set"):
         proven_bound(report.problem, outside)
@@ -206,6 +209,15 @@ def test_regret_by_columns_and_its_comparison() -> None:
     assert shown["worst prior"].startswith("number") and "worst regret" in shown["value"]
     rows = dx.compare(problem, ["exponential"], reference=general).rows
     assert rows[0].value == general.certificate.value and (rows[1].excess or 0) > 0
+
+
+def test_what_is_given_comes_off_the_value_of_columns() -> None:
+    rng = np.random.default_rng(2)
+    losses, channel, members = rng.random((3, 4)), rng.dirichlet(np.ones(4), 3), rng.dirichlet(np.ones(3), 2)
+    given = np.array([0.1, 0.3])
+    rows = WorstRows(losses, np.arange(3), Mixtures.hull(members), given=given)
+    shared = shared_rows(ChannelProgram(np.zeros((3, 4)), np.zeros((3, 3)), coupling=rows))
+    assert math.isclose(shared.value(channel), (members @ (losses * channel).sum(axis=1) - given).max())
 
 
 def test_regret_is_about_a_hull_at_one_level() -> None:

@@ -44,19 +44,19 @@ MATRIX = GUESSES + "{kind: matrix, values: "
 BAD: dict[str, tuple[str, int, int, str]] = {
     # objectives
     LEVEL + "objective: least\n": (
-        "objective: there is no 'least'; choose one of expected_loss, worst_loss, or give {kind: adversary_error",
+        "objective: there is no 'least'; choose one of expected_loss, worst_loss, regret, or give {kind",
         3,
         12,
         "unknown",
     ),
     LEVEL + "objective: adversary_error\n": (
-        "objective: there is no 'adversary_error'; choose one of expected_loss, worst_loss, or give {kind: adv",
+        "objective: there is no 'adversary_error'; choose one of expected_loss, worst_loss, regret, or give {kind",
         3,
         12,
         "without a budget",
     ),
     LEVEL + "objective: [worst_loss]\n": (
-        "objective: is a list; give a mapping with a kind, one of expected_loss, worst_loss, adversary_error",
+        "objective: is a list; give a mapping with a kind, one of expected_loss, worst_loss, regret, adversary_error",
         3,
         1,
         "a list",

@@ -58,7 +58,8 @@ def test_delta_is_enough_and_the_least(results: dict[str, Result]) -> None:
             check_privacy(claiming(result, delta=share * delta))
     asked = with_arrays(result, "problem", delta=np.array(0.5))
     with pytest.raises(Broken, match="is not the least"):
-        check_privacy(claiming(asked, delta=delta + 1e-9))
+        check_privacy(claiming(asked, delta=delta + 1.5e-11))
+    check_privacy(claiming(asked, delta=delta + 0.5e-11))
     with pytest.raises(Broken, match="was asked for"):
         check_privacy(claiming(result, delta=0.05 + 1e-12))
     with pytest.raises(Broken, match="was asked for"):
@@ -73,6 +74,9 @@ def test_epsilon_is_enough_and_the_least(results: dict[str, Result]) -> None:
     asked = with_arrays(result, "problem", epsilon=np.array(2 * result.epsilon))
     with pytest.raises(Broken, match="is not the least"):
         check_privacy(claiming(asked, epsilon=epsilon * (1 + 1e-10)))
+    for least in (-1e-9, -0.5, -2.0):
+        with pytest.raises(Broken, match="was asked for"):
+            check_privacy(claiming(result, epsilon=least))
     for wrong in (False, None):
         with pytest.raises(Broken, match="private is"):
             check_privacy(claiming(result, private=wrong))

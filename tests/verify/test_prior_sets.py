@@ -156,9 +156,16 @@ def test_the_optima_of_another_problem_are_seen(tmp_path: Path) -> None:
     assert "optima" in failing(verify(folder))
     other = report.members[0].problem.at(2.0)
     folder = report.save(tmp_path / "second")
-    dx.solve(other, solver="clarabel").save(folder / "parts" / "000")
+    easier = dx.solve(other, solver="clarabel")
+    easier.save(folder / "parts" / "000")
     write_digests(folder)
     assert "optima" in failing(verify(folder))
+
+    # also where problem.npz says what such a part proves
+    for end, known in (("lowest", easier.certificate.bound), ("highest", easier.certificate.value)):
+        change_array(folder / "problem.npz", f"prior_set.{end}", lambda old, new=known: np.array([new, old[1]]))
+    write_digests(folder)
+    assert "another epsilon" in failing(verify(folder))["optima"]
 
 
 def test_the_problem_of_a_report_or_a_folder_is_solved_again_with_its_optima(tmp_path: Path) -> None:

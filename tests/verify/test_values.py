@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import dxopt as dx
+from dxopt.results.measures import MEASURES
+from dxopt.spaces.archive import pack
+from dxopt.verify.comparison.regular import _enclosed
+from dxopt.verify.folder import Result
+from dxopt.verify.implicit.spaces import Space
+from dxopt.verify.measures.error_bound import check_error_bound
 from dxopt.verify.values import AGREEMENT, Enclosed, Worth
-from dxopt.verify.verdict import Unproved
+from dxopt.verify.verdict import Broken, Unproved
+from tests.material.verified import KINDS
 
 TINY = 2.0**-1060
 
@@ -69,3 +79,44 @@ def test_numbers_agree_up_to_what_is_said_and_no_further() -> None:
         assert not exact.agrees(float(third + side * 2 * AGREEMENT * (1 + Fraction(1, 1000))))
     assert not exact.agrees(math.nan)
     assert not exact.agrees(math.inf)
+
+
+@pytest.mark.parametrize("width", [0.01, 0.2])
+@pytest.mark.parametrize("scale", [1.0, 1e-3, 1e3])
+def test_solutions_of_wide_systems_are_enclosed(scale: float, width: float) -> None:
+    """1/a for every a of an interval, which is further from that of the middle than its residual."""
+    for side in (-1, 1):
+        system = np.array([[scale]])
+        found = _enclosed(system, width)
+        assert found is not None
+        true = 1 / (Fraction(scale) * (1 + side * Fraction(width)))
+        assert Fraction(float(found[0][0])) <= true <= Fraction(float(found[1][0]))
+    assert _enclosed(np.ones((2, 2)), width) is None
+
+
+def test_the_least_distance_is_the_least() -> None:
+    rng = np.random.default_rng(12)
+    spaces = [
+        dx.MetricSpace.from_distances(np.array([[0.0, 1, 3], [1, 0, 2], [3, 2, 0]])),
+        dx.MetricSpace.from_points(rng.random((5, 2))),
+        dx.MetricSpace.from_points([0.0, 3.0, 3.5, 9.0]),
+        dx.product(dx.line(3), dx.MetricSpace.from_distances(np.array([[0.0, 0.5], [0.5, 0]]))),
+        dx.torus((3, 4)),
+    ]
+    for space in spaces:
+        apart = space.distances[~np.eye(len(space), dtype=bool)]
+        assert Space.read(pack(space)).nearest == pytest.approx(apart.min())
+
+
+def test_error_bounds_are_about_symmetric_distances(tmp_path: Path) -> None:
+    report = KINDS["program"]()
+    result = Result.read(report.save(tmp_path / "out"))
+    claimed = MEASURES["error_bound"](report.mechanism, report.problem)
+    check_error_bound(result, claimed)
+    with pytest.raises(Broken, match="error_bound is"):
+        check_error_bound(result, claimed * (1 + 1e-9))
+    distances = result.distances.copy()
+    distances[0, 1] *= 1.5
+    other = replace(result, problem={**result.problem, "distances": distances})
+    with pytest.raises(Unproved, match="about symmetric distances"):
+        check_error_bound(other, claimed)

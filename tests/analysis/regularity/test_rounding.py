@@ -165,6 +165,13 @@ def test_solutions_of_wide_systems_are_enclosed(width: float) -> None:
                 assert abs(mine - true) <= room
 
 
+def test_paths_are_regular_at_every_level() -> None:
+    for size in (2, 3, 7):
+        space = dx.MetricSpace.from_graph(nx.path_graph(size))
+        found = regularity.threshold(space)
+        assert (found.value, found.low, found.high, found.proven, found.sampled) == (0.0, 0.0, 0.0, True, 0)
+
+
 def test_sums_over_classes_are_enclosed() -> None:
     """Both bounds of a quotient hold of the real sums, in the last place."""
     rng = np.random.default_rng(7)
