@@ -21,10 +21,9 @@ def known_of_remap(problem: Problem, channel: Array, remap: Array, weights: Arra
     fits = remap.shape == (channel.shape[1], problem.losses.shape[1]) and weights.shape == channel.shape[:1]
     if not fits or not np.array_equal(exact_channel(remap), remap):
         raise CertificateError("a remap of the comparison is no channel between the reports")
-    positive = np.where(np.isfinite(weights), np.maximum(weights, 0.0), 0.0)
-    if not positive.sum() > 0:
-        raise CertificateError("the weights of a remap of the comparison are all 0")
-    return worst_case_of(channel, remap, problem.losses), bound_of_weights(channel, problem.losses, positive)
+    if not (_are_amounts(weights) and weights.any()):
+        raise CertificateError("the weights of a remap of the comparison are all 0, or negative or infinite")
+    return worst_case_of(channel, remap, problem.losses), bound_of_weights(channel, problem.losses, weights)
 
 
 def check_refinements(refinements: tuple[Refined, ...], evidence: Evidence) -> None:
@@ -45,8 +44,11 @@ def check_refinements(refinements: tuple[Refined, ...], evidence: Evidence) -> N
             fits = found.shape == (better.shape[1], worse.shape[1])
             shown = fits and shortfall_above(better, worse, exact_channel(found)) <= one.shortfall + _ROUNDING
         else:
-            fits = found.ndim == 2 and len(found) == len(better) and found.size > 0
-            gains = np.where(np.isfinite(found), np.maximum(found, 0.0), 0.0)
-            shown = fits and shortfall_below(better, worse, gains) >= one.shortfall - _ROUNDING
+            fits = found.ndim == 2 and len(found) == len(better) and found.size > 0 and _are_amounts(found)
+            shown = fits and shortfall_below(better, worse, found) >= one.shortfall - _ROUNDING
         if not shown:
             raise CertificateError(f"{where}: the shortfall {one.shortfall:.17g} does not follow")
+
+
+def _are_amounts(numbers: Array) -> bool:
+    return bool(np.isfinite(numbers).all() and (numbers >= 0).all())

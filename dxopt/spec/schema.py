@@ -12,8 +12,13 @@ from dxopt.spec.sheet import Sheet
 
 _WITHOUT_LEVEL = {
     "not": {"anyOf": [{"required": ["epsilon"]}, {"required": ["privacy"]}]},
-    "required": ["objective"],
-    "properties": {"objective": {"type": "object", "properties": {"kind": {"const": AdversaryError.name}}}},
+    "anyOf": [
+        {"required": ["beliefs"]},
+        {
+            "required": ["objective"],
+            "properties": {"objective": {"type": "object", "properties": {"kind": {"const": AdversaryError.name}}}},
+        },
+    ],
 }
 
 

@@ -282,6 +282,10 @@ RULES = (
     Rule(
         r"(.*/)?dual\.npz: .*|compared\.npz: bounds?/.*", "whatever a dual has, it proves the bound that is claimed"
     ),
+    Rule(
+        r"compared\.npz: refined/\d+/(remap|gains)|compared\.npz: \d+/remap/(channel|weights)",
+        "whatever a remap, gains or weights have, they prove what is claimed",
+    ),
     Rule(r"report\.json: comparison\.bounds\..*", "a lower bound", "half|0|negative|one less|a little less"),
     Rule(r"mechanism\.npz: (\d+/)*epsilon", "a part may be more private than it says", _LESS),
     Rule(r"mechanism\.npz: (\d+/)*(0/)(weights|slack|level)", "the index that gets the rests makes up for it"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from dxopt.verify.bounds.dual import Asked, bound, line_dual_bound
 from dxopt.verify.bounds.line import rough_line_bound
 from dxopt.verify.bounds.product import marginals, prior_missed, summands
+from dxopt.verify.prior_sets import everyone
 from dxopt.verify.privacy import Levels, bound_pairs
 from tests.judges.duality import by_multipliers, on_line, products
 
@@ -77,7 +79,7 @@ def test_multipliers(delta: float, scale: float) -> None:
 def test_weights(scale: float) -> None:
     rng = np.random.default_rng(2)
     for _ in range(TIMES):
-        question = asked(rng, "worst_loss", scale)
+        question = replace(asked(rng, "worst_loss", scale), priors=everyone(4))
         inner = multipliers(rng, scale)
         weights = rng.random(4)
         costs = products(weights.tolist(), question.losses.tolist())
