@@ -28,3 +28,11 @@ def test_every_row_has_a_grade(name: str) -> None:
         # a grade of none has no test, and no other grade goes without
         assert (grade.startswith("none: ")) == (not tests), row
         assert (grade.startswith("none: ")) == (function.startswith("none: ")), row
+
+
+def test_the_grades_of_each_table_are_counted() -> None:
+    sources = (DOCS / "theory" / "sources.md").read_text(encoding="utf-8")
+    for name in TABLES:
+        grades = [row[-1].split(":")[0] for row in table(name)[2:]]
+        counts = [len(grades), *(grades.count(grade) for grade in ("the statement itself", "less", "none"))]
+        assert f"](papers/{name}.md) | {' | '.join(map(str, counts))} |" in sources
