@@ -25,7 +25,7 @@ def vertices(above: Matrix, sides: Matrix) -> Matrix:
     solvable = np.abs(np.linalg.det(systems)) > 1e-9
     found = np.linalg.solve(systems[solvable], right[solvable][:, :, None])[:, :, 0]
     inside = found[(found @ rows.T <= ends + 1e-9).all(axis=1)]
-    return np.unique(inside.round(12), axis=0)
+    return np.unique(inside.round(12), axis=0).astype(np.float64)
 
 
 def ball(centre: Matrix, radius: float) -> Matrix:

@@ -7,7 +7,7 @@ import math
 import networkx as nx
 import numpy as np
 import pytest
-from scipy.optimize import brentq
+from scipy.optimize import root_scalar
 
 import dxopt as dx
 from dxopt.mechanisms.kernel import KernelMechanism
@@ -243,7 +243,10 @@ def test_where_phi_is_singular_the_points_in_the_way_are_named() -> None:
     """Those of negative weight in the solution of least norm; with e^{εd} in place of e^{-εd} they are others."""
     edges = [(0, 2), (0, 3), (0, 5), (1, 2), (1, 3), (2, 3), (2, 4), (2, 5), (3, 4), (4, 5)]
     space = dx.MetricSpace.from_graph(nx.Graph(edges))
-    epsilon = brentq(lambda level: np.linalg.det(np.exp(-level * space.distances)), 0.1, 0.15, xtol=1e-16)
+    found = root_scalar(
+        lambda level: np.linalg.det(np.exp(-level * space.distances)), bracket=(0.1, 0.15), xtol=1e-16
+    )
+    epsilon = float(found.root)
     weight = np.linalg.lstsq(np.exp(-epsilon * space.distances), np.ones(6), rcond=None)[0]
     (wanted,) = np.flatnonzero(weight < -1e-3)
     with pytest.raises(dx.NoTightMechanism, match="the constraint matrix is singular, and the weight of") as caught:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -79,12 +80,17 @@ def test_all_priors_are_known_as_such() -> None:
     assert not dx.Prior.ball(UNIFORM, total_variation=0.5).mixtures.is_everyone
 
 
+def wrong(given: Any) -> Any:
+    """Of a type that is refused."""
+    return given
+
+
 WRONG = {
     "a hull of no priors": lambda: dx.Prior.hull([]),
     "hull of priors on 4 and 3 points": lambda: dx.Prior.hull([PRIOR, dx.Prior.uniform(dx.line(3))]),
-    "is of type list, of which no set is made": lambda: dx.Prior.hull([[0.5, 0.5]]),
+    "is of type list, of which no set is made": lambda: dx.Prior.hull(wrong([[0.5, 0.5]])),
     "total_variation: is 1; give": lambda: dx.Prior.ball(PRIOR, total_variation=1),
-    "total_variation: is 'x', not a number": lambda: dx.Prior.ball(PRIOR, total_variation="x"),
+    "total_variation: is 'x', not a number": lambda: dx.Prior.ball(PRIOR, total_variation=wrong("x")),
     "lower: entry 0 is 0.5, above 0.4": lambda: dx.Prior.box([0.5, 0], [0.4, 1]),
     "lower: sums to 1.2": lambda: dx.Prior.box([0.6, 0.6]),
     "upper: sums to 0.2": lambda: dx.Prior.box(upper=[0.1, 0.1]),
@@ -98,7 +104,7 @@ WRONG = {
     "prior: no prior fits the totals": lambda: dx.Prior.fitting(SPACE, totals=[([1, 1, 1, 1], 0.2, 0.3)]),
     "totals: number 0 has counts of shape": lambda: dx.Prior.fitting(SPACE, totals=[([1], 0, 1)]),
     "totals: number 0 is from 1 to 0": lambda: dx.Prior.fitting(SPACE, totals=[([1] * 4, 1, 0)]),
-    "totals: number 0 is not an array": lambda: dx.Prior.fitting(SPACE, totals=[3]),
+    "totals: number 0 is not an array": lambda: dx.Prior.fitting(SPACE, totals=wrong([3])),
     "marginals: are 2 for a space": lambda: dx.Prior.fitting(SPACE, marginals=[[1], [1]]),
     "within: is 0": lambda: dx.Prior.fitting(SPACE, totals=[([1] * 4, 0, 1)], within=0),
 }

@@ -102,8 +102,8 @@ def test_tests_that_see_a_line_are_chosen(monkeypatch: pytest.MonkeyPatch) -> No
     source = b"ONE = 1\n\n\ndef two() -> int:\n    return (\n        ONE\n        + 1\n    )\n"
     every = [seen("a::one", 1.0, 1, 7), seen("b::two", 0.1, 8), seen("c::three", 0.2, 6, 7)]
 
-    def found(file: str, line: int, *ends: int) -> set[str]:
-        return {one.test for one in Sight(every).of(Mutant(file, line, *ends, "", "constant"), source)}
+    def found(file: str, line: int, start: int, end: int) -> set[str]:
+        return {one.test for one in Sight(every).of(Mutant(file, line, start, end, "", "constant"), source)}
 
     last = len(source) - 1
     assert found("dxopt/proofs/repair.py", 7, last - 8, last - 6) == {"a::one", "c::three"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -247,8 +248,9 @@ def test_sets_go_with_levels_and_frontiers() -> None:
     assert found.objective == "worst expected loss"
     under = {row.name: row.under["uniform"] for row in found.rows}
     assert under["optimal for uniform"] <= under["optimal"] + 1e-9
+    others: Any = {"other": problem.priors}
     with pytest.raises(dx.SpecError, match="priors: other: is a set of priors"):
-        dx.compare(problem, ["geometric"], priors={"other": problem.priors})
+        dx.compare(problem, ["geometric"], priors=others)
     fitting = dx.Prior.fitting(space, totals=[([1, 1, 0, 0], 0.3, 0.6)])
     with pytest.raises(dx.UnsupportedError, match="over which mechanisms are not compared"):
         dx.compare(problem.but(prior=fitting), ["geometric"])
