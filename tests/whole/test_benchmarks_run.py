@@ -12,8 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
+from typer.testing import CliRunner
 
 import benchmarks.run as running
+from benchmarks.__main__ import main
 from benchmarks.contract import GROUPS, INSTANCES, Role
 from benchmarks.growth import growths, plots
 from benchmarks.once import Outcome
@@ -259,8 +262,10 @@ def test_the_command_writes_lines_tables_and_plots_and_draws_them_again(tmp_path
 )
 def test_a_bad_name_is_one_line(arguments: tuple[str, ...], wrong: str, tmp_path: Path) -> None:
     output = () if "--output" in arguments else ("--output", str(tmp_path / "lines.jsonl"))
-    done = command(*arguments, *output)
-    assert done.returncode == 2
+    app = typer.Typer()
+    app.command()(main)
+    done = CliRunner().invoke(app, [*arguments, *output])
+    assert done.exit_code == 2
     assert done.stderr.count("\n") == 1
     assert done.stderr.startswith(wrong)
     assert not (tmp_path / "lines.jsonl").exists()

@@ -92,7 +92,7 @@ def test_runs_follow_the_distribution(test: traces.ClosenessTest) -> None:
     mechanism = traces.PredictiveMechanism(
         GEOMETRIC, traces.FixedLevels(3.0, traces.Plan(0.5, 0.9, 1.0)), traces.extrapolate, test
     )
-    rng, draws, trace = np.random.default_rng(5), 6000, (1, 1, 3)
+    rng, draws, trace = np.random.default_rng(5), 3000, (1, 1, 3)
     seen = Counter(mechanism.run(trace, rng) for _ in range(draws))
     expected = mechanism.distribution(trace)
     assert seen.keys() <= expected.keys()
