@@ -21,12 +21,25 @@ def noisy(space: dx.MetricSpace) -> dx.Mechanism:
     return dx.classic.exponential(space, epsilon=EPSILON)
 
 
+def test_members_that_are_known_to_be_impossible_say_nothing_of_the_others() -> None:
+    """Their beliefs of 0 stay so; what is learned is about those that may be."""
+    space = dx.line(3)
+    mechanism = dx.Mechanism.from_matrix(space, [[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.25, 0.25, 0.5]])
+    prior = dx.Prior.from_weights(space, [1, 1, 0])
+    found = c.within(mechanism, prior, [0, 1, 2], epsilon=1.0)
+    assert found.gain == pytest.approx(np.log(3 / 2))
+    assert found.gain == c.within(mechanism, prior, [0, 1], epsilon=1.0).gain
+
+
 def test_posteriors() -> None:
     space = dx.line(3)
     mechanism = dx.Mechanism.from_matrix(space, [[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.25, 0.25, 0.5]])
     prior = dx.Prior.from_weights(space, [2, 1, 0])
     assert c.posterior(mechanism, prior, 0).tolist() == pytest.approx([0.8, 0.2, 0.0])
     assert c.posterior(mechanism, prior, [0, 1]).tolist() == pytest.approx([2 / 3, 1 / 3, 0.0])
+    split = dx.Mechanism.from_matrix(space, [[0.5, 0.5, 0.0], [0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])
+    with pytest.raises(dx.SpecError, match="reports: never occur under this prior"):
+        c.posterior(split, prior, 2)
 
 
 def test_multiplicative_distance() -> None:

@@ -156,3 +156,17 @@ def test_a_guess_is_infinitely_far_however_unlikely_that_is() -> None:
     losses = np.array([[np.inf, 9.0], [0.0, 9.0], [0.0, 9.0]])
     unlikely = dx.Prior.from_weights(mechanism.space, [1e-290, 0.5, 0.5])
     assert evaluate.adversary_error(mechanism, unlikely, losses) == pytest.approx(9.0)
+
+
+def test_the_smallest_alpha_of_rows_that_are_short_of_1() -> None:
+    """By all that a matrix may be, and by what its sum loses where entries are added one after another."""
+    rng = np.random.default_rng(1)
+    reports = dx.Reports(tuple(map(str, range(10_000))))
+    found = []
+    for _ in range(5):
+        row = rng.random(10_000)
+        row *= (1 - 1e-9 + 1e-15) / math.fsum(row)
+        mechanism = dx.Mechanism.from_matrix(dx.line(1), row[None], reports)
+        assert dx.evaluate.smallest_alpha(mechanism, 0.0, np.arange(1e4)[None]) == 9999
+        found.append(row.cumsum()[-1] < 1 - 1e-9)
+    assert any(found)

@@ -215,6 +215,12 @@ def test_what_cannot_be_done_is_said(space: dx.MetricSpace, message: str) -> Non
         tight_constraints(space, 1.0)
 
 
+def test_budgets_that_underflow_are_too_close() -> None:
+    """εd is 0 in doubles, though neither ε nor d is."""
+    with pytest.raises(dx.UnsupportedError, match="too close"):
+        tight_constraints(dx.line(1_001, step=1e-200), 1e-200)
+
+
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, math.inf, math.nan])
 def test_levels_are_positive_numbers(epsilon: float) -> None:
     with pytest.raises(dx.SpecError, match="epsilon"):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 import dxopt as dx
+from dxopt.model.fitting_sets import Fitting
 from dxopt.proofs.bounds import proven_bound
-from dxopt.proofs.duals import AdversaryDual, Dual, WorstDual
+from dxopt.proofs.duals import AdversaryDual, Dual, LineDual, ProductDual, WorstDual
 from tests.material.instances import KINDS, problem_of
 from tests.material.optima import optimum
 
@@ -99,3 +102,34 @@ def test_guesses_and_weights_that_do_not_fit() -> None:
     ):
         with pytest.raises(dx.CertificateError):
             proven_bound(posed_as, dual)
+
+
+def test_factors_have_a_dual_each() -> None:
+    space = dx.product(dx.line(3), dx.MetricSpace.from_distances(1 - np.eye(3)))
+    problem = dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space), loss="binary").but(loss="distance")
+    inner = LineDual(np.full(3, 0.1), np.arange(3))
+    assert np.isfinite(proven_bound(problem, ProductDual((inner, None)))[0])
+    for factors in ((), (inner,), (inner, None, None)):
+        with pytest.raises(dx.CertificateError, match=f"{len(factors)} duals do not fit 2 factors"):
+            proven_bound(problem, ProductDual(factors))
+
+
+def test_prices_that_overflow_leave_what_each_secret_pays() -> None:
+    """What e^{εd} moves on is without end, so that the prices prove nothing."""
+    space = dx.line(2, step=700.0)
+    problem = dx.Problem(space, epsilon=1.0, prior=[0.5, 0.5], loss=np.array([[1.0, 3.0], [2.0, 1.5]]))
+    dual = LineDual(np.array([1e10, 0.0]), np.array([1, 1]))
+    bound, how = proven_bound(problem, dual)
+    assert bound == pytest.approx(0.5 * 1 + 0.5 * 1.5)
+    assert how == "no dual needed"
+
+
+@pytest.mark.parametrize("within", [1e-9, 1e-16, 1e-17, 1e-30])
+def test_priors_that_fit_totals_may_be_short_of_1(within: float) -> None:
+    """Without a dual each secret pays the least of all losses, times a sum of beliefs from 1 - within on."""
+    space = dx.line(3)
+    around = np.array([0.25, 0.25, 0.5])
+    among = Fitting(np.array([[1.0, 1.0, 0.0]]), np.array([0.5]), np.array([0.5]), within, space, around=around)
+    problem = dx.Problem(space, epsilon=1.0, prior=among, loss=np.full((3, 2), 1.0))
+    found = Fraction(proven_bound(problem, None)[0])
+    assert 1 - 3 * Fraction(within) - Fraction(1, 10**14) <= found <= 1 - Fraction(within)

@@ -120,6 +120,15 @@ def test_what_does_not_fit_is_refused() -> None:
             dx.certify(given, space, 1.0)  # pyright: ignore[reportArgumentType]
 
 
+def test_a_mechanism_has_the_reports_that_are_asked_for() -> None:
+    """Those of its own where none are; others of the same number are no reports of it."""
+    fair = dx.Mechanism.from_matrix(LINE, kernel(0.5), dx.Reports(tuple("abcde")))
+    assert dx.certify(fair, LINE, 1.0).reports is fair.reports
+    assert dx.certify(fair, LINE, 1.0, reports=dx.Reports(tuple("abcde"))).privacy is not None
+    with pytest.raises(dx.SpecError, match="mechanism has other reports: number 2 is 'c', not 'x'"):
+        dx.certify(fair, LINE, 1.0, reports=dx.Reports(tuple("abxde")))
+
+
 def test_the_distances_of_the_space_count() -> None:
     mechanism = dx.classic.geometric(LINE, epsilon=1.0)
     far = dx.MetricSpace.from_distances(3 * LINE.distances, labels=LINE.labels)

@@ -163,3 +163,10 @@ def test_the_level_of_one_record(kind: str, tmp_path: Path) -> None:
             check_records(result, name, other)
     farthest = float(result.distances.max())
     assert plain == (number == pytest.approx(report.certificate.epsilon * farthest))
+
+
+@pytest.mark.parametrize("name", ["value", "bound", "gap"])
+@pytest.mark.parametrize("number", [None, np.inf, -np.inf])
+def test_figures_without_end_are_none(results: dict[str, Result], name: str, number: float | None) -> None:
+    with pytest.raises(Broken, match="infinite"):
+        check_gap(claiming(results["program"], **{name: number}))

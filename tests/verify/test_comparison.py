@@ -211,6 +211,21 @@ def test_flags_and_missing_figures(
     assert detail in failing[0]
 
 
+def test_the_bound_of_a_comparison_is_that_of_the_certificate(results: dict[str, Path], tmp_path: Path) -> None:
+    """One that is a little better, with all that follows from it, needs a dual of its own."""
+
+    def change(content: dict[str, Any]) -> None:
+        comparison = content["comparison"]
+        comparison["bound"] *= 1 + 4e-13
+        for row in comparison["rows"]:
+            if row["value"] is not None:
+                row["gap"] = abs(row["value"] - comparison["bound"]) / row["value"]
+
+    verdict = _changed(results["noise"], tmp_path, change)
+    assert verdict.of("comparison").status is Outcome.HOLDS
+    assert "which is not the certificate's" in verdict.of("comparison: bound").detail
+
+
 def _of(weights: Sequence[float], distances: Sequence[Sequence[float]], epsilon: float) -> dx.Problem:
     space = dx.MetricSpace.from_distances(distances)
     return dx.Problem(space, epsilon=epsilon, prior=dx.Prior.from_weights(space, weights), loss="binary")
@@ -218,10 +233,12 @@ def _of(weights: Sequence[float], distances: Sequence[Sequence[float]], epsilon:
 
 PATH = [[0, 1, 2], [1, 0, 1], [2, 1, 0]]
 CYCLE = [[0, 1, 2, 1], [1, 0, 1, 2], [2, 1, 0, 1], [1, 2, 1, 0]]
+AWAY = [[0, 1, math.inf], [1, 0, math.inf], [math.inf, math.inf, 0]]
 TWINS = [[0, 0, 1], [0, 0, 1], [1, 1, 0]]
 STAR = [[0, 1, 1, 1, 1], [1, 0, 2, 2, 2], [1, 2, 0, 2, 2], [1, 2, 2, 0, 2], [1, 2, 2, 2, 0]]
 PRIORS = {
     "regular": (_of([1, 1, 1, 1], CYCLE, 0.8), Outcome.HOLDS, "regular: every entry of μ is at least"),
+    "unlikely and away": (_of([1, 1, 0], AWAY, 0.8), Outcome.HOLDS, "regular: every entry of μ is at least"),
     "alike": (_of([1, 1, 2], TWINS, 0.8), Outcome.HOLDS, "regular: every entry of μ is at least"),
     "negative": (_of([1, 1, 1, 1, 1], STAR, 0.4), Outcome.HOLDS, "not regular: μ is "),
     "unlike": (_of([1, 2, 2], TWINS, 0.8), Outcome.HOLDS, "not regular: 0 and 1 have the same distances"),

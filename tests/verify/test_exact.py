@@ -47,3 +47,13 @@ def test_powers_of_two() -> None:
         assert is_power_of_two(Fraction(number), math.log2(number), slack)
         assert not is_power_of_two(Fraction(number), math.log2(number) + 1e-6, slack)
         assert not is_power_of_two(Fraction(number), math.log2(number) - 1e-6, slack)
+
+
+def test_exponents_of_any_size_are_decided_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether beyond that of two doubles, or next to it, where e^t is enclosed."""
+    assert not at_most(1 << 3200, Fraction(2200), 1)
+    assert at_most(1 << 3100, Fraction(2200), 1)
+    monkeypatch.setattr("dxopt.verify.exact.exp_bounds", None)
+    for exponent in (Fraction(2200), Fraction(10) ** 300):
+        assert at_most(1 << 2999, exponent, 1)
+        assert at_most(1 << 3999, exponent, 1 << 1000)

@@ -207,6 +207,16 @@ def test_losses_of_secrets_of_probability_0_and_steps(folder: Path) -> None:
     assert "but distance is" in failing(folder)["loss"]
 
 
+def test_points_of_a_lattice_lie_on_it(folder: Path) -> None:
+    change_entry(folder, "report.json", "structure", "spacing", to=2.5)
+    assert "on the lattice of report.json 2.5" in failing(folder)["distances"]
+
+
+def test_distances_are_not_negative(folder: Path) -> None:
+    change_array(folder / "problem.npz", "distances", lambda d: np.where(np.eye(6)[::-1] > 0, -0.5, d))
+    assert "distances: d[0, 5] is negative" in failing(folder).values()
+
+
 @pytest.mark.parametrize("folder", ["tree", "product"], indirect=True)
 def test_tables_repeat_the_distances(folder: Path) -> None:
     key = next(key for key in read_arrays(folder, "table") if key.endswith(("lengths", "0.distances")))

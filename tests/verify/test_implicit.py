@@ -143,6 +143,14 @@ def test_single_numbers(results: dict[str, Path], kind: str, tmp_path: Path) -> 
     assert rejected > len(slots(results[kind])) / 2
 
 
+@pytest.mark.parametrize(
+    ("kind", "detail"),
+    [("line", "6 points on a line"), ("grid", "12 points on 2 axes"), ("records", "24 points on 3 axes")],
+)
+def test_long_lines_and_axes_need_no_distances(results: dict[str, Path], kind: str, detail: str) -> None:
+    assert verify(results[kind]).of("distances").detail == detail
+
+
 @pytest.mark.parametrize("kind", ["line", "falling", "grid"])
 def test_prices_that_prove_less_are_seen(results: dict[str, Path], kind: str, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(results[kind], tmp_path / "out"))

@@ -7,6 +7,7 @@ import pytest
 
 import dxopt as dx
 from dxopt.verify.metrics import Measured, on_sphere
+from dxopt.verify.verdict import Broken
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -40,3 +41,9 @@ def test_great_circles_agree_with_the_formula(seed: int) -> None:
 )
 def test_points_on_the_sphere(degrees: list[float], vector: list[float]) -> None:
     assert on_sphere(np.array([degrees], dtype=float))[0] == pytest.approx(vector, abs=1e-15, rel=0)
+
+
+@pytest.mark.parametrize("degrees", [[90.5, 0.0], [-91.0, 10.0], [0.0, 360.5], [45.0, -361.0], [91.0, 361.0]])
+def test_points_beyond_the_poles_or_a_turn_are_none(degrees: list[float]) -> None:
+    with pytest.raises(Broken, match="point 1 is no latitude and longitude"):
+        on_sphere(np.array([[90.0, -360.0], degrees]))

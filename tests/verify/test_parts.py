@@ -7,6 +7,7 @@ import re
 import shutil
 import signal
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,8 @@ from dxopt.results.page.entries import read as read_entries
 from dxopt.runtime.stopping import Status
 from dxopt.solving.routes import limits
 from dxopt.verify import Outcome, Verdicts, verify, verify_all
+from dxopt.verify.parts.sweeps import _check_table
+from dxopt.verify.verdict import Broken
 from tests.judges.parts import judged_with_parts, question_of
 from tests.material.parted import KINDS, change, failing, points, redigest
 
@@ -251,3 +254,17 @@ def test_progress_and_ctrl_c(folder: Path, monkeypatch: pytest.MonkeyPatch) -> N
     done = run(app, ["verify", str(folder)])
     assert (done.exit_code, done.stdout) == (1, "")
     assert done.stderr.splitlines()[-1] == "interrupted"
+
+
+def test_gaps_of_a_table_are_doubles(tmp_path: Path) -> None:
+    """A gap next to 0 is known up to the rounding of the values it is made of."""
+    known = {"epsilon": 1.0, "method": "optimal", "value": 0.25, "bound": 0.25, "gap": Fraction(1e-9)}
+    known |= {"remapped": None, "leakage": None, "private": True, "realised": None}
+    file = tmp_path / "sweep.csv"
+    for gap, holds in ((1e-9, True), (1e-9 + 1e-14, True), (1e-9 + 2e-12, False)):
+        file.write_text(f"{','.join(known)}\n1.0,optimal,0.25,0.25,{gap!r},,,True,\n", encoding="utf-8")
+        if holds:
+            _check_table(file, [known])
+        else:
+            with pytest.raises(Broken, match="gap is"):
+                _check_table(file, [known])

@@ -17,6 +17,8 @@ from dxopt.results.folder import write_digests
 from dxopt.verify import verify
 from dxopt.verify.bounds.dual import bound
 from dxopt.verify.folder import Result
+from dxopt.verify.prior_sets import read_priors
+from dxopt.verify.verdict import Broken
 from tests.material.checks import change_array
 from tests.material.verified import KINDS, failing
 
@@ -177,3 +179,42 @@ def test_the_problem_of_a_report_or_a_folder_is_solved_again_with_its_optima(tmp
     assert not failing(verify(loaded.save(tmp_path / "loaded")))
     found = dx.solve(dx.read(folder / "problem.yaml"))
     assert len(found.members) == 2 and not failing(verify(found.save(tmp_path / "found")))
+
+
+BOX = {"prior_set": np.array("box"), "prior_set.upper": np.array([0.5, 0.5, 1.0])}
+TOTALS = {
+    "prior_set": np.array("fitting"),
+    "prior_set.low": np.array([0.3]),
+    "prior_set.high": np.array([0.6]),
+    "prior_set.forms": np.array([[1.0, 1.0, 0.0]]),
+    "prior_set.within": np.array(1e-9),
+    "prior_set.proof": np.array([2.0, 0.0]),
+}
+
+
+def test_a_box_without_lower_bounds_or_without_room() -> None:
+    """Bounds that leave one of its parts no mass: weights of the other one prove what they do."""
+    losses = [Fraction(4), Fraction(2), Fraction(1)]
+    free = read_priors({**BOX, "prior_set.lower": np.zeros(3)}, np.full(3, 1 / 3), "box")
+    assert free.largest(losses) == 3
+    assert free.mixed(np.array([0.25, 0.5, 0.5]))[2:] == (Fraction(5, 4), 0)
+    only = np.array([0.25, 0.25, 0.5])
+    fixed = read_priors({**BOX, "prior_set.lower": only, "prior_set.upper": only}, only, "box")
+    assert fixed.largest(losses) == 2
+    assert fixed.mixed(only)[2:] == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("key", "wrong"),
+    [
+        *((f"prior_set.{key}", number) for key in ("low", "high", "forms", "proof") for number in (np.inf, -np.inf)),
+        *(("prior_set.within", number) for number in (0.0, -1e-9, 1.0, 2.0, np.inf)),
+    ],
+)
+def test_totals_are_numbers_and_their_slack_is_below_1(key: str, wrong: float) -> None:
+    prior = np.full(3, 1 / 3)
+    assert read_priors(TOTALS, prior, "fitting 1 totals").totals is not None
+    changed = np.array(TOTALS[key])
+    changed.reshape(-1)[0] = wrong
+    with pytest.raises(Broken, match="are no numbers"):
+        read_priors({**TOTALS, key: changed}, prior, "fitting 1 totals")

@@ -102,3 +102,12 @@ def test_a_level_is_the_least_up_to_what_is_said(budget: float) -> None:
     for more, least in ((0.0, True), (0.5e-12, True), (3e-12, False), (1e-6, False)):
         level = 1 + Fraction(more * (1 + budget) / budget)
         assert is_least(channel, Levels.of(distances, bound_by, level)) is least, more
+
+
+def test_the_first_triple_that_breaks_privacy_is_found() -> None:
+    """Entries of 1 are looked at as all others are, and those of 0 break nothing."""
+    distances = np.array([[0.0, 0.1], [0.1, 0.0]])
+    levels = Levels.of(distances, bound_pairs(distances, "all"), Fraction(1))
+    assert violation(Channel.of(np.array([[1.0, 0.0], [0.5, 0.5]])), levels) == (0, 1, 0)
+    assert violation(Channel.of(np.array([[0.0, 1.0], [0.5, 0.5]])), levels) == (0, 1, 1)
+    assert violation(Channel.of(np.array([[0.0, 1.0], [0.0, 1.0]])), levels) is None

@@ -235,3 +235,37 @@ def test_signs_within_errors() -> None:
     assert signs(np.array([1.0, 0.5]), np.array([0.1, 0.500001])) == "undecided"
     assert signs(np.array([1.0, -0.5]), np.array([0.1, 0.5])) == "undecided"
     assert signs(np.array([1.0, -0.5]), np.array([0.1, 0.499999])) == "not regular"
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 40.0, 600.0])
+def test_no_utility_is_above_that_of_the_secret_itself(epsilon: float) -> None:
+    rng = np.random.default_rng(7)
+    for _ in range(5):
+        prior = dx.Prior.from_weights(dx.line(6), rng.random(6))
+        most = math.fsum(prior.probabilities)
+        assert regularity.binary_utility_bound(prior, dx.line(6), epsilon) <= most * (1 + 2 * UNIT)
+
+
+@pytest.mark.parametrize("part", [0.0, 0.5, 1.0])
+def test_what_is_left_of_a_ratio_is_rounded_down(part: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where its error and its fall take all of a ratio, or a few units more, the prior is not proven regular."""
+
+    class Known:
+        """A ratio of 1 in the middle up to `narrow`, which an interval of width 2 takes down by `rate`."""
+
+        def __init__(self, taken: float) -> None:
+            self.narrow, self.rate = taken * part, taken * (1 - part)
+
+        def solve(self, right: np.ndarray, unsure: object = None) -> tuple[np.ndarray, np.ndarray]:
+            found = (1.0, self.narrow) if unsure is None else (self.rate, 0.0)
+            return np.array(found[:1]), np.array(found[1:])
+
+        def error(self, *given: object) -> np.ndarray:
+            return np.full(1, 2.0)
+
+    quotient = Quotient.of(np.zeros((1, 1)), np.ones(1))
+    for places in (*range(-10, 1), 60):
+        for name in ("of", "around"):
+            where = f"dxopt.analysis.regularity.intervals.Enclosure.{name}"
+            monkeypatch.setattr(where, lambda *given, taken=1 - places * UNIT: Known(taken))
+        assert regular_between(quotient, 1.0, 3.0) == (places > 0), places

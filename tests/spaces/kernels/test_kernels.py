@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 import dxopt as dx
+from dxopt.numerics.rounding import UNIT
 from dxopt.spaces.kernels import Circulant, Dense, Forest, System, Toeplitz, dense, least_eigenvalue
 from dxopt.spaces.kernels.systems import distance_error, system
 from tests.material.structured import SINGULAR, SPACES, tree
@@ -249,3 +250,49 @@ def test_doubt_covers_the_rounding_of_coordinates(wrap, spacing: float) -> None:
     off = np.abs(exact - np.array([decimals(row) for row in space.block(points, columns + np.arange(columns))]))
     assert max((off / exact).reshape(-1)) <= Decimal(distance_error(space))
     assert distance_error(space) < 1e-11
+
+
+class Pair(System):
+    """Two points and no doubt of any entry or product: whatever is off is what `solve` itself rounds or cuts off."""
+
+    norm, entry_error = 2.0, 0.0
+
+    def __init__(self, budget: float, cap: float, order: float, answer: Array) -> None:
+        self.size, self.cap, self.order, self.answer = 2, cap, order, answer
+        self.inverse_norm = 1 / (1 - math.exp(-budget))
+        self.beside = math.exp(-min(budget, cap)) if budget < 900 else 0.0
+
+    def row(self, point: int) -> Array:
+        return np.where(np.arange(2) == point, 1.0, self.beside)
+
+    def apply(self, vector: Array) -> tuple[Array, float]:
+        return vector + self.beside * vector[::-1], 0.0
+
+    def approximate(self, right: Array) -> Array:
+        return self.answer
+
+    def closure(self, vector: Array) -> Array:
+        raise NotImplementedError
+
+    def draw(self, weights: Array, points: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize("order", [2, math.inf])
+def test_errors_count_the_last_place_and_the_cap(order: float) -> None:
+    for places in range(5):
+        right = np.array([1.0, 3.0])
+        answer = right * (1 + 2 * places * UNIT)
+        found = Pair(1e3, 800.0, order, answer).solve(right)
+        assert np.array_equal(found.values, answer)
+        assert np.abs(answer - right).max() <= found.error <= 100 * UNIT
+    # e^-3 in place of e^-5 beside the diagonal: what is solved exactly is the capped system alone
+    capped = Pair(5.0, 3.0, order, np.full(2, 1 / (1 + math.exp(-3))))
+    off = 1 / (1 + math.exp(-5)) - 1 / (1 + math.exp(-3))
+    assert off <= capped.solve(np.ones(2)).error <= 10 * off
+
+
+@pytest.mark.parametrize("name", INVERTIBLE)
+def test_nothing_is_made_of_nothing(name: str) -> None:
+    matrix, _ = kernel(name)
+    assert np.array_equal(matrix.solve(np.zeros(matrix.size)).values, np.zeros(matrix.size))
