@@ -38,7 +38,7 @@ def main(given: list[str] | None = None) -> int:
     parser = _parser()
     options = parser.parse_args(given)
     if find_spec("coverage") is None:
-        parser.error("coverage is not installed; install it with pip install '.[mutants]'")
+        parser.error("coverage is not installed; install it with pip install '.[test]'")
     KEPT.mkdir(exist_ok=True)
     sources = {file: (ROOT / file).read_bytes() for file in watched()}
     drawn = draw(options.number, options.seed, options.room or list(ROOMS), sources)
