@@ -56,6 +56,8 @@ def ticks(size: int, shape: Sequence[int], spacing: float) -> Array:
     """The points `(n, k)` of a lattice, row by row."""
     if math.prod(shape) != size:
         raise Broken(f"a lattice of shape {shape} has not {size} points")
+    if not math.isfinite(spacing):
+        raise Broken(f"a lattice has spacing {float(spacing)}")
     return np.stack(np.unravel_index(np.arange(size), shape), axis=1).astype(np.float64) * float(spacing)
 
 

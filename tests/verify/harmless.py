@@ -42,6 +42,7 @@ RULES = (
     Rule(r"(report|input|summary)\.json: (.*\.)?comparison\.rows\.\d+\.note", "a note"),
     Rule(r"(report|input|summary)\.json: (.*\.)?seconds", "how long it took"),
     Rule(r"table\.npz: prior", "tables of earlier versions have none, and draws do not need it", "missing"),
+    Rule(r"table\.npz: prior", "is given, and privacy does not need it; `verify` compares it", readers="table"),
     Rule(r"(table|mechanism)\.npz: (\d+/)*(name|how)", "how a mechanism is called, and was proven"),
     Rule(
         r"(problem\.yaml: name|report\.json: problem|report\.json: comparison\.problem)", "what the problem is called"
