@@ -22,6 +22,15 @@ class Reports:
     """The possible reports of a mechanism: labels, and coordinates where they have any.
 
     `secrets` is true where the reports are the secrets themselves, in the same order.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> space = dx.line(3)
+    >>> halves = dx.Reports.at([[0.5], [1.5]])
+    >>> problem = dx.Problem(space, epsilon=1.0, prior="uniform", reports=halves)
+    >>> print(problem.shape, problem.losses.tolist())
+    (3, 2) [[0.5, 1.5], [0.5, 0.5], [1.5, 0.5]]
     """
 
     labels: Sequence[str]
@@ -33,12 +42,27 @@ class Reports:
 
     @classmethod
     def of(cls, space: MetricSpace) -> Reports:
-        """The secrets as reports."""
+        """The secrets as reports.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> print(list(dx.Reports.of(dx.line(3)).labels))
+        ['0', '1', '2']
+        """
         return cls(space.labels, space.points, secrets=True)
 
     @classmethod
     def at(cls, points: ArrayLike, labels: Sequence[Any] | None = None) -> Reports:
-        """Reports at any points, `(m, k)`, in the coordinates of the space."""
+        """Reports at any points, `(m, k)`, in the coordinates of the space.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> reports = dx.Reports.at([[0.5, 0.5]], labels=["centre"])
+        >>> print(reports.labels, reports.points.tolist())
+        ('centre',) [[0.5, 0.5]]
+        """
         space = MetricSpace.from_points(points, "discrete", labels=labels)
         return cls(space.labels, space.points)
 
@@ -50,6 +74,14 @@ class Reports:
         ------
         SpecError
             If the area is none, or no secret lies in it.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> places = dx.geo.points([[45.5, -73.6], [45.5, -73.4]], labels=["land", "river"])
+        >>> land = {"type": "Polygon", "coordinates": [[[-74, 45], [-73.5, 45], [-73.5, 46], [-74, 46], [-74, 45]]]}
+        >>> print(dx.Reports.within(places, land).labels)
+        ('land',)
         """
         found = np.flatnonzero(inside(space, area))
         if not len(found):
@@ -109,6 +141,14 @@ class Loss:
     name : str
     size : int
         n, where `source` is a function.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> space = dx.line(3)
+    >>> loss = dx.Loss.of("squared", space)
+    >>> print(loss.matrix.tolist(), loss.by_distance)
+    [[0.0, 1.0, 4.0], [1.0, 0.0, 1.0], [4.0, 1.0, 0.0]] True
     """
 
     source: NDArray[np.float64] | Rows
@@ -129,7 +169,15 @@ class Loss:
         return matrix
 
     def rows(self, secrets: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The losses `(k, m)` of some secrets, given by index."""
+        """The losses `(k, m)` of some secrets, given by index.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> import numpy as np
+        >>> print(dx.Loss.of("distance", dx.line(4)).rows(np.array([0, 3])).tolist())
+        [[0.0, 1.0, 2.0, 3.0], [3.0, 2.0, 1.0, 0.0]]
+        """
         return self.source(secrets) if callable(self.source) else self.source[secrets]
 
     @cached_property
@@ -157,6 +205,15 @@ class Loss:
         ------
         SpecError
             If the shape does not fit or an entry is NaN or minus infinity.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> space = dx.line(3)
+        >>> print(dx.Loss.of("binary", space).matrix.tolist())
+        [[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]]
+        >>> print(dx.Loss.of(lambda secret, report: float(max(0, secret[0] - report[0])), space).matrix.tolist())
+        [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [2.0, 1.0, 0.0]]
         """
         if isinstance(loss, Loss):
             return loss

@@ -55,6 +55,16 @@ class MakesSets:
         ------
         SpecError
             If there is none, or they are about different points.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> space = dx.line(3)
+        >>> day, night = dx.Prior.from_weights(space, [1, 2, 1]), dx.Prior.from_weights(space, [4, 1, 1])
+        >>> either = dx.Prior.hull([day, night])
+        >>> problem = dx.Problem(space, epsilon=1.0, prior=either)
+        >>> print(round(dx.solve(problem).certificate.value, 3))
+        0.453
         """
         several = [_one(prior) for prior in priors] if isinstance(priors, Sequence) else []
         if not several:
@@ -83,6 +93,16 @@ class MakesSets:
         ------
         SpecError
             If that is no such number.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> space = dx.line(3)
+        >>> near = dx.Prior.ball(dx.Prior.uniform(space), total_variation=0.3)
+        >>> print(near.name)
+        total variation 0.3 of uniform
+        >>> round(near.largest([0, 1, 2]), 2)
+        1.6
         """
         centre = _one(prior)
         radius = _number("total_variation", total_variation)
@@ -113,6 +133,13 @@ class MakesSets:
         ------
         SpecError
             If bounds cross or leave no prior, or both kinds are given.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> bounds = dx.Prior.box([0.2, 0.2, 0.2], [0.6, 0.6, 0.6])
+        >>> print(bounds.worst([0, 1, 2]).round(2).tolist())
+        [0.2, 0.2, 0.6]
         """
         if around is not None:
             if lower is not None or upper is not None:
@@ -155,6 +182,14 @@ class MakesSets:
         ------
         SpecError
             If sizes differ, numbers are not finite, or no prior fits.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> space = dx.line(3)
+        >>> mean_of_half = dx.Prior.fitting(space, totals=[([0, 1, 2], 0.5, 0.5)])
+        >>> print(mean_of_half.worst([0, 0, 1]).round(2).tolist())
+        [0.75, 0.0, 0.25]
         """
         slack = _number("within", within)
         if not 0 < slack < 1:

@@ -135,6 +135,15 @@ class AdversaryError(Objective):
     ------
     SpecError
         If the budget is no finite number.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> wanted = dx.AdversaryError(max_loss=0.5)
+    >>> problem = dx.Problem(dx.line(3), epsilon=1.0, prior=[0.5, 0.25, 0.25], objective=wanted)
+    >>> report = dx.solve(problem)
+    >>> print(round(report.certificate.value, 3), report.certificate.private)
+    0.5 True
     """
 
     name: ClassVar[str] = "adversary_error"

@@ -14,6 +14,7 @@ from dxopt.errors import PlausibilityWarning, SpecError
 from dxopt.model.check_ins import check_ins_outside
 from dxopt.model.making_sets import MakesSets
 from dxopt.model.matching import in_order, require_same
+from dxopt.model.observations import counted_by, frequencies
 from dxopt.model.smoothing import Smoothing
 from dxopt.spaces.geo.nearest import nearest_of
 from dxopt.spaces.space import MetricSpace
@@ -31,6 +32,14 @@ class Prior(MakesSets):
         Whose points they are, where that is known: a `Problem` about others refuses them.
     concerns : tuple of PlausibilityWarning
         What is seldom meant in the data that it was made from.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> space = dx.line(3)
+    >>> prior = dx.Prior([0.5, 0.25, 0.25], space=space)
+    >>> print(prior.probabilities.tolist(), prior.name)
+    [0.5, 0.25, 0.25] explicit
     """
 
     probabilities: NDArray[np.float64]
@@ -60,6 +69,15 @@ class Prior(MakesSets):
         SpecError
             If it is anything else, has another number of entries, does not sum to 1 (up to 1e-9), or is about other
             points.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> space = dx.line(4)
+        >>> print(dx.Prior.of("uniform", space).probabilities.tolist())
+        [0.25, 0.25, 0.25, 0.25]
+        >>> print(dx.Prior.of([0.5, 0.5, 0, 0], space).name)
+        explicit
         """
         if isinstance(prior, str):
             if prior != "uniform":
@@ -78,7 +96,14 @@ class Prior(MakesSets):
 
     @classmethod
     def uniform(cls, space: MetricSpace) -> Prior:
-        """The same probability everywhere."""
+        """The same probability everywhere.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> print(dx.Prior.uniform(dx.line(4)).probabilities.tolist())
+        [0.25, 0.25, 0.25, 0.25]
+        """
         return cls.from_weights(space, np.ones(len(space)), name="uniform")
 
     @classmethod
@@ -105,6 +130,12 @@ class Prior(MakesSets):
             If a weight is negative or not finite, their number is not n, or all are 0.
         UnsupportedError
             If the space is too large for a kernel.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> print(dx.Prior.from_weights(dx.line(4), [3, 1, 0, 4]).probabilities.tolist())
+        [0.375, 0.125, 0.0, 0.5]
         """
         ordered = in_order(space, weights)
         try:
@@ -145,11 +176,17 @@ class Prior(MakesSets):
         ------
         SpecError
             If there are none, or one of them is no point of the space.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> print(dx.Prior.from_samples(dx.line(4), [1, 1, 2, 0]).probabilities.tolist())
+        [0.25, 0.5, 0.25, 0.0]
         """
         observed = list(data)
         if not observed:
             raise SpecError("samples", "are empty", "give at least one")
-        return cls.from_weights(space, _frequencies(space, observed), name="samples", smoothing=smoothing)
+        return cls.from_weights(space, frequencies(space, observed), name="samples", smoothing=smoothing)
 
     @classmethod
     def from_check_ins(
@@ -180,11 +217,21 @@ class Prior(MakesSets):
         SpecError
             If these are no points or weights, none is left, or all that count are outside of the space, as
             `dx.geo.nearest` has it.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> places = dx.geo.points([[45.5, -73.6], [45.5, -73.5]], labels=["west", "east"])
+        >>> seen = [[45.501, -73.599], [45.499, -73.601], [45.502, -73.502]]
+        >>> print(dx.Prior.from_check_ins(places, seen).probabilities.round(3).tolist())
+        [0.667, 0.333]
+        >>> print(dx.Prior.from_check_ins(places, seen, smoothing=1).probabilities.round(3).tolist())
+        [0.6, 0.4]
         """
         if within is not None and not within >= 0:
             raise SpecError("within", f"is {within}", "give a distance of 0 or more")
         found = nearest_of(space, points)
-        counted = _counted(weights, len(found.index))
+        counted = counted_by(weights, len(found.index))
         near = np.full(len(counted), True) if within is None else found.apart <= within * (1 + 1e-12)
         left_out = int(np.count_nonzero(~near))
         if not counted[near].any():
@@ -226,47 +273,3 @@ def _summing(array: NDArray[np.float64]) -> Prior:
         fix = "give probabilities that sum to 1, or use dx.Prior.from_weights(space, weights)"
         raise SpecError("prior", f"sums to {math.fsum(array):.12g}", fix)
     return Prior(array)
-
-
-def _counted(weights: ArrayLike | None, size: int) -> NDArray[np.float64]:
-    try:
-        counted = np.ones(size) if weights is None else np.array(weights, dtype=float)
-    except (TypeError, ValueError):
-        raise SpecError("weight", "is not a number for each", "give one number per check-in") from None
-    if counted.shape != (size,):
-        raise SpecError("weight", f"has shape {counted.shape} for {size} check-ins", "give one number per check-in")
-    bad = np.flatnonzero(~(np.isfinite(counted) & (counted >= 0)))
-    if len(bad):
-        raise SpecError("weight", f"number {bad[0]} is {counted[bad[0]]:g}", "weights are finite and 0 or more")
-    return counted
-
-
-def _frequencies(space: MetricSpace, observed: list[Any]) -> NDArray[np.int64]:
-    if space.points is None or not np.issubdtype(space.points.dtype, np.number):
-        return np.bincount([_labelled(space, label) for label in observed], minlength=len(space))
-    try:
-        located = np.array(observed, dtype=float).reshape(len(observed), -1)
-    except (TypeError, ValueError):
-        raise SpecError("samples", "are not all coordinates", "give numbers like those of the points") from None
-    if located.shape[1] != space.points.shape[1]:
-        raise SpecError("samples", f"have {located.shape[1]} coordinates", f"the points have {space.points.shape[1]}")
-    # Each distinct sample is looked up once, and counts for the point it is up to rounding.
-    distinct, counts = np.unique(located, axis=0, return_counts=True)
-    scale = max(1.0, float(np.abs(space.points).max()))
-    frequencies = np.zeros(len(space), dtype=np.int64)
-    for sample, count in zip(distinct, counts, strict=True):
-        apart = np.abs(space.points - sample).max(axis=1)
-        nearest = int(apart.argmin())
-        if not apart[nearest] <= 1e-9 * scale:
-            raise SpecError("samples", f"{sample.tolist()} is no point of the space", "remove or round it")
-        frequencies[nearest] += count
-    return frequencies
-
-
-def _labelled(space: MetricSpace, label: Any) -> int:
-    try:
-        return space.naming.one(label=label)
-    except SpecError as error:
-        several = f"{label!r} names several points" == error.wrong
-        wrong = error.wrong if several else f"{label!r} is no point of the space"
-        raise SpecError("samples", wrong, "use labels of one point each" if several else "use its labels") from None

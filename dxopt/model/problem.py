@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from dxopt.model.objective import AdversaryError, ExpectedLoss, Objective, Worst
 from dxopt.model.prior import Prior, PriorLike
 from dxopt.model.prior_sets import PriorSet
 from dxopt.numerics.excess import PAIRS
-from dxopt.numerics.written import Written, shortened
+from dxopt.numerics.written import Written
 from dxopt.spaces.space import MetricSpace
 
 PROBLEM_CELLS = 50_000_000
@@ -67,6 +66,16 @@ class Problem:
     ------
     SpecError
         If ε or δ is out of range, sizes differ, or the loss is infinite where that counts.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> town = dx.grid((2, 2))
+    >>> problem = dx.Problem(town, epsilon="ln(4)", prior=[0.4, 0.3, 0.2, 0.1], loss="squared")
+    >>> print(problem.shape, problem.variables, round(problem.epsilon, 3))
+    (4, 4) 16 1.386
+    >>> problem.budgets[0].round(3).tolist()
+    [0.0, 1.386, 1.386, 1.961]
     """
 
     space: MetricSpace
@@ -164,11 +173,27 @@ class Problem:
         return None if isinstance(self.objective, ExpectedLoss) else f"the objective is {self.objective.name}"
 
     def at(self, epsilon: Written) -> Problem:
-        """The same problem at another ε."""
+        """The same problem at another ε.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> problem = dx.Problem(dx.line(3), epsilon=1.0, prior="uniform")
+        >>> problem.at(2.0).epsilon
+        2.0
+        """
         return self.but(epsilon=epsilon)
 
     def but(self, **changes: Any) -> Problem:
-        """The same problem with some of its parameters changed."""
+        """The same problem with some of its parameters changed.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> problem = dx.Problem(dx.line(3), epsilon=1.0, prior="uniform")
+        >>> print(problem.but(loss="squared", epsilon=2.0).losses[0].tolist())
+        [0.0, 1.0, 4.0]
+        """
         names = ("space", "epsilon", "loss", "delta", "pairs", "beliefs", "name")
         same = {**{name: getattr(self, name) for name in names}, "objective": self.objective.anew()}
         return Problem(**{**same, "prior": self.prior if self.priors is None else self.priors, **changes})
@@ -261,19 +286,3 @@ def _believed(prior: PriorLike | PriorSet | None, space: MetricSpace) -> Prior:
     if not isinstance(prior, PriorSet):
         return Prior.of("uniform" if prior is None else prior, space)
     return Prior.of(Prior(prior.centre, prior.name, space=prior.space), space)
-
-
-def required_problem(problem: Any, study: str = "") -> None:
-    """SpecError unless a problem is given; where the name of a file is, the error says how to read it.
-
-    A study of many solves takes none with pairs of beliefs: UnsupportedError names it.
-    """
-    if isinstance(problem, Problem):
-        if study and problem.beliefs is not None:
-            raise UnsupportedError("beliefs", f"do not go with a {study}", "solve the problem at one level at a time")
-        return
-    if isinstance(problem, str | PurePath):
-        name = str(problem)
-        wrong = f"is the name of a file, {shortened(name)}"
-        raise SpecError("problem", wrong, f"read it with dx.read({shortened(name)}), or run `dxopt solve` on it")
-    raise SpecError("problem", f"is of type {type(problem).__name__}", "give a dx.Problem")

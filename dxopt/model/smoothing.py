@@ -55,6 +55,16 @@ class Smoothing:
     ------
     SpecError
         If a number is out of range, a kernel has no bandwidth or a bandwidth no kernel, or nothing is smoothed.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> space = dx.line(5)
+    >>> spread = dx.Smoothing(kernel="gaussian", bandwidth=1.0)
+    >>> print(spread.name)
+    gaussian kernel of bandwidth 1
+    >>> print(dx.Prior.from_weights(space, [0, 0, 8, 0, 0], smoothing=spread).probabilities.round(3).tolist())
+    [0.054, 0.244, 0.403, 0.244, 0.054]
     """
 
     add: float = 0.0
@@ -78,7 +88,14 @@ class Smoothing:
 
     @classmethod
     def of(cls, smoothing: float | Smoothing) -> Smoothing:
-        """Pseudo-counts from a number, or smoothing as it is."""
+        """Pseudo-counts from a number, or smoothing as it is.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> print(dx.Smoothing.of(0.5))
+        Smoothing(add=0.5, kernel=None, bandwidth=None)
+        """
         return smoothing if isinstance(smoothing, Smoothing) else cls(smoothing)
 
     @property
@@ -94,6 +111,13 @@ class Smoothing:
         ------
         UnsupportedError
             If a kernel would need more than a billion pairs of a secret with data and a secret.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> import numpy as np
+        >>> print(dx.Smoothing(add=0.5).smoothed(dx.line(3), np.array([2.0, 0.0, 1.0])).tolist())
+        [2.5, 0.5, 1.5]
         """
         spread = counts if self.kernel is None else _spread(space, counts, self.kernel, self.bandwidth or 1.0)
         return spread + self.add

@@ -11,7 +11,8 @@ from dxopt.errors import CertificateError, SolveError, SpecError
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.objective import ExpectedLoss, WorstRegret
 from dxopt.model.prior import Prior
-from dxopt.model.problem import Problem, required_problem
+from dxopt.model.problem import Problem
+from dxopt.model.required import required_problem
 from dxopt.numerics.kernels import telling
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import Certificate, Proven, certify, gap, is_optimal

@@ -65,6 +65,16 @@ def embedding(
     SpecError
         If there is no such file, or it is no text of this form: lines of different lengths, numbers that are none or
         infinite, a word twice, one that is asked for and not there, or more than 20,000 words.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> from pathlib import Path
+    >>> file = Path("vectors.txt")
+    >>> size = file.write_text("cat 1 0\\ndog 0.8 0.6\\ncar 0 1\\n", encoding="utf-8")
+    >>> words = dx.embedding(file)
+    >>> print(words.labels, words.row(label="cat").round(2).tolist())
+    ('cat', 'dog', 'car') [0.0, 0.63, 1.41]
     """
     if top is not None and words is not None:
         raise SpecError("words", "are given beside top", "keep one of the two")

@@ -48,6 +48,15 @@ def line(size: int, *, step: float = 1.0) -> MetricSpace:
     """Points 0, step, …, (size-1)·step with the numeric distance, such as the answers of a counting query.
 
     Labels are these values, in 10 digits.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> answers = dx.line(4, step=5)
+    >>> print(list(answers.labels))
+    ['0', '5', '10', '15']
+    >>> answers.distances[0].tolist()
+    [0.0, 5.0, 10.0, 15.0]
     """
     return _built(Structure("path", _whole((size,)), _positive(step)), Euclidean())
 
@@ -61,12 +70,28 @@ def grid(shape: Sequence[int], *, spacing: float = 1.0, metric: str = "euclidean
     ------
     SpecError
         If the shape or spacing is not positive, or the metric is not euclidean, manhattan or chebyshev.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> city = dx.grid((3, 4), spacing=0.5)
+    >>> print(len(city.labels), city.labels[:5])
+    12 ('(0, 0)', '(0, 1)', '(0, 2)', '(0, 3)', '(1, 0)')
+    >>> city.row(label="(0, 0)").round(2).tolist()
+    [0.0, 0.5, 1.0, 1.5, 0.5, 0.71, 1.12, 1.58, 1.0, 1.12, 1.41, 1.8]
     """
     return _built(*_lattice("lattice", shape, spacing, metric))
 
 
 def torus(shape: Sequence[int], *, spacing: float = 1.0, metric: str = "euclidean") -> MetricSpace:
-    """A grid whose opposite sides are joined: a ring in one dimension, a torus in two."""
+    """A grid whose opposite sides are joined: a ring in one dimension, a torus in two.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> dx.torus((6,)).distances[0].tolist()
+    [0.0, 1.0, 2.0, 3.0, 2.0, 1.0]
+    """
     structure, flat = _lattice("torus", shape, spacing, metric)
     return _built(structure, Wrapped(flat, tuple(size * structure.spacing for size in structure.shape)))
 

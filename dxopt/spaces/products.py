@@ -36,6 +36,15 @@ def product(*factors: MetricSpace) -> MetricSpace:
     ------
     SpecError
         If there are none, one of them is no space, or there are more tuples than fit in memory.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> pairs = dx.product(dx.line(3), dx.line(2, step=10))
+    >>> print(list(pairs.labels))
+    ['(0, 0)', '(0, 10)', '(1, 0)', '(1, 10)', '(2, 0)', '(2, 10)']
+    >>> pairs.row(label="(0, 0)").tolist()
+    [0.0, 10.0, 1.0, 11.0, 2.0, 12.0]
     """
     for factor in factors:
         if not isinstance(factor, MetricSpace):

@@ -39,6 +39,15 @@ class Universe:
         of edges (a, b) with a < b.
     values : tuple
         What a record, an event or a letter may be, with `None` where a record may be absent; the nodes of graphs.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> people = dx.Universe.databases(["ill", "well"], 2)
+    >>> print(people.labels)
+    ('(ill, ill)', '(ill, well)', '(well, ill)', '(well, well)')
+    >>> people.space().distances.tolist()
+    [[0.0, 1.0, 1.0, 2.0], [1.0, 0.0, 2.0, 1.0], [1.0, 2.0, 0.0, 1.0], [2.0, 1.0, 1.0, 0.0]]
     """
 
     kind: Kind
@@ -72,6 +81,14 @@ class Universe:
         ------
         SpecError
             If there are no values, one of them is there twice, or the databases are more than 20,000.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> print(dx.Universe.databases([0, 1], 2).secrets)
+        ((0, 0), (0, 1), (1, 0), (1, 1))
+        >>> print(dx.Universe.databases([0, 1], 2, absent=True, empty=False).labels)
+        ('(0, 0)', '(0, 1)', '(0, ∅)', '(1, 0)', '(1, 1)', '(1, ∅)', '(∅, 0)', '(∅, 1)')
         """
         listed = (*_distinct(values, "values"), *([None] if absent else []))
         databases = _tuples(listed, _positive(records, "records"), "records")
@@ -80,7 +97,14 @@ class Universe:
 
     @classmethod
     def graphs(cls, nodes: int) -> Universe:
-        """All simple graphs on the nodes 0, 1, … (Des20 §2.2.3)."""
+        """All simple graphs on the nodes 0, 1, … (Des20 §2.2.3).
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> print(dx.Universe.graphs(3).labels[:5])
+        ('{}', '{1-2}', '{0-2}', '{0-2, 1-2}', '{0-1}')
+        """
         _few(2, math.comb(_positive(nodes, "nodes"), 2), "nodes")
         pairs = list(itertools.combinations(range(nodes), 2))
         chosen = _tuples((False, True), len(pairs), "nodes")
@@ -89,7 +113,14 @@ class Universe:
 
     @classmethod
     def streams(cls, values: Iterable[Hashable], times: int, *, users: int = 1) -> Universe:
-        """All streams of one event for each user at each time (Des20 §2.2.3)."""
+        """All streams of one event for each user at each time (Des20 §2.2.3).
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> print(dx.Universe.streams("ab", 2, users=2).labels[:3])
+        ('aa|aa', 'aa|ab', 'aa|ba')
+        """
         listed = _distinct(values, "values")
         users = _positive(users, "users")
         starts = range(0, _positive(times, "times") * users, users)
@@ -98,7 +129,14 @@ class Universe:
 
     @classmethod
     def words(cls, alphabet: Iterable[Hashable], longest: int, *, shortest: int | None = None) -> Universe:
-        """All words of some lengths; of one length where no shortest is given (Des20 §2.2.3)."""
+        """All words of some lengths; of one length where no shortest is given (Des20 §2.2.3).
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> print(dx.Universe.words("ab", 2, shortest=1).labels)
+        ('a', 'b', 'aa', 'ab', 'ba', 'bb')
+        """
         letters = _distinct(alphabet, "alphabet")
         longest = _positive(longest, "longest")
         shortest = longest if shortest is None else shortest
@@ -111,7 +149,15 @@ class Universe:
         return cls("words", tuple(words), letters)
 
     def where(self, holds: Callable[[Any], bool]) -> Universe:
-        """The secrets for which a predicate holds: those the adversary deems possible."""
+        """The secrets for which a predicate holds: those the adversary deems possible.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> triangles = dx.Universe.graphs(3).where(lambda edges: len(edges) >= 2)
+        >>> print(triangles.labels)
+        ('{0-2, 1-2}', '{0-1, 1-2}', '{0-1, 0-2}', '{0-1, 0-2, 1-2}')
+        """
         kept = tuple(secret for secret in self.secrets if holds(secret))
         if not kept:
             raise SpecError("universe", "has no secret for which that holds", "weaken the predicate")
@@ -156,6 +202,13 @@ class Universe:
         ------
         SpecError
             If these are no databases, or the values no numbers where a distance is needed.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> salaries = dx.Universe.databases([0, 10, 30], 2)
+        >>> salaries.space("manhattan").row(label="(0, 10)").tolist()
+        [10.0, 0.0, 20.0, 20.0, 10.0, 30.0, 40.0, 30.0, 50.0]
         """
         if self.kind != "databases":
             raise SpecError("metric", f"is for databases, not for {self.kind}", "use dx.neighbours")

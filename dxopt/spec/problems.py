@@ -30,6 +30,16 @@ def read(file: str | Path, *, name: str | None = None) -> Problem:
     SpecError
         If anything is wrong with the file, with its position; or it has several problems and none is named, or none
         of that name.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> from pathlib import Path
+    >>> file = Path("answers.yaml")
+    >>> size = file.write_text("{space: {kind: line, size: 4}, epsilon: ln(2), prior: {kind: uniform}}")
+    >>> problem = dx.read(file)
+    >>> print(problem.shape, round(problem.epsilon, 3))
+    (4, 4) 0.693
     """
     if not isinstance(file, str | Path):
         raise SpecError("file", f"is of type {type(file).__name__}", "give the name of a YAML file")

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
 from dxopt.model.objective import AdversaryError
-from dxopt.model.problem import Problem, required_problem
+from dxopt.model.problem import Problem
+from dxopt.model.required import required_problem
 from dxopt.results.announcing import announcing
 from dxopt.results.budget_frontier import BudgetFrontier, with_budget
 from dxopt.runtime.machines import using

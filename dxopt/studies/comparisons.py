@@ -11,7 +11,8 @@ from dxopt.mechanisms.classic.contract import BASELINES
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.objective import WorstRegret
 from dxopt.model.prior import PriorLike
-from dxopt.model.problem import Problem, required_problem
+from dxopt.model.problem import Problem
+from dxopt.model.required import required_problem
 from dxopt.results.announcing import announcing
 from dxopt.results.comparison import Comparison
 from dxopt.results.evidence import Evidence, written

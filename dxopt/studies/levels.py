@@ -9,7 +9,8 @@ import numpy as np
 
 from dxopt.errors import SpecError
 from dxopt.model.objective import AdversaryError
-from dxopt.model.problem import Problem, required_problem
+from dxopt.model.problem import Problem
+from dxopt.model.required import required_problem
 from dxopt.numerics.digits import ordered
 from dxopt.numerics.rounding import ALIKE
 from dxopt.numerics.written import Written

@@ -7,7 +7,8 @@ from dataclasses import replace
 from itertools import pairwise
 
 from dxopt.errors import SpecError
-from dxopt.model.problem import Problem, required_problem
+from dxopt.model.problem import Problem
+from dxopt.model.required import required_problem
 from dxopt.numerics.written import Written
 from dxopt.results.announcing import announcing
 from dxopt.results.report import Report

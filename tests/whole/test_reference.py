@@ -15,13 +15,7 @@ import numpy as np
 
 import dxopt as dx
 from dxopt.spec import json_schema
-from tests.material.documents import DOCS, ROOT, resolve
-
-
-def shown_signatures() -> Iterator[tuple[str, str]]:
-    """Dotted names and parameters, as the headings and tables of the Python reference show them."""
-    text = (DOCS / "reference" / "python.md").read_text(encoding="utf-8")
-    yield from re.findall(r"^(?:###? |\| )`(dx\.[\w.]+)(\([^`]*\))?`", text, flags=re.MULTILINE)
+from tests.material.documents import DOCS, ROOT, public, resolve, shown_signatures
 
 
 def test_every_public_name_is_in_the_reference() -> None:
@@ -29,14 +23,6 @@ def test_every_public_name_is_in_the_reference() -> None:
     assert {f"dx.{name}" for name in dx.__all__} <= names
     for room in (name for name in dx.__all__ if inspect.ismodule(getattr(dx, name))):
         assert {f"dx.{room}.{name}" for name in public(getattr(dx, room))} <= names, room
-
-
-def public(module: Any) -> list[str]:
-    """What a namespace offers: its `__all__`, or the functions and classes that are defined there."""
-    if hasattr(module, "__all__"):
-        return list(module.__all__)
-    found = inspect.getmembers(module, lambda one: inspect.isfunction(one) or inspect.isclass(one))
-    return [name for name, one in found if one.__module__ == module.__name__ and not name.startswith("_")]
 
 
 def test_signatures_in_the_reference_are_true() -> None:

@@ -51,6 +51,17 @@ class BeliefPairs(Pairs):
     ------
     SpecError
         If shapes differ, a belief is no distribution, a distance is not positive, or there is no pair.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> import numpy as np
+    >>> rain = dx.BeliefPairs([[0.8, 0.2]], [[0.4, 0.6]], names=["rain or not"])
+    >>> answers = np.array([[0.7, 0.3], [0.3, 0.7]])
+    >>> print(rain.described())
+    rain or not
+    >>> print(round(dx.evaluate.belief_level(answers, rain).epsilon, 3))
+    0.298
     """
 
     @classmethod
@@ -73,6 +84,12 @@ class BeliefPairs(Pairs):
             One for each of the pairs given; 1 by default.
         both_ways : bool
             Whether each is meant in both orders.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> print(dx.BeliefPairs.of(dx.line(2), [([0.9, 0.1], [0.5, 0.5])]).first.tolist())
+        [[0.9, 0.1], [0.5, 0.5]]
         """
         listed = [tuple(priors_of(space, pair)) for pair in pairs]
         if any(len(pair) != 2 for pair in listed):
@@ -105,6 +122,14 @@ class BeliefPairs(Pairs):
         beliefs : prior, or iterable of priors
             What adversaries may believe of x. A pair is left out under a belief that gives S or T no probability,
             which `left_out` tells.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> count = dx.line(3)
+        >>> pairs = dx.BeliefPairs.pufferfish(count, [([0], [1, 2])], [dx.Prior.uniform(count), [0.5, 0.5, 0]])
+        >>> print(pairs.second.tolist())
+        [[0.0, 0.5, 0.5], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
         """
         found, missing = conditionals(space, events_of(space, secrets), priors_of(space, beliefs))
         return cls._made(space, found, missing)
@@ -127,6 +152,17 @@ class BeliefPairs(Pairs):
         known : int, optional
             How many other records the adversary knows at most; any number by default. 0 is Pufferfish for the value
             of each record.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> flu = dx.Universe.databases(["ill", "well"], 2)
+        >>> household = [0.4, 0.1, 0.1, 0.4]
+        >>> pairs = dx.BeliefPairs.bayesian(flu, household, known=0)
+        >>> print(len(pairs.first), pairs.names[0])
+        4 record 0 = ill against record 0 = well, under explicit
+        >>> print(pairs.first[0].round(2).tolist(), pairs.second[0].round(2).tolist())
+        [0.8, 0.2, 0.0, 0.0] [0.0, 0.0, 0.2, 0.8]
         """
         found, missing = by_records(universe, priors_of(universe, beliefs), known)
         return cls._made(universe, found, missing)
@@ -150,6 +186,15 @@ class BeliefPairs(Pairs):
             Pseudo-counts for each database of the universe.
         known : int, optional
             As for `bayesian`.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> flu = dx.Universe.databases(["ill", "well"], 2)
+        >>> elsewhere = [("ill", "ill"), ("ill", "ill"), ("well", "well"), ("ill", "well"), ("well", "ill")]
+        >>> pairs = dx.BeliefPairs.correlated(flu, elsewhere, known=0)
+        >>> print(pairs.first[0].round(2).tolist())
+        [0.67, 0.33, 0.0, 0.0]
         """
         found, missing = by_records(universe, [observed_prior(universe, observed, smoothing)], known)
         return cls._made(universe, found, missing)
@@ -168,6 +213,14 @@ class BeliefPairs(Pairs):
             Databases where records may be absent.
         beliefs : prior, or iterable of priors
             Over the databases.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> flu = dx.Universe.databases(["ill"], 2, absent=True)
+        >>> pairs = dx.BeliefPairs.coupled_worlds(flu, "uniform")
+        >>> print(flu.labels[2:], pairs.second[0].tolist())
+        ('(∅, ill)', '(∅, ∅)') [0.0, 0.0, 0.5, 0.5]
         """
         found, missing = images(universe, removals(universe), priors_of(universe, beliefs))
         return cls._made(universe, found, missing)
@@ -199,6 +252,13 @@ class BeliefPairs(Pairs):
             Probabilities of the first state; by default those that the chain keeps.
         times : iterable of int, optional
             Which times are secret, from 0 on; all by default.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> pairs = dx.BeliefPairs.markov(["home", "work"], 2, [[0.9, 0.1], [0.1, 0.9]])
+        >>> print(pairs.names[0], pairs.first[0].tolist(), pairs.second[0].tolist())
+        at home against at work, time 0 [0.9, 0.1, 0.0, 0.0] [0.0, 0.0, 0.1, 0.9]
         """
         labels = labels_of(states) if isinstance(states, MetricSpace | Universe) else tuple(map(str, states))
         found, missing = markov_conditionals(labels, length, transition, start, times)

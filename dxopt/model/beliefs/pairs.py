@@ -121,14 +121,29 @@ class Pairs:
         return self.level * self.distances
 
     def at(self, epsilon: Written) -> Self:
-        """The same pairs at a level per unit of their distances."""
+        """The same pairs at a level per unit of their distances.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> pairs = dx.BeliefPairs.of(dx.line(2), [([0.9, 0.1], [0.5, 0.5])]).at("ln(2)")
+        >>> print(round(pairs.level, 3), pairs.budgets.round(3).tolist())
+        0.693 [0.693, 0.693]
+        """
         changed = object.__new__(type(self))
         for key, value in {**vars(self), "epsilon": checked_level(epsilon)}.items():
             object.__setattr__(changed, key, value)
         return changed
 
     def described(self) -> str:
-        """What the pairs are about, in a few words."""
+        """What the pairs are about, in a few words.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> dx.BeliefPairs.markov(["home", "work"], 2, [[0.9, 0.1], [0.1, 0.9]]).described()
+        'at home against at work, time 0; at work against at home, time 0; and 2 more'
+        """
         shown = "; ".join(self.names[:_TOLD])
         return shown if len(self) <= _TOLD else f"{shown}; and {len(self) - _TOLD:,} more"
 

@@ -53,6 +53,14 @@ def neighbours(universe: Universe, relation: str | Relation, **parameters: Any) 
     ------
     SpecError
         If the name or a parameter is wrong, or the relation does not suit the universe or joins none of it.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> friends = dx.Universe.graphs(3)
+    >>> space = dx.neighbours(friends, "edge")
+    >>> space.row(label="{}").tolist()
+    [0.0, 1.0, 1.0, 2.0, 1.0, 2.0, 2.0, 3.0]
     """
     import networkx as nx
 

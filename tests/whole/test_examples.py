@@ -1,0 +1,55 @@
+"""Public names have an example that runs as shown, and say first, in one sentence, what they are."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.material.documents import resolve, shown_signatures
+
+PUBLIC = {name: resolve(name) for name, _ in shown_signatures()}
+CALLED = {name: found for name, found in PUBLIC.items() if inspect.isroutine(found) or inspect.isclass(found)}
+"""Functions, classes and methods: all but modules, properties, tables of names and aliases of types."""
+FIRST = ">>> import dxopt as dx"
+
+
+def shown(found: Any) -> str:
+    return inspect.getdoc(found) or ""
+
+
+EXAMPLES = [name for name, found in CALLED.items() if ">>>" in shown(found)]
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_example_runs_as_shown(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    example = doctest.DocTestParser().get_doctest(shown(CALLED[name]), {}, name, None, None)
+    assert example.examples[0].source == f"{FIRST.removeprefix('>>> ')}\n"
+    said: list[str] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        warnings.simplefilter("error", RuntimeWarning)
+        failed = doctest.DocTestRunner(verbose=False).run(example, out=said.append).failed
+    assert not failed, "".join(said)
+    assert not any(capfd.readouterr())
+
+
+def test_examples_come_last_under_their_heading() -> None:
+    wrong = []
+    for name in EXAMPLES:
+        before, heading, after = shown(CALLED[name]).partition("\n\nExamples\n--------\n")
+        if not heading or not after.startswith(FIRST) or ">>>" in before or "\n\n" in after:
+            wrong.append(name)
+    assert wrong == []
+
+
+def test_the_first_line_is_a_sentence() -> None:
+    lines = {name: shown(found).partition("\n")[0] for name, found in CALLED.items()}
+    assert not [name for name, line in lines.items() if not line.endswith(".") or not line[:-1].strip()]
