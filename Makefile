@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: solve figures test test-browser test-lowest test-wheel wheel lint format check bench bench-full clean
+.PHONY: solve figures docs test test-browser test-lowest test-wheel wheel lint format check bench bench-full clean
 
 solve: $(STAMP)-run
 	$(BIN)/dxopt batch problems --output results --force
@@ -13,6 +13,9 @@ figures: $(STAMP)-run
 	$(BIN)/python -m problems.cabp13.figures --output figures
 	$(BIN)/python -m problems.ecp14.figures --output figures
 	$(BIN)/python -m problems.traces.evaluation --output figures
+
+docs: $(STAMP)-docs
+	$(BIN)/python -m docs.website
 
 test: $(STAMP)-test
 	$(BIN)/python -m pytest -n 2
@@ -71,9 +74,13 @@ $(STAMP)-browser: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,browser]'
 	touch $@
 
+$(STAMP)-docs: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	touch $@
+
 $(STAMP)-lint: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,lint,data,browser]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,lint,data,browser,docs]'
 	touch $@
 
 clean:
-	rm -rf $(VENV) .venv-lowest results figures build dist dxopt.egg-info
+	rm -rf $(VENV) .venv-lowest results figures site build dist dxopt.egg-info

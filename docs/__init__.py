@@ -1,0 +1,1 @@
+"""The documents of dxopt, and what makes the site of them."""

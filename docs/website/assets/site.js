@@ -1,0 +1,1 @@
+/* What Material leaves open. */

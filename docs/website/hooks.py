@@ -1,0 +1,54 @@
+"""What MkDocs calls while it builds: pages from elsewhere, pages from code, links between them."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+
+from docs.website import api, links  # noqa: E402
+from mkdocs.config.defaults import MkDocsConfig  # noqa: E402
+from mkdocs.structure.files import File, Files  # noqa: E402
+from mkdocs.structure.pages import Page  # noqa: E402
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """The navigation, with the pages that are made of code."""
+    made = {"api/": list(api.pages())}
+    assert config.nav is not None
+    config.nav = [_filled(entry, made) for entry in config.nav]
+    return config
+
+
+def _filled(entry: Any, made: dict[str, list[str]]) -> Any:
+    """An entry of the navigation, its folders replaced by the pages in them."""
+    if isinstance(entry, list):
+        return [_filled(one, made) for one in entry]
+    if isinstance(entry, dict):
+        return {name: _filled(one, made) for name, one in entry.items()}
+    return made.get(entry, entry)
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """The files of `docs/`, the pages outside of it with what pages link there, and the pages that are made of code."""
+    outside = [links.ROOT / name for name in links.PAGES]
+    pages = [*outside, *links.DOCS.rglob("*.md")]
+    linked = {file for page in pages for file in links.linked(page)}
+    for file in sorted({*outside, *linked}):
+        files.append(File.generated(config, links.on_site(file), abs_src_path=str(file)))
+    for name, text in api.pages().items():
+        files.append(File.generated(config, name, content=text))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """A page with links as they are on the site, and fences with one word after them."""
+    source = page.file.abs_src_path
+    if source and page.file.generated_by != "dxopt":
+        markdown = links.rewritten(markdown, Path(source))
+    return re.sub(r"^( *```\w+) fragment$", r"\1", markdown, flags=re.MULTILINE)

@@ -1,0 +1,46 @@
+"""The site: it has every public name, and what checks it sees what is wrong."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+import dxopt as dx
+from docs.website import api
+from docs.website.checks import faults
+
+
+def test_the_api_has_every_public_name() -> None:
+    text = "\n".join(api.pages().values())
+    for name in dx.__all__:
+        found = getattr(dx, name)
+        names = [f"dx.{name}.{one}" for one in api.names_in(found)] if inspect.ismodule(found) else [f"dx.{name}"]
+        assert names
+        assert not [one for one in names if f'heading: "{one}"' not in text]
+
+
+def test_every_public_name_has_a_docstring() -> None:
+    assert list(api.undocumented()) == []
+
+
+def test_a_name_without_docstring_is_found(monkeypatch) -> None:
+    monkeypatch.setattr(dx.Problem.at, "__doc__", None)
+    monkeypatch.setattr(dx.classic.geometric, "__doc__", None)
+    assert list(api.undocumented()) == ["dx.Problem.at", "dx.classic.geometric"]
+
+
+def test_what_is_wrong_with_a_site_is_found(tmp_path: Path) -> None:
+    (tmp_path / "other.html").write_text("<h1 id='there'>x</h1>", encoding="utf-8")
+    (tmp_path / "style.css").write_text("body { background: url(https://a.example/b.png) }", encoding="utf-8")
+    (tmp_path / "index.html").write_text(
+        "<script src='https://a.example/b.js'></script><a href='https://a.example'>fine</a><a href='other.html#there'>"
+        "</a><a href='other.html#gone'></a><a href='gone.html'></a><img src='gone.png'>",
+        encoding="utf-8",
+    )
+    assert list(faults(tmp_path)) == [
+        "index.html: loads https://a.example/b.js",
+        "index.html: gone.png leads nowhere",
+        "index.html: other.html#gone leads nowhere",
+        "index.html: gone.html leads nowhere",
+        "style.css: loads https://a.example/b.png",
+    ]
