@@ -9,11 +9,12 @@ from pathlib import Path
 
 os.environ.setdefault("NO_MKDOCS_2_WARNING", "1")
 
-from docs.website import api, checks  # noqa: E402
-from docs.website.links import ROOT  # noqa: E402
-from mkdocs.commands.build import build  # noqa: E402
-from mkdocs.config import load_config  # noqa: E402
-from mkdocs.exceptions import Abort  # noqa: E402
+from mkdocs.commands.build import build
+from mkdocs.config import load_config
+from mkdocs.exceptions import Abort
+
+from docs.website import api, checks
+from docs.website.links import ROOT
 
 
 def main() -> None:

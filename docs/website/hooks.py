@@ -11,10 +11,11 @@ ROOT = Path(__file__).parents[2]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from docs.website import api, links  # noqa: E402
-from mkdocs.config.defaults import MkDocsConfig  # noqa: E402
-from mkdocs.structure.files import File, Files  # noqa: E402
-from mkdocs.structure.pages import Page  # noqa: E402
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+from docs.website import api, links
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -35,7 +36,7 @@ def _filled(entry: Any, made: dict[str, list[str]]) -> Any:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """The files of `docs/`, the pages outside of it with what pages link there, and the pages that are made of code."""
+    """The files of `docs/`, pages outside of it with what is linked there, and pages that are made of code."""
     outside = [links.ROOT / name for name in links.PAGES]
     pages = [*outside, *links.DOCS.rglob("*.md")]
     linked = {file for page in pages for file in links.linked(page)}

@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 from pathlib import Path
 
+import pytest
+
 import dxopt as dx
 from docs.website import api
 from docs.website.checks import faults
@@ -23,7 +25,7 @@ def test_every_public_name_has_a_docstring() -> None:
     assert list(api.undocumented()) == []
 
 
-def test_a_name_without_docstring_is_found(monkeypatch) -> None:
+def test_a_name_without_docstring_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dx.Problem.at, "__doc__", None)
     monkeypatch.setattr(dx.classic.geometric, "__doc__", None)
     assert list(api.undocumented()) == ["dx.Problem.at", "dx.classic.geometric"]
@@ -33,8 +35,8 @@ def test_what_is_wrong_with_a_site_is_found(tmp_path: Path) -> None:
     (tmp_path / "other.html").write_text("<h1 id='there'>x</h1>", encoding="utf-8")
     (tmp_path / "style.css").write_text("body { background: url(https://a.example/b.png) }", encoding="utf-8")
     (tmp_path / "index.html").write_text(
-        "<script src='https://a.example/b.js'></script><a href='https://a.example'>fine</a><a href='other.html#there'>"
-        "</a><a href='other.html#gone'></a><a href='gone.html'></a><img src='gone.png'>",
+        "<script src='https://a.example/b.js'></script><a href='https://a.example'>fine</a>"
+        "<a href='other.html#there'></a><a href='other.html#gone'></a><a href='gone.html'></a><img src='gone.png'>",
         encoding="utf-8",
     )
     assert list(faults(tmp_path)) == [
