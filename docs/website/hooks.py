@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-if str(ROOT) not in sys.path:
-    sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(ROOT))
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
