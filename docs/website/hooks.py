@@ -7,8 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
