@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: solve figures docs test test-browser test-lowest test-wheel wheel lint format check bench bench-full clean
+.PHONY: solve figures docs tutorials test test-browser test-lowest test-tutorials test-wheel wheel lint format check bench bench-full clean
 
 solve: $(STAMP)-run
 	$(BIN)/dxopt batch problems --output results --force
@@ -17,11 +17,17 @@ figures: $(STAMP)-run
 docs: $(STAMP)-docs
 	$(BIN)/python -m docs.website
 
+tutorials: $(STAMP)-tutorials
+	$(BIN)/python -m docs.tutorials
+
 test: $(STAMP)-test
 	$(BIN)/python -m pytest -n 2
 
 test-browser: $(STAMP)-browser
 	$(BIN)/python -m pytest tests/browser
+
+test-tutorials: $(STAMP)-tutorials
+	$(BIN)/python -m docs.tutorials --check
 
 lint: $(STAMP)-lint
 	$(BIN)/ruff check .
@@ -74,12 +80,16 @@ $(STAMP)-browser: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,browser]'
 	touch $@
 
+$(STAMP)-tutorials: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[tutorials]'
+	touch $@
+
 $(STAMP)-docs: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	touch $@
 
 $(STAMP)-lint: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,lint,data,browser,docs]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,lint,data,browser,docs,tutorials]'
 	touch $@
 
 clean:

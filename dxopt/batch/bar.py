@@ -8,6 +8,8 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
+from dxopt.batch.progress import redraws
+
 _EVERY = 5.0
 
 
@@ -18,7 +20,7 @@ class Bar:
         self._console = console
         self._last = time.monotonic()
         columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-        self._bar = Progress(*columns, console=console, transient=True) if console.is_terminal else None
+        self._bar = Progress(*columns, console=console, transient=True) if redraws(console) else None
         self._stage = ""
 
     def __enter__(self) -> Bar:

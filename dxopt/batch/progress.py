@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import time
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -17,6 +18,11 @@ _EVERY = 5.0
 _MOST = 12
 
 
+def redraws(console: Console) -> bool:
+    """Whether lines can be drawn over: on a terminal, but not that of a notebook's `!`, which keeps every frame."""
+    return console.is_terminal and "JPY_PARENT_PID" not in os.environ
+
+
 class Progress:
     """A context that shows (problem, line) pairs on a console.
 
@@ -29,7 +35,7 @@ class Progress:
         self._console = console
         self._begin = time.monotonic() + after
         self._several = several
-        self._status = console.status(self) if console.is_terminal else None
+        self._status = console.status(self) if redraws(console) else None
         self._running: dict[str, str] = {}
         self._since: dict[str, float] = {}
         self._last: dict[str, float] = {}

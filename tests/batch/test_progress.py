@@ -18,6 +18,7 @@ from rich.table import Table
 from typer.testing import CliRunner
 
 import dxopt as dx
+from dxopt.batch.bar import Bar
 from dxopt.batch.progress import Progress
 from dxopt.batch.table import Line, summary
 from dxopt.cli.application import app
@@ -36,6 +37,17 @@ def shown(progress: Progress, width: int, height: int = 24) -> list[str]:
 
 def terminal(width: int, height: int = 24) -> Console:
     return Console(file=io.StringIO(), force_terminal=True, width=width, height=height)
+
+
+def test_nothing_is_drawn_over_where_a_notebook_runs_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JPY_PARENT_PID", "1")
+    console = terminal(80)
+    with Progress(console) as progress:
+        progress.tell("one", "building")
+    with Bar(console) as bar:
+        bar.tell("compiling, a loop", 0.5)
+    assert isinstance(console.file, io.StringIO)
+    assert console.file.getvalue() == "one: building\n"
 
 
 def test_problems_that_run_at_once_have_a_line_each_that_is_cut_at_the_edge() -> None:
