@@ -68,6 +68,14 @@ def belief_level(mechanism: Sampler | ArrayLike, pairs: Pairs) -> BeliefLevel:
         If it is no channel, or the pairs are about other secrets.
     UnsupportedError
         If its matrix would be too large.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> space = dx.line(3)
+    >>> pairs = dx.BeliefPairs.of(space, [([0.8, 0.2, 0], [0, 0.2, 0.8])])
+    >>> print(round(dx.evaluate.belief_level(dx.classic.geometric(space, epsilon=1.0), pairs).epsilon, 3))
+    1.569
     """
     if not isinstance(pairs, Pairs):
         raise SpecError("pairs", f"are of type {type(pairs).__name__}", "give dx.BeliefPairs")

@@ -33,6 +33,13 @@ def posterior(mechanism: Mechanism, prior: PriorLike, reports: ArrayLike) -> Arr
     ------
     SpecError
         If none of them ever occurs.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> mechanism = dx.classic.geometric(dx.line(3), epsilon=1.0)
+    >>> print(dx.characterise.posterior(mechanism, "uniform", 0).round(3).tolist())
+    [0.665, 0.245, 0.09]
     """
     likely = joint(mechanism, prior)[:, np.atleast_1d(reports)].sum(axis=1)
     if not likely.any():
@@ -41,7 +48,14 @@ def posterior(mechanism: Mechanism, prior: PriorLike, reports: ArrayLike) -> Arr
 
 
 def multiplicative_distance(first: ArrayLike, second: ArrayLike) -> float:
-    """d_P: the largest |ln p(x)/q(x)| of two distributions; 0/0 counts 0, and one 0 alone is infinite (CABP13 §2)."""
+    """d_P: the largest |ln p(x)/q(x)| of two distributions; 0/0 counts 0, and one 0 alone is infinite (CABP13 §2).
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> print(round(dx.characterise.multiplicative_distance([0.5, 0.5], [0.25, 0.75]), 3))
+    0.693
+    """
     p = np.asarray(first, dtype=float)
     q = np.asarray(second, dtype=float)
     both = (p > 0) & (q > 0)
@@ -64,6 +78,14 @@ class Learned:
         No event moves beliefs further, nor does one that is told by a coin which depends on the report.
     bound : float
         What privacy promises; never below the limit.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> mechanism = dx.classic.geometric(dx.line(3), epsilon=1.0)
+    >>> learned = dx.characterise.within(mechanism, "uniform", [0, 1])
+    >>> print(round(learned.gain, 3), learned.event, round(learned.bound, 3))
+    0.62 (1,) 1.0
     """
 
     gain: float
@@ -86,6 +108,14 @@ def after_hiding(
         φ: the position of what replaces each secret.
     epsilon : float, optional
         For the bound 2ε·d(φ); the realised one of the mechanism without it.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> mechanism = dx.classic.geometric(dx.line(3), epsilon=1.0)
+    >>> learned = dx.characterise.after_hiding(mechanism, "uniform", [0, 0, 2])
+    >>> print(round(learned.gain, 3), round(learned.limit, 3), round(learned.bound, 3))
+    0.832 0.832 2.0
     """
     images = np.asarray(hiding)
     hidden = matching(mechanism, prior)[:, None] * mechanism.matrix[images]
@@ -105,6 +135,14 @@ def within(mechanism: Mechanism, prior: PriorLike, members: ArrayLike, *, epsilo
         N, by position; some must have a positive prior.
     epsilon : float, optional
         For the bound ε·d(N); the realised one of the mechanism without it.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> mechanism = dx.classic.geometric(dx.line(5), epsilon=1.0)
+    >>> near = dx.characterise.within(mechanism, "uniform", [2, 3])
+    >>> print(round(near.gain, 3), "at most", round(near.bound, 3))
+    0.62 at most 1.0
     """
     inside = np.asarray(members)
     weights = matching(mechanism, prior)[inside]
@@ -117,12 +155,26 @@ def within(mechanism: Mechanism, prior: PriorLike, members: ArrayLike, *, epsilo
 
 
 def hiding_distance(space: MetricSpace, hiding: ArrayLike) -> float:
-    """d(φ): how far a secret is from what replaces it, at most (CABP13 §3)."""
+    """d(φ): how far a secret is from what replaces it, at most (CABP13 §3).
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> print(dx.characterise.hiding_distance(dx.line(4), [0, 0, 0, 0]))
+    3.0
+    """
     return float(space.distances[np.arange(len(space)), np.asarray(hiding)].max())
 
 
 def diameter(space: MetricSpace, members: ArrayLike) -> float:
-    """d(N): how far two members are apart, at most (CABP13 §2)."""
+    """d(N): how far two members are apart, at most (CABP13 §2).
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> print(dx.characterise.diameter(dx.line(10), [2, 3, 7]))
+    5.0
+    """
     inside = np.asarray(members)
     return float(space.distances[np.ix_(inside, inside)].max())
 
@@ -135,6 +187,14 @@ class Tightness:
     ----------
     broken : tuple of int or None
         Two secrets that no tight chain of maximal steps joins.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> space = dx.line(3)
+    >>> steps = [[1, 1, 2], [0, 2, 2]]
+    >>> print(bool(dx.characterise.hiding_tightness(space, steps)))
+    True
     """
 
     broken: tuple[int, int] | None
@@ -151,7 +211,15 @@ class Tightness:
 
 
 def hiding_tightness(space: MetricSpace, hidings: Iterable[ArrayLike]) -> Tightness:
-    """Whether hiding functions are maximally tight (CABP13 Def 2): a step is a swap by some φ, as long as d(φ)."""
+    """Whether hiding functions are maximally tight (CABP13 Def 2): a step is a swap by some φ, as long as d(φ).
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> tightness = dx.characterise.hiding_tightness(dx.line(3), [[0, 0, 2]])
+    >>> print(tightness.broken)
+    (0, 1)
+    """
     _require_symmetric(space)
     steps = np.zeros((len(space), len(space)), dtype=bool)
     everything = np.arange(len(space))
@@ -165,7 +233,15 @@ def hiding_tightness(space: MetricSpace, hidings: Iterable[ArrayLike]) -> Tightn
 
 
 def neighbourhood_tightness(space: MetricSpace, neighbourhoods: Iterable[ArrayLike]) -> Tightness:
-    """Whether neighbourhoods are maximally tight (CABP13 Def 3): a step is within some N, as long as d(N)."""
+    """Whether neighbourhoods are maximally tight (CABP13 Def 3): a step is within some N, as long as d(N).
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> tightness = dx.characterise.neighbourhood_tightness(dx.line(3), [[0, 1], [1, 2]])
+    >>> print(tightness.broken)
+    None
+    """
     _require_symmetric(space)
     steps = np.zeros((len(space), len(space)), dtype=bool)
     for members in neighbourhoods:

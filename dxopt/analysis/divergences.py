@@ -72,6 +72,16 @@ def divergence(
     ------
     SpecError
         If there is no such divergence, or its order is wrong.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> mechanism = dx.classic.geometric(dx.line(3), epsilon=1.0)
+    >>> for kind in ("max", "kullback_leibler", "total_variation"):
+    ...     print(kind, round(dx.evaluate.divergence(mechanism, kind), 3))
+    max 1.0
+    kullback_leibler 0.462
+    total_variation 0.462
     """
     chosen = _chosen(kind, order)
     channel = mechanism.matrix

@@ -157,6 +157,14 @@ def on(
         If there are none, they are no secrets or coordinates of the space, or loss or prior do not fit.
     UnsupportedError
         If more than a billion pairs of a datum and a report would be needed.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> mechanism = dx.classic.geometric(dx.line(5), epsilon=1.0)
+    >>> found = dx.evaluate.on(mechanism, label=["0", "0", "1", "4"])
+    >>> print(round(found.loss, 3), "on average,", round(found.worst, 3), "at", found.worst_at)
+    0.482 on average, 0.673 at 1
     """
     mechanism, problem = _solved(subject)
     found = observed(

@@ -85,6 +85,15 @@ def off_prior(mechanism: Mechanism, prior: Prior, loss: LossLike | Loss = "dista
     ------
     SpecError
         If prior or loss do not fit the mechanism.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> space = dx.line(3)
+    >>> prior = dx.Prior.from_weights(space, [1, 1, 0])
+    >>> found = dx.evaluate.off_prior(dx.classic.remapped(dx.classic.geometric(space, epsilon=1.0), prior), prior)
+    >>> print(found.losses.round(2).tolist(), found.never.tolist())
+    [0.27, 0.27, 1.1] [2]
     """
     if len(prior) != len(mechanism.space):
         raise SpecError("prior", f"has {len(prior)} entries for {len(mechanism.space)} secrets", "match them")

@@ -26,6 +26,14 @@ class Positions:
         Both ends of straight pieces of road; longitudes may exceed 180°, as those of outlines, rather than jump.
     unit : {"km", "m", "mi"}
         What `within` is measured in.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> places = dx.geo.points([[45.5, -73.6], [45.6, -73.6]])
+    >>> where = dx.geo.positions(places)
+    >>> print(where.degrees.tolist(), where.unit)
+    [[45.5, -73.6], [45.6, -73.6]] km
     """
 
     degrees: NDArray[np.float64]

@@ -74,6 +74,13 @@ def g_leakage(mechanism: Mechanism, prior: PriorLike, gain: LossLike | Loss = "b
     ------
     SpecError
         If a gain is infinite, or prior or gain do not fit.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> mechanism = dx.classic.geometric(dx.line(3), epsilon=1.0)
+    >>> print(round(dx.evaluate.g_leakage(mechanism, "uniform").bits, 3))
+    0.944
     """
     believed = Prior.of(prior, mechanism.space).probabilities
     if isinstance(gain, str):
@@ -102,6 +109,13 @@ def capacity(mechanism: Mechanism, prior: PriorLike | None = None) -> float:
     prior : Prior, optional
         For the largest leakage under this prior, over all gains of 0 or more: the maximum is over secrets of positive
         probability alone. The gain 1 / π_x of guessing x right attains it.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> mechanism = dx.classic.geometric(dx.line(3), epsilon=1.0)
+    >>> print(round(dx.evaluate.capacity(mechanism), 3), "bits, under any prior")
+    0.944 bits, under any prior
     """
     # The largest entries of a matrix are exact; those found by structure are products along ways of up to n steps.
     # Their sum is off by a unit in the last place at most, and the logarithm by up to four.
@@ -135,6 +149,13 @@ def additive_capacity(mechanism: Mechanism, prior: PriorLike | None = None, *, g
         If there are no such gains.
     UnsupportedError
         If the prior is missing for "spanning".
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> mechanism = dx.classic.geometric(dx.line(3), epsilon=1.0)
+    >>> print(round(dx.evaluate.additive_capacity(mechanism), 3))
+    0.632
     """
     if gains not in ("bounded", "spanning"):
         fix = "use bounded or spanning; for one gain, g_leakage under each prior that matters"

@@ -122,6 +122,14 @@ def refines(better: Sampler, worse: Sampler, *, tolerance: float = TOLERANCE) ->
         If they are about different secrets, or the tolerance is out of range.
     UnsupportedError
         If they are too large: n·a·b over 64 million for n secrets and a, b reports.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> line = dx.line(3)
+    >>> geometric, exponential = dx.classic.geometric(line, epsilon=1.0), dx.classic.exponential(line, epsilon=1.0)
+    >>> print([dx.evaluate.refines(*pair).verdict for pair in ((geometric, exponential), (exponential, geometric))])
+    ['refines', 'does not refine']
     """
     if not 0 <= tolerance < 1:
         raise SpecError("tolerance", f"is {tolerance:g}", "give a number from 0 to below 1")

@@ -81,6 +81,14 @@ def optimal_random_remap(
         If the loss, priors or offsets do not fit, or after some report every replacement costs infinitely much.
     UnsupportedError
         If k·m·w is over 2 million.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> mechanism = dx.classic.geometric(dx.line(3), epsilon=0.5)
+    >>> best = dx.evaluate.optimal_random_remap(mechanism)
+    >>> print(round(dx.evaluate.worst_loss(mechanism), 3), round(best.value, 3))
+    0.755 0.657
     """
     losses = Loss.of(loss, mechanism.space, reports)
     size = len(mechanism.space)

@@ -51,6 +51,12 @@ def utility_bound(prior: PriorLike, space: MetricSpace, epsilon: Written) -> flo
         prior.
     SpecError
         If the sizes differ or ε is not a positive finite number.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> print(round(dx.regularity.utility_bound("uniform", dx.line(4), 1.0), 3))
+    0.597
     """
     epsilon = checked_level(epsilon)
     found = verdict(prior, space, epsilon)
@@ -85,6 +91,13 @@ def binary_utility_bound(prior: PriorLike, space: MetricSpace, epsilon: Written)
         If the solver returned no numbers.
     SpecError
         If the sizes differ or ε is not a positive finite number.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> line = dx.line(3)
+    >>> print(round(dx.regularity.binary_utility_bound([0.8, 0.1, 0.1], line, 1.0), 3))
+    0.8
     """
     from scipy.optimize import linprog
 
@@ -124,6 +137,13 @@ def leakage_bound(prior: PriorLike | None, space: MetricSpace, epsilon: Written)
         If the (uniform) prior is not proven regular.
     SpecError
         If the sizes differ or ε is not a positive finite number.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> line = dx.line(4)
+    >>> print(round(dx.regularity.leakage_bound("uniform", line, 1.0), 3))
+    1.255
     """
     chosen = Prior.uniform(space) if prior is None else Prior.of(prior, space)
     ratio = utility_bound(chosen, space, epsilon) / float(chosen.probabilities.max())
@@ -148,6 +168,12 @@ def database_leakage_bound(values: int, individuals: int, epsilon: Written) -> f
     ------
     SpecError
         If a number is not positive, or a count is not an integer.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> print(round(dx.regularity.database_leakage_bound(values=2, individuals=10, epsilon=1.0), 2), "of 10 bits")
+    5.48 of 10 bits
     """
     epsilon = checked_level(epsilon)
     for name, count in (("values", values), ("individuals", individuals)):

@@ -29,6 +29,12 @@ def phi(space: MetricSpace, epsilon: float) -> NDArray[np.float64]:
     ------
     SpecError
         If ε is not a positive finite number.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> print(dx.regularity.phi(dx.line(3), 1.0).round(3).tolist())
+    [[1.0, 0.368, 0.135], [0.368, 1.0, 0.368], [0.135, 0.368, 1.0]]
     """
     epsilon = checked_level(epsilon)
     with np.errstate(over="ignore"):
@@ -54,6 +60,12 @@ def corner_prior(
     ------
     SpecError
         If there is no such point, it may mean two, or ε is not a positive finite number.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> print(dx.regularity.corner_prior(dx.line(3), 1.0, label="0").probabilities.round(3).tolist())
+    [0.665, 0.245, 0.09]
     """
     corner = space.index(point, label=label, index=index)
     with np.errstate(over="ignore"):
@@ -68,6 +80,14 @@ def corner_priors(space: MetricSpace, epsilon: Written) -> tuple[Prior, ...]:
     ------
     SpecError
         If ε is not a positive finite number.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> for prior in dx.regularity.corner_priors(dx.line(2), 1.0):
+    ...     print(prior.probabilities.round(3).tolist())
+    [0.731, 0.269]
+    [0.269, 0.731]
     """
     return tuple(corner_prior(space, epsilon, index=point) for point in range(len(space)))
 

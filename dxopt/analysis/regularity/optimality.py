@@ -36,6 +36,13 @@ class RegionVerdict:
         best binary utility by at most this fraction of it (ECP14, Lemma 1), up to rounding of about n · 1e-16.
     reason : str
         One line.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> found = dx.regularity.is_optimal_on_region(dx.classic.geometric(dx.line(3), epsilon=1.0), 1.0)
+    >>> print(found.status, found.remap.tolist())
+    optimal [0, 1, 2]
     """
 
     status: Literal["optimal", "not optimal", "undecided"]
@@ -68,6 +75,15 @@ def is_optimal_on_region(mechanism: Mechanism, epsilon: Written, *, tolerance: f
     ------
     SpecError
         If the mechanism is not private at this ε (by more than 1e-9 relative), or ε is not positive.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> line = dx.line(3)
+    >>> for mechanism in (dx.classic.geometric(line, epsilon=1.0), dx.classic.exponential(line, epsilon=1.0)):
+    ...     print(mechanism.name, dx.regularity.is_optimal_on_region(mechanism, 1.0).status)
+    geometric mechanism optimal
+    exponential mechanism not optimal
     """
     epsilon = checked_level(epsilon)
     channel = mechanism.matrix

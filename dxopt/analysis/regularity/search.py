@@ -9,6 +9,8 @@ import scipy
 from numpy.typing import NDArray
 
 from dxopt.analysis.regularity.weights import weights
+from dxopt.errors import UnsupportedError
+from dxopt.spaces.kernels.systems import system
 from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
@@ -74,3 +76,26 @@ def epsilon_below(
         if least(sample) < 0:
             return least.root(sample, above, tolerance), least.count
     return sample, least.count
+
+
+def searched(
+    space: MetricSpace, probabilities: Array, tolerance: float, floor: float, tell: Callable[[str], None]
+) -> tuple[float, float, float, int, str]:
+    """Sampled below an ε from which Eπ < π is proven, E = Φ - I, by the largest row sum of Φ and max π / min π.
+
+    The value, low and high of a threshold, how many values of ε were sampled, and what was proven.
+    """
+    if not (space.symmetric and probabilities.min() > 0 and np.isfinite(space.nearest)):
+        raise UnsupportedError("space", f"has {len(space):,} points", "thresholds need positive priors at this size")
+    # `norm` bounds every row sum of Φ, whose diagonal is 1: Σ_{x' ≠ x} Φ[x, x'] π_x' ≤ (norm - 1) max π. From where
+    # that is below min π, it is below every π_x: regular from there on.
+    ratio = float(probabilities.max() / probabilities.min())
+    high = 1.0 / space.nearest
+    while (system(space, high).norm - 1) * ratio >= 1:
+        high *= 1.25
+    value, count = epsilon_below(space, probabilities, high, floor * high, tolerance, tell)
+    # One proof on the other side, if a weight just below the answer is negative beyond its error.
+    below = value * (1 - 2 * tolerance)
+    low = below if len(weights(space, below, probabilities).negative) else 0.0
+    reason = f"proven from {high:.7g} on, only sampled from {value:.7g} to there"
+    return value, low, high, count, reason

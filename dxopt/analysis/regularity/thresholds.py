@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 from dxopt.analysis.regularity.corner import checked_prior
 from dxopt.analysis.regularity.intervals import distinct, dominant_from, regular_between, status_at
 from dxopt.analysis.regularity.quotient import Quotient
-from dxopt.analysis.regularity.search import epsilon_below
+from dxopt.analysis.regularity.search import searched
 from dxopt.analysis.regularity.verdicts import impossible
-from dxopt.analysis.regularity.weights import CLASSED_POINTS, weights
-from dxopt.errors import SpecError, UnsupportedError
+from dxopt.analysis.regularity.weights import CLASSED_POINTS
+from dxopt.errors import SpecError
 from dxopt.model.prior import PriorLike
 from dxopt.numerics.rounding import UNIT
-from dxopt.spaces.kernels.systems import system
 from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
@@ -49,6 +48,13 @@ class Threshold:
         Values of ε that were only sampled; 0 where nothing was.
     reason : str
         One line.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> found = dx.regularity.threshold(dx.grid((3, 3)))
+    >>> print(found.proven, round(found.low, 3), round(found.high, 3))
+    True 0.878 0.878
     """
 
     value: float
@@ -103,6 +109,12 @@ def threshold(
     ------
     SpecError
         If sizes differ or a parameter is not positive.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> print([round(dx.regularity.threshold(space).value, 3) for space in (dx.line(5), dx.grid((3, 3)))])
+    [0.0, 0.878]
     """
     for name, number in (("tolerance", tolerance), ("floor", floor), ("evaluations", evaluations)):
         if not number > 0:
@@ -115,7 +127,9 @@ def threshold(
     probabilities = checked_prior("uniform" if prior is None else prior, space)
     # Proofs over intervals of ε need matrices of classes of points; above 2,000 points those are not formed.
     if len(space) > CLASSED_POINTS:
-        return _searched(space, probabilities, tolerance, floor, progress or (lambda line: None))
+        tell = progress or (lambda line: None)
+        value, low, high, count, reason = searched(space, probabilities, tolerance, floor, tell)
+        return Threshold(value, low, high, False, count, reason)
     # What no ε changes: priors that are never regular, and those that always are.
     never = impossible(space, probabilities)
     if never:
@@ -199,26 +213,6 @@ def _of_tree(space: MetricSpace, tolerance: float) -> Threshold:
     return Threshold(
         high, low, high, proven, 0, f"a tree: proven regular from here on, and not regular at {low:.10g}"
     )
-
-
-def _searched(
-    space: MetricSpace, probabilities: Array, tolerance: float, floor: float, tell: Callable[[str], None]
-) -> Threshold:
-    """Sampled below an ε from which Eπ < π is proven, E = Φ - I, by the largest row sum of Φ and max π / min π."""
-    if not (space.symmetric and probabilities.min() > 0 and np.isfinite(space.nearest)):
-        raise UnsupportedError("space", f"has {len(space):,} points", "thresholds need positive priors at this size")
-    # `norm` bounds every row sum of Φ, whose diagonal is 1: Σ_{x' ≠ x} Φ[x, x'] π_x' ≤ (norm - 1) max π. From where
-    # that is below min π, it is below every π_x: regular from there on.
-    ratio = float(probabilities.max() / probabilities.min())
-    high = 1.0 / space.nearest
-    while (system(space, high).norm - 1) * ratio >= 1:
-        high *= 1.25
-    value, count = epsilon_below(space, probabilities, high, floor * high, tolerance, tell)
-    # One proof on the other side, if a weight just below the answer is negative beyond its error.
-    below = value * (1 - 2 * tolerance)
-    low = below if len(weights(space, below, probabilities).negative) else 0.0
-    reason = f"proven from {high:.7g} on, only sampled from {value:.7g} to there"
-    return Threshold(value, low, high, False, count, reason)
 
 
 def _descended(quotient: Quotient, start: float, tolerance: float, bottom: float, evaluations: int) -> Threshold:

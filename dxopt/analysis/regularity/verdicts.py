@@ -45,6 +45,13 @@ class Verdict:
         A proven bound on the error of each entry of `mu`.
     reason : str
         One line.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> verdict = dx.regularity.verdict("uniform", dx.line(3), 1.0)
+    >>> print(verdict.status, verdict.mu.round(3).tolist())
+    regular [0.244, 0.154, 0.244]
     """
 
     status: Status
@@ -84,6 +91,15 @@ def verdict(prior: PriorLike, space: MetricSpace, epsilon: Written) -> Verdict:
     ------
     SpecError
         If the sizes differ or ε is not a positive finite number.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> line = dx.line(3)
+    >>> for prior in ("uniform", [0.8, 0.1, 0.1]):
+    ...     print(dx.regularity.verdict(prior, line, 1.0).status)
+    regular
+    not regular
     """
     epsilon = checked_level(epsilon)
     probabilities = checked_prior(prior, space)

@@ -29,6 +29,13 @@ class ErrorBounds:
     packing : float
         (1 - δ) κk / (k + e^{budget}) of the best secret and its k nearest (HLM14 Thm 7), κ being the least distance
         between two secrets. 0 where the reports are not the secrets, or two secrets are at distance 0.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> bounds = dx.sanitisation.error_bounds(dx.line(5), epsilon=1.0)
+    >>> print(round(bounds.diameter, 3), round(bounds.packing, 3))
+    0.134 0.424
     """
 
     diameter: float
@@ -81,6 +88,14 @@ def error_bounds(
         If ε or δ is out of range, there is no such budget, or distances are infinite under the uniform one.
     UnsupportedError
         If distances are not symmetric.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> line = dx.line(5)
+    >>> least = dx.sanitisation.error_bounds(line, epsilon=1.0).packing
+    >>> print(round(least, 3), "at least;", round(dx.evaluate.worst_loss(dx.classic.geometric(line, epsilon=1.0)), 3))
+    0.424 at least; 0.736
     """
     epsilon = checked_level(epsilon)
     rest = 1 - checked_delta(delta)
@@ -132,6 +147,14 @@ def laplace_scale(diameter: float, *, epsilon: Written, delta: float = 0.0, exac
     ------
     SpecError
         If the diameter or ε is not positive and finite, or δ is not from 0 to below 1.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> print(round(dx.sanitisation.laplace_scale(10.0, epsilon=0.5), 2))
+    20.0
+    >>> print(round(dx.sanitisation.laplace_scale(10.0, epsilon=0.5, delta=0.1, exact=True), 2))
+    14.07
     """
     epsilon = checked_level(epsilon)
     relaxed = checked_delta(delta)

@@ -41,6 +41,14 @@ class ProductSanitisation:
     privacy : Privacy
         Two databases that differ in one record, v in one and v' in the other, are (ε·d(v, v'), δ)-indistinguishable,
         where d is the distance of the space of the factor: (ε, δ) under the discrete metric.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> record = dx.classic.randomised_response(dx.MetricSpace.from_points(["no", "yes"], "discrete"), epsilon=1.0)
+    >>> survey = dx.sanitisation.product_sanitisation(record, 1000)
+    >>> print(survey.records, round(survey.privacy.epsilon, 3))
+    1000 1.0
     """
 
     factor: Mechanism
@@ -160,6 +168,15 @@ def product_sanitisation(factor: Mechanism, records: int, *, delta: float | None
     ------
     SpecError
         If n is not 1 or more, δ is not from 0 to below 1, or the factor is not private at any ε.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> import numpy as np
+    >>> record = dx.classic.randomised_response(dx.MetricSpace.from_points(["no", "yes"], "discrete"), epsilon=1.0)
+    >>> survey = dx.sanitisation.product_sanitisation(record, 4)
+    >>> print(survey.sample(["no", "yes", "yes", "no"], rng=np.random.default_rng(2)))
+    [[0 1 1 0]]
     """
     if records != int(records) or records < 1:
         raise SpecError("records", f"are {records}", "give 1 or more")

@@ -116,6 +116,13 @@ def cloaking(space: MetricSpace, *, side: float | None = None, regions: ArrayLik
     SpecError
         If not exactly one of side and regions is given, the side is not positive and finite, the regions do not
         suit the space, or it has no coordinates to be cut up (UnsupportedError).
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> cloaked = dx.classic.cloaking(dx.line(6), side=3.0)
+    >>> print(cloaked.matrix.argmax(axis=1).tolist(), cloaked.privacy)
+    [1, 1, 1, 4, 4, 4] None
     """
     if (side is None) == (regions is None):
         raise SpecError("side", "and regions are both given or both missing", "give one of them")

@@ -150,6 +150,15 @@ def exponential(
     SpecError
         If ε is not positive and finite, the scores have another shape, are not finite, or differ between secrets at
         distance 0; or, without scores, there is no distance between secrets and reports.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> mechanism = dx.classic.exponential(dx.line(3), epsilon=1.0)
+    >>> print(mechanism.row(label="0").round(3).tolist())
+    [0.506, 0.307, 0.186]
+    >>> print(round(mechanism.privacy.epsilon, 3))
+    0.614
     """
     if score is None:
         return proven(Exponential(), space, epsilon, reports=reports)

@@ -134,5 +134,13 @@ def geometric(space: MetricSpace, *, epsilon: Written, positions: ArrayLike | No
     ------
     SpecError
         If ε or the positions are wrong, or are not a line or full grid (UnsupportedError).
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> counts = dx.line(4)
+    >>> mechanism = dx.classic.geometric(counts, epsilon="ln(2)")
+    >>> print(mechanism.row(label="1").round(3).tolist())
+    [0.333, 0.333, 0.167, 0.167]
     """
     return proven(Geometric(positions=positions), space, epsilon)

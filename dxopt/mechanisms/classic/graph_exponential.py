@@ -119,5 +119,14 @@ def graph_exponential(space: MetricSpace, *, epsilon: Written, rate: float | Non
     ------
     SpecError
         If ε or the rate is out of range, or the space is no graph (UnsupportedError).
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> import networkx as nx
+    >>> streets = dx.MetricSpace.from_graph(nx.cycle_graph(["A", "B", "C", "D"]))
+    >>> mechanism = dx.classic.graph_exponential(streets, epsilon=1.0)
+    >>> print(mechanism.row(label="A").round(3).tolist())
+    [0.534, 0.197, 0.072, 0.197]
     """
     return proven(GraphExponential(rate), space, epsilon)

@@ -149,5 +149,12 @@ def laplace(
     SpecError
         If ε or the positions are wrong, or there are no coordinates, too many cells, or secrets at different
         coordinates and distance 0 (UnsupportedError).
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> mechanism = dx.classic.laplace(dx.line(4), epsilon=1.0)
+    >>> print(mechanism.row(label="1").round(3).tolist())
+    [0.303, 0.393, 0.192, 0.112]
     """
     return proven(Laplace(positions=positions), space, epsilon, reports=reports)

@@ -226,5 +226,13 @@ def multivariate_laplace(
     ------
     SpecError
         If ε or the rate is out of range, or the space is none of these (UnsupportedError).
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> words = dx.MetricSpace.from_points([[0, 0, 0], [1, 0, 0], [0, 2, 0]], labels=["cat", "dog", "car"])
+    >>> mechanism = dx.classic.multivariate_laplace(words, epsilon=1.0)
+    >>> print(mechanism.row(label="cat").round(2).tolist())
+    [0.63, 0.25, 0.12]
     """
     return proven(MultivariateLaplace(rate), space, epsilon, reports=reports)

@@ -195,5 +195,13 @@ def planar_laplace(space: MetricSpace, *, epsilon: Written) -> Mechanism:
     ------
     SpecError
         If ε is not positive and finite, or the space is none of these (UnsupportedError).
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> town = dx.grid((2, 2))
+    >>> mechanism = dx.classic.planar_laplace(town, epsilon=1.0)
+    >>> print(mechanism.row(label="(0, 0)").round(2).tolist(), round(mechanism.privacy.epsilon, 2))
+    [0.46, 0.21, 0.21, 0.11] 1.0
     """
     return proven(PlanarLaplace(), space, epsilon)

@@ -23,6 +23,14 @@ class RateDistortionChannel:
 
     With the distance as loss it is ε·d-private, an exponential mechanism whose reports are weighted for the prior;
     other losses bound nothing.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> problem = dx.Problem(dx.line(3), epsilon=1.0, prior=[0.5, 0.3, 0.2])
+    >>> comparison = dx.compare(problem, ["rate_distortion"])
+    >>> print([row.name for row in comparison.rows])
+    ['optimal', 'rate_distortion']
     """
 
     name: ClassVar[str] = "rate_distortion"

@@ -52,6 +52,16 @@ def remapped(
         If nothing is proven of the mechanism, the prior is missing, or prior, loss or objective do not fit.
     UnsupportedError
         If the mechanism is too large for the linear program of the worst loss.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> line = dx.line(3)
+    >>> noisy = dx.classic.geometric(line, epsilon=0.5)
+    >>> better = dx.classic.remapped(noisy, [0.1, 0.2, 0.7])
+    >>> prior = [0.1, 0.2, 0.7]
+    >>> print([round(dx.evaluate.expected_loss(one, prior), 3) for one in (noisy, better)])
+    [0.636, 0.4]
     """
     privacy = _privacy(mechanism)
     if objective not in (ExpectedLoss.name, WorstLoss.name):
@@ -85,6 +95,15 @@ def moved_to_nearest(mechanism: Mechanism, reports: Reports | None = None) -> Me
     ------
     SpecError
         If nothing is proven of the mechanism, or reports have no coordinates or others than the space.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> line = dx.line(4)
+    >>> halves = dx.Reports.at([[0.5], [2.5]])
+    >>> mechanism = dx.classic.moved_to_nearest(dx.classic.geometric(line, epsilon=1.0), halves)
+    >>> print(mechanism.row(label="0").round(3).tolist())
+    [0.901, 0.099]
     """
     privacy = _privacy(mechanism)
     space = mechanism.space

@@ -80,5 +80,13 @@ def randomised_response(space: MetricSpace, *, epsilon: Written, delta: float = 
     SpecError
         If ε is not positive and finite, δ is not from 0 to below 1, or two secrets are at distance 0
         (UnsupportedError).
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> space = dx.MetricSpace.from_points(["yes", "no", "unsure"], "discrete")
+    >>> mechanism = dx.classic.randomised_response(space, epsilon="ln(4)")
+    >>> print(mechanism.row(label="yes").round(3).tolist())
+    [0.667, 0.167, 0.167]
     """
     return proven(RandomisedResponse(), space, epsilon, delta=delta)

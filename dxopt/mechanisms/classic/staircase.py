@@ -139,5 +139,13 @@ def staircase(
     ------
     SpecError
         If ε, Δ, γ or the positions are wrong, or there is not one number for each secret (UnsupportedError).
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> sums = dx.line(5)
+    >>> mechanism = dx.classic.staircase(sums, epsilon=1.0, sensitivity=2.0)
+    >>> print(mechanism.row(label="2").round(3).tolist())
+    [0.232, 0.138, 0.261, 0.138, 0.232]
     """
     return proven(Staircase(sensitivity, share, positions=positions), space, epsilon)

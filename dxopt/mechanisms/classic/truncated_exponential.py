@@ -123,5 +123,12 @@ def truncated_exponential(
     SpecError
         If ε or the radius is not positive and finite, `failure` is not between 0 and 1, or there is no distance
         between secrets and reports (UnsupportedError).
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> mechanism = dx.classic.truncated_exponential(dx.line(5), epsilon=1.0, radius=2.0)
+    >>> print(mechanism.row(label="0").round(3).tolist())
+    [0.369, 0.224, 0.136, 0.136, 0.136]
     """
     return proven(TruncatedExponential(radius, failure), space, epsilon, reports=reports)

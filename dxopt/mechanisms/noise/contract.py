@@ -24,6 +24,13 @@ class Noise(ABC):
     ----------
     epsilon : float
         Privacy level per unit of distance.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> noise = dx.noise.PlanarLaplace(epsilon=2.0)
+    >>> print(isinstance(noise, dx.noise.Noise), noise.mean_error)
+    True 1.0
     """
 
     epsilon: float
@@ -53,7 +60,15 @@ class Noise(ABC):
 
 
 class LineNoise(Noise):
-    """Continuous noise on the real line, symmetric around 0, with |z - x| for its error."""
+    """Continuous noise on the real line, symmetric around 0, with |z - x| for its error.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> noise = dx.noise.Laplace(epsilon=1.0)
+    >>> print(isinstance(noise, dx.noise.LineNoise), round(float(noise.mass_between(-1, 1)), 3))
+    True 0.632
+    """
 
     @abstractmethod
     def density(self, offsets: ArrayLike) -> Array:

@@ -43,6 +43,14 @@ class Geometric(Noise):
     SpecError
         If ε or q is not positive and finite, or εq is not finite or below 2^-50, where whole numbers would not
         fit 64 bits.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> import numpy as np
+    >>> noise = dx.noise.Geometric(epsilon=1.0)
+    >>> print(noise.sample([10, 10, 10], np.random.default_rng(1)).tolist(), round(noise.mean_error, 3))
+    [9, 13, 10] 0.851
     """
 
     epsilon: float

@@ -40,6 +40,13 @@ class Laplace(LineNoise):
     ------
     SpecError
         If ε is not positive and finite.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> noise = dx.noise.Laplace(epsilon=0.5)
+    >>> print(noise.mean_error, round(float(noise.error_quantile(0.95)), 2))
+    2.0 5.99
     """
 
     epsilon: float
@@ -127,6 +134,12 @@ class ManhattanLaplace(_PointNoise):
     ------
     SpecError
         If ε is not positive and finite, or k is not 1 or more.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> print(dx.noise.ManhattanLaplace(epsilon=1.0, dimensions=2).mean_error)
+    2.0
     """
 
     epsilon: float
@@ -165,6 +178,13 @@ class PlanarLaplace(_PointNoise):
     ------
     SpecError
         If ε is not positive and finite.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> noise = dx.noise.PlanarLaplace(epsilon=1.0)
+    >>> print(noise.mean_error, round(float(noise.error_quantile(0.95)), 2))
+    2.0 4.74
     """
 
     epsilon: float
@@ -207,6 +227,12 @@ class MultivariateLaplace(_PointNoise):
     ------
     SpecError
         If ε is not positive and finite, or k is not 1 or more.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> print(dx.noise.MultivariateLaplace(epsilon=2.0, dimensions=300).mean_error)
+    150.0
     """
 
     epsilon: float

@@ -36,6 +36,13 @@ class Staircase(LineNoise):
     ------
     SpecError
         If ε or Δ is not positive and finite, or γ is not from 0 to 1.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> noise = dx.noise.Staircase(epsilon=3.0, sensitivity=1.0)
+    >>> print(round(noise.mean_error, 3), "against", round(dx.noise.Laplace(epsilon=3.0).mean_error, 3))
+    0.235 against 0.333
     """
 
     epsilon: float

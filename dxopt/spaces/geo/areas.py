@@ -38,6 +38,13 @@ def inside(places: MetricSpace | ArrayLike, area: Area) -> NDArray[np.bool_]:
         If the area is no such thing, or has no polygon, or lines or points beside them.
     UnsupportedError
         If Shapely is not installed, or the space has no positions on the Earth.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> park = {"type": "Polygon", "coordinates": [[[-73.6, 45.5], [-73.5, 45.5], [-73.5, 45.6], [-73.6, 45.5]]]}
+    >>> print(dx.geo.inside([[45.52, -73.53], [45.58, -73.59]], park).tolist())
+    [True, False]
     """
     shapely = _library()
     degrees = positions(places).degrees if isinstance(places, MetricSpace) else in_degrees(places)

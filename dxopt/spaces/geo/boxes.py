@@ -29,6 +29,13 @@ class Box:
     ------
     SpecError
         If a side is no such number, or the box is empty.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> box = dx.geo.Box(45.4, -73.8, 45.6, -73.5)
+    >>> print(box.south, box.east)
+    45.4 -73.5
     """
 
     south: float
@@ -130,6 +137,13 @@ def bounding_grid(
     SpecError
         If there is no such box or shape, it has more than a million cells, or not exactly one of shape and spacing
         is given.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> city = dx.geo.bounding_grid(45.4, -73.8, 45.6, -73.5, spacing=8.0)
+    >>> print(len(city.labels), city.labels[0], round(float(city.nearest), 2), "km")
+    9 (0, 0) 7.41 km
     """
     box = Box(south, west, north, east)
     if (shape is None) == (spacing is None):

@@ -54,6 +54,13 @@ def h3_cells(
         If there is no such area, location or cell, or no cell in it, or more than a million.
     UnsupportedError
         If h3 is not installed.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> cells = dx.geo.h3_cells(7, points=[[45.50, -73.57], [45.55, -73.60]])
+    >>> print(list(cells.labels), round(float(cells.nearest), 2), "km")
+    ['872baa444ffffff', '872baa46affffff'] 5.03 km
     """
     h3 = _library()
     given = [name for name, value in _named(box, polygon, points, cells).items() if value is not None]

@@ -20,6 +20,12 @@ def positions(space: MetricSpace) -> Positions:
     ------
     UnsupportedError
         If they are not on the Earth.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> print(dx.geo.positions(dx.geo.points([[45.5, -73.6], [45.5, -73.5]], unit="m")).unit)
+    m
     """
     found = known(space)
     if found is None:

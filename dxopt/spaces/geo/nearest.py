@@ -75,6 +75,13 @@ def nearest(
     ------
     SpecError
         If the locations are no such numbers, `within` is negative or not a number, or locations outside are refused.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> places = dx.geo.points([[45.5, -73.6], [45.5, -73.5]], labels=["west", "east"])
+    >>> print(dx.geo.nearest(places, [[45.501, -73.51], [45.49, -73.59]]).tolist())
+    [1, 0]
     """
     if within is not None and not within >= 0:
         raise SpecError("within", f"is {within}", "give a distance of 0 or more")

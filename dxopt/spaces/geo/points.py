@@ -38,6 +38,12 @@ def level(level: Written, radius: Written) -> float:
     ------
     SpecError
         If one is not positive, or their quotient is 0 or infinite.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> print(round(dx.geo.level("ln(4)", 0.5), 4), "per km, for a factor of 4 within 500 m")
+    2.7726 per km, for a factor of 4 within 500 m
     """
     level = number_of(level, "level") if isinstance(level, str) else level
     radius = number_of(radius, "radius") if isinstance(radius, str) else radius
@@ -78,6 +84,13 @@ def points(
     ------
     SpecError
         If the locations are not in degrees, or lie too far apart for a plane.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> places = dx.geo.points([[45.5, -73.6], [45.5, -73.5]], labels=["west", "east"])
+    >>> print(places.distances.round(2).tolist())
+    [[0.0, 7.79], [7.79, 0.0]]
     """
     located = in_degrees(degrees)
     globe = MetricSpace.from_points(located, on_earth(metric, unit), labels=labels)

@@ -56,6 +56,17 @@ def roads(
     SpecError
         If the file is no GraphML, a node has no position, an edge no length of 0 or more, or there is no way from
         some node to another, which would be infinitely far away and not protected from it.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> import networkx as nx
+    >>> streets = nx.DiGraph()
+    >>> streets.add_nodes_from([(1, {"x": -73.6, "y": 45.5}), (2, {"x": -73.59, "y": 45.5})])
+    >>> streets.add_edge(1, 2, length=780)
+    >>> streets.add_edge(2, 1, length=1200)
+    >>> print(dx.geo.roads(streets).distances.tolist())
+    [[0.0, 0.78], [1.2, 0.0]]
     """
     network = _read(Path(graph)) if isinstance(graph, str | Path) else graph
     if unit is None and weight == LENGTH:

@@ -46,6 +46,14 @@ class Claim:
         What CABP13 claims of the sensitivity; empty where it claims nothing.
     holds : bool or None
         Whether that is what was found; None where nothing is claimed.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> people = dx.Universe.databases([0, 1], 2, absent=True, empty=False)
+    >>> claim = dx.queries.claims(people).rows[0]
+    >>> print(claim.query, claim.metric, claim.sensitivity.delta, claim.holds)
+    sum hamming 1.0 True
     """
 
     query: str
@@ -81,6 +89,14 @@ class Claims:
     universe : Universe
     rows : tuple of Claim
         Metric by metric.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> people = dx.Universe.databases([0, 1], 2, absent=True, empty=False)
+    >>> claims = dx.queries.claims(people)
+    >>> print(len(claims.rows), [row.query for row in claims.rows[:5]])
+    20 ['sum', 'average', 'minimum', 'median', 'maximum']
     """
 
     universe: Universe
@@ -111,6 +127,13 @@ def claims(universe: Universe) -> Claims:
     ------
     SpecError
         If these are no databases of numbers, or the empty one is among them.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> people = dx.Universe.databases([0, 1], 2, absent=True, empty=False)
+    >>> print([(row.query, row.metric) for row in dx.queries.claims(people).rows if row.holds is False])
+    [('average', 'manhattan'), ('average', 'normalised_manhattan'), ('average', 'chebyshev')]
     """
     queries = {name: make(universe) for name, make in QUERIES.items()}
     families = {name: family_c(query) for name, query in queries.items()}

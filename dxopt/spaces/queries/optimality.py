@@ -28,6 +28,14 @@ class FamilyC:
         Two databases that differ in one record, by less than their answers.
     attained : tuple or None
         Two that differ in one record, with answers d_V(V) apart.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> people = dx.Universe.databases([0, 1, 2], 2)
+    >>> family = dx.queries.family_c(dx.queries.total(people))
+    >>> print(family.broken, family.attained)
+    None ((0, 0), (0, 2))
     """
 
     broken: tuple[Hashable, Hashable] | None
@@ -40,7 +48,15 @@ class FamilyC:
 
 
 def family_c(query: Query) -> FamilyC:
-    """Whether a query with numbers for answers is in the family C (CABP13 Def 8), with d_V(v, w) = |v - w|."""
+    """Whether a query with numbers for answers is in the family C (CABP13 Def 8), with d_V(v, w) = |v - w|.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> people = dx.Universe.databases([0, 1, 2], 2)
+    >>> print(dx.queries.family_c(dx.queries.average(people)).attained)
+    None
+    """
     universe = query.universe
     pairs = np.nonzero(universe.space("hamming").distances == 1)
     changes = universe.space("manhattan").distances[pairs]
@@ -65,6 +81,14 @@ class Optimality:
     status : {"optimal", "none", "unknown"}
         Of the truncated geometric mechanism; "none": no mechanism is.
     reason : str
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> people = dx.Universe.databases([0, 1], 2)
+    >>> found = dx.queries.optimality(dx.queries.total(people), people.space())
+    >>> print(found.status)
+    optimal
     """
 
     status: str
@@ -75,6 +99,14 @@ def optimality(query: Query, secrets: MetricSpace) -> Optimality:
     """What CABP13 Thms 8 to 10 prove of the truncated geometric mechanism for a query with numbers for answers.
 
     The mechanism is TG_ε on the answers, and what it is optimal for is Δε·d_X, with Δ the sensitivity.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> people = dx.Universe.databases(["ill", "well"], 3)
+    >>> query = dx.queries.count(people, lambda person: person == "ill")
+    >>> print(dx.queries.optimality(query, people.space()).status)
+    optimal
     """
     return judged(query, secrets, sensitivity(query, secrets, query.space()))
 

@@ -32,6 +32,14 @@ class Query:
         The different ones, Y, in order.
     index : (n,) array
         The index of each secret's answer among them.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> people = dx.Universe.databases([0, 1], 2)
+    >>> query = dx.queries.total(people)
+    >>> print(query.answers, query.index.tolist())
+    (0.0, 1.0, 2.0) [0, 1, 1, 2]
     """
 
     name: str
@@ -106,12 +114,29 @@ class Query:
 
 
 def count(universe: Universe, holds: Callable[[Any], bool]) -> Query:
-    """How many records have a property; absent ones have none (CABP13 Thm 8)."""
+    """How many records have a property; absent ones have none (CABP13 Thm 8).
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> people = dx.Universe.databases(["ill", "well"], 3)
+    >>> print(dx.queries.count(people, lambda person: person == "ill").answers)
+    (0, 1, 2, 3)
+    """
     return Query.of(universe, lambda database: sum(holds(value) for value in _present(database)), "count")
 
 
 def counts(universe: Universe, *properties: Callable[[Any], bool]) -> Query:
-    """How many records have each of several properties, as a tuple (ECP14 §7)."""
+    """How many records have each of several properties, as a tuple (ECP14 §7).
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> people = dx.Universe.databases(range(3), 2)
+    >>> query = dx.queries.counts(people, lambda age: age > 0, lambda age: age > 1)
+    >>> print(query.answers)
+    ((0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (2, 2))
+    """
     return Query.of(
         universe,
         lambda database: tuple(sum(holds(value) for value in _present(database)) for holds in properties),
@@ -120,12 +145,27 @@ def counts(universe: Universe, *properties: Callable[[Any], bool]) -> Query:
 
 
 def total(universe: Universe) -> Query:
-    """The sum of the records that are present (CABP13 §5.1)."""
+    """The sum of the records that are present (CABP13 §5.1).
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> people = dx.Universe.databases([0, 5], 2, absent=True)
+    >>> print(dx.queries.total(people).answers)
+    (0.0, 5.0, 10.0)
+    """
     return Query.of(universe, lambda database: float(sum(map(_exact, _present(database)))), "sum")
 
 
 def average(universe: Universe) -> Query:
-    """The mean of the records that are present (CABP13 §5.1); the empty database has none."""
+    """The mean of the records that are present (CABP13 §5.1); the empty database has none.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> print(dx.queries.average(dx.Universe.databases([0, 1], 2)).answers)
+    (0.0, 0.5, 1.0)
+    """
 
     def mean(database: tuple) -> float:
         values = _some(database, "average")
@@ -135,7 +175,15 @@ def average(universe: Universe) -> Query:
 
 
 def percentile(universe: Universe, p: float) -> Query:
-    """The least record that is no less than p % of those present (CABP13 §5.1): 0 minimum, 50 median, 100 maximum."""
+    """The least record that is no less than p % of those present (CABP13 §5.1): 0 minimum, 50 median, 100 maximum.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> people = dx.Universe.databases([0, 10, 50], 2)
+    >>> print(dx.queries.percentile(people, 50).answers)
+    (0.0, 10.0, 50.0)
+    """
     if not 0 <= p <= 100:
         raise SpecError("percentile", f"is {p:g}", "give a number from 0 to 100")
 
@@ -148,7 +196,14 @@ def percentile(universe: Universe, p: float) -> Query:
 
 
 def identity(universe: Universe) -> Query:
-    """The secret itself."""
+    """The secret itself.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> print(dx.queries.identity(dx.Universe.databases([0, 1], 1)).answers)
+    ((0,), (1,))
+    """
     return Query.of(universe, lambda secret: secret, "identity")
 
 

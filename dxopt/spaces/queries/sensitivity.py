@@ -33,6 +33,15 @@ class Sensitivity:
         so that H is d_Y-private if and only if H∘f is Δ·d_X-private (Thm 6).
     nearest : (k, k) array
         The least distance between secrets with two answers.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> people = dx.Universe.databases([0, 5], 2)
+    >>> query = dx.queries.total(people)
+    >>> found = dx.queries.sensitivity(query, people.space(), query.space())
+    >>> print(found.delta, found.widest, found.apart)
+    5.0 ((0, 0), (0, 5)) None
     """
 
     delta: float
@@ -68,6 +77,14 @@ def sensitivity(query: Query, secrets: MetricSpace, answers: MetricSpace) -> Sen
     ------
     SpecError
         If the spaces are not about as many secrets and answers as the query.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> people = dx.Universe.databases([0, 5], 2)
+    >>> query = dx.queries.average(people)
+    >>> print(dx.queries.sensitivity(query, people.space(), query.space()).delta)
+    2.5
     """
     require(answers, len(query.answers), "answers")
     nearest = query.nearest(secrets)
@@ -98,6 +115,13 @@ def induced_graph(query: Query, secrets: MetricSpace) -> nx.Graph:
     """Answers are joined where two secrets at distance 1 have them (CABP13 §4.2); its path metric is d_Y for f.
 
     Directed where the distances between secrets are not symmetric.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> people = dx.Universe.databases([0, 1, 2], 2)
+    >>> print(sorted(dx.queries.induced_graph(dx.queries.total(people), people.space()).edges)[:4])
+    [(0.0, 1.0), (0.0, 2.0), (1.0, 2.0), (1.0, 3.0)]
     """
     import networkx as nx
 
