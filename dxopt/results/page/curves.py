@@ -31,6 +31,8 @@ class Curve:
         Whether it is a bound.
     colour : int
         Which colour; the position of the curve by default.
+    plain : bool
+        Whether it is a line without points.
     """
 
     name: str
@@ -38,12 +40,22 @@ class Curve:
     values: Sequence[float]
     dashed: bool = False
     colour: int | None = None
+    plain: bool = False
 
     @property
     def finite(self) -> Curve:
         """The same where values are finite numbers."""
         kept = [(x, y) for x, y in zip(self.levels, self.values, strict=True) if y is not None and math.isfinite(y)]
         return replace(self, levels=[x for x, _ in kept], values=[y for _, y in kept])
+
+
+@dataclass(frozen=True)
+class Band:
+    """What is between two curves at the same levels, shaded; of several, later ones lie over earlier ones."""
+
+    name: str
+    low: Curve
+    high: Curve
 
 
 @dataclass(frozen=True)
@@ -67,26 +79,27 @@ class _Scale:
         return [tick * step for tick in range(first, math.floor(self.high / step + 1e-9) + 1)]
 
 
-def chart(
-    curves: Sequence[Curve], *, title: str, across: str, up: str, band: tuple[Curve, Curve] | None = None
-) -> Markup:
-    """A figure with a legend, without what is not finite; `band` is shaded between two curves at the same levels."""
-    # The axes span all that is drawn, with a margin; the band is below the curves.
+def chart(curves: Sequence[Curve], *, title: str, across: str, up: str, bands: Sequence[Band] = ()) -> Markup:
+    """A figure with a legend, without what is not finite."""
+    # The axes span all that is drawn, with a margin; bands are below the curves.
     curves = [kept for curve in curves if (kept := curve.finite).levels]
     if not curves:
         return element("p", f"{title}: nothing that is finite")
-    every = [*curves, *(band or ())]
+    every = [*curves, *(side for band in bands for side in (band.low, band.high))]
     levels, values = ([float(v) for c in every for v in getattr(c, key)] for key in ("levels", "values"))
     x = _scale(levels, _LEFT, _WIDTH - _RIGHT, 0.02)
     y = _scale(values, _HEIGHT - _BOTTOM, _TOP, 0.06)
     parts = [_axes(x, y, across, up)]
-    if band is not None:
-        outline = [*_points(band[0], x, y), *_points(band[1], x, y)[::-1]]
-        parts.append(element("polygon", points=_path(outline), class_="band"))
+    for place, band in enumerate(bands):
+        outline = [*_points(band.low, x, y), *_points(band.high, x, y)[::-1]]
+        parts.append(element("polygon", points=_path(outline), class_=f"band band-{place}"))
     parts += [_drawn(curve, position, x, y) for position, curve in enumerate(curves)]
     label = _described(title, curves)
     drawn = element("svg", *parts, viewBox=f"0 0 {_WIDTH:g} {_HEIGHT:g}", role="img", aria_label=label)
-    legend = (element("li", _swatch(curve, position), curve.name) for position, curve in enumerate(curves))
+    legend = [
+        *(element("li", _swatch(curve, position), curve.name) for position, curve in enumerate(curves)),
+        *(element("li", _shade(place), band.name) for place, band in enumerate(bands)),
+    ]
     return element(
         "figure", element("figcaption", title), drawn, element("ul", *legend, class_="legend"), class_="chart"
     )
@@ -137,7 +150,7 @@ def _drawn(curve: Curve, position: int, x: _Scale, y: _Scale) -> Markup:
     colour = _colour(curve, position)
     points = _points(curve, x, y)
     parts = [element("polyline", points=_path(points), stroke_dasharray=_dash(curve, position))]
-    if not curve.dashed:
+    if not (curve.dashed or curve.plain):
         for (across, up), level, value in zip(points, curve.levels, curve.values, strict=True):
             value_shown = element("title", f"{curve.name}: {value:.7g} at {level:.6g}")
             parts.append(element("circle", value_shown, cx=across, cy=up, r=3.5))
@@ -146,13 +159,19 @@ def _drawn(curve: Curve, position: int, x: _Scale, y: _Scale) -> Markup:
 
 def _swatch(curve: Curve, position: int) -> Markup:
     line = element("line", x1=1, x2=27, y1=6, y2=6, stroke_dasharray=_dash(curve, position))
-    mark = [] if curve.dashed else [element("circle", cx=14, cy=6, r=3.5)]
+    mark = [] if curve.dashed or curve.plain else [element("circle", cx=14, cy=6, r=3.5)]
     inside = element("g", line, *mark, class_=f"curve colour-{_colour(curve, position)}")
     return element("svg", inside, viewBox="0 0 28 12", class_="swatch", aria_hidden="true")
 
 
+def _shade(place: int) -> Markup:
+    # The bands before it are beneath it in the chart, and make it darker.
+    layers = (element("rect", width=28, height=12, class_=f"band band-{below}") for below in range(place + 1))
+    return element("svg", *layers, viewBox="0 0 28 12", class_="swatch", aria_hidden="true")
+
+
 def _colour(curve: Curve, position: int) -> int:
-    return (position if curve.colour is None else curve.colour) % _COLOURS
+    return position % _COLOURS if curve.colour is None else curve.colour
 
 
 def _dash(curve: Curve, position: int) -> str | None:

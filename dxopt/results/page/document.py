@@ -101,8 +101,13 @@ def _document(title: str, body: Sequence[str], data: Markup) -> str:
         element("title", title),
         element("style", Markup(style)),
     )
-    theme = element("button", "Dark colours", type="button", id="theme", aria_pressed="false")
-    header = element("header", element("h1", title), theme)
+    tools = element(
+        "div",
+        element("button", "All digits", type="button", id="digits"),
+        element("button", "Dark colours", type="button", id="theme"),
+        class_="tools",
+    )
+    header = element("header", element("h1", title), tools)
     footer = element(
         "footer",
         element(

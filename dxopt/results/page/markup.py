@@ -11,6 +11,8 @@ from typing import Any
 
 _VOID = ("br", "meta", "link", "input")
 _LONG = 40
+_DIGITS = 3
+_GROUPED = 1000
 Attribute = str | float | bool | None
 
 
@@ -35,6 +37,11 @@ def joined(parts: Iterable[str]) -> Markup:
     return Markup("".join(part if isinstance(part, Markup) else html.escape(part) for part in parts))
 
 
+def told(template: str, **parts: str) -> Markup:
+    """A sentence with parts in place of their names in braces; all of it is escaped unless it is HTML."""
+    return Markup(html.escape(template).format_map({name: joined([part]) for name, part in parts.items()}))
+
+
 def _name(key: str) -> str:
     return key.rstrip("_").replace("_", "-")
 
@@ -47,6 +54,23 @@ def as_data(content: Any, identifier: str) -> Markup:
     """A JSON element that scripts read; no text in it can end it."""
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     return Markup(f'<script type="application/json" id="{html.escape(identifier)}">{text}</script>')
+
+
+def rounded(value: float) -> str:
+    """A number to three digits; whole numbers and the places before the point are never cut."""
+    if not math.isfinite(value):
+        return {math.inf: "infinite", -math.inf: "-infinite"}.get(value, "unknown")
+    if value == int(value):
+        return f"{int(value):,}" if abs(value) < 10**15 else f"{value:.{_DIGITS}g}"
+    return f"{value:,.0f}" if abs(value) >= _GROUPED else f"{value:#.{_DIGITS}g}".rstrip(".")
+
+
+def number(value: float, unit: str = "") -> Markup:
+    """A number to three digits, with all of them on pointing and where the reader asks for them, and its unit."""
+    short, full = rounded(value), repr(float(value))
+    whole = not math.isfinite(value) or value == int(value)
+    shown = short if whole else element("data", short, value=full, title=full)
+    return joined([shown, f" {unit}" if unit else ""])
 
 
 @dataclass(frozen=True)
@@ -66,37 +90,46 @@ class Cell:
     link: str = ""
 
     @classmethod
-    def number(cls, value: float | None, how: str) -> Cell:
-        """A number, or a blank."""
-        return cls("") if value is None else cls(format(value, how), float(value))
+    def number(cls, value: float | None, unit: str = "") -> Cell:
+        """A number to three digits with its unit, or a blank."""
+        return cls("") if value is None else cls(number(value, unit), float(value))
 
 
-def table(caption: str, header: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Markup:
-    """A table that is sorted by the buttons in its header and scrolls on its own where it is too wide."""
-    body = list(rows)
+def table(caption: str, header: Sequence[str], rows: Iterable[Sequence[Cell]], *, cards: bool = False) -> Markup:
+    """A table that is sorted by the buttons in its header, and scrolls on its own where it is too wide.
+
+    With `cards`, each row is a card on a narrow screen, with the names of its columns, and nothing scrolls.
+    """
+    head, row, group = ("columnheader", "row", "rowgroup") if cards else (None, None, None)
     heads = (
-        element("th", element("button", name, type="button"), scope="col", aria_sort="none")
+        element("th", element("button", name, type="button"), scope="col", aria_sort="none", role=head)
         if name
         else element("td")
         for name in header
     )
-    lines = (element("tr", *(_cell(cell, column) for column, cell in enumerate(row))) for row in body)
+    lines = (
+        element("tr", *(_cell(cell, name, not place, cards) for place, (cell, name) in enumerate(named)), role=row)
+        for named in (zip(cells, header, strict=True) for cells in rows)
+    )
+    # What is laid out as cards is a table to a screen reader by its roles alone.
     written = element(
         "table",
         element("caption", caption),
-        element("thead", element("tr", *heads)),
-        element("tbody", *lines),
-        class_="sortable",
+        element("thead", element("tr", *heads, role=row), role=group),
+        element("tbody", *lines, role=group),
+        class_="sortable cards" if cards else "sortable",
+        role=cards and "table",
     )
     return element("div", written, class_="wide", tabindex=0, role="region", aria_label=caption)
 
 
-def _cell(cell: Cell, column: int) -> Markup:
+def _cell(cell: Cell, name: str, first: bool, cards: bool) -> Markup:
     key = None if cell.key is None or not math.isfinite(cell.key) else repr(float(cell.key))
-    tag, scope = ("td", None) if column else ("th", "row")
+    tag, scope, role = ("th", "row", "rowheader") if first else ("td", None, "cell")
     text = element("a", cell.text, href=cell.link) if cell.link else cell.text
-    kind = "long" if len(cell.text) > _LONG else None if key is None else "number"
-    return element(tag, text, scope=scope, data_key=key, class_=kind)
+    kind = "number" if key is not None else "long" if len(cell.text) > _LONG else None
+    about = {"data_name": name, "role": role} if cards and cell.text else {"role": cards and role}
+    return element(tag, text, scope=scope, data_key=key, class_=kind, **about)
 
 
 def facts(pairs: Iterable[tuple[str, str]], kind: str = "facts") -> Markup:

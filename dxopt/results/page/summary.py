@@ -25,7 +25,7 @@ def _row(entry: Entry, link: str) -> list[Cell]:
         blank = Cell("")
         levels, about, gap = _range(entry)
         asked = Cell(f"{levels[0]:.5g} to {levels[-1]:.5g}", levels[0]) if levels else blank
-        return [name, blank, asked, Cell(about), blank, blank, Cell.number(gap, ".1e"), Cell(entry.status), blank]
+        return [name, blank, asked, Cell(about), blank, blank, Cell.number(gap), Cell(entry.status), blank]
     problem = report.problem
     proof = report.certificate
     asked = problem.epsilon if problem.private else None
@@ -34,11 +34,11 @@ def _row(entry: Entry, link: str) -> list[Cell]:
         Cell(f"{len(problem.space):,}", len(problem.space)),
         Cell(privacy_cell(asked, problem.delta), asked),
         Cell(problem.objective.title),
-        Cell.number(proof.value, ".7f"),
-        Cell.number(proof.bound, ".7f"),
-        Cell.number(proof.gap, ".1e"),
+        Cell.number(proof.value),
+        Cell.number(proof.bound),
+        Cell.number(proof.gap),
         Cell(entry.status),
-        Cell.number(report.seconds, ".1f"),
+        Cell.number(report.seconds),
     ]
 
 

@@ -1,4 +1,4 @@
-"""The sections of a page about a sweep, and the bars of a comparison."""
+"""The section of a page about a sweep."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from collections.abc import Mapping
 
 from numpy.typing import NDArray
 
-from dxopt.results.comparison import Compared, Comparison
-from dxopt.results.figures.tables import privacy_cell
-from dxopt.results.page.bars import Bar, bars
+from dxopt.results.page.comparison import privacy
 from dxopt.results.page.curves import Curve, chart
 from dxopt.results.page.markup import Cell, Markup, folded, table
 from dxopt.results.sweep import EpsilonSweep
@@ -40,11 +38,11 @@ def against_epsilon(sweep: EpsilonSweep) -> list[Markup]:
     rows = [
         [
             Cell(row.name),
-            Cell.number(report.problem.epsilon, ".8g"),
-            Cell.number(row.value, ".7f"),
-            Cell.number(row.remapped, ".7f"),
-            Cell.number(row.gap, ".1e"),
-            Cell.number(row.leakage, ".4f"),
+            Cell.number(report.problem.epsilon),
+            Cell.number(row.value),
+            Cell.number(row.remapped),
+            Cell.number(row.gap),
+            Cell.number(row.leakage),
             Cell(privacy(row)),
         ]
         for report in sweep.reports
@@ -61,33 +59,3 @@ def _curves(sweep: EpsilonSweep, figures: Mapping[str, NDArray]) -> list[Curve]:
         Curve(f"{name} (not private)" if name in baselines else name, levels, figures[name].tolist())
         for name in sweep.methods
     ]
-
-
-def compared(found: Comparison) -> list[Markup]:
-    """Bars of loss, with the bound on every private mechanism, and of leakage."""
-    rows = [row for row in found.rows if row.value is not None]
-    names = [f"{row.name} ({privacy(row)})" if row.unproven else row.name for row in rows]
-    remapped = any(row.remapped is not None for row in rows)
-    each = list(zip(names, rows, strict=True))
-    loss = bars(
-        [Bar(name, [row.value, row.remapped] if remapped else [row.value], row.unproven) for name, row in each],
-        title=found.objective.capitalize(),
-        quantities=[("as it is", 0), ("with the optimal remap", 5)] if remapped else [(found.objective, 0)],
-        mark=("bound on every private mechanism", found.bound),
-    )
-    leakage = bars(
-        [Bar(name, [row.leakage], row.unproven) for name, row in each],
-        title="Min-entropy leakage in bits",
-        quantities=[("leakage", 4)],
-    )
-    return [loss, leakage]
-
-
-def privacy(row: Compared) -> str:
-    """How private a mechanism is, in words."""
-    realised = privacy_cell(row.epsilon, row.delta)
-    if row.private:
-        return f"proven, ε {realised}"
-    if row.baseline:
-        return f"not private, ε {realised or '∞'}"
-    return "not asked"

@@ -4,31 +4,33 @@ from __future__ import annotations
 
 import math
 
+from dxopt.model.mechanism import MatrixMechanism
 from dxopt.results.beliefs import promise
 from dxopt.results.off_prior import between_cells
-from dxopt.results.page.markup import Markup, element, folded, joined
+from dxopt.results.page.markup import Markup, element, folded, joined, number, told
 from dxopt.results.report import Report
 from dxopt.runtime.stopping import Status
 
-ASSUMPTIONS = (
-    "NumPy's exp and log are accurate to 4 units in the last place.",
-    "SciPy's Fourier transforms (only for lattices and tori) obey the textbook error bound with a constant of 10.",
-)
+_EXP = "NumPy's exp and log are accurate to 4 units in the last place."
+_FOURIER = "SciPy's Fourier transforms obey the textbook error bound with a constant of 10."
 
 
-def headline(report: Report) -> str:
+def headline(report: Report) -> Markup:
     """What the report comes to, in one sentence."""
     problem = report.problem
     proof = report.certificate
-    what = f"{problem.objective.title} {proof.value:.7g}"
     promised = "Proven private " if problem.private else ""
     if problem.beliefs is not None and not problem.private:
         promised = f"Proven private for {len(problem.beliefs):,} pairs of beliefs "
+    numbers = {"value": number(proof.value), "gap": number(proof.gap), "bound": number(proof.bound)}
     if report.status is Status.OPTIMAL:
         verdict = f"{promised}and optimal" if promised else "Proven optimal"
-        return f"{verdict}: {what}, within {proof.gap:.1e} of what no mechanism can beat."
-    verdict = f"{promised.rstrip()}, but not optimal" if promised else "Not proven optimal"
-    return f"{verdict} ({report.status}): {what}, while no mechanism can beat {proof.bound:.7g}."
+        after = "{value}, within {gap} of what no mechanism can beat."
+    else:
+        verdict = f"{promised.rstrip()}, but not optimal" if promised else "Not proven optimal"
+        verdict += f" ({report.status})"
+        after = "{value}, while no mechanism can beat {bound}."
+    return told(f"{verdict}: {problem.objective.title} {after}", **numbers)
 
 
 def certificate(report: Report) -> Markup:
@@ -38,41 +40,56 @@ def certificate(report: Report) -> Markup:
     return joined(
         [
             element("ul", *(element("li", *parts) for parts in stated)),
-            element(
-                "p", "The proof rests on two assumptions beyond the rules of floating-point arithmetic (IEEE 754):"
-            ),
-            element("ol", *(element("li", text) for text in ASSUMPTIONS)),
+            element("p", "Beyond the rules of floating-point arithmetic (IEEE 754), the proof assumes:"),
+            element("ul", *(element("li", text) for text in _assumed(report))),
             folded("How it was proven", element("ul", *(element("li", *parts) for parts in done))),
         ]
     )
 
 
-def _statements(report: Report) -> list[tuple[str, Markup | str]]:
+def _assumed(report: Report) -> list[str]:
+    """Fourier transforms are used for lattices and tori whose mechanism is not written down, and nowhere else."""
+    space = report.mechanism.space
+    every = [space, *space.structure.factors]
+    lattice = any(
+        one.structure.kind == "torus" or (one.structure.kind == "lattice" and len(one.structure.shape) > 1)
+        for one in every
+    )
+    return [_EXP, _FOURIER] if lattice and not isinstance(report.mechanism, MatrixMechanism) else [_EXP]
+
+
+def _statements(report: Report) -> list[tuple[str, str]]:
     problem = report.problem
     proof = report.certificate
     title = problem.objective.title
     less = problem.objective.sign > 0
-    budget = ""
+    budget: str = ""
     if math.isfinite(problem.objective.max_loss):
-        budget = f" and an expected loss of at most {problem.objective.max_loss:.10g}"
-    allowed = ("of this privacy" if problem.private or problem.beliefs else "whatever its privacy") + budget
+        budget = told(" and an expected loss of at most {most}", most=number(problem.objective.max_loss))
+    allowed = "of this privacy" if problem.private or problem.beliefs else "whatever its privacy"
     reached = "which counts as optimal" if report.status is Status.OPTIMAL else "so a better one may exist"
     between = between_cells(problem.space) if problem.private else []
+    bound = (
+        f"No channel {allowed}{{budget}} has a {'smaller' if less else 'larger'} {title} than {{bound}}. "
+        "This holds by weak duality for whatever multipliers a solver gave, so that no solver is trusted."
+    )
+    gap = (
+        f"Value and bound differ by {{gap}}, relative to the value: {reached} "
+        f"(the tolerance is {report.tolerance:.0e})."
+    )
     return [
         ("Privacy", _privacy(report)),
         *([] if problem.beliefs is None else [("Beliefs", promise(problem, proof))]),
         *((name.capitalize(), f"{text[:1].upper()}{text[1:]}.") for name, text in between),
-        ("Value", f"The {title} is {proof.value:.10g}, recomputed from the probabilities of the channel itself."),
         (
-            "Bound",
-            f"No channel {allowed} has a {'smaller' if less else 'larger'} {title} than {proof.bound:.10g}. "
-            "This holds by weak duality for whatever multipliers a solver gave, so that no solver is trusted.",
+            "Value",
+            told(
+                f"The {title} is {{value}}, recomputed from the probabilities of the channel itself.",
+                value=number(proof.value),
+            ),
         ),
-        (
-            "Gap",
-            f"Value and bound differ by {proof.gap:.2e}, relative to the value: {reached} "
-            f"(the tolerance is {report.tolerance:.0e}).",
-        ),
+        ("Bound", told(bound, budget=budget, bound=number(proof.bound))),
+        ("Gap", told(gap, gap=number(proof.gap))),
     ]
 
 
@@ -89,16 +106,21 @@ def _privacy(report: Report) -> Markup:
         element("sup", "εd"),
         " times that of x′",
     )
+    numbers = {"proven": number(proof.epsilon), "asked": number(problem.epsilon)}
     if problem.delta:
         pairs = "every pair" if problem.pairs == "all" else "every pair with no third secret between"
-        proven = (
-            f", plus δ. Proven for {pairs} with ε = {proof.epsilon:.10g} per unit of distance and "
-            f"δ = {proof.delta:.6g}; a δ of {problem.delta:.6g} was allowed."
+        proven = told(
+            f", plus δ. Proven for {pairs} with ε = {{proven}} per unit of distance and "
+            "δ = {delta}; a δ of {allowed} was allowed.",
+            delta=number(proof.delta),
+            allowed=number(problem.delta),
+            **numbers,
         )
     else:
-        factor = math.exp(min(proof.epsilon, 700.0))
-        proven = (
-            f". Proven for every pair with ε = {proof.epsilon:.10g} per unit of distance, of {problem.epsilon:.10g} "
-            f"allowed (δ = 0). At distance 1 that is a factor of {factor:.5g}."
+        proven = told(
+            ". Proven for every pair with ε = {proven} per unit of distance, of {asked} allowed (δ = 0). "
+            "At distance 1 that is a factor of {factor}.",
+            factor=number(math.exp(min(proof.epsilon, 700.0))),
+            **numbers,
         )
     return element("span", *promise, proven)

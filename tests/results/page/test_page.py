@@ -7,10 +7,12 @@ import re
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 import dxopt as dx
 from dxopt.results.page import Entry, page, page_of_batch
 from dxopt.results.page.channels import CELLS, packed
+from dxopt.results.page.markup import number, rounded
 from dxopt.runtime.stopping import Status
 from tests.material.pages import EVIL, Parsed, grid
 
@@ -41,21 +43,23 @@ def test_numbers_are_those_of_the_report() -> None:
     proof = report.certificate
     parsed = Parsed(page(grid()))
     for sentence in (
-        f"The expected loss is {proof.value:.10g}",
-        f"smaller expected loss than {proof.bound:.10g}",
+        f"The expected loss is {proof.value:.3g}",
+        f"smaller expected loss than {proof.bound:.3g}",
         f"differ by {proof.gap:.2e}",
-        f"ε = {proof.epsilon:.10g} per unit",
+        f"ε = {proof.epsilon:.3g} per unit",
         "at most eεd times",
         report.route,
         "NumPy's exp and log",
-        "SciPy's Fourier",
     ):
         assert sentence in parsed.words
+    exact = {float(str(data["value"])) for data in parsed.all("data")}
+    assert {proof.value, proof.bound, proof.gap} <= exact
+    assert all(data["title"] == data["value"] for data in parsed.all("data"))
     keys = [float(str(cell["data-key"])) for cell in parsed.all("td") if "data-key" in cell]
     assert report.comparison is not None
     for row in report.comparison.rows:
-        for number in (row.value, row.excess, row.remapped, row.leakage, *row.under.values()):
-            assert number is not None and number in keys
+        for figure in (row.value, row.excess, row.remapped, row.leakage, *row.under.values()):
+            assert figure is not None and figure in keys
     assert report.evaluation["worst_loss"] in keys
 
 
@@ -66,13 +70,13 @@ def test_the_words_fit_what_was_not_proven() -> None:
     space = dx.MetricSpace.from_points([0.0, 1.0, 2.0])
     free = dx.Problem(space, epsilon=None, prior=dx.Prior.uniform(space), objective=dx.AdversaryError(max_loss=0.5))
     words = Parsed(page(dx.solve(free))).words
-    assert "None was asked for" in words and "larger adversary's error than" in words and "at most 0.5" in words
+    assert "None was asked for" in words and "larger adversary's error than" in words and "at most 0.500" in words
 
 
 def test_a_relaxed_level_says_what_delta_is() -> None:
     report = dx.solve(grid().problem.but(delta=0.05))
     words = Parsed(page(report)).words
-    assert f"δ = {report.certificate.delta:.6g}; a δ of 0.05 was allowed" in words
+    assert f"δ = {rounded(report.certificate.delta)}; a δ of 0.0500 was allowed" in words
 
 
 def test_the_channel_prior_and_losses_are_those_of_the_report() -> None:
@@ -116,10 +120,39 @@ def test_maps_are_true_to_scale() -> None:
     assert points[1, 0] > points[0, 0] and points[2, 1] > points[1, 1]
 
 
-def test_a_line_has_a_heat_map_and_no_map() -> None:
+def test_only_whole_numbers_are_never_cut() -> None:
+    shown = {1.302: "1.30", 0.5: "0.500", 12345.6: "12,346", 3.84e-7: "3.84e-07", 78.0: "78", -0.0666: "-0.0666"}
+    assert {value: rounded(value) for value in shown} == shown
+    assert (rounded(np.inf), rounded(-np.inf), rounded(1234567.0)) == ("infinite", "-infinite", "1,234,567")
+    assert number(2.5, "km") == '<data value="2.5" title="2.5">2.50</data> km' and number(3.0, "<b>") == "3 &lt;b&gt;"
+
+
+def test_caveats_stand_where_they_apply() -> None:
+    space = dx.torus((5, 5))
+    report = dx.solve(dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space)), method="tight")
+    assert "Fourier" not in Parsed(page(report)).words
+    kernel = dx.tight_constraints(space, 1.0)
+    assert "Fourier" in Parsed(page(replace(report, mechanism=kernel))).words
+
+
+def test_published_counts_are_drawn_against_true_ones() -> None:
+    space = dx.line(4)
+    problem = dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space))
+    rows = [[0.9, 0.1, 0, 0], [0.3, 0.3, 0.4, 0], [0, 0, 1, 0], [0.03, 0.22, 0.25, 0.5]]
+    report = replace(dx.solve(problem), mechanism=dx.Mechanism.from_matrix(space, rows))
+    parsed = Parsed(page(report))
+    drawn = [str(image["aria-label"]) for image in parsed.all("svg") if "aria-label" in image]
+    assert drawn[0].startswith("What is published of each true value: median goes from 0 at 0 to 2 at 3; mean")
+    assert "goes from 0 at 0 to -1 at 3" in drawn[1]
+    keys = [float(str(cell["data-key"])) for cell in parsed.all("td") if "data-key" in cell]
+    mean = 3 * 0.5 + 2 * 0.25 + 0.22
+    assert [mean, 2.0, 1.0, 3.0, 0.0, 3.0] == pytest.approx(keys[18:24])
+
+
+def test_a_line_has_charts_and_a_heat_map_and_no_map() -> None:
     space = dx.MetricSpace.from_points([0.0, 1.0, 2.0])
     parsed = Parsed(page(dx.solve(dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space)))))
-    assert [a["class"] for a in parsed.all("figure")] == ["heat"]
+    assert [a["class"] for a in parsed.all("figure")] == ["chart", "chart", "heat"]
     assert parsed.channels["result-1"]["plane"] is None
 
 
@@ -141,7 +174,7 @@ def test_large_channels_are_left_out_of_a_page_and_it_says_so() -> None:
     report = dx.solve(dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space)))
     assert len(report.mechanism.space) ** 2 > CELLS
     text = page_of_batch([report, grid()])
-    assert "matrix" not in vars(report.mechanism) and len(text) < 100_000
+    assert "matrix" not in vars(report.mechanism) and len(text) < 150_000
     parsed = Parsed(text)
     assert list(parsed.channels) == ["result-2"]
     assert "801 secrets and 801 reports is too large" in parsed.words

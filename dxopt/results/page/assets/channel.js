@@ -29,8 +29,10 @@ function posterior(data, report) {
 function shown(number) {
   if (number === 0) return "0";
   if (number <= SMALLEST) return "below 1.2e-38";
-  if (number < 1e-4) return number.toExponential(2);
-  return String(Number(number.toPrecision(4)));
+  if (everyDigit()) return String(Number(number.toPrecision(9)));
+  if (number < 1e-4) return number.toExponential(1);
+  if (number >= 1000) return number.toFixed(0);
+  return String(Number(number.toPrecision(3)));
 }
 
 function ramp() {

@@ -2,7 +2,10 @@
 
 const byTheme = [];
 
+const printed = matchMedia("print");
+
 function dark() {
+  if (printed.matches) return false;
   const chosen = document.documentElement.dataset.theme;
   return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
 }
@@ -20,9 +23,31 @@ function remembered(theme) {
   }
 }
 
-function themed() {
-  document.getElementById("theme").setAttribute("aria-pressed", String(dark()));
+function redrawn() {
   byTheme.forEach((draw) => draw());
+}
+
+function themed() {
+  document.getElementById("theme").textContent = dark() ? "Light colours" : "Dark colours";
+  redrawn();
+}
+
+function everyDigit() {
+  return document.documentElement.dataset.digits === "all";
+}
+
+{
+  const button = document.getElementById("digits");
+  button.addEventListener("click", () => {
+    if (everyDigit()) delete document.documentElement.dataset.digits;
+    else document.documentElement.dataset.digits = "all";
+    button.textContent = everyDigit() ? "Three digits" : "All digits";
+    for (const part of document.querySelectorAll("data")) {
+      part.dataset.short ??= part.textContent;
+      part.textContent = everyDigit() ? part.value : part.dataset.short;
+    }
+    redrawn();
+  });
 }
 
 {
@@ -35,6 +60,7 @@ function themed() {
     themed();
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", themed);
+  printed.addEventListener("change", redrawn);
   addEventListener("DOMContentLoaded", themed);
 }
 

@@ -29,3 +29,8 @@ for (const table of document.querySelectorAll("table.sortable")) {
     });
   }
 }
+
+const measured = new ResizeObserver((entries) => {
+  for (const { target } of entries) target.toggleAttribute("data-over", target.scrollWidth > target.clientWidth + 1);
+});
+document.querySelectorAll(".wide").forEach((box) => measured.observe(box));

@@ -1,0 +1,89 @@
+"""The section of a page about mechanisms side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dxopt.results.comparison import Compared, Comparison
+from dxopt.results.figures.tables import privacy_cell
+from dxopt.results.order import lines_of
+from dxopt.results.page.bars import Bar, bars
+from dxopt.results.page.markup import Cell, Markup, element, folded, number, table, told
+
+
+def compared(found: Comparison) -> Iterator[Markup]:
+    """Bars, tables, what refines what, and why some are missing."""
+    rows = [row for row in found.rows if row.value is not None]
+    header = ["mechanism", found.objective, "excess", "remapped", "excess remapped", "gap to bound", "leakage (bits)"]
+    yield from _bars(found)
+    yield table("Mechanisms side by side", [*header, "privacy"], [_compared(row) for row in rows])
+    if found.bound is not None:
+        yield element("p", told("No mechanism of that privacy is better than {bound}.", bound=number(found.bound)))
+    if found.verdict is not None:
+        yield element("p", f"The prior is {found.verdict}.")
+    priors = list(rows[0].under) if rows else []
+    if priors:
+        under = [_under(row, priors) for row in rows]
+        bounds = [found.bound, *(found.bounds.get(prior) for prior in priors)]
+        under.append([Cell("bound"), *(Cell.number(bound) for bound in bounds)])
+        heads = ["mechanism", "as asked", *(f"under {prior}" for prior in priors)]
+        yield table(f"{found.objective} under other priors".capitalize(), heads, under)
+    order = [element("li", line) for line in lines_of(found.refinements)]
+    if order:
+        yield element("p", "One mechanism refines another if it is no worse for any prior and loss:")
+        yield element("ul", *order)
+    notes = [element("li", f"{row.name}: {row.note}") for row in found.rows if row.note]
+    if notes:
+        yield folded("Notes", element("ul", *notes))
+
+
+def _compared(row: Compared) -> list[Cell]:
+    return [
+        Cell(row.name),
+        Cell.number(row.value),
+        _share(row.excess),
+        Cell.number(row.remapped),
+        _share(row.remapped_excess),
+        Cell.number(row.gap),
+        Cell.number(row.leakage),
+        Cell(privacy(row)),
+    ]
+
+
+def _share(excess: float | None) -> Cell:
+    return Cell("") if excess is None else Cell(f"{round(excess, 4) + 0.0:+.2%}", excess)
+
+
+def _under(row: Compared, priors: list[str]) -> list[Cell]:
+    values = [row.value, *(row.under.get(prior) for prior in priors)]
+    return [Cell(row.name), *(Cell.number(value) for value in values)]
+
+
+def _bars(found: Comparison) -> list[Markup]:
+    """Bars of loss, with the bound on every private mechanism, and of leakage."""
+    rows = [row for row in found.rows if row.value is not None]
+    names = [f"{row.name} ({privacy(row)})" if row.unproven else row.name for row in rows]
+    remapped = any(row.remapped is not None for row in rows)
+    each = list(zip(names, rows, strict=True))
+    loss = bars(
+        [Bar(name, [row.value, row.remapped] if remapped else [row.value], row.unproven) for name, row in each],
+        title=found.objective.capitalize(),
+        quantities=[("as it is", 0), ("with the optimal remap", 5)] if remapped else [(found.objective, 0)],
+        mark=("bound on every private mechanism", found.bound),
+    )
+    leakage = bars(
+        [Bar(name, [row.leakage], row.unproven) for name, row in each],
+        title="Min-entropy leakage in bits",
+        quantities=[("leakage", 4)],
+    )
+    return [loss, leakage]
+
+
+def privacy(row: Compared) -> str:
+    """How private a mechanism is, in words."""
+    realised = privacy_cell(row.epsilon, row.delta)
+    if row.private:
+        return f"proven, ε {realised}"
+    if row.baseline:
+        return f"not private, ε {realised or '∞'}"
+    return "not asked"

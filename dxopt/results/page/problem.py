@@ -1,0 +1,93 @@
+"""The sections of a page about what was asked, and how it was answered."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from dxopt.model.problem import Problem
+from dxopt.results.page import channels
+from dxopt.results.page.markup import Cell, Markup, facts, folded, number, table, told
+from dxopt.results.prior_sets import lines_of_priors
+from dxopt.results.report import Report
+
+
+def problem(report: Report, metric: str) -> Markup:
+    """What was asked; `metric` is what the distances are."""
+    asked = report.problem
+    reports = "the secrets" if asked.reports.secrets else f"{len(asked.reports):,} others"
+    return facts(
+        [
+            ("secrets", f"{len(asked.space):,}"),
+            ("reports", reports),
+            ("distances", f"{metric}; structure: {asked.space.structure.kind}"),
+            ("privacy asked for", _privacy(asked)),
+            ("prior", asked.prior.name),
+            ("loss", asked.loss.name),
+            ("wanted", _wanted(asked)),
+            *lines_of_priors(asked, report.mechanism)[1:],
+        ]
+    )
+
+
+def _wanted(asked: Problem) -> Markup:
+    template = f"the {'least' if asked.objective.sign > 0 else 'largest'} {asked.objective.title}"
+    template += "" if asked.priors is None else " over all priors of the set: {priors}"
+    template += " with an expected loss of at most {most}" if math.isfinite(asked.objective.max_loss) else ""
+    name = "" if asked.priors is None else asked.priors.name
+    return told(template, priors=name, most=number(asked.objective.max_loss))
+
+
+def _privacy(asked: Problem) -> Markup:
+    parts = ["ε = {level} per unit of distance" + (f", δ = {{delta}} for {asked.pairs} pairs" if asked.delta else "")]
+    if asked.beliefs is not None:
+        pairs = f"ε = {{believed}} for {len(asked.beliefs):,} ordered pairs of beliefs"
+        parts = [*parts, pairs] if asked.private else [pairs]
+    elif not asked.private:
+        parts = ["none"]
+    believed = 0.0 if asked.beliefs is None else asked.beliefs.level
+    return told("; ".join(parts), level=number(asked.epsilon), delta=number(asked.delta), believed=number(believed))
+
+
+def found(report: Report) -> Iterator[Markup]:
+    """The route, those that were not taken, and the reductions."""
+    promise = "finds the optimum" if report.claim == "exact" else "finds a private mechanism with a bound"
+    yield facts(
+        [
+            ("route", f"{report.route}; it {promise}"),
+            ("mechanism", report.mechanism.name),
+            ("time", f"{report.seconds:.2f} s"),
+        ]
+    )
+    if report.refused:
+        rows = [[Cell(name), Cell(why)] for name, why in report.refused.items()]
+        yield table("Routes that were not taken", ["route", "why not"], rows)
+    if report.reductions:
+        rows = [
+            [
+                Cell(f"{each.name}{f' ({each.of})' if each.of else ''}"),
+                Cell(f"{each.before:,}", each.before),
+                Cell(f"{each.after:,}", each.after),
+                Cell("yes" if each.exact else "no"),
+                Cell(each.note),
+            ]
+            for each in report.reductions
+        ]
+        yield table("Reductions", ["what", "before", "after", "exact", "note"], rows)
+
+
+def secrets(report: Report) -> Markup:
+    """Each secret with its prior and its expected loss, folded."""
+    problem = report.problem
+    columns: list[Any] = [
+        problem.space.labels,
+        problem.prior.probabilities.tolist(),
+        report.mechanism.losses(report.problem.loss).tolist(),
+    ]
+    header = ["secret", "prior", "expected loss"]
+    if report.mechanism.reports.secrets:
+        columns.append(channels.reported(report))
+        header.append("probability that it is reported")
+    rows = [[Cell(label), *(Cell.number(value) for value in values)] for label, *values in zip(*columns, strict=True)]
+    return folded(f"All {len(rows)} secrets", table("Secrets", header, rows))
