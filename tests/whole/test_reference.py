@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import dxopt as dx
+from docs.website.problem_files import PAGE, Reference
 from dxopt.spec import json_schema
 from tests.material.documents import DOCS, ROOT, public, resolve, shown_signatures
 
@@ -67,13 +68,19 @@ def schema_names() -> Iterator[tuple[str, str]]:
 
 
 def test_every_key_of_a_problem_file_is_explained() -> None:
-    text = (DOCS / "guides" / "problem-files.md").read_text(encoding="utf-8")
+    text = PAGE.read_text(encoding="utf-8")
     code = {word for found in re.findall(r"`([^`\n]+)`", text) for word in re.findall(r"[.\w]+", found)}
     assert not [(where, name) for where, name in schema_names() if name not in code]
     tables = [set(re.findall(r"^\| `(\w+)` \|", part, flags=re.MULTILINE)) for part in text.split("\n\n")]
     schema = json_schema()
     for where, section in [("the file", schema), *schema["$defs"].items()]:
         assert any(set(section["properties"]) <= table for table in tables), where
+
+
+def test_the_reference_of_problem_files_is_that_of_the_schema() -> None:
+    reference = Reference()
+    assert reference.lacking() == [], "add an example to docs/guides/problem-files.md"
+    assert PAGE.read_text(encoding="utf-8") == reference.page(), "run: python -m docs.website.problem_files"
 
 
 def answers() -> Iterator[Any]:
