@@ -14,12 +14,13 @@ from dxopt.model.mechanism import Mechanism
 from dxopt.model.sampling import Sampler
 from dxopt.numerics.mixtures import least_level
 from dxopt.numerics.rounding import UNIT
+from dxopt.runtime.shown import Shown
 
 _SUM = 1e-9
 
 
-@dataclass(frozen=True)
-class BeliefLevel:
+@dataclass(frozen=True, repr=False)
+class BeliefLevel(Shown):
     """The smallest ε at which a mechanism keeps pairs of beliefs together, and what needs it.
 
     Attributes

@@ -15,6 +15,7 @@ from dxopt.model.levels import checked_level
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import PriorLike
 from dxopt.numerics.written import Written
+from dxopt.runtime.shown import Shown
 from dxopt.spaces.chains import EQUAL, TightChains
 from dxopt.spaces.space import MetricSpace
 
@@ -64,8 +65,8 @@ def multiplicative_distance(first: ArrayLike, second: ArrayLike) -> float:
     return float(np.abs(np.log(p[both]) - np.log(q[both])).max(initial=0.0))
 
 
-@dataclass(frozen=True)
-class Learned:
+@dataclass(frozen=True, repr=False)
+class Learned(Shown):
     """How far an event, a set of reports, moves beliefs at most.
 
     Attributes
@@ -179,8 +180,8 @@ def diameter(space: MetricSpace, members: ArrayLike) -> float:
     return float(space.distances[np.ix_(inside, inside)].max())
 
 
-@dataclass(frozen=True, eq=False)
-class Tightness:
+@dataclass(frozen=True, eq=False, repr=False)
+class Tightness(Shown):
     """Whether a family of hiding functions or neighbourhoods is maximally tight, so that its theorem has a converse.
 
     Attributes

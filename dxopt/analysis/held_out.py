@@ -16,6 +16,7 @@ from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
+from dxopt.runtime.shown import Shown
 from dxopt.spaces.geo.located import known
 from dxopt.spaces.globe import Haversine, OnEarth
 from dxopt.spaces.matrices import BLOCK_CELLS, between
@@ -42,8 +43,8 @@ class Solved(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class AtPositions:
+@dataclass(frozen=True, repr=False)
+class AtPositions(Shown):
     """Losses between positions themselves and what is reported of them.
 
     Attributes
@@ -64,8 +65,8 @@ class AtPositions:
     moved: float
 
 
-@dataclass(frozen=True, eq=False)
-class HeldOut:
+@dataclass(frozen=True, eq=False, repr=False)
+class HeldOut(Shown):
     """What a mechanism costs on data, each datum counted as its secret; means are over the data that are not outside.
 
     Attributes
@@ -97,6 +98,10 @@ class HeldOut:
     prior_zero: float | None
     outside: float
     positions: AtPositions | None = None
+
+    def _said(self) -> str:
+        told = f"{self.data.name}: " if self.data.name else ""
+        return f"{told}loss {self.loss:.3g} over {self.data.rows:,} rows, worst {self.worst:.3g} at {self.worst_at}"
 
     def __str__(self) -> str:
         told = f"{self.data.name}: " if self.data.name else ""

@@ -16,14 +16,17 @@ from dxopt.errors import SpecError
 from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior, PriorLike
+from dxopt.runtime.shown import Shown, as_html_table
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
+_LIKELIEST = 8
+"""That many secrets are shown in notebooks."""
 
 
-@dataclass(frozen=True, eq=False)
-class Recovered:
+@dataclass(frozen=True, eq=False, repr=False)
+class Recovered(Shown):
     """A prior recovered from reports.
 
     Attributes
@@ -51,6 +54,15 @@ class Recovered:
     gap: float
     iterations: int
     status: Status
+
+    def _said(self) -> str:
+        return f"prior on {len(self.prior):,} points: {self.status}, gap {self.gap:.1e}, {self.iterations:,} rounds"
+
+    def _repr_html_(self) -> str:
+        likely = (-self.prior.probabilities).argsort(kind="stable")[:_LIKELIEST].tolist()
+        labels = self.prior.space.labels if self.prior.space is not None else [str(x) for x in range(len(self.prior))]
+        rows = [[labels[x], f"{self.prior.probabilities[x]:.3g}"] for x in likely]
+        return super()._repr_html_() + as_html_table([["likeliest", "probability"], *rows])
 
 
 def iterative_update(
@@ -142,8 +154,8 @@ def _shares(mechanism: Mechanism, counts: ArrayLike) -> Array:
     return seen / seen.sum()
 
 
-@dataclass(frozen=True, eq=False)
-class RateDistortion:
+@dataclass(frozen=True, eq=False, repr=False)
+class RateDistortion(Shown):
     """The channel that reveals least at its expected loss.
 
     Attributes
@@ -177,6 +189,9 @@ class RateDistortion:
     slope: float
     iterations: int
     status: Status
+
+    def _said(self) -> str:
+        return f"{self.rate:.3g} bits at a loss of {self.loss:.3g}: {self.status}, at least {self.bound:.3g} bits"
 
 
 def rate_distortion(

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
+from dxopt.runtime.shown import Shown
 from dxopt.spaces.geo.located import known
 from dxopt.spaces.geo.nearest import nearest
 from dxopt.spaces.labels import Tuples
@@ -21,8 +22,8 @@ def _none(columns: int = 0) -> Any:
     return np.empty((0, columns) if columns else 0)
 
 
-@dataclass(frozen=True, eq=False)
-class Observed:
+@dataclass(frozen=True, eq=False, repr=False)
+class Observed(Shown):
     """How much of some data is at each of n secrets.
 
     Attributes

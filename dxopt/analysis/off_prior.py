@@ -13,13 +13,14 @@ from dxopt.errors import SpecError
 from dxopt.model.loss import Loss, LossLike
 from dxopt.model.mechanism import MatrixMechanism, Mechanism
 from dxopt.model.prior import Prior
+from dxopt.runtime.shown import Shown
 
 HARDLY = 1e-6
 """A report that no secret makes with this probability is hardly ever made."""
 
 
-@dataclass(frozen=True, eq=False)
-class OffPrior:
+@dataclass(frozen=True, eq=False, repr=False)
+class OffPrior(Shown):
     """What a mechanism costs off its prior, and what it never reports.
 
     An optimum for a prior owes nothing to secrets of prior 0: they may lose much more than the value promises.

@@ -15,6 +15,7 @@ from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.prior import Prior, PriorLike
 from dxopt.model.sampling import Sampler
 from dxopt.numerics.draws import generator
+from dxopt.runtime.shown import Shown, as_html_table, as_html_text
 
 Array = NDArray[np.float64]
 MOST_MULTISETS = 100_000
@@ -27,8 +28,8 @@ _MISSED = 0.05
 _FEWEST_RUNS = 100
 
 
-@dataclass(frozen=True)
-class Attack:
+@dataclass(frozen=True, repr=False)
+class Attack(Shown):
     """What n reports of one secret give away.
 
     Attributes
@@ -61,8 +62,8 @@ class Attack:
     error_within: float = 0.0
 
 
-@dataclass(frozen=True)
-class Repeated:
+@dataclass(frozen=True, repr=False)
+class Repeated(Shown):
     """The averaging attack, for several numbers of reports; prints as a table.
 
     Attributes
@@ -89,12 +90,7 @@ class Repeated:
     name: str
 
     def __str__(self) -> str:
-        rows = [("reports", "secret named", "expected error")]
-        rows.append(("0", f"{self.named_before:.2%}", f"{self.error_before:.4g}"))
-        for one in self.attacks:
-            named = f"{one.named:.2%}" + ("" if one.exact else f" ± {one.named_within:.2%}")
-            error = f"{one.error:.4g}" + ("" if one.exact else f" ± {one.error_within:.2g}")
-            rows.append((f"{one.reports:,}", named, error))
+        rows = self._rows()
         widths = [max(len(row[column]) for row in rows) for column in range(3)]
         table = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
         last = self.attacks[-1]
@@ -105,6 +101,24 @@ class Repeated:
             f"({self.error_before:.4g} before)."
         )
         return "\n".join([self.name, *table, said])
+
+    def _rows(self) -> list[tuple[str, str, str]]:
+        """The table, the names of its columns first."""
+        rows = [("reports", "secret named", "expected error")]
+        rows.append(("0", f"{self.named_before:.2%}", f"{self.error_before:.4g}"))
+        for one in self.attacks:
+            named = f"{one.named:.2%}" + ("" if one.exact else f" ± {one.named_within:.2%}")
+            error = f"{one.error:.4g}" + ("" if one.exact else f" ± {one.error_within:.2g}")
+            rows.append((f"{one.reports:,}", named, error))
+        return rows
+
+    def _said(self) -> str:
+        last = self.attacks[-1]
+        return f"{self.name}: {last.reports:,} reports name the secret with probability {last.named:.3g}"
+
+    def _repr_html_(self) -> str:
+        *_, said = str(self).splitlines()
+        return as_html_text([self.name]) + as_html_table(self._rows()) + as_html_text([said])
 
 
 def repeated(

@@ -13,12 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 from dxopt.errors import SpecError
 from dxopt.runtime.archive import Arrays
 from dxopt.runtime.registry import Registry
+from dxopt.runtime.shown import Lines, Shown
 from dxopt.spaces.geo.areas import inside
 from dxopt.spaces.space import MetricSpace
 
 
-@dataclass(frozen=True, eq=False)
-class Reports:
+@dataclass(frozen=True, eq=False, repr=False)
+class Reports(Shown):
     """The possible reports of a mechanism: labels, and coordinates where they have any.
 
     `secrets` is true where the reports are the secrets themselves, in the same order.
@@ -36,6 +37,10 @@ class Reports:
     labels: Sequence[str]
     points: NDArray | None = None
     secrets: bool = False
+
+    def _said(self) -> str:
+        first = ", ".join(self.labels[:3]) + (", …" if len(self) > 3 else "")
+        return f"{len(self):,}{', the secrets' if self.secrets else ''}: {first}"
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -129,8 +134,8 @@ LossLike = str | ArrayLike | Callable[[Any, Any], float]
 Rows = Callable[[NDArray[np.int64]], NDArray[np.float64]]
 
 
-@dataclass(frozen=True, eq=False)
-class Loss:
+@dataclass(frozen=True, eq=False, repr=False)
+class Loss(Shown):
     """Losses l(x, w) of n secrets and the m reports that the columns stand for. May be infinite, not NaN.
 
     Attributes
@@ -155,6 +160,14 @@ class Loss:
     reports: Reports
     name: str = "matrix"
     size: int = 0
+
+    def _said(self) -> str:
+        size = self.size if callable(self.source) else len(self.source)
+        return f"{self.name}: {size:,} secrets, {len(self.reports):,} reports"
+
+    def _lines(self) -> Lines:
+        name, _, size = self._said().partition(": ")
+        return [("loss", name), ("of", size)]
 
     @property
     def by_distance(self) -> bool:

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError, UnsupportedError
 from dxopt.model.loss import Loss, Reports, pack_reports
+from dxopt.model.privacy import Privacy
 from dxopt.model.sampling import Sampler
 from dxopt.numerics.draws import by_rows
 from dxopt.runtime.archive import Arrays, read, write
@@ -40,28 +41,6 @@ READERS = {
     "weights": "dxopt.mechanisms.kernel:read",
     "matrix": "dxopt.proofs.certify:read_matrix",
 }
-
-
-@dataclass(frozen=True)
-class Privacy:
-    """What was proven of a mechanism.
-
-    Attributes
-    ----------
-    epsilon : float
-        K[x, z] ≤ e^{εd(x, x')} K[x', z] holds for all secrets x, x' and reports z, up to δ in total.
-    how : str
-        How that was proven, in one line.
-    delta : float
-        Σ_z max(0, K[x, z] - e^{εd(x, x')} K[x', z]) ≤ δ for the pairs of secrets that are bound.
-    pairs : {"all", "adjacent"}
-        Which ones a positive δ binds: those at finite distance, or those of them with no third secret between.
-    """
-
-    epsilon: float
-    how: str
-    delta: float = 0.0
-    pairs: str = "all"
 
 
 class Mechanism(Sampler):
@@ -235,7 +214,13 @@ class Mechanism(Sampler):
         return Mechanism.from_matrix(self.space, self.matrix @ channel, reports, name=f"{self.name}, composed")
 
     def __repr__(self) -> str:
-        return f"<Mechanism {self.name}: {len(self.space)} secrets, {len(self.reports)} reports>"
+        return f"<Mechanism {self._said()}>"
+
+    def _corner(self, secrets: int, reports: int) -> NDArray[np.float64]:
+        return self.rows(np.arange(secrets))[:, :reports]
+
+    def _promise(self) -> tuple[float, float] | None:
+        return None if self.privacy is None else (self.privacy.epsilon, self.privacy.delta)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -11,14 +11,20 @@ from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
 from dxopt.model.loss import Reports
+from dxopt.model.privacy import promised
 from dxopt.numerics.draws import draws
+from dxopt.runtime.shown import Lines, Shown, as_html, as_html_table
 from dxopt.spaces.space import MetricSpace
 
 Indices = NDArray[np.int64]
 Returns = Literal["index", "label", "point"]
+_CORNER = 8
+"""That many secrets and reports are shown in notebooks."""
+_QUICK_REPORTS = 2_000
+"""Rows of more reports are not made to be shown."""
 
 
-class Sampler(ABC):
+class Sampler(Shown, ABC):
     """A distribution of reports for each secret, from which reports are drawn.
 
     Attributes
@@ -31,6 +37,7 @@ class Sampler(ABC):
 
     space: MetricSpace
     reports: Reports
+    name: str
 
     def sample(
         self,
@@ -87,6 +94,45 @@ class Sampler(ABC):
             case "point":
                 return np.asarray(self.reports.points)[drawn]
         return drawn
+
+    @abstractmethod
+    def _promise(self) -> tuple[float, float] | None:
+        """The ε and δ that are proven; None where nothing is."""
+
+    @abstractmethod
+    def _corner(self, secrets: int, reports: int) -> NDArray[np.float64]:
+        """The probabilities of the first reports for the first secrets."""
+
+    def _said(self) -> str:
+        size = f"{len(self.space):,} secrets, {len(self.reports):,} reports"
+        return f"{self.name}: {size}, {self._privacy()}"
+
+    def _privacy(self) -> str:
+        promise = self._promise()
+        return "no privacy proven" if promise is None else promised(*promise)
+
+    def _lines(self) -> Lines:
+        return [
+            ("mechanism", self.name),
+            ("secrets", f"{len(self.space):,}"),
+            ("reports", f"{len(self.reports):,}"),
+            ("privacy", self._privacy()),
+        ]
+
+    def _repr_html_(self) -> str:
+        lines = as_html(self._lines())
+        if len(self.reports) > _QUICK_REPORTS:
+            return lines
+        rows, columns = min(_CORNER, len(self.space)), min(_CORNER, len(self.reports))
+        head = ["probability of a report", *self.reports.labels[:columns]]
+        names = self.space.labels[:rows]
+        found = self._corner(rows, columns)
+        body = [[name, *(f"{one:.3g}" for one in row)] for name, row in zip(names, found.tolist(), strict=True)]
+        if columns < len(self.reports):
+            head, body = [*head, "…"], [[*row, ""] for row in body]
+        if rows < len(self.space):
+            body.append(["…"] * len(head))
+        return lines + as_html_table([head, *body])
 
     @abstractmethod
     def _draw(self, secrets: Indices, rng: np.random.Generator | None) -> Indices:

@@ -29,14 +29,15 @@ from dxopt.proofs.duals import AnyDual
 from dxopt.proofs.privacy import ROW_SUM_ERROR, prove_private, require_channel
 from dxopt.proofs.repair import brought_within_budget, expected_above, repair
 from dxopt.runtime.archive import Arrays
+from dxopt.runtime.shown import Shown
 from dxopt.spaces.archive import unpack
 
 LEAST_VALUE = 1e-12
 """Gaps are relative to the value, and to this where the value is smaller."""
 
 
-@dataclass(frozen=True)
-class Certificate:
+@dataclass(frozen=True, repr=False)
+class Certificate(Shown):
     """What this run proved.
 
     Attributes
@@ -70,6 +71,10 @@ class Certificate:
     how: Mapping[str, str]
     delta: float = 0.0
     belief_level: float | None = None
+
+    def _said(self) -> str:
+        private = f"private, ε {self.epsilon:.3g}" if self.private else "no privacy asked for"
+        return f"{private}, value {self.value:.3g}, bound {self.bound:.3g}, gap {self.gap:.1e}"
 
 
 @dataclass(frozen=True, eq=False)

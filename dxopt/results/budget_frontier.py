@@ -25,7 +25,7 @@ _INSIDE = 1e-3
 """Share of the width between two budgets that a budget laid between them stays away from either."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BudgetFrontier(ProvenRange):
     """What is proven of the adversary's largest error between two loss budgets, at every budget.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
@@ -11,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from dxopt.results.evidence import Evidence
 from dxopt.results.figures import plots
 from dxopt.results.figures.bars import Bars, Line, Quantity, Row, bars
-from dxopt.results.figures.tables import aligned, as_html_table, as_rich_table, cell, privacy_cell
+from dxopt.results.figures.tables import aligned, as_rich_table, cell, privacy_cell
 from dxopt.results.order import Refined, lines_of, read
+from dxopt.runtime.shown import Shown, as_html_table, as_html_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,8 +78,8 @@ class Compared:
         return self.baseline and not self.private
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Shown):
     """Mechanisms for one problem, side by side.
 
     Attributes
@@ -156,9 +156,26 @@ class Comparison:
             lines,
         )
 
-    def plot(self, file: str | Path) -> tuple[Path, Path]:
-        """Write the figure as `file.svg` and `file.png`; the folder is made where it is missing."""
-        return plots.write(self.figure(), file)
+    def plot(self, save: str | Path | None = None) -> Figure:
+        """The figure, which a notebook shows.
+
+        Parameters
+        ----------
+        save : str or Path, optional
+            A file to write, `*.svg`, `*.png` or `*.pdf`; without an ending, both of the first two. Its folder is made
+            where it is missing.
+
+        Raises
+        ------
+        SpecError
+            If the ending is another one, or the file cannot be written.
+        """
+        return plots.shown(self.figure(), save)
+
+    def _said(self) -> str:
+        asked = "no privacy asked for" if self.epsilon is None else f"ε {self.epsilon:.3g}"
+        there = [row.name for row in self.rows if row.value is not None]
+        return f"{self.problem}: {', '.join(there)}; {asked}"
 
     def __str__(self) -> str:
         tables = [line for table in self._tables() for line in aligned(table)]
@@ -172,40 +189,39 @@ class Comparison:
         return Group(*(Text(line) for line in self._head()), *tables, *(Text(line) for line in self._notes()))
 
     def _repr_html_(self) -> str:
-        tables = "".join(map(as_html_table, self._tables()))
-        head, notes = ("<br>".join(map(html.escape, lines)) for lines in (self._head(), self._notes()))
-        return f"<p>{head}</p>{tables}<p>{notes}</p>"
+        tables = "".join(map(as_html_table, self._tables(".3g")))
+        return as_html_text(self._head(".3g")) + tables + as_html_text(self._notes())
 
-    def _tables(self) -> list[list[list[str]]]:
+    def _tables(self, digits: str = ".7f") -> list[list[list[str]]]:
         """The mechanisms that exist as text, below the names of the columns; a second table for other priors."""
         rows = [row for row in self.rows if row.value is not None]
-        tables = [[["mechanism", self.objective, *_COLUMNS], *map(_cells, rows)]]
+        tables = [[["mechanism", self.objective, *_COLUMNS], *(_cells(row, digits) for row in rows)]]
         if self.bounds or any(row.under for row in rows):
             names = list(rows[0].under) if rows else []
             header = ["mechanism", f"{self.objective} as asked", *(f"under {name}" for name in names)]
-            bound = ["bound", cell(self.bound, ".7f"), *(cell(self.bounds.get(name), ".7f") for name in names)]
-            tables.append([header, *(_cells_under(row, names) for row in rows), bound])
+            bound = ["bound", cell(self.bound, digits), *(cell(self.bounds.get(name), digits) for name in names)]
+            tables.append([header, *(_cells_under(row, names, digits) for row in rows), bound])
         return tables
 
-    def _head(self) -> list[str]:
+    def _head(self, digits: str = ".7f") -> list[str]:
         asked = "no privacy asked for" if self.epsilon is None else f"epsilon {self.epsilon:.10g}"
         lines = [f"{self.problem}, {asked}" + (f", delta {self.delta:.10g}" if self.delta else "")]
         if self.bound is not None and self.rows:
             best = self.rows[0]
             gap = "" if best.gap is None else f"; the optimal one is within {best.gap:.1e} of it"
-            lines.append(f"no mechanism of that privacy is better than {self.bound:.7f}{gap}")
+            lines.append(f"no mechanism of that privacy is better than {self.bound:{digits}}{gap}")
         return lines if self.verdict is None else [*lines, f"the prior is {self.verdict}"]
 
     def _notes(self) -> list[str]:
         return [*lines_of(self.refinements), *(f"{row.name}: {row.note}" for row in self.rows if row.note)]
 
 
-def _cells(row: Compared) -> list[str]:
+def _cells(row: Compared, digits: str) -> list[str]:
     return [
         row.name,
-        cell(row.value, ".7f"),
+        cell(row.value, digits),
         cell(row.excess, "+z.1%"),
-        cell(row.remapped, ".7f"),
+        cell(row.remapped, digits),
         cell(row.remapped_excess, "+z.1%"),
         _privacy(row),
         cell(row.leakage, ".4f"),
@@ -226,5 +242,5 @@ def _privacy(row: Compared) -> str:
     return "not asked"
 
 
-def _cells_under(row: Compared, names: Sequence[str]) -> list[str]:
-    return [row.name, cell(row.value, ".7f"), *(cell(row.under[name], ".7f") for name in names)]
+def _cells_under(row: Compared, names: Sequence[str], digits: str) -> list[str]:
+    return [row.name, cell(row.value, digits), *(cell(row.under[name], digits) for name in names)]

@@ -11,10 +11,11 @@ from dxopt.model.problem import Problem
 from dxopt.results.files import DESCRIPTION, LEVEL, Contents, finite
 from dxopt.results.report import Report
 from dxopt.results.result import Result, description, parts
+from dxopt.runtime.shown import Lines
 from dxopt.runtime.stopping import Status
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Level(Result):
     """The smallest ε at which a loss is possible, between two levels that are proven.
 
@@ -82,6 +83,20 @@ class Level(Result):
             contents = self.report.contents()
         contents[LEVEL] = {"problem": self.problem.name, **asked, **proven}
         return contents | parts([] if self.refuted is None else [self.refuted])
+
+    def _said(self) -> str:
+        found = "no ε found" if self.report is None else f"ε {self.epsilon:.3g}"
+        return f"{self.problem.name}: {found} for a loss of at most {self.max_loss:.3g}, {self.status}"
+
+    def _lines(self) -> Lines:
+        lines = [("problem", self.problem.name), ("status", str(self.status))]
+        lines += [("loss wanted", f"at most {self.max_loss:.3g}")]
+        if self.report is not None:
+            value = self.report.certificate.value
+            lines.append(("possible", f"at ε {self.epsilon:.3g}, with a loss of {value:.3g}: proven"))
+        if self.refuted is not None:
+            lines.append(("not possible", f"at ε {self.below:.3g}: proven"))
+        return lines
 
     def __str__(self) -> str:
         if self.report is None:

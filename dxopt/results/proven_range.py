@@ -17,6 +17,7 @@ from dxopt.results.figures import plots
 from dxopt.results.files import DESCRIPTION, FRONTIER, Contents, finite, numbers
 from dxopt.results.report import Report
 from dxopt.results.result import Result, description, parts
+from dxopt.runtime.shown import as_html_table, as_html_text
 from dxopt.runtime.stopping import Status
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ProvenRange(Result):
     """What is proven of a quantity along a range, from answers at some points of it.
 
@@ -75,9 +76,21 @@ class ProvenRange(Result):
     def figure(self) -> Figure:
         """What is possible, and what is proven."""
 
-    def plot(self, file: str | Path) -> tuple[Path, Path]:
-        """Write the figure as `file.svg` and `file.png`; the folder is made where it is missing."""
-        return plots.write(self.figure(), file)
+    def plot(self, save: str | Path | None = None) -> Figure:
+        """The figure, which a notebook shows.
+
+        Parameters
+        ----------
+        save : str or Path, optional
+            A file to write, `*.svg`, `*.png` or `*.pdf`; without an ending, both of the first two. Its folder is made
+            where it is missing.
+
+        Raises
+        ------
+        SpecError
+            If the ending is another one, or the file cannot be written.
+        """
+        return plots.shown(self.figure(), save)
 
     def contents(self) -> Contents:
         """The files of a result folder by name: what was asked, frontier.json with what is proven, and the figure.
@@ -104,6 +117,17 @@ class ProvenRange(Result):
             **plots.pictures("frontier", self.figure()),
             **parts(self.reports),
         }
+
+    def _said(self) -> str:
+        points = self._points()
+        span = f"{len(points)} {self.POINTS} from {points[0]:.3g} to {points[-1]:.3g}"
+        return f"{self.problem.name}: {span}, resolution {self.resolution:.2g}, {self.status}"
+
+    def _repr_html_(self) -> str:
+        columns = self._columns()
+        rows = ([f"{number:.3g}" for number in row] for row in zip(*columns.values(), strict=True))
+        text = str(self).splitlines()[: 2 + len(self.warnings)]
+        return as_html_text(text) + as_html_table([[*columns], *rows])
 
     def __str__(self) -> str:
         asked = "" if self.resolution <= self.wanted else f" of {self.wanted:.3g} asked for ({self.status})"

@@ -23,7 +23,7 @@ from dxopt.release.tables import IntegerTable, integer_table
 from dxopt.results.beliefs import NO_TABLE, certificate_content, lines_of_beliefs, pack_beliefs, privacy_line
 from dxopt.results.comparison import Comparison
 from dxopt.results.evidence import Evidence
-from dxopt.results.figures.tables import as_html, as_panel, as_text
+from dxopt.results.figures.tables import as_panel, as_text
 from dxopt.results.files import (
     CERTIFICATE,
     COMPARED,
@@ -44,6 +44,7 @@ from dxopt.results.measures import Beliefs
 from dxopt.results.off_prior import between_cells, content, lines_off_prior
 from dxopt.results.prior_sets import lines_of_priors, packed_set
 from dxopt.results.result import Result, description, parts
+from dxopt.runtime.shown import as_html
 from dxopt.runtime.stopping import Status
 
 if TYPE_CHECKING:

@@ -12,9 +12,10 @@ from dxopt.model.problem import Problem
 from dxopt.results.beliefs import described as beliefs
 from dxopt.results.files import PARTS, Contents, finite
 from dxopt.results.folder import save_contents, write_contents
+from dxopt.runtime.shown import Shown
 
 
-class Result(ABC):
+class Result(Shown, ABC):
     """An answer that can be saved."""
 
     @abstractmethod

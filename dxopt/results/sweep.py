@@ -26,6 +26,7 @@ from dxopt.results.report import Report
 from dxopt.results.result import Result, description, parts
 from dxopt.runtime.archive import DAMAGED
 from dxopt.runtime.reading import is_file, read_json
+from dxopt.runtime.shown import as_html_table, as_html_text
 from dxopt.runtime.stopping import Status
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ FIGURES: tuple[str, ...] = (
 )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class EpsilonSweep(Result):
     """The optimum and other mechanisms at several levels.
 
@@ -153,9 +154,21 @@ class EpsilonSweep(Result):
             Panel("min-entropy leakage (bits)", self._curves(self.leakage)),
         )
 
-    def plot(self, file: str | Path) -> tuple[Path, Path]:
-        """Write the figure as `file.svg` and `file.png`; the folder is made where it is missing."""
-        return plots.write(self.figure(), file)
+    def plot(self, save: str | Path | None = None) -> Figure:
+        """The figure, which a notebook shows.
+
+        Parameters
+        ----------
+        save : str or Path, optional
+            A file to write, `*.svg`, `*.png` or `*.pdf`; without an ending, both of the first two. Its folder is made
+            where it is missing.
+
+        Raises
+        ------
+        SpecError
+            If the ending is another one, or the file cannot be written.
+        """
+        return plots.shown(self.figure(), save)
 
     def contents(self) -> Contents:
         """The files of a result folder by name: sweep.json with the levels, sweep.csv with the figures, and the plot.
@@ -209,6 +222,16 @@ class EpsilonSweep(Result):
             raise SpecError("folder", f"{folder} has other levels than sweep.json says", "make the sweep again")
         return cls(reports[0].problem, reports, asked, status)
 
+    def _said(self) -> str:
+        levels = (
+            f"ε from {self.asked[0]:.3g} to {self.asked[-1]:.3g}, {len(self.reports)} of {len(self.asked)} levels"
+        )
+        return f"{self.problem.name}: {levels}, {', '.join(self.methods)}, {self.status}"
+
+    def _repr_html_(self) -> str:
+        head, *rows = self._table(".3g")
+        return as_html_text([self._head()]) + as_html_table([head, *rows]) + as_html_text(self._notes())
+
     def __str__(self) -> str:
         return "\n".join([self._head(), *aligned(self._table()), *self._notes()])
 
@@ -256,7 +279,7 @@ class EpsilonSweep(Result):
         reached = f"{count} of {asked} levels" if count < asked else f"{asked} level{'' if asked == 1 else 's'}"
         return f"{self.problem.name}: {self.problem.objective.title} at {reached} ({self.status})"
 
-    def _table(self) -> list[list[str]]:
+    def _table(self, digits: str = ".7f") -> list[list[str]]:
         others = self.methods[1:]
         table = [["epsilon", OPTIMAL, "bound", "gap", "leakage (bits)", *others]]
         for report, rows in zip(self.reports, self._rows, strict=True):
@@ -266,11 +289,11 @@ class EpsilonSweep(Result):
             table.append(
                 [
                     f"{report.problem.epsilon:.8g}",
-                    cell(proof.value, ".7f"),
-                    cell(proof.bound, ".7f"),
+                    cell(proof.value, digits),
+                    cell(proof.bound, digits),
                     cell(proof.gap, ".1e"),
                     cell(best and best.leakage, ".4f"),
-                    *(cell(value, ".7f") for value in values),
+                    *(cell(value, digits) for value in values),
                 ]
             )
         return table

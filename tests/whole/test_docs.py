@@ -75,7 +75,7 @@ PRINTED = {
 WRITTEN = {
     "README.md": ("results/my-grid/certificate.json",),
     "docs/start.md": ("results/first/certificate.json",),
-    "docs/guides/comparing.md": ("town.svg", "town.png", "town-first.svg", "results/frontier/frontier.json"),
+    "docs/guides/comparing.md": ("town.svg", "town.png", "town-first.pdf", "results/frontier/frontier.json"),
     "docs/guides/large-spaces.md": ("city.npz",),
     "docs/guides/locations.md": ("city.png", "island.png"),
     "docs/guides/sampling.md": ("town.npz",),

@@ -6,12 +6,14 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from dxopt.runtime.shown import Shown
+
 _DIGITS = 6
 _ROUNDING = 1e-9
 
 
-@dataclass(frozen=True)
-class Composed:
+@dataclass(frozen=True, repr=False)
+class Composed(Shown):
     """The privacy of independent releases together: a proven bound, and another one that shows how loose it is.
 
     Attributes

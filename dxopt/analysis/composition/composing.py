@@ -26,6 +26,7 @@ from dxopt.model.sampling import Sampler
 from dxopt.numerics.excess import bound_pairs
 from dxopt.numerics.rounding import UNIT
 from dxopt.numerics.written import Written
+from dxopt.runtime.shown import Shown
 from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
@@ -42,8 +43,8 @@ Bounds = tuple[float, float]
 Pair = tuple[int, int]
 
 
-@dataclass(frozen=True, eq=False)
-class Composition:
+@dataclass(frozen=True, eq=False, repr=False)
+class Composition(Shown):
     """Independent releases about one secret; `compose` makes one.
 
     Attributes
@@ -66,6 +67,9 @@ class Composition:
     classes: NDArray[np.int64] = field(repr=False)
     pairs: str = "all"
     accuracy: float = 1e-3
+
+    def _said(self) -> str:
+        return f"{sum(self.counts):,} releases on {len(self.space):,} secrets"
 
     def delta(self, epsilon: Written) -> Composed:
         """The δ of all releases together at ε, an upper bound that holds for every bound pair.

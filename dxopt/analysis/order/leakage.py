@@ -14,13 +14,14 @@ from dxopt.model.loss import Loss, LossLike
 from dxopt.model.mechanism import MatrixMechanism, Mechanism
 from dxopt.model.prior import Prior, PriorLike
 from dxopt.numerics.rounding import SMALLEST, UNIT
+from dxopt.runtime.shown import Shown
 
 Array = NDArray[np.float64]
 Gains = Literal["bounded", "spanning"]
 
 
-@dataclass(frozen=True)
-class Leakage:
+@dataclass(frozen=True, repr=False)
+class Leakage(Shown):
     """What an adversary gains by a report: his best expected gain before it and after it.
 
     Attributes

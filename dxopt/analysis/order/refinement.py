@@ -13,6 +13,7 @@ from dxopt.analysis.order import searching
 from dxopt.analysis.order.evidence import exact_channel, shortfall_above, shortfall_below
 from dxopt.errors import SpecError, UnsupportedError
 from dxopt.model.sampling import Sampler
+from dxopt.runtime.shown import Shown
 
 Array = NDArray[np.float64]
 TOLERANCE = 1e-8
@@ -25,8 +26,8 @@ _QUICK_CELLS = 4_000
 """Linear programs: where nothing else decides, to know the least shortfall, and where many pairs are asked about."""
 
 
-@dataclass(frozen=True, eq=False)
-class Witness:
+@dataclass(frozen=True, eq=False, repr=False)
+class Witness(Shown):
     """A prior and a gain for which B is better than A with the best remap of each.
 
     Attributes
@@ -53,8 +54,8 @@ class Witness:
         return np.where(most > 0, self.gains / np.where(most > 0, most, 1.0), 0.0)
 
 
-@dataclass(frozen=True, eq=False)
-class Refinement:
+@dataclass(frozen=True, eq=False, repr=False)
+class Refinement(Shown):
     """Whether a mechanism A is at least as good as another B for every prior and loss.
 
     Attributes

@@ -16,14 +16,15 @@ from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
 from dxopt.numerics.rounding import SMALLEST, UNIT
+from dxopt.runtime.shown import Shown
 
 Array = NDArray[np.float64]
 MOST_CELLS = 2_000_000
 """The most k·m·w: cases, reports, and what they are replaced by."""
 
 
-@dataclass(frozen=True, eq=False)
-class RandomRemap:
+@dataclass(frozen=True, eq=False, repr=False)
+class RandomRemap(Shown):
     """A channel from reports to what is reported instead, for the least loss in the worst of some cases.
 
     Attributes

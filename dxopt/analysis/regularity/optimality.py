@@ -15,14 +15,15 @@ from dxopt.model.levels import checked_level
 from dxopt.model.mechanism import Mechanism
 from dxopt.numerics.rounding import factor_above
 from dxopt.numerics.written import Written
+from dxopt.runtime.shown import Shown
 
 Array = NDArray[np.float64]
 _PRIVATE_SLACK = 1e-9
 _STRICT = 1e-12
 
 
-@dataclass(frozen=True, eq=False)
-class RegionVerdict:
+@dataclass(frozen=True, eq=False, repr=False)
+class RegionVerdict(Shown):
     """Whether some remap turns a mechanism into a tight-constraints mechanism.
 
     Attributes

@@ -22,13 +22,14 @@ from dxopt.analysis.regularity.weights import CLASSED_POINTS
 from dxopt.errors import SpecError
 from dxopt.model.prior import PriorLike
 from dxopt.numerics.rounding import UNIT
+from dxopt.runtime.shown import Shown
 from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Threshold:
+@dataclass(frozen=True, repr=False)
+class Threshold(Shown):
     """The least ε from which on a prior is regular at every ε.
 
     Attributes

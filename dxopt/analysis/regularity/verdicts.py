@@ -18,6 +18,7 @@ from dxopt.model.levels import checked_level
 from dxopt.model.prior import PriorLike
 from dxopt.numerics.rounding import UNIT, factor_above, factor_below
 from dxopt.numerics.written import Written
+from dxopt.runtime.shown import Shown
 from dxopt.spaces.kernels.systems import system
 from dxopt.spaces.space import MetricSpace
 
@@ -28,8 +29,8 @@ _LP_SECONDS = 20.0
 _LIFTS = 3
 
 
-@dataclass(frozen=True, eq=False)
-class Verdict:
+@dataclass(frozen=True, eq=False, repr=False)
+class Verdict(Shown):
     """What was proven about a prior at one ε.
 
     Attributes

@@ -12,14 +12,15 @@ from dxopt.model.levels import checked_delta, checked_level
 from dxopt.model.loss import Reports
 from dxopt.numerics.rounding import UNIT, factor_below
 from dxopt.numerics.written import Written
+from dxopt.runtime.shown import Shown
 from dxopt.spaces.matrices import TRIANGLE_SLACK
 from dxopt.spaces.space import MetricSpace
 
 BUDGETS = ("metric", "uniform")
 
 
-@dataclass(frozen=True)
-class ErrorBounds:
+@dataclass(frozen=True, repr=False)
+class ErrorBounds(Shown):
     """What max_x E[d(X_x, x)] is at least, in the unit of the distances, for any private mechanism X. Rounded down.
 
     Attributes

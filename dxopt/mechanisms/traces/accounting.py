@@ -7,10 +7,11 @@ from fractions import Fraction
 
 from dxopt.errors import SpecError
 from dxopt.numerics.amounts import Amount, exactly, float_above, positive
+from dxopt.runtime.shown import Shown
 
 
-@dataclass(frozen=True)
-class Ledger:
+@dataclass(frozen=True, repr=False)
+class Ledger(Shown):
     """An account of privacy under d_∞: levels paid for one after another add up (Cha13), and never exceed the total.
 
     Attributes

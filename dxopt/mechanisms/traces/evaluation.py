@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from dxopt.errors import SpecError
 from dxopt.mechanisms.traces.runs import KINDS, Kind, Run
 from dxopt.mechanisms.traces.streams import TraceMechanism
+from dxopt.runtime.shown import Shown
 
 
-@dataclass(frozen=True, eq=False)
-class TraceEvaluation:
+@dataclass(frozen=True, eq=False, repr=False)
+class TraceEvaluation(Shown):
     """Means over all runs of all traces.
 
     Attributes

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.numerics.amounts import float_above
+from dxopt.runtime.shown import Shown
 
 Kind = Literal["easy", "hard", "skipped"]
 KINDS: tuple[Kind, ...] = ("easy", "hard", "skipped")
@@ -40,8 +41,8 @@ class Step:
     cost: Fraction
 
 
-@dataclass(frozen=True)
-class Run:
+@dataclass(frozen=True, repr=False)
+class Run(Shown):
     """The reports of one trace, with how they were made.
 
     A run r as a whole, tests included, is private: P[r | x] ≤ e^{ε(r)·d_∞(x, x')} P[r | x'], where ε(r) is what it

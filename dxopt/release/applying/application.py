@@ -18,13 +18,14 @@ from dxopt.release.applying.where import Where
 from dxopt.release.applying.writing import write_json
 from dxopt.release.keys import Key
 from dxopt.release.tables.table import IntegerTable
+from dxopt.runtime.shown import Lines, Shown
 
 if TYPE_CHECKING:
     from dxopt.model.prior import PriorLike
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Applied:
+class Applied(Shown):
     """What became of a file.
 
     Attributes
@@ -58,8 +59,19 @@ class Applied:
             lines.append(f"outside of the space, taken for the nearest secret: {rows['outside']:,}")
         return "\n".join([*lines, f"what was done: {self.sidecar}"])
 
-    def __repr__(self) -> str:
-        return f"<Applied {self.output.name}: {self.said['rows']['out']:,} rows>"
+    def _said(self) -> str:
+        return f"{self.output.name}: {self.said['rows']['out']:,} rows"
+
+    def _lines(self) -> Lines:
+        rows, privacy = self.said["rows"], self.said["privacy"]
+        return [
+            ("written to", str(self.output)),
+            ("rows", f"{rows['out']:,} of {rows['in']:,}"),
+            ("left out", f"{len(self.dropped):,}"),
+            ("outside of the space", f"{rows['outside']:,}"),
+            ("privacy of a row", f"ε {privacy['epsilon']:.3g} per {privacy['unit'] or 'unit of distance'}"),
+            ("what was done", str(self.sidecar)),
+        ]
 
 
 def apply(

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dxopt.numerics.amounts import float_above, float_below
+from dxopt.runtime.shown import Shown
 
 
-@dataclass(frozen=True)
-class Account:
+@dataclass(frozen=True, repr=False)
+class Account(Shown):
     """The budget of one person, and what is spent of it, exactly.
 
     Attributes
@@ -50,8 +51,8 @@ class Account:
         return f"{printable(self.person)}: spent {shown(self.spent)}{delta}, {budget}"
 
 
-@dataclass(frozen=True)
-class Payment:
+@dataclass(frozen=True, repr=False)
+class Payment(Shown):
     """What one person paid in one release, or one part of it at one level.
 
     Attributes
@@ -87,8 +88,8 @@ class Payment:
         return self.rows * self.level_delta
 
 
-@dataclass(frozen=True)
-class Totals:
+@dataclass(frozen=True, repr=False)
+class Totals(Shown):
     """A ledger in a few numbers.
 
     Attributes

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self
 
+from dxopt.errors import DxoptError
 from dxopt.release.budgets import looking
 from dxopt.release.budgets.accounts import Account, Payment, Totals
 from dxopt.release.budgets.charging import find, setting
@@ -15,13 +16,14 @@ from dxopt.release.budgets.composing import composed
 from dxopt.release.budgets.file import LedgerFile
 from dxopt.release.budgets.persons import stored
 from dxopt.release.keys import Key
+from dxopt.runtime.shown import Lines, Shown
 
 if TYPE_CHECKING:
     from dxopt.analysis.composition import Composition
     from dxopt.release.tables.table import IntegerTable
 
 
-class LedgerView:
+class LedgerView(Shown):
     """The half of `Budgets` that changes nothing."""
 
     def __init__(self, file: LedgerFile, key: Key | None) -> None:
@@ -124,8 +126,26 @@ class LedgerView:
         self.close()
         return False
 
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.file}>"
+    def _said(self) -> str:
+        return str(self.file)
+
+    def _lines(self) -> Lines:
+        try:
+            totals, default, unit = self.totals(), self.default, self.unit
+        except DxoptError as error:
+            # closed, of another process, or in use: whoever looks at it is told so
+            return [("ledger", str(self.file)), ("not read", str(error))]
+        return [
+            ("ledger", str(self.file)),
+            ("levels are", unit or "of no unit yet"),
+            ("default budget", "none" if default is None else f"{float(default):.3g}"),
+            ("persons", f"{totals.persons:,}"),
+            ("rows paid", f"{totals.rows:,}"),
+            ("most spent by a person", f"{float(totals.spent):.3g}"),
+        ]
+
+    def __str__(self) -> str:
+        return repr(self)
 
     def _accounts(self, persons: Sequence[str]) -> list[Account]:
         """The account of each person `(k,)`."""

@@ -23,6 +23,7 @@ from dxopt.release.tables import portable
 from dxopt.release.tables.files import load_table, save_table
 from dxopt.release.tables.proof import Counts, violation
 from dxopt.release.tables.stairs import Stairs
+from dxopt.runtime.shown import Lines
 from dxopt.spaces.naming import Naming
 from dxopt.spaces.space import MetricSpace
 
@@ -255,8 +256,23 @@ class IntegerTable(Sampler):
             f"private at {promise}; rows within {self.variation:.1e} of the mechanism{cost}"
         )
 
-    def __repr__(self) -> str:
-        return f"<IntegerTable {self.name}: {len(self.space)} secrets, {len(self.reports)} reports, 2^{self.bits}>"
+    def _said(self) -> str:
+        return f"{super()._said()}, out of 2^{self.bits}"
+
+    def _promise(self) -> tuple[float, float]:
+        return self.epsilon, self.delta
+
+    def _lines(self) -> Lines:
+        lines = [
+            *super()._lines(),
+            ("integers", f"each row sums to 2^{self.bits}"),
+            ("rows", f"within {self.variation:.1e} of the mechanism"),
+        ]
+        cost = [] if math.isnan(self.cost) else [("expected loss", f"within {abs(self.cost):.1e} of the mechanism's")]
+        return [*lines, *cost]
+
+    def _corner(self, secrets: int, reports: int) -> NDArray[np.float64]:
+        return np.asarray(self.counts[:secrets, :reports] / self.total, dtype=float)
 
     def _draw(self, secrets: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
         return self._stairs.draw(secrets, rng)

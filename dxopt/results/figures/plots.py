@@ -12,10 +12,19 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dxopt.errors import SpecError
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+BOTH = (".svg", ".png")
+ENDINGS: dict[str, dict[str, None]] = {
+    ".svg": {"Date": None, "Creator": None},
+    ".png": {"Software": None},
+    ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
+"""Of files of figures, with the metadata that are left out, so that the same figure gives the same bytes."""
 Line = Literal["solid", "dashed", "dotted", "points"]
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _STYLE: dict[str, Any] = {
@@ -85,13 +94,10 @@ def style() -> AbstractContextManager[None]:
 
 
 def blank(width: float = 7.2, height: float = 4.6) -> Figure:
-    """Return an empty figure, in inches, that arranges its parts itself and needs no display."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    """Return an empty figure, in inches, that arranges its parts itself, needs no display and shows in notebooks."""
+    from dxopt.results.figures.drawing import Drawing
 
-    figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
+    return Drawing(width, height)
 
 
 def against_epsilon(
@@ -163,14 +169,17 @@ def draw(
         )
 
 
-def pictures(name: str, figure: Figure) -> dict[str, bytes]:
-    """Return `name.svg` and `name.png` of a figure, without dates or versions."""
-    drawn = BytesIO()
-    painted = BytesIO()
+def painted(figure: Figure, ending: str) -> bytes:
+    """Return a figure as a file of one of the `ENDINGS`, without dates or versions."""
+    content = BytesIO()
     with style():
-        figure.savefig(drawn, format="svg", metadata={"Date": None, "Creator": None})
-        figure.savefig(painted, format="png", metadata={"Software": None})
-    return {f"{name}.svg": drawn.getvalue(), f"{name}.png": painted.getvalue()}
+        figure.savefig(content, format=ending[1:], metadata=ENDINGS[ending])
+    return content.getvalue()
+
+
+def pictures(name: str, figure: Figure) -> dict[str, bytes]:
+    """Return `name.svg` and `name.png` of a figure."""
+    return {f"{name}{ending}": painted(figure, ending) for ending in BOTH}
 
 
 def save(figure: Figure, folder: Path, name: str) -> tuple[Path, Path]:
@@ -180,10 +189,27 @@ def save(figure: Figure, folder: Path, name: str) -> tuple[Path, Path]:
     return _written(folder, *drawn), _written(folder, *painted)
 
 
-def write(figure: Figure, file: str | Path) -> tuple[Path, Path]:
-    """Write `file.svg` and `file.png`; an ending of `file` makes no difference."""
+def shown(figure: Figure, file: str | Path | None) -> Figure:
+    """Return a figure, written to a file where one is named: of the kind that it ends with, or as SVG and PNG.
+
+    Raises
+    ------
+    SpecError
+        If the ending is another one, or the file cannot be written.
+    """
+    if file is None:
+        return figure
     target = Path(file)
-    return save(figure, target.parent, target.stem)
+    ending = target.suffix.lower()
+    if ending and ending not in ENDINGS:
+        raise SpecError("save", f"{target} ends with {ending}", f"end it with {', '.join(ENDINGS)}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        for one in (ending,) if ending else BOTH:
+            target.with_suffix(target.suffix or one).write_bytes(painted(figure, one))
+    except OSError as error:
+        raise SpecError("save", f"{target} cannot be written: {error.strerror}", "name another file") from None
+    return figure
 
 
 def _written(folder: Path, name: str, content: bytes) -> Path:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+from dxopt.runtime.shown import Lines
 
 if TYPE_CHECKING:
     from rich.panel import Panel
     from rich.table import Table
-
-Lines = Sequence[tuple[str, str]]
-"""Names and what they are."""
 
 
 def as_text(lines: Lines) -> str:
@@ -34,16 +32,6 @@ def as_panel(title: str, lines: Lines) -> Panel:
     return Panel(table, title=Text(title), expand=False)
 
 
-def as_html(lines: Lines) -> str:
-    """Return lines as a table for a notebook."""
-    cells = "".join(
-        f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
-        f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
-        for name, value in lines
-    )
-    return f"<table>{cells}</table>"
-
-
 def aligned(table: Sequence[Sequence[str]]) -> list[str]:
     """Return a table as lines of plain text, never cut."""
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
@@ -62,12 +50,6 @@ def as_rich_table(table: Sequence[Sequence[str]]) -> Table:
     for row in body:
         drawn.add_row(*(Text(cell) for cell in row))
     return drawn
-
-
-def as_html_table(table: Sequence[Sequence[str]]) -> str:
-    """Return a table for a notebook."""
-    rows = ("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in table)
-    return f"<table>{''.join(rows)}</table>"
 
 
 def cell(number: float | None, how: str) -> str:

@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -109,9 +110,34 @@ def test_labels_do_not_overlap(found: dx.Comparison) -> None:
 
 
 def test_plotted_again_it_is_the_same(found: dx.Comparison, tmp_path: Path) -> None:
-    drawn, painted = found.plot(tmp_path / "new" / "one")
-    assert (drawn.name, painted.name) == ("one.svg", "one.png")
-    assert drawn.read_bytes() == found.plot(tmp_path / "two")[0].read_bytes()
+    figure = found.plot(tmp_path / "new" / "one")
+    assert figure.axes
+    assert {path.name for path in (tmp_path / "new").iterdir()} == {"one.svg", "one.png"}
+    for ending in ("svg", "png", "pdf"):
+        found.plot(save=tmp_path / f"two.{ending}")
+        found.plot(save=tmp_path / f"three.{ending}")
+        assert (tmp_path / f"two.{ending}").read_bytes() == (tmp_path / f"three.{ending}").read_bytes()
+    assert (tmp_path / "two.svg").read_bytes() == (tmp_path / "new" / "one.svg").read_bytes()
+
+
+def test_a_picture_of_another_kind_is_refused(found: dx.Comparison, tmp_path: Path) -> None:
+    with pytest.raises(dx.SpecError, match=r"^save: .*two.gif ends with .gif; end it with .svg, .png, .pdf$"):
+        found.plot(save=tmp_path / "two.gif")
+    (tmp_path / "file").touch()
+    with pytest.raises(dx.SpecError, match=r"^save: .* cannot be written"):
+        found.plot(save=tmp_path / "file" / "two.svg")
+    assert {path.name for path in tmp_path.iterdir()} == {"file"}
+
+
+def test_a_notebook_shows_a_figure_once_at_the_size_that_it_has(found: dx.Comparison) -> None:
+    figure: Any = found.plot()
+    picture, size = figure._repr_png_()
+    assert picture.startswith(b"\x89PNG")
+    assert size == {"width": round(100 * figure.get_figwidth()), "height": round(100 * figure.get_figheight())}
+    # pyplot would show it again at the end of the cell
+    import matplotlib.pyplot
+
+    assert matplotlib.pyplot.get_fignums() == []
 
 
 def test_compare_draws_and_solve_does_not(tmp_path: Path) -> None:

@@ -1,0 +1,37 @@
+"""What is proven of the privacy of a mechanism."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dxopt.runtime.shown import Shown
+
+
+@dataclass(frozen=True, repr=False)
+class Privacy(Shown):
+    """What was proven of a mechanism.
+
+    Attributes
+    ----------
+    epsilon : float
+        K[x, z] ≤ e^{εd(x, x')} K[x', z] holds for all secrets x, x' and reports z, up to δ in total.
+    how : str
+        How that was proven, in one line.
+    delta : float
+        Σ_z max(0, K[x, z] - e^{εd(x, x')} K[x', z]) ≤ δ for the pairs of secrets that are bound.
+    pairs : {"all", "adjacent"}
+        Which ones a positive δ binds: those at finite distance, or those of them with no third secret between.
+    """
+
+    epsilon: float
+    how: str
+    delta: float = 0.0
+    pairs: str = "all"
+
+    def _said(self) -> str:
+        return promised(self.epsilon, self.delta)
+
+
+def promised(epsilon: float, delta: float) -> str:
+    """A promise of privacy in a few words."""
+    return f"ε {epsilon:.3g}" + (f", δ {delta:.3g}" if delta else "")
