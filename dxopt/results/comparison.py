@@ -8,15 +8,13 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from dxopt.results.evidence import Evidence
-from dxopt.results.figures import plots
 from dxopt.results.figures.bars import Bars, Line, Quantity, Row, bars
+from dxopt.results.figures.plotted import Plotted
 from dxopt.results.figures.tables import aligned, as_rich_table, cell, privacy_cell
 from dxopt.results.order import Refined, lines_of, read
 from dxopt.runtime.shown import Shown, as_html_table, as_html_text
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from matplotlib.figure import Figure
     from rich.console import Group
 
@@ -79,7 +77,7 @@ class Compared:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison(Shown):
+class Comparison(Plotted, Shown):
     """Mechanisms for one problem, side by side.
 
     Attributes
@@ -155,22 +153,6 @@ class Comparison(Shown):
             (Quantity(self.objective, losses), Quantity("leakage (bits)", leakages)),
             lines,
         )
-
-    def plot(self, save: str | Path | None = None) -> Figure:
-        """The figure, which a notebook shows.
-
-        Parameters
-        ----------
-        save : str or Path, optional
-            A file to write, `*.svg`, `*.png` or `*.pdf`; without an ending, both of the first two. Its folder is made
-            where it is missing.
-
-        Raises
-        ------
-        SpecError
-            If the ending is another one, or the file cannot be written.
-        """
-        return plots.shown(self.figure(), save)
 
     def _said(self) -> str:
         asked = "no privacy asked for" if self.epsilon is None else f"ε {self.epsilon:.3g}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -14,6 +13,7 @@ from dxopt.errors import PlausibilityWarning, SpecError
 from dxopt.model.plausibility import common
 from dxopt.model.problem import Problem
 from dxopt.results.figures import plots
+from dxopt.results.figures.plotted import Plotted
 from dxopt.results.files import DESCRIPTION, FRONTIER, Contents, finite, numbers
 from dxopt.results.report import Report
 from dxopt.results.result import Result, description, parts
@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ProvenRange(Result):
+class ProvenRange(Plotted, Result):
     """What is proven of a quantity along a range, from answers at some points of it.
 
     Attributes
@@ -75,22 +75,6 @@ class ProvenRange(Result):
     @abstractmethod
     def figure(self) -> Figure:
         """What is possible, and what is proven."""
-
-    def plot(self, save: str | Path | None = None) -> Figure:
-        """The figure, which a notebook shows.
-
-        Parameters
-        ----------
-        save : str or Path, optional
-            A file to write, `*.svg`, `*.png` or `*.pdf`; without an ending, both of the first two. Its folder is made
-            where it is missing.
-
-        Raises
-        ------
-        SpecError
-            If the ending is another one, or the file cannot be written.
-        """
-        return plots.shown(self.figure(), save)
 
     def contents(self) -> Contents:
         """The files of a result folder by name: what was asked, frontier.json with what is proven, and the figure.

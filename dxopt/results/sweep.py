@@ -19,6 +19,7 @@ from dxopt.proofs.certify import gap
 from dxopt.results.comparison import Compared
 from dxopt.results.figures import plots
 from dxopt.results.figures.panels import Panel, panels
+from dxopt.results.figures.plotted import Plotted
 from dxopt.results.figures.tables import aligned, as_rich_table, cell
 from dxopt.results.files import DESCRIPTION, PARTS, SWEEP, SWEEP_TABLE, Contents
 from dxopt.results.reading import load
@@ -52,7 +53,7 @@ FIGURES: tuple[str, ...] = (
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class EpsilonSweep(Result):
+class EpsilonSweep(Plotted, Result):
     """The optimum and other mechanisms at several levels.
 
     Attributes
@@ -153,22 +154,6 @@ class EpsilonSweep(Result):
             Panel(f"{objective} ({self.problem.loss.name})", self._curves(self.values), bound),
             Panel("min-entropy leakage (bits)", self._curves(self.leakage)),
         )
-
-    def plot(self, save: str | Path | None = None) -> Figure:
-        """The figure, which a notebook shows.
-
-        Parameters
-        ----------
-        save : str or Path, optional
-            A file to write, `*.svg`, `*.png` or `*.pdf`; without an ending, both of the first two. Its folder is made
-            where it is missing.
-
-        Raises
-        ------
-        SpecError
-            If the ending is another one, or the file cannot be written.
-        """
-        return plots.shown(self.figure(), save)
 
     def contents(self) -> Contents:
         """The files of a result folder by name: sweep.json with the levels, sweep.csv with the figures, and the plot.
