@@ -43,11 +43,13 @@ def name_of(node: Node) -> str:
 
 
 def instance(node: Node) -> str:
-    """A value that may stand there, if the schema lists some; else nothing."""
+    """A value that may stand there, if the schema lists some or has an example; else nothing."""
     if "enum" in node:
         return shown(node["enum"][-1])
     if node.get("type") == "boolean":
         return "true"
+    if node.get("examples"):
+        return shown(node["examples"][0])
     return shown(node["default"]) if "default" in node else shown(node["const"]) if "const" in node else ""
 
 

@@ -112,7 +112,8 @@ def lift_loss(query: Query, loss: LossLike | Loss = "distance", answers: MetricS
     if len(losses.matrix) != len(query.answers):
         wrong = f"has {len(losses.matrix):,} rows, where the query has {len(query.answers):,} answers"
         raise SpecError("loss", wrong, "give one row per answer")
-    return Loss(losses.matrix[query.index], _apart_from_secrets(losses.reports), f"{losses.name} of {query.name}")
+    name = f"{losses.name} of {query.name}"
+    return Loss(losses.matrix[query.index], _apart_from_secrets(losses.reports), name, unit=losses.unit)
 
 
 def _apart_from_secrets(reports: Reports) -> Reports:

@@ -11,8 +11,9 @@ from dxopt.errors import CertificateError
 from dxopt.mechanisms.kernel import KernelMechanism
 from dxopt.mechanisms.kernel import read as read_kernel
 from dxopt.mechanisms.lowering import lowered_epsilon
-from dxopt.model.loss import Loss, Reports, pack_reports, unpack_reports
+from dxopt.model.loss import Loss, Reports
 from dxopt.model.mechanism import Mechanism, Privacy
+from dxopt.model.saved_reports import pack_reports, unpack_reports
 from dxopt.runtime.archive import Arrays, nested, part
 from dxopt.spaces.space import MetricSpace
 

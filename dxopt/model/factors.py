@@ -151,7 +151,9 @@ def _losses(
     if missed.max() > FACTOR_SLACK * size:
         return reason
     missed = missed + 4 * len(shape) * UNIT * size
-    parts = [Loss(part, Reports.of(space), loss.name) for part, space in zip(summands, spaces, strict=True)]
+    parts = [
+        Loss(part, Reports.of(space), loss.name, unit=loss.unit) for part, space in zip(summands, spaces, strict=True)
+    ]
     return [(part, _largest(part)) for part in parts], float(problem.prior.probabilities @ missed)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Protocol
 
@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
-from dxopt.runtime.archive import Arrays
 from dxopt.runtime.registry import Registry
 from dxopt.runtime.shown import Lines, Shown
 from dxopt.spaces.geo.areas import inside
 from dxopt.spaces.space import MetricSpace
+from dxopt.spaces.units import checked_unit, squared_unit
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -146,6 +146,9 @@ class Loss(Shown):
     name : str
     size : int
         n, where `source` is a function.
+    unit : str
+        What losses are in: for `distance` the unit of the space, for `squared` its square, such as "km²"; else "", or
+        what was given, such as "EUR".
 
     Examples
     --------
@@ -160,6 +163,7 @@ class Loss(Shown):
     reports: Reports
     name: str = "matrix"
     size: int = 0
+    unit: str = ""
 
     def _said(self) -> str:
         size = self.size if callable(self.source) else len(self.source)
@@ -203,7 +207,9 @@ class Loss(Shown):
         return np.array_equal(self.matrix, 1.0 - np.eye(len(self.matrix)))
 
     @classmethod
-    def of(cls, loss: LossLike | Loss, space: MetricSpace, reports: Reports | None = None) -> Loss:
+    def of(
+        cls, loss: LossLike | Loss, space: MetricSpace, reports: Reports | None = None, *, unit: str | None = None
+    ) -> Loss:
         """A loss from a registered name, an `(n, m)` array, or a function of (secret, report).
 
         Parameters
@@ -213,11 +219,13 @@ class Loss(Shown):
             1 off it. A callable gets coordinates (labels where the space has no points).
         reports : Reports, optional
             The secrets by default; for a matrix of another width, columns numbered from 0.
+        unit : str, optional
+            What the losses are in, for texts; a named loss knows its own.
 
         Raises
         ------
         SpecError
-            If the shape does not fit or an entry is NaN or minus infinity.
+            If the shape does not fit, an entry is NaN or minus infinity, or the unit is no short text.
 
         Examples
         --------
@@ -228,6 +236,8 @@ class Loss(Shown):
         >>> print(dx.Loss.of(lambda secret, report: float(max(0, secret[0] - report[0])), space).matrix.tolist())
         [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [2.0, 1.0, 0.0]]
         """
+        if unit is not None:
+            return replace(cls.of(loss, space, reports), unit=checked_unit(unit))
         if isinstance(loss, Loss):
             return loss
         if isinstance(loss, str):
@@ -257,7 +267,12 @@ class Loss(Shown):
     def _named(cls, name: str, space: MetricSpace, reports: Reports) -> Loss:
         source = partial(LOSSES.get(name), space, reports)
         source(np.zeros(1, dtype=np.int64))  # fails here rather than later where the reports do not suit the loss
-        return cls(source, reports, name, len(space))
+        return cls(source, reports, name, len(space), unit_of_loss(name, space))
+
+
+def unit_of_loss(name: str, space: MetricSpace) -> str:
+    """The unit of a named loss; "" for one that has none."""
+    return {"distance": space.unit, "squared": squared_unit(space.unit)}.get(name, "")
 
 
 def _numbers(loss: ArrayLike) -> NDArray[np.float64]:
@@ -280,18 +295,3 @@ def _evaluated(loss: Callable[[Any, Any], float], space: MetricSpace, reports: R
     rows = space.labels if space.points is None else space.points
     columns = reports.labels if reports.points is None else reports.points
     return np.array([[float(loss(x, w)) for w in columns] for x in rows])
-
-
-def pack_reports(reports: Reports) -> Arrays:
-    """The arrays from which `unpack_reports` makes the reports again."""
-    arrays: Arrays = {"reports": list(reports.labels), "secrets": reports.secrets}
-    if reports.points is not None and reports.points.dtype == float:
-        arrays["report_points"] = reports.points
-    return arrays
-
-
-def unpack_reports(arrays: dict[str, NDArray[Any]], space: MetricSpace) -> Reports:
-    """The inverse of `pack_reports`; the secrets of the space where they are the reports."""
-    if arrays["secrets"]:
-        return Reports.of(space)
-    return Reports(tuple(arrays["reports"].tolist()), arrays.get("report_points"))

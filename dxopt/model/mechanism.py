@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError, UnsupportedError
-from dxopt.model.loss import Loss, Reports, pack_reports
+from dxopt.model.loss import Loss, Reports
 from dxopt.model.privacy import Privacy
 from dxopt.model.sampling import Sampler
+from dxopt.model.saved_reports import pack_reports
 from dxopt.numerics.draws import by_rows
 from dxopt.runtime.archive import Arrays, read, write
 from dxopt.spaces.archive import pack

@@ -64,6 +64,10 @@ class Objective(ABC):
         """The most that the expected loss may be."""
         return math.inf
 
+    def unit(self, loss: Loss) -> str:
+        """What the value is in, where losses are those; "" where it is not known."""
+        return loss.unit
+
     def among(self, size: int) -> PriorSet | None:
         """The priors on so many points of which the worst counts; None where only one does."""
         return None
@@ -181,6 +185,9 @@ class AdversaryError(Objective):
         if not isinstance(self.adversary_loss, Loss):
             raise SpecError("adversary_loss", "is not about a space yet", "make a Problem of it")
         return self.adversary_loss.matrix
+
+    def unit(self, loss: Loss) -> str:
+        return self.adversary_loss.unit if isinstance(self.adversary_loss, Loss) else ""
 
     def value(self, problem: Valued, channel: Array) -> float:
         # The best guess after report z is the column of the least expected cost, Σ_x π_x K[x, z] d(x, g).

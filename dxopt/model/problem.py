@@ -38,9 +38,9 @@ class Problem:
     space : MetricSpace
         n secrets and their unscaled distances.
     epsilon : float, str or None
-        Privacy level per unit of distance; text for how it is written, such as "ln(4)". A pair's budget is the real
-        product of the doubles `epsilon` and `space.distances[x, x']`. None asks for no privacy but what
-        `AdversaryError` or `beliefs` ask for; it is kept as infinity.
+        Privacy level per unit of distance (`space.unit`); text for how it is written, such as "ln(4)". A pair's
+        budget is the real product of the doubles `epsilon` and `space.distances[x, x']`. None asks for no privacy
+        but what `AdversaryError` or `beliefs` ask for; it is kept as infinity.
     prior : Prior, "uniform", (n,) array, PriorSet or None
         See `Prior.of`. Left out only for the worst loss, which no prior enters; then measures that need one take the
         uniform one. With a set of priors (`Prior.hull`, `Prior.ball`, `Prior.box`) the expected loss is the largest
@@ -202,6 +202,11 @@ class Problem:
     def reports(self) -> Reports:
         """What the m columns of a channel stand for."""
         return self.loss.reports
+
+    @property
+    def unit(self) -> str:
+        """What the value of a mechanism is in, such as "km"; "" where it is not known."""
+        return self.objective.unit(self.loss)
 
     @property
     def reach(self) -> NDArray[np.bool_]:

@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import CertificateError
-from dxopt.model.loss import Loss, unpack_reports
+from dxopt.model.loss import Loss
 from dxopt.model.mechanism import MatrixMechanism, Mechanism, Privacy
 from dxopt.model.objective import AdversaryError
 from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
+from dxopt.model.saved_reports import unpack_reports
 from dxopt.numerics.excess import bound_pairs, least_delta
 from dxopt.numerics.rounding import SMALLEST
 from dxopt.proofs.beliefs import prove_beliefs

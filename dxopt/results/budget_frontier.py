@@ -15,6 +15,7 @@ from dxopt.proofs.duals import AdversaryDual
 from dxopt.results.figures import plots
 from dxopt.results.files import finite, numbers
 from dxopt.results.proven_range import ProvenRange
+from dxopt.results.units import named_loss, value_axis
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -145,8 +146,8 @@ class BudgetFrontier(ProvenRange):
                 plots.Curve("mechanisms", self.budgets, self.values, "points"),
             ],
             title=f"{self.problem.name}: resolution {self.resolution:.2g}",
-            quantity=self.problem.objective.title,
-            level=f"loss budget ({self.problem.loss.name})",
+            quantity=value_axis(self.problem),
+            level=f"loss budget ({named_loss(self.problem)})",
         )
 
     def _asked(self, asked: dict[str, Any]) -> dict[str, Any]:

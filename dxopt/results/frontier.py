@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dxopt.results.figures import plots
 from dxopt.results.proven_range import ProvenRange
+from dxopt.results.units import level_axis, value_axis
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -75,8 +76,8 @@ class Frontier(ProvenRange):
                 plots.Curve("mechanisms", self.epsilons, self.values, "points"),
             ],
             title=f"{self.problem.name}: resolution {self.resolution:.2g}",
-            quantity=f"{self.problem.objective.title} ({self.problem.loss.name})",
-            level="ε per unit of distance",
+            quantity=value_axis(self.problem),
+            level=level_axis(self.problem),
         )
         figure.axes[0].fill_between(levels, bound, possible, color=plots.COLOURS[0], alpha=0.15, linewidth=0)
         return figure

@@ -36,6 +36,7 @@ from dxopt.results.prior_sets import against_known, believed, require_optima
 from dxopt.results.report import FORMAT, Report
 from dxopt.results.reproving import check_figures
 from dxopt.results.restoring import described_metric, restored
+from dxopt.results.units import units_of
 from dxopt.runtime.archive import DAMAGED
 from dxopt.runtime.reading import is_file, read_arrays, read_json
 from dxopt.runtime.stopping import Status
@@ -202,7 +203,8 @@ def _asked_of(mechanism: Mechanism, summary: dict[str, Any], asked: dict[str, An
     space = mechanism.space
     reports = mechanism.reports
     name = summary["loss"]
-    loss = Loss(asked["loss"], reports, name) if "loss" in asked else Loss.of(name, space, reports)
+    unit = units_of(summary)["loss"]
+    loss = Loss(asked["loss"], reports, name, unit=unit) if "loss" in asked else Loss.of(name, space, reports)
     if "loss" in asked and reports.secrets:
         check_loss(name, asked["loss"], space)
     prior = believed(summary, asked)
@@ -215,7 +217,8 @@ def _wanted(
     """Level, objective, pairs of beliefs and name."""
     objective = against_known(prior, asked, summary["objective"])
     if objective == AdversaryError.name:
-        objective = AdversaryError(float(asked["max_loss"]), asked["adversary_loss"])
+        guesses = Loss.of(asked["adversary_loss"], space, unit=units_of(summary)["value"])
+        objective = AdversaryError(float(asked["max_loss"]), guesses)
     return {
         "epsilon": float(asked["epsilon"]),
         "delta": float(asked["delta"]),
@@ -232,11 +235,12 @@ def _problem(folder: Path, summary: dict[str, Any], arrays: dict[str, Any], desc
         array.flags.writeable = False
     points = described.get("points")
     found = unpack_positions(described)
-    plain = MetricSpace(labels, points, given=arrays["distances"], positions=found)
+    units = units_of(summary)
+    plain = MetricSpace(labels, points, given=arrays["distances"], positions=found, unit=units["distance"])
     space = restored(folder, plain, summary["structure"])
     report_labels = tuple(str(label) for label in described["report_labels"])
     reports = Reports(report_labels, described.get("report_points"), summary["secrets_are_reports"])
-    loss = Loss(arrays["loss"], reports, summary["loss"])
+    loss = Loss(arrays["loss"], reports, summary["loss"], unit=units["loss"])
     prior = believed(summary, arrays)
     return Problem(space, prior=prior, loss=loss, **_wanted(summary, arrays, prior, space))
 

@@ -20,6 +20,7 @@ from dxopt.proofs.candidate import AppliedReduction, Claim
 from dxopt.proofs.certify import Certificate
 from dxopt.proofs.duals import AnyDual, LineDual, ProductDual, pack_dual
 from dxopt.release.tables import IntegerTable, integer_table
+from dxopt.results import units
 from dxopt.results.beliefs import NO_TABLE, certificate_content, lines_of_beliefs, pack_beliefs, privacy_line
 from dxopt.results.comparison import Comparison
 from dxopt.results.evidence import Evidence
@@ -257,6 +258,7 @@ class Report(Result):
             "problem": problem.name,
             "secrets_are_reports": problem.reports.secrets,
             "loss": problem.loss.name,
+            "units": units.content(problem),
             "objective": problem.objective.name,
             "pairs": problem.pairs,
             "prior": problem.prior.name,

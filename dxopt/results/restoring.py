@@ -46,7 +46,7 @@ def restored(folder: Path, plain: MetricSpace, structure: Mapping[str, Any]) -> 
     for space in _candidates(folder, plain, structure):
         if _agree(space, plain):
             same = np.array_equal(space.distances, plain.distances)
-            kept = replace(space, positions=plain.positions)
+            kept = replace(space, positions=plain.positions, unit=plain.unit or space.unit)
             return kept if same else replace(kept, given=plain.distances)
     return plain
 

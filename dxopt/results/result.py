@@ -62,6 +62,7 @@ def description(problem: Problem, **changes: Any) -> dict[str, Any]:
             "points": len(problem.space),
             "metric": metric,
             "structure": problem.space.structure.kind,
+            **({"unit": problem.space.unit} if problem.space.unit else {}),
         },
         "prior": problem.prior.name,
         "loss": problem.loss.name,

@@ -25,6 +25,7 @@ from dxopt.results.files import DESCRIPTION, PARTS, SWEEP, SWEEP_TABLE, Contents
 from dxopt.results.reading import load
 from dxopt.results.report import Report
 from dxopt.results.result import Result, description, parts
+from dxopt.results.units import level_axis, value_axis
 from dxopt.runtime.archive import DAMAGED
 from dxopt.runtime.reading import is_file, read_json
 from dxopt.runtime.shown import as_html_table, as_html_text
@@ -146,12 +147,11 @@ class EpsilonSweep(Plotted, Result):
 
         Each mechanism has its colour and symbol in both panels; what is not private is dotted, the bound dashed.
         """
-        objective = self.problem.objective.title
         bound = plots.Curve("bound on every private mechanism", self.epsilons, self.bounds)
         return panels(
             self.problem.name,
-            "ε per unit of distance",
-            Panel(f"{objective} ({self.problem.loss.name})", self._curves(self.values), bound),
+            level_axis(self.problem),
+            Panel(value_axis(self.problem), self._curves(self.values), bound),
             Panel("min-entropy leakage (bits)", self._curves(self.leakage)),
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -44,6 +44,8 @@ def pack(space: MetricSpace, prefix: str = "space") -> Arrays:
         own["parameters"] = json.dumps(asdict(metric))
     else:
         own = {"kind": "distances", "distances": space.distances, "labels": list(space.labels)}
+    if space.unit and getattr(metric, "unit", "") != space.unit:
+        own["unit"] = space.unit
     own |= pack_positions(space.positions, f"{prefix}.positions")
     # the arrays of factors and positions have the prefix already
     return {key if "." in key else f"{prefix}.{key}": np.asarray(value) for key, value in own.items()}
@@ -69,6 +71,8 @@ def unpack_positions(arrays: Mapping[str, NDArray[Any]], prefix: str = "position
 def unpack(arrays: Mapping[str, NDArray[Any]], prefix: str = "space") -> MetricSpace:
     """The space of `pack`; KeyError or SpecError where the arrays are not of one."""
     space = _unpacked(arrays, prefix)
+    if f"{prefix}.unit" in arrays:
+        space = replace(space, unit=str(arrays[f"{prefix}.unit"]))
     found = unpack_positions(arrays, f"{prefix}.positions")
     if found is None:
         return space

@@ -1,4 +1,4 @@
-"""The names of coordinates, as columns of a data frame or a file have them, and which of them are degrees."""
+"""Coordinates, their names as columns of a data frame or a file have them, and which of them are degrees."""
 
 from __future__ import annotations
 
@@ -6,11 +6,27 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from dxopt.errors import SpecError
 
 _LATITUDE = {"lat", "lats", "latitude", "latitudes"}
 _LONGITUDE = {"lon", "lons", "lng", "long", "longitude", "longitudes"}
 _WORDS = re.compile(r"[a-z]+")
+
+
+def coordinates_of(given: ArrayLike) -> NDArray:
+    """Points as a new read-only array `(n, k)`; SpecError unless there is a row of coordinates for each."""
+    located = np.array(given, order="C")
+    if located.ndim == 1:
+        located = located[:, None]
+    if located.ndim != 2 or not located.size:
+        raise SpecError("points", f"have shape {located.shape}", "give one row of coordinates per point")
+    if np.issubdtype(located.dtype, np.number) or located.dtype == bool:
+        located = located.astype(float, copy=False)
+    located.flags.writeable = False
+    return located
 
 
 def names_of(given: Any) -> tuple[str, ...]:

@@ -35,6 +35,7 @@ def embedding(
     words: Sequence[str] | None = None,
     normalise: bool = False,
     metric: str | Metric = "euclidean",
+    unit: str = "",
 ) -> MetricSpace:
     """The words of a file of word vectors, with distances between their vectors.
 
@@ -53,6 +54,7 @@ def embedding(
         Divide each vector by its length. Euclidean distances are then chords, which order words as the angle between
         their vectors (cosine similarity) does.
     metric : str or Metric
+    unit : str
         As for `MetricSpace.from_points`.
 
     Returns
@@ -89,7 +91,7 @@ def embedding(
             word = list(found)[int(np.flatnonzero(lengths == 0)[0])]
             raise SpecError("normalise", f"the vector of {word!r} is 0", "leave the word out, or do not normalise")
         vectors /= lengths
-    return MetricSpace.from_points(vectors, metric, labels=list(found))
+    return MetricSpace.from_points(vectors, metric, labels=list(found), unit=unit)
 
 
 def _first(path: Path, top: int | None) -> dict[str, Array]:

@@ -44,10 +44,10 @@ class Wrapped:
         return self.flat.block(offsets, origin).reshape(len(rows), len(columns))
 
 
-def line(size: int, *, step: float = 1.0) -> MetricSpace:
+def line(size: int, *, step: float = 1.0, unit: str = "") -> MetricSpace:
     """Points 0, step, …, (size-1)·step with the numeric distance, such as the answers of a counting query.
 
-    Labels are these values, in 10 digits.
+    Labels are these values, in 10 digits. `unit` is what they are in or count, such as "EUR" or "people".
 
     Examples
     --------
@@ -58,13 +58,14 @@ def line(size: int, *, step: float = 1.0) -> MetricSpace:
     >>> answers.distances[0].tolist()
     [0.0, 5.0, 10.0, 15.0]
     """
-    return _built(Structure("path", _whole((size,)), _positive(step)), Euclidean())
+    return _built(Structure("path", _whole((size,)), _positive(step)), Euclidean(), unit)
 
 
-def grid(shape: Sequence[int], *, spacing: float = 1.0, metric: str = "euclidean") -> MetricSpace:
+def grid(shape: Sequence[int], *, spacing: float = 1.0, metric: str = "euclidean", unit: str = "") -> MetricSpace:
     """A rectangular grid; `shape` gives the number of points along each axis, the last axis runs fastest.
 
     Takes 8·k bytes a point in k dimensions; labels and distances are computed when they are read.
+    `unit` is that of `spacing`, such as "km".
 
     Raises
     ------
@@ -80,10 +81,10 @@ def grid(shape: Sequence[int], *, spacing: float = 1.0, metric: str = "euclidean
     >>> city.row(label="(0, 0)").round(2).tolist()
     [0.0, 0.5, 1.0, 1.5, 0.5, 0.71, 1.12, 1.58, 1.0, 1.12, 1.41, 1.8]
     """
-    return _built(*_lattice("lattice", shape, spacing, metric))
+    return _built(*_lattice("lattice", shape, spacing, metric), unit)
 
 
-def torus(shape: Sequence[int], *, spacing: float = 1.0, metric: str = "euclidean") -> MetricSpace:
+def torus(shape: Sequence[int], *, spacing: float = 1.0, metric: str = "euclidean", unit: str = "") -> MetricSpace:
     """A grid whose opposite sides are joined: a ring in one dimension, a torus in two.
 
     Examples
@@ -93,7 +94,7 @@ def torus(shape: Sequence[int], *, spacing: float = 1.0, metric: str = "euclidea
     [0.0, 1.0, 2.0, 3.0, 2.0, 1.0]
     """
     structure, flat = _lattice("torus", shape, spacing, metric)
-    return _built(structure, Wrapped(flat, tuple(size * structure.spacing for size in structure.shape)))
+    return _built(structure, Wrapped(flat, tuple(size * structure.spacing for size in structure.shape)), unit)
 
 
 def _lattice(
@@ -109,7 +110,7 @@ def _lattice(
     return structure, metric_named(metric)
 
 
-def _built(structure: Structure, metric: Metric) -> MetricSpace:
+def _built(structure: Structure, metric: Metric, unit: str) -> MetricSpace:
     shape = structure.shape
     axes = len(shape)
     require_room("size" if structure.kind == "path" else "shape", shape, axes, "give fewer")
@@ -121,7 +122,7 @@ def _built(structure: Structure, metric: Metric) -> MetricSpace:
     # A line of step 1 has the same labels either way; those of numbers are found without writing any.
     valued = structure.kind == "path" and structure.spacing != 1
     labels = Coordinates(points) if valued else _labels(shape)
-    return MetricSpace(labels, points, metric.prepare(points), structure)
+    return MetricSpace(labels, points, metric.prepare(points), structure, unit=unit)
 
 
 def _labels(shape: tuple[int, ...]) -> LazyLabels:

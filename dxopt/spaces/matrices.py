@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -69,6 +69,21 @@ def between(sources: NDArray, targets: NDArray, metric: Metric) -> Array:
 def least(distances: Array) -> float:
     """The least of some distances that is not 0; infinite where there is none."""
     return float(np.min(distances, where=distances > 0, initial=np.inf))
+
+
+def least_step(axes: Iterable[Array], ring: float | None = None) -> float:
+    """The least distance between neighbours along some axes, and over the seam of each that is closed to a ring.
+
+    Parameters
+    ----------
+    axes : iterable of (k,) array
+        Sorted coordinates.
+    ring : float, optional
+        The spacing, where axes are closed.
+    """
+    steps = [np.abs(np.diff(axis)) for axis in axes]
+    seams = [] if ring is None else [(len(step) + 1) * ring - step.sum() for step in steps if len(step)]
+    return min([*map(least, steps), *seams])
 
 
 def least_by_rows(block: Callable[[NDArray, NDArray], Array], size: int) -> float:

@@ -14,6 +14,7 @@ from dxopt.spaces.labels import Tuples
 from dxopt.spaces.lattices import line
 from dxopt.spaces.sizes import require_room
 from dxopt.spaces.space import MetricSpace, Structure
+from dxopt.spaces.units import common_unit
 
 _APART = (
     "solve one problem for each factor, all at one epsilon: its mechanisms, each for its own part of the secret, are "
@@ -25,7 +26,8 @@ def product(*factors: MetricSpace) -> MetricSpace:
     """All tuples of points of some spaces, the last factor fastest, under the sum of their distances.
 
     The `d_1` product of spaces (ECP14 §6); of n copies of a space of values, databases of n records (CABP13 §5).
-    Labels are `(a, b)`. Products of products are joined to one; a single factor is returned as it is.
+    Labels are `(a, b)`. Products of products are joined to one; a single factor is returned as it is. Where all
+    factors have one unit, it is that of the sums.
 
     Parameters
     ----------
@@ -60,7 +62,9 @@ def product(*factors: MetricSpace) -> MetricSpace:
     located = _located(flat)
     require_room("factors", sizes, sum(part.shape[1] for part in located), _APART)
     structure = Structure("product", sizes, factors=tuple(flat))
-    return ProductSpace(Tuples(tuple(factor.labels for factor in flat)), _coordinates(located), structure=structure)
+    labels = Tuples(tuple(factor.labels for factor in flat))
+    unit = common_unit([factor.unit for factor in flat])
+    return ProductSpace(labels, _coordinates(located), structure=structure, unit=unit)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -148,6 +152,6 @@ def sides(space: MetricSpace) -> tuple[MetricSpace, ...]:
     if structure.kind == "product":
         return structure.factors
     if structure.kind == "lattice" and space.metric is not None and space.metric.name == "manhattan":
-        lines = {size: line(size, step=structure.spacing) for size in set(structure.shape)}
+        lines = {size: line(size, step=structure.spacing, unit=space.unit) for size in set(structure.shape)}
         return tuple(lines[size] for size in structure.shape)
     return (space,)

@@ -11,29 +11,32 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
-from dxopt.spaces.axes import names_of, require_latitude_first
+from dxopt.spaces.axes import coordinates_of, names_of, require_latitude_first
 from dxopt.spaces.callables import Called, Distance, called_matrix
 from dxopt.spaces.geometries import without_geometry
 from dxopt.spaces.globe import OnEarth
 from dxopt.spaces.graphs import Paths, nodes_and_edges
 from dxopt.spaces.labels import Coordinates
 from dxopt.spaces.lookup import checked_labels
-from dxopt.spaces.matrices import Matrix, between, checked_matrix, least, least_by_rows, metric_matrix, require_few
+from dxopt.spaces.matrices import (
+    Matrix,
+    between,
+    checked_matrix,
+    least_by_rows,
+    least_step,
+    metric_matrix,
+    require_few,
+)
 from dxopt.spaces.metrics import Metric, metric_named
 from dxopt.spaces.naming import Naming
 from dxopt.spaces.positions import Positions
 from dxopt.spaces.recognition import is_path, product_columns
+from dxopt.spaces.units import in_unit, unit_of
 
 if TYPE_CHECKING:
     import networkx as nx
 
 Kind = Literal["general", "path", "lattice", "torus", "graph", "tree", "product"]
-
-
-def _none(*shape: int, dtype: type = float) -> NDArray:
-    empty = np.empty(shape, dtype=dtype)
-    empty.flags.writeable = False
-    return empty
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,8 +66,8 @@ class Structure:
     shape: tuple[int, ...] = ()
     spacing: float = 1.0
     factors: tuple[MetricSpace, ...] = field(default=(), repr=False)
-    edges: NDArray[np.int64] = field(default_factory=lambda: _none(0, 2, dtype=np.int64), repr=False)
-    lengths: NDArray[np.float64] = field(default_factory=lambda: _none(0), repr=False)
+    edges: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 2), np.int64), repr=False)
+    lengths: NDArray[np.float64] = field(default_factory=lambda: np.empty(0), repr=False)
 
     @property
     def ticks(self) -> tuple[NDArray[np.float64], ...]:
@@ -92,6 +95,8 @@ class MetricSpace:
         Where the points are on the Earth, where `points` are not in degrees; see `spaces.geo`.
     axes : tuple of str
         What the coordinates are called, where a data frame or a file says so.
+    unit : str
+        Of the distances, such as "km" or "people", for texts alone; "" where it is not known.
     """
 
     labels: Sequence[str]
@@ -101,12 +106,17 @@ class MetricSpace:
     given: NDArray[np.float64] | Paths | None = field(default=None, repr=False)
     positions: Positions | None = field(default=None, repr=False, kw_only=True)
     axes: tuple[str, ...] = field(default=(), repr=False, kw_only=True)
+    unit: str = field(default="", kw_only=True)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "unit", unit_of(self.unit, self.metric))
 
     def __len__(self) -> int:
         return len(self.labels)
 
     def __repr__(self) -> str:
-        return f"<MetricSpace of {len(self)} points, {self._origin}, {self.structure.kind}>"
+        origin = f"{self._origin}{in_unit(self.unit)}"
+        return f"<MetricSpace of {len(self)} points, {origin}, {self.structure.kind}>"
 
     @property
     def _origin(self) -> str:
@@ -133,15 +143,13 @@ class MetricSpace:
             distances = self._source.matrix
         else:
             require_few(len(self))
-            everything = np.arange(len(self))
-            distances = self.block(everything, everything)
+            distances = self.block(everything := np.arange(len(self)), everything)
         distances.flags.writeable = False
         return distances
 
     def block(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
         """Distances `(p, q)` from the points `rows` to the points `columns` (indices)."""
-        rows = np.asarray(rows)
-        columns = np.asarray(columns)
+        rows, columns = np.asarray(rows), np.asarray(columns)
         if self._source is not None:
             return self._source.block(rows, columns)
         return self.distances_to(self._located()[columns], rows)
@@ -176,16 +184,12 @@ class MetricSpace:
     def nearest(self) -> float:
         """The least distance that is neither 0 nor infinite, in O(n) by structure, else O(n²); inf without one."""
         structure = self.structure
-        match structure.kind:
-            case "path":
-                return least(np.abs(np.diff(self._located()[:, 0])))
-            case "lattice":
-                return min(least(np.diff(ticks)) for ticks in structure.ticks)
-            case "torus":
-                seams = (len(ticks) * structure.spacing - ticks[-1] for ticks in structure.ticks if len(ticks) > 1)
-                return min([*(least(np.diff(ticks)) for ticks in structure.ticks), *seams])
-            case "product":
-                return min(factor.nearest for factor in structure.factors)
+        if structure.kind == "product":
+            return min(factor.nearest for factor in structure.factors)
+        if structure.kind in ("lattice", "torus"):
+            return least_step(structure.ticks, structure.spacing if structure.kind == "torus" else None)
+        if structure.kind == "path":
+            return least_step([self._located()[:, 0]])
         return least_by_rows(self.block, len(self)) if self._source is None else self._source.nearest
 
     @cached_property
@@ -209,6 +213,7 @@ class MetricSpace:
         metric: str | Metric | Distance = "euclidean",
         *,
         labels: Sequence[Any] | None = None,
+        unit: str = "",
     ) -> MetricSpace:
         """A space from coordinates; a sorted line or a full product under a sum over columns is recognised.
 
@@ -217,32 +222,27 @@ class MetricSpace:
         points : (n, k) array or data frame, or (n,) for one coordinate; or points of GeoPandas in any CRS
         metric : str, Metric or callable
             A registered name, a metric object, or a function of two points, called for each pair of up to 2,000.
+        unit : str
+            What distances are in. On the Earth it is "km", "m" or "mi", and distances are computed in it.
 
         Raises
         ------
         SpecError
             If the points do not suit the metric, as columns of (longitude, latitude) do not suit haversine.
         """
-        located = np.array(points := without_geometry(points, metric), order="C")
-        if located.ndim == 1:
-            located = located[:, None]
-        if located.ndim != 2 or not located.size:
-            raise SpecError("points", f"have shape {located.shape}", "give one row of coordinates per point")
-        if np.issubdtype(located.dtype, np.number) or located.dtype == bool:
-            located = located.astype(float, copy=False)
-        located.flags.writeable = False
+        located = coordinates_of(points := without_geometry(points, metric))
         names = Coordinates(located) if labels is None else checked_labels(labels, len(located))
         axes = names_of(points)
         if (called := Called.of(metric, points)) is not None:
-            return cls(names, located, called, given=called_matrix(called, located, names), axes=axes)
-        prepared = metric_named(metric).prepare(located)  # pyright: ignore[reportArgumentType]
+            return cls(names, located, called, given=called_matrix(called, located, names), axes=axes, unit=unit)
+        prepared = metric_named(metric, unit).prepare(located)  # pyright: ignore[reportArgumentType]
         if isinstance(prepared, OnEarth):
             require_latitude_first(axes, "points")
-        return cls(names, located, prepared, _recognised(located, prepared), axes=axes)
+        return cls(names, located, prepared, _recognised(located, prepared, unit), axes=axes, unit=unit)
 
     @classmethod
     def from_distances(
-        cls, distances: ArrayLike, *, close: bool = False, labels: Sequence[Any] | None = None
+        cls, distances: ArrayLike, *, close: bool = False, labels: Sequence[Any] | None = None, unit: str = ""
     ) -> MetricSpace:
         """A space from a matrix of distances; may be asymmetric, infinite, or 0 off the diagonal.
 
@@ -263,10 +263,10 @@ class MetricSpace:
         names = checked_labels(labels if labels is not None else range(len(matrix)), len(matrix))
         matrix = metric_matrix(matrix, names, close=close)
         matrix.flags.writeable = False
-        return cls(names, given=matrix)
+        return cls(names, given=matrix, unit=unit)
 
     @classmethod
-    def from_graph(cls, graph: nx.Graph | nx.DiGraph, weight: str | None = None) -> MetricSpace:
+    def from_graph(cls, graph: nx.Graph | nx.DiGraph, weight: str | None = None, *, unit: str = "") -> MetricSpace:
         """Shortest-path distances of a networkx graph, directed or not (CABP13 §2), computed when they are read.
 
         Parameters
@@ -286,15 +286,15 @@ class MetricSpace:
         names, edges, lengths = nodes_and_edges(graph, weight)
         paths = Paths.along(edges, lengths, len(names), directed=graph.is_directed())
         structure = Structure("tree", edges=edges, lengths=lengths) if paths.is_forest() else Structure("graph")
-        return cls(names, structure=structure, given=paths)
+        return cls(names, structure=structure, given=paths, unit=unit)
 
 
-def _recognised(points: NDArray, metric: Metric) -> Structure:
+def _recognised(points: NDArray, metric: Metric, unit: str) -> Structure:
     """The structure of points `(n, k)` under a metric prepared for them: a path, a product, or none."""
     if is_path(points, metric):
         return Structure("path", (len(points),))
     columns = product_columns(points, metric)
     if columns is None:
         return Structure()
-    factors = tuple(MetricSpace.from_points(column, metric) for column in columns)
+    factors = tuple(MetricSpace.from_points(column, metric, unit=unit) for column in columns)
     return Structure("product", tuple(map(len, factors)), factors=factors)

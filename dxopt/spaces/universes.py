@@ -185,7 +185,7 @@ class Universe:
             case "words":
                 return between.join(map(_written, secret)) or "ε"
 
-    def space(self, metric: str = "hamming", *, distance: Distance | None = None) -> MetricSpace:
+    def space(self, metric: str = "hamming", *, distance: Distance | None = None, unit: str = "") -> MetricSpace:
         """Databases under a metric that sums over records, or takes their maximum (CABP13 §2, §5, §6.1).
 
         An absent record is as far from every value as two values can be. All databases under a sum are an implicit
@@ -197,6 +197,8 @@ class Universe:
             d_h, d_1, d_1 / d_V(V), d_∞.
         distance : callable, optional
             d_V between two values; |v - w| without it. Not for d_h.
+        unit : str
+            Of the distances, such as "records" for d_h.
 
         Raises
         ------
@@ -216,7 +218,7 @@ class Universe:
             raise SpecError("metric", f"there is no {metric!r}", f"choose one of {', '.join(RECORD_METRICS)}")
         steps = self._between_values(metric, distance)
         records = len(self.secrets[0])  # pyright: ignore[reportArgumentType]
-        one = MetricSpace.from_distances(steps, labels=list(map(_written, self.values)))
+        one = MetricSpace.from_distances(steps, labels=list(map(_written, self.values)), unit=unit)
         if metric != "chebyshev" and len(self) == len(self.values) ** records:
             return product(*[one] * records)
         # otherwise record by record: each record adds its distances, or raises them to its own
@@ -227,7 +229,7 @@ class Universe:
         for column in codes.T:
             join(distances, np.take(steps[column], column, axis=1), out=distances)
         distances.flags.writeable = False
-        return MetricSpace(self.labels, given=distances)
+        return MetricSpace(self.labels, given=distances, unit=unit)
 
     def _between_values(self, metric: str, distance: Distance | None) -> NDArray[np.float64]:
         """Distances between the values of a record, `(v, v)`."""

@@ -31,7 +31,7 @@ class Records(u.Databases):
         return self
 
 
-class Answers(f.Section):
+class Answers(f.Measured):
     """The answers to a query on databases, and distances between them."""
 
     kind: Literal["answers"] = Field(description="The answers to a query on databases, in order.")
@@ -72,6 +72,8 @@ class Answers(f.Section):
             if there and (all(given) or not self.induced):
                 other = "a metric" if self.induced else f"metric: {self.metric}"
                 raise bad(f"does not go with {other}", "leave it out", "universe", key)
+        if self.universe.unit:
+            raise bad("is that of the answers", "write it beside query", "universe", "unit")
         return self
 
     def _check_values(self, listed: Any, *at: str | int) -> None:

@@ -180,8 +180,8 @@ def _losses(source: Source, asked: o.Loss, secrets: Secrets, reports: Reports | 
                 distances = Loss.of("distance", secrets.space, reports)
                 return Loss.of(distances.matrix > near, secrets.space, distances.reports)
             case o.MatrixValues():
-                return Loss.of(asked.values, secrets.space, reports)
+                return Loss.of(asked.values, secrets.space, reports, unit=asked.unit)
             case o.MatrixFile():
                 blame = source.blame(*where, "file")
                 matrix = read_matrix(source.resolve(asked.file), blame, most_rows=MAX_LOCATIONS)
-                return Loss.of(matrix, secrets.space, reports)
+                return Loss.of(matrix, secrets.space, reports, unit=asked.unit)

@@ -24,6 +24,7 @@ from pydantic_core import CoreSchema, core_schema
 from dxopt.spaces.globe import METRICS_ON_EARTH, OnEarth
 from dxopt.spaces.lattices import LATTICE_METRICS
 from dxopt.spaces.metrics import METRICS
+from dxopt.spaces.units import LONGEST
 from dxopt.spec import quantities as q
 from dxopt.spec.quantities import bad, shown
 
@@ -154,7 +155,11 @@ File = Annotated[Path, Field(description="File name, relative to the folder of t
 Columns = Annotated[list[Text], Field(min_length=1)]
 MetricName = Annotated[str, OneOf(METRICS)]
 LatticeMetric = Annotated[str, OneOf(LATTICE_METRICS)]
-Unit = Annotated[str, OneOf(tuple(OnEarth.units))]
+UnitOnEarth = Annotated[str, OneOf(tuple(OnEarth.units))]
+_UNIT = f"give a word of at most {LONGEST} letters that can stand after a number, such as km or people"
+Unit = Annotated[
+    str, *_matching(rf"^[^\s0-9](.{{0,{LONGEST - 2}}}\S)?$", _UNIT), Field(json_schema_extra={"examples": ["km"]})
+]
 EarthMetric = Annotated[str, OneOf(tuple(METRICS_ON_EARTH))]
 Count = Annotated[int, Field(ge=1)]
 
@@ -170,6 +175,12 @@ class Section(BaseModel):
         if value is None:
             raise bad("is empty", "give a value or leave the key out")
         return value
+
+
+class Measured(Section):
+    """A section about amounts that may have a unit."""
+
+    unit: Unit | None = Field(None, description="What distances are in, such as km, EUR or people; for texts alone.")
 
 
 def plain(value: Any) -> Any:

@@ -24,7 +24,7 @@ class _Boxed(f.Section):
     west: Longitude = Field(description="Western side, a longitude in degrees; above east to cross 180 degrees.")
     north: Latitude = Field(description="Northern side, a latitude in degrees.")
     east: Longitude = Field(description="Eastern side, a longitude in degrees.")
-    unit: f.Unit = Field("km", description=UNIT)
+    unit: f.UnitOnEarth = Field("km", description=UNIT)
     metric: f.EarthMetric = Field("haversine", description=METRIC)
 
     @model_validator(mode="after")
@@ -80,7 +80,7 @@ class H3Cells(f.Section):
     cells: Annotated[list[f.Text], Field(min_length=1, max_length=f.MAX_LOCATIONS)] = Field(
         description="Ids of the cells."
     )
-    unit: f.Unit = Field("km", description=UNIT)
+    unit: f.UnitOnEarth = Field("km", description=UNIT)
     metric: f.EarthMetric = Field("haversine", description=METRIC)
 
 
@@ -91,7 +91,9 @@ class Roads(f.Section):
     file: f.File = Field(description="GraphML file as OSMnx writes it.")
     weight: f.Text = Field("length", description="Edge attribute that holds lengths.")
     unit: f.Unit | None = Field(
-        None, description="Unit of the distances, where the weights are metres; km for the weight length."
+        None,
+        description="Unit of the distances: km, m or mi where the weights are metres (km for the weight length); for "
+        "other weights what they are in, such as min.",
     )
     directed: bool = Field(True, description="Whether one-way streets count.")
     largest: bool = Field(

@@ -65,6 +65,8 @@ def build_space(source: Source, asked: m.Space) -> Secrets:
     """The space that the key `space` asks for."""
     with source.within("space"):
         secrets = _built(source, asked)
+        if asked.unit and secrets.space.unit != asked.unit:
+            secrets = replace(secrets, space=replace(secrets.space, unit=asked.unit))
         if secrets.space.metric is not None and not _finite(secrets.space):
             raise source.error(("space",), "has distances too large for a number", "use a larger unit")
     return secrets

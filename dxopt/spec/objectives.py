@@ -16,6 +16,8 @@ from dxopt.studies.questions import LossFrontier
 
 _PLAIN = (ExpectedLoss.name, WorstLoss.name, WorstRegret.name)
 
+_UNIT = "What the losses are in, such as EUR; for texts alone."
+
 
 def name_or_kind(value: Any) -> str | None:
     """Tag of what may be written as a bare name or as a mapping with a kind."""
@@ -27,6 +29,7 @@ class MatrixFile(f.Section):
 
     kind: Literal["matrix"] = Field(description="A matrix of losses.")
     file: f.File = Field(description="CSV file without a header: a row per secret, a column per report or guess.")
+    unit: f.Unit | None = Field(None, description=_UNIT)
 
 
 class MatrixValues(f.Section):
@@ -36,6 +39,7 @@ class MatrixValues(f.Section):
     values: f.Rows[q.Extended] = Field(
         description="A row per secret, a column per report or guess; `inf` is allowed where a loss may be infinite."
     )
+    unit: f.Unit | None = Field(None, description=_UNIT)
 
 
 class Beyond(f.Section):

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
-from dxopt.spaces.globe import METRICS_ON_EARTH
+from dxopt.spaces.globe import METRICS_ON_EARTH, OnEarth
 from dxopt.spec import fields as f
 from dxopt.spec import geo as e
 from dxopt.spec import quantities as q
@@ -29,16 +29,21 @@ Shape = Annotated[list[f.Count], Field(min_length=1, max_length=16)]
 
 class _Metric(f.Section):
     metric: f.MetricName = Field("euclidean", description="Metric between points.")
-    unit: f.Unit | None = Field(None, description="Unit of distances on the Earth; km by default.")
+    unit: f.Unit | None = Field(
+        None,
+        description="Unit of distances. On the Earth km (by default), m or mi; elsewhere any word, for texts alone.",
+    )
     project: bool = Field(False, description="Straight distances on a local map, instead of those on the globe.")
 
     @model_validator(mode="after")
     def _on_earth(self) -> Self:
         if self.metric in METRICS_ON_EARTH:
-            return self
-        for name, wrong in (("unit", "has no unit"), ("project", "is not about places on the Earth")):
-            if getattr(self, name):
-                raise bad(f"{self.metric} {wrong}", "leave it out, or use metric: haversine or geodesic", name)
+            if self.unit not in (None, *OnEarth.units):
+                wrong = f"there is no {self.unit!r} on the Earth"
+                raise bad(wrong, f"choose one of {', '.join(OnEarth.units)}", "unit")
+        elif self.project:
+            fix = "leave it out, or use metric: haversine or geodesic"
+            raise bad(f"{self.metric} is not about places on the Earth", fix, "project")
         return self
 
 
@@ -70,7 +75,7 @@ class PointsValues(_Metric):
         return self
 
 
-class Embedding(f.Section):
+class Embedding(f.Measured):
     """Words and their vectors."""
 
     kind: Literal["embedding"] = Field(description="Words, and a metric between their vectors.")
@@ -93,7 +98,7 @@ class Embedding(f.Section):
         return self
 
 
-class Lattice(f.Section):
+class Lattice(f.Measured):
     """A rectangular grid of points, or a torus."""
 
     kind: Literal["grid", "torus"] = Field(description="A grid; a torus joins its opposite sides.")
@@ -109,7 +114,7 @@ class Lattice(f.Section):
         return shape
 
 
-class Line(f.Section):
+class Line(f.Measured):
     """Equally spaced numbers."""
 
     kind: Literal["line"] = Field(description="Points 0, step, 2·step, … on a line.")
@@ -124,7 +129,7 @@ class Line(f.Section):
         return size
 
 
-class GraphFile(f.Section):
+class GraphFile(f.Measured):
     """The shortest paths of a graph in a file."""
 
     kind: Literal["graph"] = Field(description="Nodes of a graph and the lengths of shortest paths.")
@@ -145,7 +150,7 @@ class GraphFile(f.Section):
         return self.file.lower().endswith(".csv")
 
 
-class GraphEdges(f.Section):
+class GraphEdges(f.Measured):
     """The shortest paths of a graph that is written out."""
 
     kind: Literal["graph"] = Field(description="Nodes of a graph and the lengths of shortest paths.")
@@ -155,7 +160,7 @@ class GraphEdges(f.Section):
     directed: bool = Field(False, description="Whether edges are one-way.")
 
 
-class DistancesFile(f.Section):
+class DistancesFile(f.Measured):
     """Given distances, from a file."""
 
     kind: Literal["distances"] = Field(description="A matrix of distances.")
@@ -163,7 +168,7 @@ class DistancesFile(f.Section):
     close: bool = Field(False, description="Replace the distances by their shortest-path closure where they need it.")
 
 
-class DistancesValues(f.Section):
+class DistancesValues(f.Measured):
     """Given distances, written out."""
 
     kind: Literal["distances"] = Field(description="A matrix of distances.")

@@ -73,7 +73,7 @@ Relation = Annotated[str, f.OneOf(_NAMES, ", or make a graph of what else are ne
 OfDatabases = Annotated[str, f.OneOf((*_NAMES, *LISTED))]
 
 
-class _Related(f.Section):
+class _Related(f.Measured):
     """A relation with its parameters, side by side with what describes the universe."""
 
     neighbours: Relation = Field(description="What one step between neighbours is.")
@@ -103,7 +103,7 @@ class _Related(f.Section):
 
     def space(self, universe: Universe) -> MetricSpace:
         """The distances between the secrets of its universe."""
-        return neighbours(universe, str(self.asked), **self.chosen)
+        return neighbours(universe, str(self.asked), unit=self.unit or "", **self.chosen)
 
 
 class Databases(_Related):
@@ -141,7 +141,7 @@ class Databases(_Related):
         return Universe.databases(self.values, self.records, absent=self.absent, empty=self.empty)
 
     def space(self, universe: Universe) -> MetricSpace:
-        return super().space(universe) if self.metric is None else universe.space(self.metric)
+        return super().space(universe) if self.metric is None else universe.space(self.metric, unit=self.unit or "")
 
 
 class Graphs(_Related):

@@ -169,7 +169,7 @@ BROKEN: list[Broken] = [
     _broken("columns are text", "[x, y]", "x", 5, 12, "space.columns"),
     _broken("no columns in the list", "[x, y]", "[]", 5, 3, "space.columns"),
     _broken("unknown metric", "euclidean", "euclidian", 6, 11, "space.metric"),
-    _broken("unit without haversine", "  label: place", "  unit: km", 8, 9, "space.unit"),
+    _broken("unit is a number", "  label: place", "  unit: 3 km", 8, 9, "space.unit"),
     _broken("bad top", "3 by people", "people", 7, 8, "space.top"),
     _broken("top is too many", "3 by people", "9 by people", 7, 8, "space.top"),
     # numbers

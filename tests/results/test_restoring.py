@@ -17,10 +17,10 @@ from dxopt.spaces.metrics import NormalisedManhattan
 
 DEGREES = [[45.50, -73.57], [45.51, -73.60], [45.53, -73.55], [45.47, -73.62], [45.52, -73.58]]
 WITHOUT_TABLE: dict[str, Callable[[], dx.MetricSpace]] = {
-    "grid": lambda: dx.grid((2, 3)),
+    "grid": lambda: dx.grid((2, 3), unit="km"),
     "manhattan": lambda: dx.grid((2, 3), spacing=0.7, metric="manhattan"),
     "torus": lambda: dx.torus((3, 3), metric="chebyshev"),
-    "line": lambda: dx.line(5, step=2),
+    "line": lambda: dx.line(5, step=2, unit="EUR"),
     "haversine": lambda: dx.MetricSpace.from_points(DEGREES, "haversine"),
     "miles": lambda: dx.MetricSpace.from_points(DEGREES, Haversine("mi"), labels="abcde"),
     "values": lambda: dx.MetricSpace.from_points([["a"], ["b"], ["c"]], "discrete"),
@@ -28,7 +28,7 @@ WITHOUT_TABLE: dict[str, Callable[[], dx.MetricSpace]] = {
 }
 WITH_TABLE: dict[str, Callable[[], dx.MetricSpace]] = {
     "diameter": lambda: dx.MetricSpace.from_points(DEGREES, NormalisedManhattan(3.0)),
-    "tree": lambda: dx.MetricSpace.from_graph(nx.path_graph(4)),
+    "tree": lambda: dx.MetricSpace.from_graph(nx.path_graph(4), unit="hops"),
     "product": lambda: dx.product(dx.line(2), dx.line(3)),
 }
 
@@ -39,7 +39,7 @@ def _saved(space: dx.MetricSpace, folder: Path) -> Path:
 
 
 def _require_same(found: dx.MetricSpace, space: dx.MetricSpace) -> None:
-    assert found.metric == space.metric
+    assert (found.metric, found.unit) == (space.metric, space.unit)
     assert (found.structure.kind, found.structure.shape) == (space.structure.kind, space.structure.shape)
     assert found.structure.spacing == space.structure.spacing
     assert len(found.structure.factors) == len(space.structure.factors)

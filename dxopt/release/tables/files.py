@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
-from dxopt.model.loss import pack_reports, unpack_reports
+from dxopt.model.saved_reports import pack_reports, unpack_reports
 from dxopt.release.tables import portable
 from dxopt.release.tables.proof import Counts
 from dxopt.runtime.archive import read, write

@@ -10,6 +10,7 @@ from dxopt.results.page.curves import Curve, chart
 from dxopt.results.page.entries import Entry
 from dxopt.results.page.markup import Markup
 from dxopt.results.report import Report
+from dxopt.results.units import level_axis, value_axis
 from dxopt.runtime.stopping import Status
 
 
@@ -68,6 +69,6 @@ def family_chart(group: Sequence[Report]) -> Markup:
     return chart(
         curves(group),
         title=f"{about}: {problem.objective.title} at {len({r.problem.epsilon for r in group})} levels",
-        across="ε per unit of distance",
-        up=f"{problem.objective.title} ({problem.loss.name})",
+        across=level_axis(problem),
+        up=value_axis(problem),
     )

@@ -17,6 +17,7 @@ from dxopt.results.page.entries import Entry
 from dxopt.results.page.families import curves, families
 from dxopt.results.page.plane import Plane
 from dxopt.results.report import Report
+from dxopt.results.units import level_axis, value_axis
 from dxopt.spaces.geo.located import known
 
 if TYPE_CHECKING:
@@ -144,8 +145,8 @@ def family_figure(group: Sequence[Report]) -> Figure:
     return plots.against_epsilon(
         lines,
         title=f"{problem.name} and {len(group) - 1} more",
-        quantity=f"{problem.objective.title} ({problem.loss.name})",
-        level="ε per unit of distance",
+        quantity=value_axis(problem),
+        level=level_axis(problem),
     )
 
 

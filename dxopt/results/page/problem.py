@@ -11,6 +11,8 @@ from dxopt.results.page import channels
 from dxopt.results.page.markup import Cell, Markup, facts, folded, number, table, told
 from dxopt.results.prior_sets import lines_of_priors
 from dxopt.results.report import Report
+from dxopt.results.units import named_loss
+from dxopt.spaces.units import per
 
 
 def problem(report: Report, metric: str) -> Markup:
@@ -24,7 +26,7 @@ def problem(report: Report, metric: str) -> Markup:
             ("distances", f"{metric}; structure: {asked.space.structure.kind}"),
             ("privacy asked for", _privacy(asked)),
             ("prior", asked.prior.name),
-            ("loss", asked.loss.name),
+            ("loss", named_loss(asked)),
             ("wanted", _wanted(asked)),
             *lines_of_priors(asked, report.mechanism)[1:],
         ]
@@ -40,14 +42,20 @@ def _wanted(asked: Problem) -> Markup:
 
 
 def _privacy(asked: Problem) -> Markup:
-    parts = ["ε = {level} per unit of distance" + (f", δ = {{delta}} for {asked.pairs} pairs" if asked.delta else "")]
+    parts = ["ε = {level} {per}" + (f", δ = {{delta}} for {asked.pairs} pairs" if asked.delta else "")]
     if asked.beliefs is not None:
         pairs = f"ε = {{believed}} for {len(asked.beliefs):,} ordered pairs of beliefs"
         parts = [*parts, pairs] if asked.private else [pairs]
     elif not asked.private:
         parts = ["none"]
     believed = 0.0 if asked.beliefs is None else asked.beliefs.level
-    return told("; ".join(parts), level=number(asked.epsilon), delta=number(asked.delta), believed=number(believed))
+    return told(
+        "; ".join(parts),
+        level=number(asked.epsilon),
+        per=per(asked.space.unit),
+        delta=number(asked.delta),
+        believed=number(believed),
+    )
 
 
 def found(report: Report) -> Iterator[Markup]:

@@ -10,8 +10,7 @@ from dxopt.results.page.comparison import privacy
 from dxopt.results.page.curves import Curve, chart
 from dxopt.results.page.markup import Cell, Markup, folded, table
 from dxopt.results.sweep import EpsilonSweep
-
-_ACROSS = "ε per unit of distance"
+from dxopt.results.units import level_axis, value_axis
 
 
 def against_epsilon(sweep: EpsilonSweep) -> list[Markup]:
@@ -25,13 +24,13 @@ def against_epsilon(sweep: EpsilonSweep) -> list[Markup]:
     loss = chart(
         [*_curves(sweep, sweep.values), bound],
         title=f"{problem.name}: {problem.objective.title} at {reached} ({sweep.status})",
-        across=_ACROSS,
-        up=f"{problem.objective.title} ({problem.loss.name})",
+        across=level_axis(problem),
+        up=value_axis(problem),
     )
     leakage = chart(
         _curves(sweep, sweep.leakage),
         title=f"{problem.name}: min-entropy leakage",
-        across=_ACROSS,
+        across=level_axis(problem),
         up="min-entropy leakage (bits)",
     )
     header = ["mechanism", "ε", problem.objective.title, "remapped", "gap to bound", "leakage (bits)", "privacy"]

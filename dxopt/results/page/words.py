@@ -10,6 +10,7 @@ from dxopt.results.off_prior import between_cells
 from dxopt.results.page.markup import Markup, element, folded, joined, number, told
 from dxopt.results.report import Report
 from dxopt.runtime.stopping import Status
+from dxopt.spaces.units import distance_of_one, per
 
 _EXP = "NumPy's exp and log are accurate to 4 units in the last place."
 _FOURIER = "SciPy's Fourier transforms obey the textbook error bound with a constant of 10."
@@ -106,11 +107,11 @@ def _privacy(report: Report) -> Markup:
         element("sup", "εd"),
         " times that of x′",
     )
-    numbers = {"proven": number(proof.epsilon), "asked": number(problem.epsilon)}
+    numbers = {"proven": number(proof.epsilon), "asked": number(problem.epsilon), "per": per(problem.space.unit)}
     if problem.delta:
         pairs = "every pair" if problem.pairs == "all" else "every pair with no third secret between"
         proven = told(
-            f", plus δ. Proven for {pairs} with ε = {{proven}} per unit of distance and "
+            f", plus δ. Proven for {pairs} with ε = {{proven}} {{per}} and "
             "δ = {delta}; a δ of {allowed} was allowed.",
             delta=number(proof.delta),
             allowed=number(problem.delta),
@@ -118,8 +119,9 @@ def _privacy(report: Report) -> Markup:
         )
     else:
         proven = told(
-            ". Proven for every pair with ε = {proven} per unit of distance, of {asked} allowed (δ = 0). "
-            "At distance 1 that is a factor of {factor}.",
+            ". Proven for every pair with ε = {proven} {per}, of {asked} allowed (δ = 0). "
+            "At {one} that is a factor of {factor}.",
+            one=distance_of_one(problem.space.unit),
             factor=number(math.exp(min(proof.epsilon, 700.0))),
             **numbers,
         )

@@ -99,7 +99,7 @@ def points(
     if metric != "haversine":
         raise SpecError("project", f"makes straight distances, not {metric} ones", "leave out one of the two")
     _require_local(together(located))
-    plane = MetricSpace.from_points(local_plane(located, unit))
+    plane = MetricSpace.from_points(local_plane(located, unit), unit=unit)
     return placed(replace(plane, labels=globe.labels), Positions(located, unit=unit))
 
 

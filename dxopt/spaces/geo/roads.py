@@ -42,9 +42,9 @@ def roads(
         projected), edges with a `length` in metres; numbers may be text. Nodes are named by their ids.
     weight : str
         Edge attribute whose sum along a way is its length.
-    unit : {"km", "m", "mi"}, optional
-        Of the distances, where `weight` holds metres; km for `length`. Other weights are taken as they are unless a
-        unit is given.
+    unit : str, optional
+        Of the distances. "km", "m" or "mi" where `weight` holds metres, which are converted; km for `length`. Other
+        weights are taken as they are, and another unit, such as "min", is what they are in.
     directed : bool
         Whether one-way streets count, and distances may be asymmetric; otherwise each street goes both ways.
     largest : bool
@@ -71,10 +71,11 @@ def roads(
     network = _read(Path(graph)) if isinstance(graph, str | Path) else graph
     if unit is None and weight == LENGTH:
         unit = "km"
-    if unit is not None:
-        Haversine(unit).prepare(np.zeros((1, 2)))
+    length = unit if weight == LENGTH or unit in Haversine.units else None
+    if length is not None:
+        Haversine(length).prepare(np.zeros((1, 2)))
     degrees = _positions(network)
-    weighted = _weighted(network, weight, unit, directed=directed)
+    weighted = _weighted(network, weight, length, directed=directed)
     # nodes without a way there and back are infinitely far away, so that nothing would hide them
     lost = _unreachable(weighted)
     if lost and not largest:
@@ -84,8 +85,8 @@ def roads(
         network = network.copy()
         for part in (network, weighted):
             part.remove_nodes_from(lost)
-    space = MetricSpace.from_graph(weighted, LENGTH)
-    return placed(space, Positions(degrees, streets=_streets(network, degrees), unit=unit or "km"))
+    space = MetricSpace.from_graph(weighted, LENGTH, unit=unit or "")
+    return placed(space, Positions(degrees, streets=_streets(network, degrees), unit=length or "km"))
 
 
 def _read(path: Path) -> nx.Graph:

@@ -39,7 +39,7 @@ class Relation(Protocol):
 RELATIONS: Registry[type[Relation]] = Registry("neighbours")
 
 
-def neighbours(universe: Universe, relation: str | Relation, **parameters: Any) -> MetricSpace:
+def neighbours(universe: Universe, relation: str | Relation, *, unit: str = "", **parameters: Any) -> MetricSpace:
     """The space in which a distance is the number of steps between neighbours.
 
     Parameters
@@ -48,6 +48,8 @@ def neighbours(universe: Universe, relation: str | Relation, **parameters: Any) 
         Steps lead through its secrets only.
     relation : str or Relation
         A registered name, with the parameters of its class; or a relation.
+    unit : str
+        What a step is, in the plural, such as "records".
 
     Raises
     ------
@@ -76,7 +78,7 @@ def neighbours(universe: Universe, relation: str | Relation, **parameters: Any) 
         graph.add_edges_from((index, other) for other in reached if other != index)
     if len(universe) > 1 and not graph.size():
         raise SpecError("neighbours", "are none among these secrets", "choose another relation, or other secrets")
-    return replace(MetricSpace.from_graph(graph), labels=universe.labels)
+    return replace(MetricSpace.from_graph(graph, unit=unit), labels=universe.labels)
 
 
 def _named(name: str, parameters: dict[str, Any]) -> Relation:

@@ -95,10 +95,11 @@ class Query:
         SpecError
             If the space is not about as many secrets as the query.
         """
-        return MetricSpace.from_distances(self.nearest(secrets), close=True, labels=list(map(str, self.answers)))
+        labels = list(map(str, self.answers))
+        return MetricSpace.from_distances(self.nearest(secrets), close=True, labels=labels, unit=secrets.unit)
 
-    def space(self, metric: str = "euclidean") -> MetricSpace:
-        """The answers under a metric between numbers, or between tuples of them; d_R by default.
+    def space(self, metric: str = "euclidean", *, unit: str = "") -> MetricSpace:
+        """The answers under a metric between numbers, or between tuples of them, in a unit; d_R by default.
 
         Raises
         ------
@@ -110,7 +111,7 @@ class Query:
             numbers = np.array(self.answers, dtype=float)
         if not np.isfinite(numbers).all():
             raise SpecError("metric", "is for answers that are numbers", "take the induced one")
-        return MetricSpace.from_points(numbers, metric)
+        return MetricSpace.from_points(numbers, metric, unit=unit)
 
 
 def count(universe: Universe, holds: Callable[[Any], bool]) -> Query:

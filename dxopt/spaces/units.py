@@ -1,0 +1,84 @@
+"""Units of distances and losses: checked, and as words.
+
+A unit is the text after an amount, such as "km", "EUR" or "people": words in the plural. It converts nothing, but for
+distances on the Earth, whose metric knows its unit.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from dxopt.errors import SpecError
+
+LONGEST = 24
+"""Letters of a unit."""
+_IRREGULAR = {"people": "person", "feet": "foot", "inches": "inch", "children": "child", "movies": "movie"}
+_ENDINGS = ((r"ies$", "y"), (r"(ss|sh|ch|x)es$", r"\1"), (r"([^s])s$", r"\1"))
+
+
+def checked_unit(unit: Any, field: str = "unit") -> str:
+    """The unit without blanks around it; SpecError unless it is short text that can stand after a number."""
+    if not isinstance(unit, str):
+        raise SpecError(field, f"is of type {type(unit).__name__}", 'give text, such as "km" or "people"')
+    text = unit.strip()
+    fix = f'give a word of at most {LONGEST} letters in one line, such as "km" or "people"'
+    if len(text) > LONGEST:
+        raise SpecError(field, f"has {len(text)} letters", fix)
+    if not text.isprintable() or text[:1].isdigit():
+        raise SpecError(field, f"is {unit!r}, which is no word to stand after a number", fix)
+    return text
+
+
+def in_unit(unit: str) -> str:
+    """What follows the name of a distance: " in km", or nothing without a unit."""
+    return f" in {unit}" if unit else ""
+
+
+def unit_of(unit: Any, metric: object) -> str:
+    """The unit of a space: the one that its metric knows, or the one that is given; SpecError where they differ."""
+    given = checked_unit(unit)
+    # metrics from elsewhere may use the name for something else
+    known = found if isinstance(found := getattr(metric, "unit", ""), str) else ""
+    if given and known and given != known:
+        raise SpecError("unit", f"is {given!r}, but the metric is in {known}", f"give {known!r}, or leave it out")
+    return known or given
+
+
+def common_unit(units: list[str]) -> str:
+    """The unit of a sum of distances: that of its parts, or none where they differ."""
+    return units[0] if units and len(set(units)) == 1 else ""
+
+
+def squared_unit(unit: str) -> str:
+    """The unit of a squared distance, such as "km²"; "" without one."""
+    if not unit:
+        return ""
+    return f"{unit}²" if re.fullmatch(r"[^\W\d_]+", unit) else f"({unit})²"
+
+
+def singular(unit: str) -> str:
+    """One of a unit: "person" of "people", "visit" of "visits"; abbreviations as they are."""
+    if unit in _IRREGULAR:
+        return _IRREGULAR[unit]
+    # abbreviations have capitals or few letters
+    if len(unit) > 3 and unit == unit.lower():
+        for ending, one in _ENDINGS:
+            if re.search(ending, unit):
+                return re.sub(ending, one, unit)
+    return unit
+
+
+def per(unit: str) -> str:
+    """What ε is per: "per km", "per person", or "per unit of distance" where no unit is known."""
+    return f"per {singular(unit) or 'unit of distance'}"
+
+
+def with_unit(amount: str, unit: str) -> str:
+    """An amount, as text, with its unit: "0.84 km", "1 person", "3 people"; the amount alone without one."""
+    return f"{amount} {singular(unit) if amount == '1' else unit}".rstrip()
+
+
+def distance_of_one(unit: str) -> str:
+    """A distance of 1 in words: "1 km", or "distance 1" where no unit is known."""
+    return with_unit("1", unit) if unit else "distance 1"

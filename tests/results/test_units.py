@@ -1,0 +1,58 @@
+"""Units in results: saved and read again, shown, never trusted."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dxopt as dx
+from dxopt.verify.proving import verify
+
+COSTS = np.array([[0.0, 3.0, 5.0], [3.0, 0.0, 3.0], [5.0, 3.0, 0.0]])
+
+
+def problems() -> list[dx.Problem]:
+    """Problems with units, each saved in another way: a matrix, a line, a product, and guesses with a unit."""
+    line = dx.line(3, unit="visits")
+    grid = dx.grid((2, 2), metric="manhattan", unit="km")
+    return [
+        dx.Problem(line, epsilon=1.0, prior="uniform", loss=dx.Loss.of(COSTS, line, unit="EUR")),
+        dx.Problem(line, epsilon=1.0, prior="uniform"),
+        dx.Problem(grid, epsilon=1.0, prior="uniform"),
+        dx.Problem(line, epsilon=1.0, prior="uniform", loss="binary", objective=dx.AdversaryError(0.5, "distance")),
+    ]
+
+
+def units(problem: dx.Problem) -> tuple[str, str, str]:
+    return problem.space.unit, problem.loss.unit, problem.unit
+
+
+@pytest.mark.parametrize("case", range(4))
+def test_a_result_keeps_its_units(case: int, tmp_path: Path):
+    report = dx.solve(problems()[case])
+    folder = report.save(tmp_path / "out")
+    assert any(units(report.problem))
+    assert units(dx.load(folder).problem) == units(report.problem)
+    assert verify(folder).exit_code == 0
+
+
+def test_results_without_units_are_read(tmp_path: Path):
+    space = dx.grid((2, 2), unit="km")
+    folder = dx.solve(dx.Problem(space, epsilon=1.0, prior="uniform", loss="squared")).save(tmp_path / "out")
+    assert units(dx.load(folder).problem) == ("km", "km²", "km²")
+    file = folder / "report.json"
+    content = json.loads(file.read_text())
+    del content["units"]
+    file.write_text(json.dumps(content))
+    (folder / "table.npz").unlink()
+    assert units(dx.load(folder).problem) == ("", "", "")
+
+
+@pytest.mark.parametrize("wrong", ["km", {"distance": "km"}, {"distance": "a\nb", "loss": "", "value": ""}])
+def test_what_are_no_units_is_refused(wrong: object, tmp_path: Path):
+    folder = dx.solve(problems()[0]).save(tmp_path / "out")
+    file = folder / "report.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"units": wrong}))
+    with pytest.raises(dx.SpecError, match="unit"):
+        dx.load(folder)
