@@ -8,11 +8,31 @@ from typing import Any, ClassVar
 
 
 class DxoptError(Exception):
-    """Base of every error raised on purpose."""
+    """Base of every error raised on purpose.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> try:
+    ...     dx.line(0)
+    ... except dx.DxoptError as error:
+    ...     print(type(error).__name__)
+    SpecError
+    """
 
 
 class SpecError(DxoptError, ValueError):
-    """Bad input: `field` names where it is; the message states what is wrong and what would be right."""
+    """Bad input: `field` names where it is; the message states what is wrong and what would be right.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> try:
+    ...     dx.Problem(dx.line(3), epsilon=-1, prior="uniform")
+    ... except dx.SpecError as error:
+    ...     print(error.field, "|", error.wrong, "|", error.fix)
+    epsilon | is -1 | give a positive finite number
+    """
 
     def __init__(self, field: str, wrong: str, fix: str = "") -> None:
         self.field = field
@@ -37,6 +57,16 @@ class PlausibilityWarning(UserWarning):
         What is seen.
     fix : str
         What it usually means, and what to write then.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as seen:
+    ...     warnings.simplefilter("always")
+    ...     report = dx.solve(dx.Problem(dx.line(3, step=1000), epsilon=1e-9, prior="uniform"))
+    >>> print(seen[0].message.kind, seen[0].message.field)
+    level_too_low epsilon
     """
 
     PARTS: ClassVar[tuple[str, ...]] = ("kind", "field", "seen", "fix")
@@ -52,12 +82,30 @@ class PlausibilityWarning(UserWarning):
         return type(self), tuple(self.content().values())
 
     def content(self) -> dict[str, str]:
-        """The parts by name, for JSON."""
+        """The parts by name, for JSON.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> warning = dx.PlausibilityWarning("level_too_low", "epsilon", "is 1e-09 per unit", "give a larger one")
+        >>> print(warning.content()["kind"])
+        level_too_low
+        """
         return {part: getattr(self, part) for part in self.PARTS}
 
 
 class UnsupportedError(SpecError):
-    """The input is sound, but what is asked of it cannot be done by the chosen method."""
+    """The input is sound, but what is asked of it cannot be done by the chosen method.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> try:
+    ...     dx.geo.positions(dx.line(3))
+    ... except dx.UnsupportedError as error:
+    ...     print(error.field, "|", error.wrong)
+    space | has no positions on the Earth
+    """
 
 
 class BudgetExceeded(SpecError):
@@ -68,6 +116,16 @@ class BudgetExceeded(SpecError):
     person : str
     asked, left : Fraction
         What was asked for in all, and what is left; of δ, where that is what is short.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> with dx.Budgets.open("budget.sqlite", create=True, default=0.5) as budgets:
+    ...     try:
+    ...         budgets.pay("ann", 0.75, unit="per km", release="Monday")
+    ...     except dx.BudgetExceeded as error:
+    ...         print(error.person, float(error.asked), float(error.left))
+    ann 0.75 0.5
     """
 
     def __init__(self, person: str, asked: Fraction, left: Fraction, wrong: str, fix: str) -> None:
@@ -81,11 +139,29 @@ class BudgetExceeded(SpecError):
 
 
 class SolveError(DxoptError):
-    """A solver failed in a way that left nothing to certify."""
+    """A solver failed in a way that left nothing to certify.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> print(issubclass(dx.SolveError, dx.DxoptError))
+    True
+    """
 
 
 class CertificateError(DxoptError):
-    """A channel could not be proven private, or a saved result does not hold."""
+    """A channel could not be proven private, or a saved result does not hold.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> claimed = dx.Privacy(0.5, "claimed")
+    >>> try:
+    ...     dx.integer_table(dx.Mechanism.from_matrix(dx.line(2), [[0.8, 0.2], [0.2, 0.8]], privacy=claimed))
+    ... except dx.CertificateError:
+    ...     print("not private at 0.5")
+    not private at 0.5
+    """
 
 
 class NoTightMechanism(UnsupportedError):
@@ -97,6 +173,15 @@ class NoTightMechanism(UnsupportedError):
         Labels of the points whose weight is negative.
     exists_from : float or None
         A privacy level from which one was found to exist, where a search found any.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> try:
+    ...     dx.tight_constraints(dx.grid((3, 3)), 0.1)
+    ... except dx.NoTightMechanism as error:
+    ...     print(error.negative, round(error.exists_from, 3))
+    ('(1, 1)',) 0.878
     """
 
     def __init__(

@@ -40,6 +40,15 @@ def choice(mechanisms: Sequence[Sampler], weights: ArrayLike | None = None, *, v
         hidden, or weights do not fit.
     UnsupportedError
         If there are over 5 million probabilities.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> line = dx.line(3)
+    >>> weak, strong = dx.classic.geometric(line, epsilon=1.0), dx.classic.geometric(line, epsilon=0.5)
+    >>> mixed = dx.choice([strong, weak], [3, 1])
+    >>> print(mixed.reports.labels[:4], round(mixed.privacy.epsilon, 6))
+    ('0: 0', '0: 1', '0: 2', '1: 0') 1.0
     """
     if isinstance(mechanisms, Sampler) or not len(mechanisms):
         raise SpecError("mechanisms", "are no list of mechanisms", "give a list, such as [one, other]")

@@ -73,6 +73,15 @@ def lift(query: Query, mechanism: Mechanism, secrets: MetricSpace) -> Mechanism:
         If H is not about as many answers, or the space not about as many secrets, as the query has.
     UnsupportedError
         If two secrets at a finite distance have answers infinitely further apart, so that no level is proven.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> people = dx.Universe.databases(["ill", "well"], 2)
+    >>> count = dx.queries.count(people, lambda person: person == "ill")
+    >>> mechanism = dx.lift(count, dx.classic.geometric(count.space(), epsilon=1.0), people.space())
+    >>> print(mechanism.row(label="(ill, well)").round(3).tolist(), round(mechanism.privacy.epsilon, 6))
+    [0.269, 0.462, 0.269] 1.0
     """
     if len(mechanism.space) != len(query.answers):
         wrong = f"is about {len(mechanism.space):,} points, where the query has {len(query.answers):,} answers"
@@ -107,6 +116,14 @@ def lift_loss(query: Query, loss: LossLike | Loss = "distance", answers: MetricS
     ------
     SpecError
         If the loss does not fit the answers, or they are no numbers and have no space.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> people = dx.Universe.databases(["ill", "well"], 2)
+    >>> count = dx.queries.count(people, lambda person: person == "ill")
+    >>> print(dx.lift_loss(count).matrix.tolist())
+    [[2.0, 1.0, 0.0], [1.0, 0.0, 1.0], [1.0, 0.0, 1.0], [0.0, 1.0, 2.0]]
     """
     losses = Loss.of(loss, query.space() if answers is None else answers)
     if len(losses.matrix) != len(query.answers):

@@ -231,6 +231,13 @@ def tight_constraints(
         mechanism cannot be told within the error of the arithmetic.
     SpecError
         If ε is not a positive finite number.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> mechanism = dx.tight_constraints(dx.line(4), "ln(2)")
+    >>> print(mechanism.matrix.round(3).tolist()[1])
+    [0.333, 0.333, 0.167, 0.167]
     """
     epsilon = checked_level(epsilon)
     tell = progress or (lambda line: None)

@@ -46,6 +46,14 @@ def together(mechanisms: Sequence[Sampler]) -> Mechanism:
         If mechanisms are about different secrets, or not proven private.
     UnsupportedError
         If there are too many tuples: 5 million probabilities in all.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> line = dx.line(3)
+    >>> both = dx.together([dx.classic.geometric(line, epsilon=0.5), dx.classic.geometric(line, epsilon=1.0)])
+    >>> print(both.matrix.shape, both.reports.labels[:2], round(both.privacy.epsilon, 6))
+    (3, 9) ('(0, 0)', '(0, 1)') 1.5
     """
     if isinstance(mechanisms, Sampler) or not mechanisms:
         raise SpecError("mechanisms", "are no list of mechanisms", "give a list, such as [mechanism, mechanism]")

@@ -75,6 +75,18 @@ def certify(
         If it is no channel on the space, or not private; the message names the secrets and the report.
     UnsupportedError
         If it is too large to be proven.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> space = dx.line(2)
+    >>> print(round(dx.certify([[0.7, 0.3], [0.3, 0.7]], space, 1.0).privacy.epsilon, 4))
+    0.8473
+    >>> try:
+    ...     dx.certify([[0.8, 0.2], [0.2, 0.8]], space, 1.0)
+    ... except dx.SpecError as error:
+    ...     print(error.field)
+    matrix
     """
     if not isinstance(space, MetricSpace):
         raise SpecError("space", f"is of type {type(space).__name__}", "give the space of the secrets")

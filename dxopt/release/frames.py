@@ -29,6 +29,13 @@ def to_frame(mechanism: Mechanism) -> pd.DataFrame:
     ------
     UnsupportedError
         If pandas is not installed, or the mechanism is too large for a matrix.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> frame = dx.to_frame(dx.classic.geometric(dx.line(2), epsilon="ln(3)"))
+    >>> print(frame.loc["0"].round(3).to_dict())
+    {'0': 0.75, '1': 0.25}
     """
     try:
         import pandas as pd
@@ -61,6 +68,15 @@ def mechanism_from_frame(
     ------
     SpecError
         If a label is missing, unknown or there twice, or the numbers are no probabilities.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"yes": [0.25, 0.75], "no": [0.75, 0.25]}, index=["no", "yes"])
+    >>> space = dx.MetricSpace.from_points(["yes", "no"], "discrete")
+    >>> print(dx.mechanism_from_frame(space, frame).matrix.tolist())
+    [[0.75, 0.25], [0.25, 0.75]]
     """
     _check(frame, "frame", "DataFrame", ("index", "columns", "to_numpy"))
     columns = _text(frame.columns)
@@ -90,6 +106,15 @@ def prior_from_frame(
     ------
     SpecError
         If a label is missing, unknown or there twice, or the weights are no weights.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> import pandas as pd
+    >>> seen = pd.Series(["B", "A", "B", "B"]).value_counts()
+    >>> space = dx.MetricSpace.from_points([[0, 0], [1, 0], [2, 0]], labels=["A", "B", "C"])
+    >>> print(dx.prior_from_frame(space, seen, missing=0).probabilities.tolist())
+    [0.25, 0.75, 0.0]
     """
     _check(series, "series", "Series", ("index", "dtype", "to_numpy"))
     labels = _text(series.index)

@@ -35,6 +35,13 @@ class Key:
     ------
     SpecError
         If there are not 32 bytes.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> key = dx.Key(bytes(range(32)))  # dx.Key.new() makes one that nobody knows
+    >>> print(key, len(key.fingerprint))
+    <Key 9e39bbe0> 8
     """
 
     __slots__ = ("_content", "fingerprint")
@@ -47,7 +54,15 @@ class Key:
 
     @classmethod
     def new(cls) -> Key:
-        """A key from the operating system's randomness."""
+        """A key from the operating system's randomness.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> key = dx.Key.new()
+        >>> print(len(key.fingerprint), dx.Key.load(key.save("town.key")).fingerprint == key.fingerprint)
+        8 True
+        """
         return cls(secrets.token_bytes(_BYTES))
 
     @classmethod
@@ -79,6 +94,14 @@ class Key:
         ------
         SpecError
             If there is none.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> import os
+        >>> os.environ["MY_KEY"] = "00" * 32
+        >>> print(dx.Key.from_environment("MY_KEY").fingerprint == dx.Key(bytes(32)).fingerprint)
+        True
         """
         if variable not in os.environ:
             raise SpecError("key", f"{variable} is not set", _FIX)
@@ -116,6 +139,12 @@ class Key:
         ------
         SpecError
             If one has half of a surrogate pair, which has no UTF-8.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> print(dx.Key(bytes(32)).digest("ann", "May").hex()[:16])
+        a5310ea07f9cd2be
         """
         try:
             written = [field.encode("utf-8") for field in fields]

@@ -41,6 +41,15 @@ def to_opendp(mechanism: Mechanism | IntegerTable) -> Measurement:
         If the privacy that is claimed does not hold.
     opendp.mod.OpenDPException
         Unless `opendp.mod.enable_features("contrib", "honest-but-curious")` was called: OpenDP cannot see the proof.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> import opendp.prelude as dp
+    >>> dp.enable_features("contrib", "honest-but-curious")
+    >>> measurement = dx.to_opendp(dx.classic.geometric(dx.line(3), epsilon=1.0))
+    >>> print(round(measurement.map(1.0), 6), measurement("0") in ("0", "1", "2"))
+    1.0 True
     """
     try:
         from opendp.domains import user_domain

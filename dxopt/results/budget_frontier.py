@@ -31,6 +31,15 @@ class BudgetFrontier(ProvenRange):
     """What is proven of the adversary's largest error between two loss budgets, at every budget.
 
     See `dxopt.results.proven_range.ProvenRange` for its attributes.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> wanted = dx.AdversaryError(max_loss=0.6)
+    >>> problem = dx.Problem(dx.line(3), epsilon=1.0, prior=[0.5, 0.25, 0.25], loss="squared", objective=wanted)
+    >>> frontier = dx.budget_frontier(problem, 0.55, 0.7, resolution=0.02)
+    >>> print(frontier.prices.round(2).tolist(), [round(float(end), 3) for end in frontier.between(0.6)])
+    [1.22, 1.22] [0.567, 0.567]
     """
 
     ALONG: ClassVar[str] = "budgets"

@@ -102,6 +102,16 @@ class Comparison(Plotted, Shown):
         For each ordered pair of mechanisms whether the first refines the second, where they are not too large.
     evidence : Evidence or None
         The channels and duals that prove the figures, where they are known.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> problem = dx.Problem(dx.line(4), epsilon=1.0, prior="uniform")
+    >>> comparison = dx.compare(problem, ["geometric", "randomised_response"])
+    >>> print([row.name for row in comparison.rows], round(comparison.bound, 3))
+    ['optimal', 'geometric', 'randomised_response'] 0.521
+    >>> print(comparison.content()["epsilon"])
+    1.0
     """
 
     problem: str

@@ -23,6 +23,15 @@ class Frontier(ProvenRange):
     """What is proven of the least loss between two levels, at every ε.
 
     See `dxopt.results.proven_range.ProvenRange` for its attributes.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> frontier = dx.frontier(dx.Problem(dx.line(4), epsilon=1.0, prior="uniform"), 0.5, 2.0, resolution=0.5)
+    >>> print(frontier.epsilons.round(2).tolist(), frontier.values.round(2).tolist())
+    [0.5, 1.0, 1.41, 2.0] [0.8, 0.52, 0.35, 0.2]
+    >>> print([round(float(end), 2) for end in frontier.between(0.75)])
+    [0.52, 0.8]
     """
 
     ALONG: ClassVar[str] = "epsilons"

@@ -36,6 +36,14 @@ class Level(Result):
     status : Status
         `optimal`: it was reached. `feasible`: it was not, as bounds on the loss were too far from its values.
         `interrupted` and `time limit`: the search was stopped.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> problem = dx.Problem(dx.line(4), epsilon=1.0, prior="uniform")
+    >>> level = dx.smallest_epsilon(problem, max_loss=0.3, accuracy=1e-3)
+    >>> print(round(level.below, 1), round(level.epsilon, 1), level.resolution <= 1e-3)
+    1.6 1.6 True
     """
 
     problem: Problem

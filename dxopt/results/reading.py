@@ -57,6 +57,14 @@ def load(folder: str | Path) -> Report:
     CertificateError
         If the channel cannot be proven private, value or bound differ from those saved by more than 1e-12, or the
         certificate has something else than a number.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> report = dx.solve(dx.Problem(dx.line(4), epsilon=1.0, prior="uniform"))
+    >>> again = dx.load(report.save("results/line"))
+    >>> print(again.certificate.private, again.certificate.value == report.certificate.value)
+    True True
     """
     folder = Path(folder)
     if is_file(folder / SWEEP):

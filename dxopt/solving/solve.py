@@ -93,6 +93,19 @@ def solve(
     SpecError
         If an option is wrong, nobody answers at the address of a cluster, there is no GPU, or the method does not
         suit the problem (UnsupportedError, NoTightMechanism).
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> space = dx.line(5)
+    >>> problem = dx.Problem(space, epsilon="ln(4)", prior=[0.1, 0.2, 0.4, 0.2, 0.1])
+    >>> report = dx.solve(problem)
+    >>> print(report.status.value, round(report.certificate.value, 4), report.certificate.private)
+    optimal 0.4381 True
+    >>> print(report.mechanism.row(label="2").round(3).tolist())
+    [0.05, 0.15, 0.6, 0.15, 0.05]
+    >>> print(round(dx.solve(problem, method="laplace").certificate.value, 4))
+    0.5477
     """
     required_problem(problem)
     began = time.perf_counter()

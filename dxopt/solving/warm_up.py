@@ -58,6 +58,14 @@ def warm_up(*, progress: Callable[[str], None] | None = None) -> WarmUp:
     ----------
     progress : callable, optional
         Given a line of text after each kernel that is compiled.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> first = dx.warm_up()
+    >>> again = dx.warm_up()
+    >>> print(len(again.compiled), "left to compile")
+    0 left to compile
     """
     for module in _WITH_KERNELS:
         import_module(module)

@@ -65,6 +65,15 @@ def budget_frontier(
     ------
     SpecError
         If a parameter is out of range, the objective is another one, or no mechanism is within the budget `low`.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> wanted = dx.AdversaryError(max_loss=0.6)
+    >>> problem = dx.Problem(dx.line(3), epsilon=1.0, prior=[0.5, 0.25, 0.25], loss="squared", objective=wanted)
+    >>> frontier = dx.budget_frontier(problem, 0.55, 0.7, resolution=0.02)
+    >>> print(frontier.budgets.round(2).tolist(), frontier.values.round(3).tolist())
+    [0.55, 0.7] [0.506, 0.689]
     """
     required_problem(problem, "frontier")
     if not isinstance(problem.objective, AdversaryError):

@@ -74,6 +74,18 @@ def compare(
     ------
     SpecError
         If there is no mechanism of a name, a method is none, a prior does not fit, or an option is wrong.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> import numpy as np
+    >>> problem = dx.Problem(dx.line(4), epsilon=1.0, prior=[0.4, 0.3, 0.2, 0.1])
+    >>> own = 0.2 * np.eye(4) + 0.2
+    >>> for row in dx.compare(problem, ["geometric", ("my own", own)]).rows:
+    ...     print(row.name, round(row.value, 3))
+    optimal 0.496
+    geometric 0.521
+    my own 1.0
     """
     required_problem(problem, "comparison")
     asked = checked_methods(methods)

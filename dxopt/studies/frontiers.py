@@ -67,6 +67,14 @@ def frontier(
     ------
     SpecError
         If a parameter is out of range, or the objective has a loss budget of its own (see `dx.budget_frontier`).
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> problem = dx.Problem(dx.line(4), epsilon=1.0, prior="uniform")
+    >>> frontier = dx.frontier(problem, 0.5, 2.0, resolution=0.5)
+    >>> print([round(float(end), 2) for end in frontier.between(0.75)])
+    [0.52, 0.8]
     """
     required_problem(problem, "frontier")
     if isinstance(problem.objective, AdversaryError):

@@ -91,6 +91,14 @@ def smallest_epsilon(
     ------
     SpecError
         If a parameter is out of range, if every level will do or none, or if the objective has a budget of its own.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> problem = dx.Problem(dx.line(4), epsilon=1.0, prior="uniform")
+    >>> level = dx.smallest_epsilon(problem, max_loss=0.3, accuracy=1e-3)
+    >>> print(round(level.epsilon, 2), round(level.report.certificate.value, 3))
+    1.56 0.3
     """
     required_problem(problem, "search for the smallest epsilon")
     if isinstance(problem.objective, AdversaryError):

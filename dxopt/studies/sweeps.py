@@ -68,6 +68,16 @@ def sweep(
     SpecError
         If there is no level, one is given twice or is not positive, there is no mechanism of a name, the problem asks
         for no privacy, or an option is wrong.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> problem = dx.Problem(dx.line(4), epsilon=1.0, prior=[0.4, 0.3, 0.2, 0.1])
+    >>> sweep = dx.sweep(problem, [0.5, 1.0, 2.0], ["geometric"])
+    >>> for name, values in sweep.values.items():
+    ...     print(name, values.round(3).tolist())
+    optimal [0.71, 0.496, 0.196]
+    geometric [0.865, 0.521, 0.196]
     """
     required_problem(problem, "sweep")
     levels = checked_levels(epsilons)

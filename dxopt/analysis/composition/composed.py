@@ -34,6 +34,13 @@ class Composed(Shown):
         The labels of the pair of secrets that is told apart best, as far as the bounds say; None where no pair is.
     pairs : {"all", "adjacent"}
         Which ordered pairs of secrets are bound.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> answer = dx.compose(dx.classic.geometric(dx.line(3), epsilon=0.5), 4).epsilon(0.01)
+    >>> print(round(answer.least, 2), round(answer.epsilon, 2), round(answer.pure, 2), answer.worst)
+    1.97 1.97 2.0 ('0', '2')
     """
 
     asked: Literal["epsilon", "delta"]

@@ -59,6 +59,15 @@ class Composition(Shown):
         Secrets of the same class have the same rows exactly.
     pairs : {"all", "adjacent"}
     accuracy : float
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> releases = dx.compose(dx.classic.geometric(dx.line(3), epsilon=0.5), 4)
+    >>> print(round(releases.pure, 6), round(releases.epsilon(0.01).epsilon, 3), round(releases.delta(1.0).delta, 3))
+    2.0 1.966 0.22
+    >>> print([round(answer.delta, 3) for answer in releases.curve([0.5, 1, 1.5])])
+    [0.439, 0.22, 0.095]
     """
 
     space: MetricSpace
@@ -227,6 +236,13 @@ def compose(
         If mechanisms are about different secrets, or counts do not fit.
     UnsupportedError
         If there are more than 1,000 secrets, or a million releases.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> releases = dx.compose(dx.classic.geometric(dx.line(3), epsilon=0.1), 50)
+    >>> print(round(releases.epsilon(1e-6).epsilon, 2), "instead of", round(releases.pure, 2))
+    3.37 instead of 5.0
     """
     several = [mechanisms] if isinstance(mechanisms, Sampler) else list(mechanisms)
     if not several or not all(isinstance(one, Sampler) for one in several):

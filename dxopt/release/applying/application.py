@@ -35,6 +35,15 @@ class Applied(Shown):
         The file beside it that says what was done.
     said : dict
         What that file holds.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> from pathlib import Path
+    >>> size = Path("beds.csv").write_text("unit,beds\\nA,12\\nB,30\\n", encoding="utf-8")
+    >>> done = dx.apply(dx.classic.geometric(dx.line(50), epsilon=0.5), "beds.csv", "public.csv", column="beds")
+    >>> print(done.output, done.said["rows"]["out"], done.dropped)
+    public.csv 2 []
     """
 
     output: Path
@@ -165,6 +174,15 @@ def apply(
         written then.
     UnsupportedError
         If a package is missing.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> import pandas as pd
+    >>> beds = dx.classic.geometric(dx.line(50), epsilon=0.5)
+    >>> public = dx.apply(beds, pd.DataFrame({"unit": ["A", "B"], "beds": [12, 30]}), column="beds", within=0)
+    >>> print(public.columns.tolist()[:3], public["unit"].tolist(), public["epsilon"].tolist())
+    ['unit', 'beds', 'report'] ['A', 'B'] [0.5, 0.5]
     """
     columns = {"lat": lat, "lon": lon, "x": x, "y": y, "column": column, "label": label}
     options = Options(outside, within, worst, keep, drop)

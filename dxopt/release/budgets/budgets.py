@@ -16,12 +16,12 @@ from dxopt.release.budgets.charging import Level, charge, keep_unit, setting
 from dxopt.release.budgets.file import LedgerFile
 from dxopt.release.budgets.persons import mark, stored, text
 from dxopt.release.budgets.purse import Purse
+from dxopt.release.budgets.running import LedgerRuns
 from dxopt.release.budgets.setting import set_default, set_person, unset_person
-from dxopt.release.budgets.view import LedgerView
 from dxopt.release.keys import Key
 
 
-class Budgets(LedgerView):
+class Budgets(LedgerRuns):
     """A ledger on disk: what each person or device may spend on releases, and has spent.
 
     Levels add up, ε and δ each (composition; Cha13 for metrics). Amounts are rationals, and their sums exact. A
@@ -30,6 +30,14 @@ class Budgets(LedgerView):
     stays charged.
 
     One object may be used by several threads. `open` makes it; it is a context manager, which closes the file.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> with dx.Budgets.open("budget.sqlite", create=True, unit="per km", default="2x0.5") as budgets:
+    ...     paid = [budgets.pay("ann", 0.5, unit="per km", release=day) for day in ("Monday", "Tuesday")]
+    ...     print(paid, [float(left) for left in budgets.left(["ann", "bob"])])
+    [True, True] [0.0, 1.0]
     """
 
     @classmethod
@@ -65,6 +73,13 @@ class Budgets(LedgerView):
         ------
         SpecError
             If there is no such file, or it is no ledger, damaged, of a later version, with another unit or key.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> with dx.Budgets.open("budget.sqlite", create=True, unit="per km", default=2) as budgets:
+        ...     print(budgets.unit, float(budgets.default))
+        per km 2.0
         """
         kept = {"key": mark(key)}
         opened = cls(LedgerFile(Path(file), create=create, kept=kept, wait=wait), key)
@@ -92,6 +107,16 @@ class Budgets(LedgerView):
         ------
         SpecError
             If an amount is no finite number from 0, or less than what is spent.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> with dx.Budgets.open("budget.sqlite", create=True) as budgets:
+        ...     budgets.set("10x0.1")
+        ...     budgets.set(3, person="ann")
+        ...     print([float(left) for left in budgets.left(["ann", "bob"])])
+        ...     budgets.unset("ann")
+        [3.0, 1.0]
         """
         amounts = amount_of(budget, "budget"), amount_of(delta, "delta")
         name = None if person is None else stored([person], self._key)[0]
@@ -106,52 +131,6 @@ class Budgets(LedgerView):
         name = stored([person], self._key)[0]
         with self._file.writing() as db:
             unset_person(db, name, person, looking.default_of(db))
-
-    def begin(self, name: str, *, release: str | None = None) -> str:
-        """Begin a run, or go on with the one of this name that was killed.
-
-        Parameters
-        ----------
-        name : str
-            What tells the run from others: the same for the same data, mechanism and output.
-        release : str, optional
-            What persons read in their history; the name by default.
-
-        Returns
-        -------
-        str
-            What `charge` and `finish` take. From now on they refuse what an earlier `begin` of the same run gave, so
-            that one process at most finishes a run and publishes what it has drawn.
-        """
-        called = text(name, "run")
-        shown = called if release is None else text(release, "release")
-        with self._file.writing() as db:
-            return runs.begin(db, called, shown)
-
-    def finish(self, run: str) -> None:
-        """End a run before its output is published; the next `begin` of its name is another run, and pays anew.
-
-        A process that is killed between `finish` and publishing has paid for what nobody sees, never the reverse.
-
-        Raises
-        ------
-        SpecError
-            If another process has taken over the run, so that nothing of this one may be published.
-        """
-        with self._file.writing() as db:
-            number, finished = runs.run_of(db, run)
-            if not finished:
-                runs.finish(db, number)
-
-    def finished(self, run: str) -> bool:
-        """Whether a run is finished, so that its output may be published; SpecError if it is not this process's."""
-        with self._file.reading() as db:
-            return runs.run_of(db, run)[1]
-
-    def close_runs(self, name: str | None = None) -> int:
-        """End runs that were killed, of one name or all, and return how many. What they paid stays paid."""
-        with self._file.writing() as db:
-            return runs.close(db, name)
 
     def charge(
         self,
@@ -195,6 +174,17 @@ class Budgets(LedgerView):
             Naming the first person who has not that much left. Nothing is charged.
         SpecError
             If the unit is another, the run is not this process's or is finished, or has paid for other rows before.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> with dx.Budgets.open("budget.sqlite", create=True, default=0.5) as budgets:
+        ...     run = budgets.begin("taxis.csv")
+        ...     try:
+        ...         budgets.charge(run, 0, ["ann", "bob", "ann"], 0.5, unit="per km")
+        ...     except dx.BudgetExceeded as error:
+        ...         print(error.person, [float(left) for left in budgets.left(["ann", "bob"])])
+        ann [0.5, 0.5]
         """
         if isinstance(first, bool) or not isinstance(first, int | np.integer) or first < 0:
             raise SpecError("first", f"is {first!r}", "give the number of the first row, from 0")
@@ -224,6 +214,13 @@ class Budgets(LedgerView):
             If the person has not that much left. Nothing is charged.
         SpecError
             If the unit is another.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> with dx.Budgets.open("budget.sqlite", create=True, default=0.5) as budgets:
+        ...     print(budgets.pay("ann", 0.5, unit="per km", release="Monday"), float(budgets.left(["ann"])[0]))
+        True 0.0
         """
         cost, names = self._cost([person], level, delta, unit, [tag])
         called = text(release, "release")
@@ -231,7 +228,18 @@ class Budgets(LedgerView):
             return bool(charge(db, runs.open_ended(db, called), None, [person], names, cost, [tag])[0])
 
     def purse(self, person: str, *, unit: str, release: str) -> Purse:
-        """What one person pays from, draw by draw, as a stream of `dx.traces` does."""
+        """What one person pays from, draw by draw, as a stream of `dx.traces` does.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> mechanism = dx.traces.IndependentNoise(dx.traces.on_plane(), epsilon=0.5)
+        >>> with dx.Budgets.open("budget.sqlite", create=True, default=1) as budgets:
+        ...     stream = mechanism.stream(purse=budgets.purse("ann", unit="per km", release="ride"))
+        ...     kinds = [stream.step(point).kind for point in [(0.0, 0.0), (0.1, 0.0)]]
+        ...     print(kinds, float(budgets.left(["ann"])[0]))
+        ['hard', 'hard'] 0.0
+        """
         stored([person], self._key)
         return Purse(self, person, unit, text(release, "release"))
 

@@ -63,16 +63,44 @@ class LedgerView(Shown):
         return [account.left for account in self._accounts(persons)]
 
     def account(self, person: str) -> Account:
-        """The account of a person, also of one who is not in the ledger yet."""
+        """The account of a person, also of one who is not in the ledger yet.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> with dx.Budgets.open("budget.sqlite", create=True, default=2) as budgets:
+        ...     paid = budgets.pay("ann", 0.5, unit="per km", release="Monday")
+        ...     account = budgets.account("ann")
+        ...     print(float(account.budget), float(account.spent), float(account.left))
+        2.0 0.5 1.5
+        """
         return self._accounts([person])[0]
 
     def accounts(self) -> list[Account]:
-        """All accounts, those with the least left first."""
+        """All accounts, those with the least left first.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> with dx.Budgets.open("budget.sqlite", create=True, default=2) as budgets:
+        ...     paid = [budgets.pay(person, 0.5, unit="per km", release="May") for person in ("ann", "bob", "ann")]
+        ...     print([(account.person, float(account.left)) for account in budgets.accounts()])
+        [('ann', 1.0), ('bob', 1.5)]
+        """
         with self._file.reading() as db:
             return looking.accounts(db)
 
     def history(self, person: str) -> list[Payment]:
-        """What a person paid for, in the order of time."""
+        """What a person paid for, in the order of time.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> with dx.Budgets.open("budget.sqlite", create=True, default=2) as budgets:
+        ...     paid = budgets.pay("ann", 0.5, unit="per km", release="Monday")
+        ...     print([(payment.release, float(payment.cost)) for payment in budgets.history("ann")])
+        [('Monday', 0.5)]
+        """
         with self._file.reading() as db:
             return looking.history(db, stored([person], self._key)[0])
 
@@ -94,11 +122,30 @@ class LedgerView(Shown):
         ------
         SpecError
             If the person has paid for nothing, a release has no table, or one of another level.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> table = dx.integer_table(dx.classic.geometric(dx.line(3), epsilon=0.5))
+        >>> with dx.Budgets.open("budget.sqlite", create=True, default=2) as budgets:
+        ...     paid = [budgets.pay("ann", table.epsilon, unit="per unit", release="May") for day in range(4)]
+        ...     print(round(budgets.composed("ann", {"May": table}).epsilon(0.01).epsilon, 3))
+        1.966
         """
         return composed(self.history(person), tables, pairs)
 
     def totals(self) -> Totals:
-        """The ledger in a few numbers."""
+        """The ledger in a few numbers.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> with dx.Budgets.open("budget.sqlite", create=True, default=2) as budgets:
+        ...     paid = budgets.pay("ann", 0.5, unit="per km", release="Monday")
+        ...     totals = budgets.totals()
+        ...     print(totals.persons, totals.rows, float(totals.spent))
+        1 1 0.5
+        """
         with self._file.reading() as db:
             return looking.totals(db)
 
@@ -109,6 +156,12 @@ class LedgerView(Shown):
         ------
         SpecError
             If the file is damaged, or a person has not spent the sum of the payments, or more than the budget.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> with dx.Budgets.open("budget.sqlite", create=True, default=2) as budgets:
+        ...     budgets.check()  # says nothing where the sums are right
         """
         with self._file.reading() as db:
             looking.check(db, self._file.damaged)

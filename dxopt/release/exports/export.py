@@ -46,6 +46,13 @@ def export(table: IntegerTable, to: str, file: str | Path | None = None, *, forc
     ------
     SpecError
         If there is no such target, the file is there or cannot be written, or a label has what a language lacks.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> table = dx.integer_table(dx.classic.geometric(dx.line(3), epsilon=1.0))
+    >>> print(dx.export(table, "js", "noise.js"))
+    noise.js
     """
     if to not in _WRITERS:
         raise SpecError("to", f"there is no {to!r}", f"choose one of {', '.join(TARGETS)}")

@@ -65,6 +65,13 @@ def integer_table(
         without infinite loss, as where some secrets have no report in common.
     CertificateError
         If the privacy that the mechanism claims does not hold.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> table = dx.integer_table(dx.classic.geometric(dx.line(3), epsilon=1.0))
+    >>> print(table.total == 2**64, sum(table.counts[0]) == table.total, table.epsilon)
+    True True 1.0
     """
     privacy = _claimed(mechanism)
     beliefs = matching(mechanism, "uniform" if prior is None else prior)

@@ -65,6 +65,16 @@ class IntegerTable(Sampler):
     SpecError
         If counts are no integers from 0 `(n, m)` with these row sums, T is another power than 2^64, 2^128, 2^192 and
         2^256, ε or δ is negative or not finite, or the prior is none of n secrets.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> table = dx.integer_table(dx.classic.geometric(dx.line(3), epsilon="ln(2)"))
+    >>> table.check()  # says nothing where the proof holds
+    >>> print(table.bits, table.cost < 1e-12, round(float(table.probability("0", "0", by="label")), 3))
+    64 True 0.667
+    >>> print(dx.IntegerTable.load(table.save("noise.dxt")).encoded() == table.encoded())
+    True
     """
 
     DRAW: ClassVar[str] = "dxopt draw 1"
@@ -232,6 +242,14 @@ class IntegerTable(Sampler):
         ------
         SpecError
             As in `sample`, and if persons are no texts, or not as many as secrets.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> table = dx.integer_table(dx.classic.geometric(dx.line(9, step=5), epsilon=0.2))
+        >>> key = dx.Key(bytes(32))  # dx.Key.new() for what is published
+        >>> print(table.sample_for(["ann", "bob", "ann"], label=["10", "10", "10"], key=key, release="May").tolist())
+        [2, 2, 2]
         """
         self._check_returns(returns)
         secrets = np.atleast_1d(self.space.naming.find(secret, label=label, index=index, point=point))

@@ -41,6 +41,14 @@ def geojson(answer: Mechanism | Report, *, secret: Any = None, prior: PriorLike 
         If there is no such secret, or the prior is of another size.
     UnsupportedError
         If the locations have no positions on the Earth.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> places = dx.geo.points([[45.5, -73.6], [45.5, -73.5]], labels=["west", "east"])
+    >>> first = dx.geojson(dx.classic.exponential(places, epsilon=0.2), secret="west")["features"][0]
+    >>> print(first["geometry"]["coordinates"], first["properties"]["label"])
+    [-73.6, 45.5] west
     """
     located = Located.of(answer, prior)
     mechanism = located.mechanism
@@ -76,6 +84,14 @@ def to_geodataframe(
         As for `geojson`, or if there is no such CRS, or it does not hold there.
     UnsupportedError
         If the locations have no positions on the Earth, or GeoPandas is not installed.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> places = dx.geo.points([[45.5, -73.6], [45.5, -73.5]], labels=["west", "east"])
+    >>> frame = dx.to_geodataframe(dx.classic.exponential(places, epsilon=0.2))
+    >>> print(frame["label"].tolist(), frame["reported"].round(2).tolist())
+    ['west', 'east'] [0.5, 0.5]
     """
     try:
         from geopandas import GeoDataFrame

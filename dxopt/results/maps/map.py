@@ -74,6 +74,14 @@ def draw_map(
         If there is no such secret, there are too many, the prior is of another size, or the underlay is none.
     UnsupportedError
         If the locations have no positions on the Earth.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> places = dx.geo.points([[45.50, -73.60], [45.52, -73.58], [45.54, -73.60]], labels=["A", "B", "C"])
+    >>> figure = dx.draw_map(dx.classic.exponential(places, epsilon=1.0), secret="A")
+    >>> print(type(figure).__name__)
+    Figure
     """
     located = Located.of(answer, prior)
     panels = _panels(located, secret)
