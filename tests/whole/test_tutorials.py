@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -87,6 +88,54 @@ def test_its_links_lead_somewhere(file: Path) -> None:
         for target in re.findall(r"\]\(([^)\s]+)\)", "".join(cell["source"])):
             found = (file.parent / target.partition("#")[0]).resolve()
             assert re.match(r"\w+:", target) or (found.exists() and ROOT in found.parents), target
+
+
+def printed(name: str, cell_id: str) -> str:
+    """What a cell printed when its notebook was saved."""
+    (cell,) = (cell for cell in cells(DOCS / "tutorials" / f"{name}.ipynb", "code") if cell["id"] == cell_id)
+    return "".join("".join(output.get("text", ())) for output in cell["outputs"])
+
+
+def numbers(table: str) -> list[list[float]]:
+    """The numbers of each line of a table but its head."""
+    return [[*map(float, re.findall(r"\d+(?:\.\d+)?(?:e[-+]?\d+)?", row))] for row in table.splitlines()[1:]]
+
+
+def test_the_levels_of_the_counts_have_their_factors_and_cost_less_than_geometric_noise() -> None:
+    rows = numbers(printed("counts", "sweep"))
+    assert [row[0] for row in rows] == [0.1, 0.25, 0.5, 1.0, 2.0]
+    for epsilon, one, _family, best, geometric in rows:
+        assert one == pytest.approx(math.exp(epsilon), abs=0.006)
+        assert best <= geometric <= 1.01 * (1 / math.sinh(epsilon))
+
+
+def test_the_colleague_sees_what_holds_and_what_was_changed() -> None:
+    assert printed("counts", "verify").startswith("results/cases: holds\n")
+    assert "privacy      holds          3,660 pairs" in printed("counts", "verify")
+    changed = re.findall(r"^  (\w+) +fails", printed("counts", "tamper"), flags=re.MULTILINE)
+    assert changed == ["digests", "value", "gap"]
+
+
+def test_customers_without_budget_are_refused_after_four_cells() -> None:
+    spent, left, budget = map(float, re.findall(r"\d+\.?\d*", printed("city", "again").splitlines()[0])[1:])
+    assert (left, spent) == (0, budget)
+    assert budget == pytest.approx(4 * math.log(4) / 2, rel=1e-6)
+
+
+def test_the_paper_is_reproduced() -> None:
+    for level, found, formula in re.findall(
+        r"ε = (\S+): found (\S+), by the formula (\S+)", printed("ecp14", "optimum")
+    ):
+        p = math.exp(-float(level))
+        assert float(found) == float(formula) == pytest.approx(1 - (3 - p) / (3 * (1 + p)), abs=1e-6)
+    assert printed("ecp14", "threshold").startswith("0.968133")
+
+
+def test_the_levels_of_the_ride_are_those_of_planar_laplace_noise() -> None:
+    for budget, epsilon, error, factor in numbers(printed("ride", "independent").replace(" per km", "")):
+        assert epsilon == pytest.approx(budget / 147, abs=0.006)
+        assert error == pytest.approx(2 / (budget / 147), abs=0.006)
+        assert factor == pytest.approx(math.exp(budget / 100), rel=0.01)
 
 
 def test_every_notebook_is_in_the_table_of_contents() -> None:
