@@ -125,7 +125,7 @@ def _fault(job: Job, line: Line, error: Exception) -> Done:
     where = job.folder.with_name(f"{job.folder.name}.crash.txt")
     try:
         where.parent.mkdir(parents=True, exist_ok=True)
-        where.write_text(traceback.format_exc(), encoding="utf-8")
+        where.write_text(traceback.format_exc(), encoding="utf-8", newline="\n")
         seen = f"see {where}"
     except OSError:
         seen = f"{where} cannot be written"

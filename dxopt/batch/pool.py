@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from multiprocessing.connection import wait
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -34,11 +34,11 @@ class Pool:
         How many, at most.
     memory_limit : float, optional
         MiB for each job.
-    lock : int
-        A descriptor that they hold as well.
+    lock : sequence of int
+        Descriptors that they hold as well.
     """
 
-    def __init__(self, workers: int, *, memory_limit: float | None, lock: int) -> None:
+    def __init__(self, workers: int, *, memory_limit: float | None, lock: Sequence[int]) -> None:
         self._most = workers
         self._memory_limit = memory_limit
         self._lock = lock
@@ -98,7 +98,7 @@ class Pool:
 
     def _start_up_to(self, count: int) -> None:
         for _ in range(count - len(self._workers)):
-            self._workers.append(Worker(self._memory_limit, keep=[self._lock]))
+            self._workers.append(Worker(self._memory_limit, keep=self._lock))
 
     def _count_failures(self) -> None:
         """Raise DxoptError once too many workers in a row have ended before they were ready."""

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dxopt.errors import SpecError
+from dxopt.runtime.platform import resident
 from dxopt.runtime.process import Process
 
 if TYPE_CHECKING:
@@ -67,7 +65,7 @@ class Worker(Process):
         """Pass Ctrl-C on, once."""
         if not self._asked_to_stop and self.job is not None:
             self._asked_to_stop = True
-            self.process.send_signal(signal.SIGINT)
+            self.interrupt()
 
     def poll(self, tell: Tell) -> Done | None:
         """Pass on the messages that came; return what became of the job once that is known.
@@ -83,7 +81,7 @@ class Worker(Process):
         """Whether it holds more memory than a share of the limit."""
         if self._memory_limit is None:
             return False
-        return _resident(self.process.pid) > share * self._memory_limit * _MIB
+        return resident(self.process.pid) > share * self._memory_limit * _MIB
 
     @property
     def ended(self) -> bool:
@@ -131,14 +129,3 @@ class Worker(Process):
         if code and code < 0:
             return job.not_done("killed", f"its process was killed by signal {-code}; out of memory perhaps")
         return job.not_done("killed", f"its process ended with code {code}")
-
-
-def _resident(process: int) -> int:
-    """Bytes that a process and those it started hold in memory; 0 of one that is gone."""
-    try:
-        pages = int(Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()[1])
-        tasks = list(Path(f"/proc/{process}/task").glob("*/children"))
-        children = [int(child) for task in tasks for child in task.read_text(encoding="ascii").split()]
-    except (OSError, IndexError):
-        return 0
-    return pages * os.sysconf("SC_PAGE_SIZE") + sum(map(_resident, children))

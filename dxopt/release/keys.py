@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from dxopt.errors import SpecError
+from dxopt.runtime.platform import PERMISSIONS
 from dxopt.runtime.reading import MOST_KEY, opened
 
 VARIABLE = "DXOPT_KEY"
@@ -82,7 +83,7 @@ class Key:
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise SpecError("key", f"{path} cannot be read: {reason}", "name the file of a key") from None
-        if os.name == "posix" and mode & 0o077:
+        if PERMISSIONS and mode & 0o077:
             raise SpecError("key", f"{path} may be read by others", f"run chmod 600 {path}")
         return cls._of(text, f"{path} holds no key")
 
@@ -124,8 +125,8 @@ class Key:
         """
         path = Path(file)
         try:
-            with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as stream:  # noqa: PTH123
-                stream.write(f"{self._content.hex()}\n")
+            with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:  # noqa: PTH123
+                stream.write(f"{self._content.hex()}\n".encode("ascii"))
         except FileExistsError:
             raise SpecError("key", f"{path} is there already", "name a new file for another key") from None
         except OSError as error:

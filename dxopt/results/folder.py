@@ -135,7 +135,7 @@ def _write_mapping(path: Path, content: Mapping[str, Any]) -> None:
         case ".yaml":
             from ruamel.yaml import YAML
 
-            with path.open("w", encoding="utf-8") as stream:
+            with path.open("w", encoding="utf-8", newline="\n") as stream:
                 YAML().dump(content, stream)
         case _:
             path.mkdir(parents=True)
@@ -145,7 +145,7 @@ def _write_mapping(path: Path, content: Mapping[str, Any]) -> None:
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Write JSON, indented."""
-    path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")
 
 
 def write_digests(folder: Path) -> None:
@@ -155,6 +155,6 @@ def write_digests(folder: Path) -> None:
     folder itself, only digests.json is listed, as `parts/00/digests.json`.
     """
     files = [path for path in folder.iterdir() if path.is_file() and path.name != DIGESTS]
-    names = sorted(str(path.relative_to(folder)) for path in [*files, *folder.glob(f"{PARTS}/*/{DIGESTS}")])
+    names = sorted(path.relative_to(folder).as_posix() for path in [*files, *folder.glob(f"{PARTS}/*/{DIGESTS}")])
     digests = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
     write_json(folder / DIGESTS, {"format": 1, "sha256": digests})

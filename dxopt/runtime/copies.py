@@ -1,4 +1,4 @@
-"""What a copy of a process, made by `os.fork`, must not inherit: locks held by threads that it does not have."""
+"""What a copy of a process, made by a fork, must not inherit: locks held by threads that it does not have."""
 
 from __future__ import annotations
 

@@ -19,6 +19,8 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from dxopt.runtime.platform import READING
+
 MOST_TEXT = 20_000_000
 """Bytes of JSON. The indices of a million points have 17 MB; so many empty lists take half a GB and some seconds."""
 MOST_DESCRIPTION = 1 << 18
@@ -73,7 +75,7 @@ def opened(path: Path, most: int) -> io.BufferedReader:
     """
     # A pipe that nobody writes to would block `open`, and what a name stands for may change before it is opened:
     # so it is opened without waiting, and then looked at.
-    number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    number = _number(path)
     try:
         found = os.fstat(number)
         if stat.S_ISDIR(found.st_mode):
@@ -85,6 +87,16 @@ def opened(path: Path, most: int) -> io.BufferedReader:
         return os.fdopen(number, "rb")
     except BaseException:
         os.close(number)
+        raise
+
+
+def _number(path: Path) -> int:
+    """The descriptor of a file, opened without waiting."""
+    try:
+        return os.open(path, READING)
+    except PermissionError:
+        if path.is_dir():  # which opens on Linux alone
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path)) from None
         raise
 
 

@@ -11,18 +11,25 @@ from contextlib import contextmanager, suppress
 from enum import StrEnum
 from types import FrameType, TracebackType
 
+from dxopt.runtime.platform import ENDING
+
 
 @contextmanager
 def terminable() -> Iterator[None]:
-    """A context in which SIGTERM is handled as Ctrl-C; only in the main thread."""
+    """A context in which SIGTERM (on Windows Ctrl-Break as well) is handled as Ctrl-C; only in the main thread."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    previous = signal.signal(signal.SIGTERM, lambda signum, frame: signal.raise_signal(signal.SIGINT))
+
+    def ask(signum: int, frame: FrameType | None) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    previous = {number: signal.signal(number, ask) for number in ENDING}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, previous)
+        for number, handler in previous.items():
+            signal.signal(number, handler)
 
 
 ASKED = "interrupted: stopping with the best result so far; press Ctrl-C again to stop at once (KeyboardInterrupt)"

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 
 from dxopt.batch.jobs import problem_files
 
@@ -49,17 +50,16 @@ def times(folder: Path) -> dict[str, int]:
 
 def below(process: int) -> list[int]:
     """The processes that one started, and those that they did."""
-    found: list[int] = []
-    for task in Path(f"/proc/{process}/task").glob("*/children"):
-        for child in map(int, task.read_text(encoding="ascii").split()):
-            found += [child, *below(child)]
-    return found
+    try:
+        return [child.pid for child in psutil.Process(process).children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return []
 
 
 def alive(process: int) -> bool:
     try:
-        return Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0] != "Z"
-    except OSError:
+        return psutil.Process(process).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
         return False
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
 from dxopt.errors import SpecError
+from dxopt.runtime.locking import file_held, rename
+from dxopt.runtime.reading import is_file
 from dxopt.runtime.whole import partial_of
 
 _BLOCK = 1 << 20
@@ -45,53 +46,42 @@ def whole(file: Path, *, marked: bool = False) -> Iterator[IO[bytes]]:
         If the file cannot be written, or another run is writing it.
     """
     partial = partial_of(file)
-    try:
-        stream = _locked(partial, file)
-    except OSError as error:
-        raise _unwritable(file, error) from None
-    try:
-        yield stream
-        stream.flush()
-        os.fsync(stream.fileno())
-        partial.replace(file)
-    except BaseException as error:
-        with suppress(OSError):
-            stream.close()
-        _clear(partial, marked=marked)
-        if isinstance(error, OSError):
+    with ExitStack() as held:
+        try:
+            stream = held.enter_context(file_held(partial))
+            stream.truncate(0)  # what a run that was killed left in it is gone
+        except BlockingIOError:
+            raise SpecError("output", f"another run is writing {file}", "wait for it, or name another file") from None
+        except OSError as error:
             raise _unwritable(file, error) from None
-        raise
-    stream.close()
+        try:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+            rename(stream, partial, file)
+        except BaseException as error:
+            with suppress(OSError):
+                stream.close()
+            _clear(partial, marked=marked)
+            if isinstance(error, OSError):
+                raise _unwritable(file, error) from None
+            raise
 
 
 def publish(file: Path, sha256: str) -> bool:
     """Give the hidden file of a run that was killed its name, where it has this digest and nobody writes it."""
     partial = partial_of(file)
+    if not is_file(partial):
+        return False
     try:
-        with partial.open("rb") as stream:
-            fcntl.flock(stream.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with file_held(partial) as stream:
             if digest_of(partial) != sha256:
                 return False
             os.fsync(stream.fileno())
-            partial.replace(file)
+            rename(stream, partial, file)
     except OSError:
         return False
     return True
-
-
-def _locked(partial: Path, file: Path) -> IO[bytes]:
-    """The hidden file, opened and locked; what a run that was killed left in it is gone."""
-    descriptor = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # whoever held the lock may have renamed the file between the two calls
-        if os.fstat(descriptor).st_ino != partial.stat().st_ino:
-            raise BlockingIOError
-        os.ftruncate(descriptor, 0)
-    except (BlockingIOError, FileNotFoundError):
-        os.close(descriptor)
-        raise SpecError("output", f"another run is writing {file}", "wait for it, or name another file") from None
-    return os.fdopen(descriptor, "wb")
 
 
 def _clear(partial: Path, *, marked: bool) -> None:

@@ -82,7 +82,7 @@ class LedgerFile:
         with self._plainly():
             # By name, and never read with Python's own `open`: to close a file that SQLite has open in the same
             # process drops its locks.
-            uri = f"file:{quote(str(file.absolute()))}?mode={'rwc' if create else 'rw'}"
+            uri = f"file:{quote(file.absolute().as_posix())}?mode={'rwc' if create else 'rw'}"
             self._db = sqlite3.connect(uri, uri=True, timeout=wait, isolation_level=None, check_same_thread=False)
         try:
             with self._plainly():

@@ -130,7 +130,9 @@ def save_map(
             if len(secret) > 1:
                 raise SpecError("secret", f"{len(secret)} are given for GeoJSON", "give one")
             content = geojson(answer, secret=secret[0] if secret else None)
-            file.write_text(json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+            file.write_text(
+                json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8", newline="\n"
+            )
         else:
             metadata = {"Date": None, "Creator": None} if ending == ".svg" else {"Software": None}
             figure = draw_map(answer, secret=list(secret) or None, underlay=underlay)

@@ -61,7 +61,7 @@ def write(text: str, file: Path) -> Path:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=file.parent, prefix=f".{file.name}-", delete=False
+            "w", encoding="utf-8", newline="\n", dir=file.parent, prefix=f".{file.name}-", delete=False
         ) as stream:
             fresh = Path(stream.name)
             stream.write(text)

@@ -1,7 +1,7 @@
 """Runs solvers in one helper process, so that Ctrl-C, a deadline or a lack of memory stops them and nothing else.
 
 The parent sends (solver, program, accuracy, seconds); the worker answers with any number of (iterations, value), and
-then one `Solution`. To stop a solver the parent sends SIGINT: a solver with a callback returns what it has. One that
+then one `Solution`. To stop a solver the parent sends Ctrl-C: a solver with a callback returns what it has. One that
 does not within `GRACE` seconds is ended, and a new worker is started for the next solve. However the parent ends, its
 worker ends with it (see `runtime.process`).
 """
@@ -18,6 +18,7 @@ from dataclasses import replace
 from multiprocessing.connection import Connection
 
 from dxopt.runtime.copies import unlock_properties
+from dxopt.runtime.platform import at_fork
 from dxopt.runtime.process import Process
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.solving.programs.program import LinearProgram, Solution
@@ -37,7 +38,7 @@ class Worker(Process):
     """A helper process, seen from its parent."""
 
     def __init__(self) -> None:
-        super().__init__("dxopt.solving.solvers.worker")
+        super().__init__("dxopt.solving.solvers.worker", guarded=True)  # Clarabel keeps Python's lock
         self.connection.recv()  # "ready": it handles SIGINT from now on
 
     def solve(
@@ -71,7 +72,7 @@ class Worker(Process):
                     raise TimeoutError
                 if now - signalled > _SIGNAL_EVERY:
                     signalled = now
-                    self.process.send_signal(signal.SIGINT)
+                    self.interrupt()
 
 
 _worker: Worker | None = None
@@ -133,8 +134,8 @@ def _in_copy() -> None:
 
 
 atexit.register(end)
-os.register_at_fork(after_in_child=_in_copy)
-os.register_at_fork(after_in_child=unlock_properties)
+at_fork(after_in_child=_in_copy)
+at_fork(after_in_child=unlock_properties)
 
 
 def main(line: Connection) -> None:

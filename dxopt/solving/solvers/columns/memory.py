@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 
+from dxopt.runtime.platform import memory
 from dxopt.solving.solvers.columns.matrices import THREADS
 
 MOST_COLUMNS = 20
@@ -40,7 +40,7 @@ class Memory:
         which are held twice when new ones come in.
         """
         if there is None:
-            there = _SHARE * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+            there = _SHARE * memory()
         fixed = _DOUBLE * (points * (_PAIRS * points + _ENTRIES * reports) + 2 * THREADS * rows**2)
 
         # one column for each row of the master, twice; with classes of points, its means over them as well
