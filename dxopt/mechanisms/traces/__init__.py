@@ -4,7 +4,8 @@ from dxopt.mechanisms.traces.accounting import Ledger
 from dxopt.mechanisms.traces.closeness import ClosenessTest, GeometricTest, LaplaceTest
 from dxopt.mechanisms.traces.evaluation import TraceEvaluation, evaluate
 from dxopt.mechanisms.traces.finite import Finite, RationalGeometric
-from dxopt.mechanisms.traces.managers import Balance, FixedLevels, FixedRate, FixedUtility, Manager, Plan
+from dxopt.mechanisms.traces.managers import FixedLevels, FixedRate, FixedUtility
+from dxopt.mechanisms.traces.plans import Balance, Manager, Plan
 from dxopt.mechanisms.traces.predictions import Prediction, extrapolate, repeat
 from dxopt.mechanisms.traces.predictive import IndependentNoise, PredictiveMechanism
 from dxopt.mechanisms.traces.runs import Kind, Run, Step

@@ -25,6 +25,13 @@ class Ledger(Shown):
     ------
     SpecError
         If the total is not positive and finite, or less than what was paid.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> ledger = dx.traces.Ledger(2).pay(0.5, 1)
+    >>> print(ledger.spent, float(ledger.left), ledger.affords(1))
+    1.5 0.5 False
     """
 
     total: Fraction

@@ -24,7 +24,15 @@ _WORD = 53
 
 
 class ClosenessTest(Protocol):
-    """A test whether distance + noise ≤ threshold."""
+    """A test whether distance + noise ≤ threshold.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> test = dx.traces.LaplaceTest()
+    >>> print(round(test.quantile(0.95, level=1.0), 3))
+    2.303
+    """
 
     def check(self, distances: NDArray[np.float64] | None) -> None:
         """SpecError unless the test suits the distances of a space, None where they are any numbers.
@@ -50,6 +58,13 @@ class LaplaceTest:
     """Noise of density ε/2·e^{-ε|r|} on the distance: the answer is ε-private (Dwork et al. 2006).
 
     Exponents above 700 count as 700, which keeps that: no answer is impossible for some secrets only.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> test = dx.traces.LaplaceTest()
+    >>> print([round(float(part), 3) for part in test.probabilities(distance=2.0, threshold=1.0, level=1.0)])
+    [0.184, 0.816]
     """
 
     def check(self, distances: NDArray[np.float64] | None) -> None:
@@ -84,6 +99,13 @@ class GeometricTest:
         If the step is not positive and finite or the base not above 1; when asked, if a distance is no multiple of q,
         or level·q is not whole under a base (UnsupportedError),
         and with a mechanism, if any distance of the space is none, or there is no finite space.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> test = dx.traces.GeometricTest(step=0.5)
+    >>> print(test.quantile(0.95, level=1.0))
+    2.5
     """
 
     step: float = 1.0

@@ -38,6 +38,15 @@ class TraceEvaluation(Shown):
         What is spent up to and with each step, in the mean over the runs of traces that are that long; a run that
         stopped spends no more.
     runs : int
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> import numpy as np
+    >>> mechanism = dx.traces.IndependentNoise(dx.traces.on_line(), epsilon=1.0)
+    >>> found = dx.traces.evaluate(mechanism, [[0.0, 1.0, 2.0]], repetitions=4, rng=np.random.default_rng(1))
+    >>> print(found.spent, found.spending.tolist(), found.runs, found.shares["hard"])
+    3.0 [1.0, 2.0, 3.0] 4 1.0
     """
 
     mean_error: float
@@ -88,6 +97,16 @@ def evaluate(
     ------
     SpecError
         If there are no traces, a trace is off the space, or the repetitions or quantiles are out of range.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> import numpy as np
+    >>> walks = [np.zeros((10, 2)), np.ones((10, 2))]
+    >>> mechanism = dx.traces.PredictiveMechanism(dx.traces.on_plane(), dx.traces.FixedRate(total=100, steps=10))
+    >>> found = dx.traces.evaluate(mechanism, walks, repetitions=3, rng=np.random.default_rng(1))
+    >>> print(found.runs, round(found.mean_error, 2), round(found.shares["easy"], 2), round(found.spent, 1))
+    6 0.17 0.65 84.0
     """
     if isinstance(repetitions, bool) or not isinstance(repetitions, int) or repetitions < 1:
         raise SpecError("repetitions", f"is {repetitions!r}", "give a whole number from 1")

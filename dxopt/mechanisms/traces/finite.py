@@ -118,6 +118,14 @@ class Finite(OnSpace):
     SpecError
         If the distances are not symmetric, as the distance to a prediction is then not 1-Lipschitz; when a level is
         used, if its mechanism is on another space or not proven private at the level.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> town = dx.grid((3, 3))
+    >>> noise = dx.traces.Finite(town, lambda level: dx.classic.exponential(town, epsilon=level))
+    >>> print(round(noise.error_quantile(0.9, level=2.0), 3))
+    2.236
     """
 
     space: MetricSpace
@@ -198,6 +206,13 @@ class RationalGeometric(OnSpace):
     ------
     SpecError
         If the size or base is out of range; when used, if a level is not whole (UnsupportedError).
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> noise = dx.traces.RationalGeometric(3)
+    >>> print([str(likely) for report, likely in noise.probabilities(0, level=1)])
+    ['2/3', '1/6', '1/6']
     """
 
     size: int

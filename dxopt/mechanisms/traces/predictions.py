@@ -14,7 +14,17 @@ Prediction = Callable[[Sequence[Step], StepNoise], Hashable | None]
 
 
 def repeat(steps: Sequence[Step], noise: StepNoise) -> Hashable | None:
-    """The last report, which is right for a user who stays (Cha13)."""
+    """The last report, which is right for a user who stays (Cha13).
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> import numpy as np
+    >>> manager = dx.traces.FixedUtility(total=200, error=0.3)
+    >>> mechanism = dx.traces.PredictiveMechanism(dx.traces.on_plane(), manager, dx.traces.repeat)
+    >>> print(mechanism.run(np.zeros((6, 2)), np.random.default_rng(2)).kinds)
+    ('hard', 'easy', 'hard', 'hard', 'easy', 'easy')
+    """
     return steps[-1].report if steps else None
 
 
@@ -28,6 +38,16 @@ def extrapolate(steps: Sequence[Step], noise: StepNoise) -> Hashable | None:
     ------
     UnsupportedError
         If the points of a finite space have no coordinates.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> import numpy as np
+    >>> manager = dx.traces.FixedUtility(total=200, error=0.3)
+    >>> mechanism = dx.traces.PredictiveMechanism(dx.traces.on_plane(), manager, dx.traces.extrapolate)
+    >>> ride = np.column_stack([np.arange(6.0), np.zeros(6)])
+    >>> print(mechanism.run(ride, np.random.default_rng(2)).kinds)
+    ('hard', 'hard', 'easy', 'easy', 'easy', 'hard')
     """
     made = [at for at in range(len(steps)) if steps[at].kind != "skipped"][-2:]
     if len(made) < 2:

@@ -13,7 +13,8 @@ import numpy as np
 from dxopt.errors import SpecError, UnsupportedError
 from dxopt.mechanisms.traces.accounting import Ledger
 from dxopt.mechanisms.traces.closeness import ClosenessTest, LaplaceTest, happens
-from dxopt.mechanisms.traces.managers import Decide, Manager, Plan, check_count
+from dxopt.mechanisms.traces.managers import check_count
+from dxopt.mechanisms.traces.plans import Decide, Manager, Plan
 from dxopt.mechanisms.traces.predictions import Prediction, repeat
 from dxopt.mechanisms.traces.runs import Run, Step
 from dxopt.mechanisms.traces.sources import StepNoise
@@ -49,6 +50,17 @@ class PredictiveMechanism(TraceMechanism):
     ------
     SpecError
         If budget, levels and test do not go together; in use, if a trace is off the space.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> import numpy as np
+    >>> walk = np.array([[0.0, 0.0], [0.1, 0.0], [0.1, 0.1], [3.0, 1.0]])  # km
+    >>> manager = dx.traces.FixedUtility(total=200, error=0.3)
+    >>> mechanism = dx.traces.PredictiveMechanism(dx.traces.on_plane(), manager)
+    >>> run = mechanism.run(walk, np.random.default_rng(3))
+    >>> print(run.kinds, round(run.spent, 1), "per km of", float(run.total))
+    ('hard', 'easy', 'easy', 'hard') 43.2 per km of 200.0
     """
 
     noise: StepNoise
@@ -178,6 +190,13 @@ class IndependentNoise(TraceMechanism):
     ------
     SpecError
         If a parameter is out of range; in use, if a trace is off the space.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> mechanism = dx.traces.IndependentNoise(dx.traces.on_plane(), epsilon=2.0)
+    >>> print(mechanism.run([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]]).spent)
+    6.0
     """
 
     noise: StepNoise

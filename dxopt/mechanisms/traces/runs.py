@@ -33,6 +33,13 @@ class Step:
         Whether the prediction was tested. The kind states the outcome: easy where it was close.
     cost : Fraction
         The privacy level paid.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> step = dx.traces.IndependentNoise(dx.traces.on_line(), epsilon=1.0).stream().step(5.0)
+    >>> print(step.kind, step.tested, float(step.cost))
+    hard False 1.0
     """
 
     kind: Kind
@@ -56,6 +63,14 @@ class Run(Shown):
         Points of the trace.
     total : Fraction
         The budget.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> import numpy as np
+    >>> run = dx.traces.IndependentNoise(dx.traces.on_line(), epsilon=1.0).run([5.0, 6.0], np.random.default_rng(1))
+    >>> print(len(run.steps), run.kinds, run.spending.tolist())
+    2 ('hard', 'hard') [1.0, 2.0]
     """
 
     steps: tuple[Step, ...]

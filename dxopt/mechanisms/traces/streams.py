@@ -22,7 +22,17 @@ _FIX = "give what `Stream.state` returned for this mechanism"
 
 
 class Purse(Protocol):
-    """What a person pays from, such as `dx.Budgets.purse`."""
+    """What a person pays from, such as `dx.Budgets.purse`.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> with dx.Budgets.open("budget.sqlite", create=True, default=1) as budgets:
+    ...     purse = budgets.purse("ann", unit="per km", release="ride")
+    ...     purse.pay(0.25)
+    ...     print(float(budgets.left(["ann"])[0]))
+    0.75
+    """
 
     def require(self, level: Amount) -> None:
         """An error unless that much is left."""
@@ -53,7 +63,16 @@ class Paying:
 
 
 class TraceMechanism(ABC):
-    """From traces x to runs r, each of which states its cost ε(r): P[r | x] ≤ e^{ε(r)·d_∞(x, x')} P[r | x']."""
+    """From traces x to runs r, each of which states its cost ε(r): P[r | x] ≤ e^{ε(r)·d_∞(x, x')} P[r | x'].
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> mechanism = dx.traces.IndependentNoise(dx.traces.on_plane(), epsilon=2.0)
+    >>> run = mechanism.run([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]])
+    >>> print(run.reports.shape, run.spent, float(mechanism.stream().spent))
+    (3, 2) 6.0 0.0
+    """
 
     noise: StepNoise
     memory: ClassVar[int | None] = None
@@ -116,6 +135,14 @@ class Stream:
     """A trace that is reported as its points come; made by `TraceMechanism.stream`, or by `resume` from a state.
 
     Steps depend on earlier reports and on the point at hand alone, so earlier points need not be known, nor kept.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> mechanism = dx.traces.IndependentNoise(dx.traces.on_plane(), epsilon=0.5)
+    >>> stream = mechanism.stream()
+    >>> print([stream.step(point).kind for point in [(0.0, 0.0), (0.1, 0.0)]], float(stream.spent))
+    ['hard', 'hard'] 1.0
     """
 
     def __init__(self, mechanism: TraceMechanism, rng: np.random.Generator | None, purse: Purse | None) -> None:
@@ -201,6 +228,18 @@ class Stream:
         ------
         SpecError
             If it is no state, of a later version, or of a mechanism of another kind or budget.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> import json
+        >>> manager = dx.traces.FixedUtility(total=200, error=0.3)
+        >>> mechanism = dx.traces.PredictiveMechanism(dx.traces.on_plane(), manager)
+        >>> stream = mechanism.stream()
+        >>> first = stream.step((0.0, 0.0))
+        >>> again = dx.traces.Stream.resume(mechanism, json.loads(json.dumps(stream.state())))
+        >>> print(len(again), again.spent == stream.spent)
+        1 True
         """
         if not isinstance(state, Mapping) or not isinstance(state.get("format"), int):
             raise SpecError("state", "is no state of a stream", _FIX)
