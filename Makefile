@@ -13,6 +13,7 @@ figures: $(STAMP)-run
 	$(BIN)/python -m problems.cabp13.figures --output figures
 	$(BIN)/python -m problems.ecp14.figures --output figures
 	$(BIN)/python -m problems.traces.evaluation --output figures
+	$(BIN)/python -m docs.website.figures
 
 docs: $(STAMP)-docs
 	$(BIN)/python -m docs.website

@@ -13,12 +13,13 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from docs.website import api, links
+from docs.website import api, links, notebooks
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """The navigation, with the pages that are made of code."""
-    made = {"api/": list(api.pages())}
+    tutorials = [name for name in notebooks.pages() if name.endswith(".md")]
+    made = {"api/": list(api.pages()), "tutorials/": tutorials}
     assert config.nav is not None
     config.nav = [_filled(entry, made) for entry in config.nav]
     return config
@@ -40,14 +41,14 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     linked = {file for page in pages for file in links.linked(page)}
     for file in sorted({*outside, *linked}):
         files.append(File.generated(config, links.on_site(file), abs_src_path=str(file)))
-    for name, text in api.pages().items():
-        files.append(File.generated(config, name, content=text))
+    for name, content in {**api.pages(), **notebooks.pages()}.items():
+        files.append(File.generated(config, name, content=content))
     return files
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """A page with links as they are on the site, and fences with one word after them."""
     source = page.file.abs_src_path
-    if source and page.file.generated_by != "dxopt":
+    if source:
         markdown = links.rewritten(markdown, Path(source))
     return re.sub(r"^( *```\w+) fragment$", r"\1", markdown, flags=re.MULTILINE)

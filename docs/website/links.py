@@ -27,7 +27,9 @@ _LINK = re.compile(r"(\]\()([^)\s]+)(\))")
 
 
 def on_site(path: Path) -> str:
-    """Where the site has a file of the repository, from its top."""
+    """Where the site has a file of the repository, from its top; notebooks are pages."""
+    if path.suffix == ".ipynb":
+        path = path.with_suffix(".md")
     if path.is_relative_to(DOCS):
         return path.relative_to(DOCS).as_posix()
     return f"{ELSEWHERE}/{path.relative_to(ROOT).as_posix()}"
