@@ -60,4 +60,5 @@ def _picture(file: Path, number: int) -> str:
 
 
 def _footer(file: Path) -> str:
-    return f"---\n\nThis page is the notebook `docs/tutorials/{file.name}` with its saved outputs; `make tutorials` executes it again."
+    where = f"docs/tutorials/{file.name}"
+    return f"---\n\nThis page is the notebook `{where}` with its saved outputs; `make tutorials` executes it again."
