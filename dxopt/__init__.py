@@ -26,11 +26,12 @@ if TYPE_CHECKING:
     from dxopt.mechanisms.tight import tight_constraints
     from dxopt.mechanisms.together import together
     from dxopt.model.beliefs.notions import BeliefPairs
-    from dxopt.model.loss import Loss, Reports
+    from dxopt.model.loss import Loss
     from dxopt.model.mechanism import Mechanism, Privacy
     from dxopt.model.objective import AdversaryError
     from dxopt.model.prior import Prior
     from dxopt.model.problem import Problem
+    from dxopt.model.reports import Reports
     from dxopt.model.smoothing import Smoothing
     from dxopt.proofs.own import certify
     from dxopt.release import mechanism_from_frame, prior_from_frame, to_frame, to_opendp
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from dxopt.results.reading import load
     from dxopt.results.report import Report
     from dxopt.results.sweep import EpsilonSweep
+    from dxopt.solving.plugins import plugins
     from dxopt.solving.solve import solve
     from dxopt.solving.warm_up import warm_up
     from dxopt.spaces import geo, queries
@@ -92,10 +94,7 @@ _HOMES = {
     "dxopt.mechanisms.tight": ("tight_constraints",),
     "dxopt.mechanisms.together": ("together",),
     "dxopt.model.beliefs.notions": ("BeliefPairs",),
-    "dxopt.model.loss": (
-        "Loss",
-        "Reports",
-    ),
+    "dxopt.model.loss": ("Loss",),
     "dxopt.model.mechanism": (
         "Mechanism",
         "Privacy",
@@ -103,6 +102,7 @@ _HOMES = {
     "dxopt.model.objective": ("AdversaryError",),
     "dxopt.model.prior": ("Prior",),
     "dxopt.model.problem": ("Problem",),
+    "dxopt.model.reports": ("Reports",),
     "dxopt.model.smoothing": ("Smoothing",),
     "dxopt.proofs.own": ("certify",),
     "dxopt.release": (
@@ -134,6 +134,7 @@ _HOMES = {
     "dxopt.results.reading": ("load",),
     "dxopt.results.report": ("Report",),
     "dxopt.results.sweep": ("EpsilonSweep",),
+    "dxopt.solving.plugins": ("plugins",),
     "dxopt.solving.solve": ("solve",),
     "dxopt.solving.warm_up": ("warm_up",),
     "dxopt.spaces.embeddings": ("embedding",),
@@ -224,6 +225,7 @@ __all__ = [
     "mechanism_from_frame",
     "neighbours",
     "noise",
+    "plugins",
     "prior_from_frame",
     "product",
     "queries",

@@ -9,6 +9,7 @@ import re
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from dxopt.batch.outcome import SUMMARY, Done
 from dxopt.batch.overrides import Overrides
@@ -17,6 +18,7 @@ from dxopt.batch.table import Line
 from dxopt.errors import SpecError
 from dxopt.results.folder import is_result
 from dxopt.runtime.reading import MOST_TABLE, is_folder, opened
+from dxopt.solving.plugins import named
 from dxopt.spec import ProblemFile, read_problems
 from dxopt.spec.source import stem
 
@@ -137,13 +139,27 @@ def _folder_name(name: str, suffix: str, taken: set[str], other: Container[str])
 
 
 def digest_of(file: ProblemFile, overrides: Overrides, data: Sequence[str]) -> str:
-    """SHA-256 of a problem file, the data files that it names (by their digests), and the options."""
+    """SHA-256 of a problem file, the data files that it names (by their digests), the options, and plug-ins.
+
+    Those are the installed ones whose names it has anywhere, with their versions: one that is not used does no harm.
+    """
     # a result is the same whether its warnings count as bad input or not
     options = {key: value for key, value in asdict(overrides).items() if key != "strict"}
     digest = hashlib.sha256(json.dumps(options, sort_keys=True).encode())
     for path, content in zip((file.path, *file.data), (file.sha256, *data), strict=True):
         digest.update(os.fsencode(f"{path.name} {content}\n"))
+    for plugin in named({*_texts(file.source.root.value), *_texts(options)}):
+        digest.update(f"{plugin}\n".encode())
     return digest.hexdigest()
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text in nested lists and mappings."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list | tuple):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _texts(part)
 
 
 def _digest(path: Path) -> str:

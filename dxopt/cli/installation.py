@@ -1,10 +1,10 @@
-"""Commands about the installation: compiled kernels, and the schema for editors."""
+"""Commands about the installation: compiled kernels, the schema for editors, and plug-ins."""
 
 from __future__ import annotations
 
 import typer
 
-from dxopt.cli.shared import bad_input
+from dxopt.cli.shared import Json, bad_input
 
 commands = typer.Typer()
 
@@ -26,3 +26,25 @@ def schema() -> None:
     from dxopt.spec import json_schema
 
     typer.echo(json.dumps(json_schema(), indent=2))
+
+
+@commands.command("plugins", epilog="Example: dxopt plugins")
+def list_plugins(as_json: Json = False) -> None:
+    """List the metrics, losses, solvers and mechanisms of other packages.
+
+    Each is loaded to see whether it can be used. Exits with 1 where one
+    cannot, with the reason; problems that do not name it are not affected.
+    """
+    import json
+
+    from dxopt.solving.plugins import plugins
+
+    found = plugins()
+    if as_json:
+        typer.echo(json.dumps([{**one.plugin.content(), "wrong": one.wrong} for one in found], indent=2))
+    else:
+        for one in found:
+            typer.echo(f"{one.plugin}" + (f": cannot be used: {one.wrong}" if one.wrong else ""))
+        if not found:
+            typer.echo("no plug-ins are installed")
+    raise typer.Exit(1 if any(one.wrong for one in found) else 0)

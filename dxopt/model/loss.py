@@ -2,133 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
-from dxopt.runtime.registry import Registry
+from dxopt.model.losses import LOSSES, evaluated, plugged, whose_is
+from dxopt.model.reports import Reports
+from dxopt.runtime.plugins import Plugin
 from dxopt.runtime.shown import Lines, Shown
-from dxopt.spaces.geo.areas import inside
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.units import checked_unit, squared_unit
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Reports(Shown):
-    """The possible reports of a mechanism: labels, and coordinates where they have any.
-
-    `secrets` is true where the reports are the secrets themselves, in the same order.
-
-    Examples
-    --------
-    >>> import dxopt as dx
-    >>> space = dx.line(3)
-    >>> halves = dx.Reports.at([[0.5], [1.5]])
-    >>> problem = dx.Problem(space, epsilon=1.0, prior="uniform", reports=halves)
-    >>> print(problem.shape, problem.losses.tolist())
-    (3, 2) [[0.5, 1.5], [0.5, 0.5], [1.5, 0.5]]
-    """
-
-    labels: Sequence[str]
-    points: NDArray | None = None
-    secrets: bool = False
-
-    def _said(self) -> str:
-        first = ", ".join(self.labels[:3]) + (", …" if len(self) > 3 else "")
-        return f"{len(self):,}{', the secrets' if self.secrets else ''}: {first}"
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-    @classmethod
-    def of(cls, space: MetricSpace) -> Reports:
-        """The secrets as reports.
-
-        Examples
-        --------
-        >>> import dxopt as dx
-        >>> print(list(dx.Reports.of(dx.line(3)).labels))
-        ['0', '1', '2']
-        """
-        return cls(space.labels, space.points, secrets=True)
-
-    @classmethod
-    def at(cls, points: ArrayLike, labels: Sequence[Any] | None = None) -> Reports:
-        """Reports at any points, `(m, k)`, in the coordinates of the space.
-
-        Examples
-        --------
-        >>> import dxopt as dx
-        >>> reports = dx.Reports.at([[0.5, 0.5]], labels=["centre"])
-        >>> print(reports.labels, reports.points.tolist())
-        ('centre',) [[0.5, 0.5]]
-        """
-        space = MetricSpace.from_points(points, "discrete", labels=labels)
-        return cls(space.labels, space.points)
-
-    @classmethod
-    def within(cls, space: MetricSpace, area: Any) -> Reports:
-        """The secrets in an area of the Earth as reports, such as those on land; see `dx.geo.inside`.
-
-        Raises
-        ------
-        SpecError
-            If the area is none, or no secret lies in it.
-
-        Examples
-        --------
-        >>> import dxopt as dx
-        >>> places = dx.geo.points([[45.5, -73.6], [45.5, -73.4]], labels=["land", "river"])
-        >>> land = {"type": "Polygon", "coordinates": [[[-74, 45], [-73.5, 45], [-73.5, 46], [-74, 46], [-74, 45]]]}
-        >>> print(dx.Reports.within(places, land).labels)
-        ('land',)
-        """
-        found = np.flatnonzero(inside(space, area))
-        if not len(found):
-            wrong = f"none of the {len(space):,} places lies in the area"
-            raise SpecError("reports", wrong, "give another; GeoJSON has longitudes before latitudes")
-        if len(found) == len(space):
-            return cls.of(space)
-        points = None if space.points is None else space.points[found]
-        return cls(tuple(space.labels[x] for x in found.tolist()), points)
-
-
-class NamedLoss(Protocol):
-    """A loss that a problem file can name: a function of the distance between secret and report."""
-
-    def __call__(self, space: MetricSpace, reports: Reports, secrets: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The losses `(k, m)` of k secrets, given by index."""
-        ...
-
-
-LOSSES: Registry[NamedLoss] = Registry("loss")
-
-
-@LOSSES.register("distance")
-def _distance(space: MetricSpace, reports: Reports, secrets: NDArray[np.int64]) -> NDArray[np.float64]:
-    if reports.secrets:
-        return space.block(secrets, np.arange(len(space)))
-    if reports.points is None:
-        raise SpecError("reports", "have no coordinates", "give the loss as a matrix")
-    return space.distances_to(reports.points, secrets)
-
-
-@LOSSES.register("squared")
-def _squared(space: MetricSpace, reports: Reports, secrets: NDArray[np.int64]) -> NDArray[np.float64]:
-    return _distance(space, reports, secrets) ** 2
-
-
-@LOSSES.register("binary")
-def _binary(space: MetricSpace, reports: Reports, secrets: NDArray[np.int64]) -> NDArray[np.float64]:
-    if not reports.secrets:
-        raise SpecError("loss", "binary needs the secrets themselves as reports", "give the loss as a matrix")
-    return 1.0 - (secrets[:, None] == np.arange(len(space)))
-
 
 LossLike = str | ArrayLike | Callable[[Any, Any], float]
 Rows = Callable[[NDArray[np.int64]], NDArray[np.float64]]
@@ -149,6 +37,8 @@ class Loss(Shown):
     unit : str
         What losses are in: for `distance` the unit of the space, for `squared` its square, such as "km²"; else "", or
         what was given, such as "EUR".
+    plugin : Plugin or None
+        Whose loss it is, where its name is that of a plug-in.
 
     Examples
     --------
@@ -164,6 +54,7 @@ class Loss(Shown):
     name: str = "matrix"
     size: int = 0
     unit: str = ""
+    plugin: Plugin | None = None
 
     def _said(self) -> str:
         size = self.size if callable(self.source) else len(self.source)
@@ -216,7 +107,8 @@ class Loss(Shown):
         ----------
         loss : str, array or callable
             `"distance"` is d(secret, report) unscaled, `"squared"` its square, `"binary"` 0 on the diagonal and
-            1 off it. A callable gets coordinates (labels where the space has no points).
+            1 off it; other names are those of plug-ins. A callable gets coordinates (labels where the space has no
+            points).
         reports : Reports, optional
             The secrets by default; for a matrix of another width, columns numbered from 0.
         unit : str, optional
@@ -240,12 +132,18 @@ class Loss(Shown):
             return replace(cls.of(loss, space, reports), unit=checked_unit(unit))
         if isinstance(loss, Loss):
             return loss
+        plugin = None
         if isinstance(loss, str):
-            return cls._named(loss, space, reports or Reports.of(space))
-        if callable(loss):
             reports = reports or Reports.of(space)
-            matrix = _evaluated(loss, space, reports)
+            if loss in LOSSES:
+                return cls._named(loss, space, reports)
+            name = loss
+            plugin, matrix = plugged(loss, space, reports)
+        elif callable(loss):
+            reports = reports or Reports.of(space)
+            matrix = evaluated(loss, space, reports)
             name = getattr(loss, "__name__", "callable")
+            name = f"own {name}" if name in LOSSES else name
         else:
             matrix = _numbers(loss)
             name = "matrix"
@@ -253,15 +151,16 @@ class Loss(Shown):
         if matrix.shape != (len(space), len(reports)):
             raise SpecError(
                 "loss",
-                f"has shape {matrix.shape}, not {(len(space), len(reports))}",
+                f"{whose_is(plugin)}has shape {matrix.shape}, not {(len(space), len(reports))}",
                 "give one row per secret and one column per report",
             )
         bad = np.argwhere(np.isnan(matrix) | (matrix == -np.inf))
         if len(bad):
             row, column = bad[0]
-            raise SpecError("loss", f"entry [{row}, {column}] is {matrix[row, column]}", "give a number or inf")
+            wrong = f"{whose_is(plugin)}entry [{row}, {column}] is {matrix[row, column]}"
+            raise SpecError("loss", wrong, "give a number or inf")
         matrix.flags.writeable = False
-        return cls(matrix, reports, name)
+        return cls(matrix, reports, name, plugin=plugin)
 
     @classmethod
     def _named(cls, name: str, space: MetricSpace, reports: Reports) -> Loss:
@@ -289,9 +188,3 @@ def _columns(matrix: NDArray[np.float64], space: MetricSpace) -> Reports:
     if matrix.shape[1] == len(space):
         return Reports.of(space)
     return Reports(tuple(str(column) for column in range(matrix.shape[1])))
-
-
-def _evaluated(loss: Callable[[Any, Any], float], space: MetricSpace, reports: Reports) -> NDArray[np.float64]:
-    rows = space.labels if space.points is None else space.points
-    columns = reports.labels if reports.points is None else reports.points
-    return np.array([[float(loss(x, w)) for w in columns] for x in rows])

@@ -6,7 +6,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from dxopt.model.loss import Reports
+from dxopt.model.reports import Reports
 from dxopt.runtime.archive import Arrays
 from dxopt.spaces.space import MetricSpace
 

@@ -37,6 +37,10 @@ class AppliedReduction:
     note: str = ""
     of: str = ""
 
+    def __str__(self) -> str:
+        sizes = f"{self.before:,} to {self.after:,} {self.of}".rstrip()
+        return f"{sizes}{', exact' if self.exact else ''}: {self.note}"
+
 
 @dataclass(frozen=True, eq=False)
 class Candidate:

@@ -21,6 +21,7 @@ from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import certify as repaired
 from dxopt.proofs.certify import proven_privacy
 from dxopt.proofs.privacy import ROW_SUM_ERROR, realised_levels, require_channel
+from dxopt.proofs.repair import repair as brought_to_privacy
 from dxopt.spaces.archive import pack
 from dxopt.spaces.space import MetricSpace
 
@@ -131,6 +132,24 @@ def proven_as_it_is(problem: Problem, mechanism: Mechanism | ArrayLike, name: st
     pairs = f"{int(np.isfinite(problem.separations).sum()) - len(problem.space):,}"
     proof = replace(privacy, how=privacy.how.format(pairs=pairs)) if problem.private else None
     return Mechanism.from_matrix(problem.space, matrix, given.reports, name=called, privacy=proof)
+
+
+def nearly_private(problem: Problem, mechanism: Any) -> NDArray[np.float64]:
+    """The matrix `(n, m)` of a mechanism that is as private as a problem asks for, but for rounding, as it is.
+
+    Raises
+    ------
+    SpecError
+        If it does not fit the problem, or a repair would move an entry by more than 1e-9.
+    UnsupportedError
+        If it is too large to be proven.
+    """
+    given = _channel(mechanism, problem.space, problem.reports)
+    _require_cells(problem, given)
+    matrix = given.matrix
+    if np.abs(brought_to_privacy(problem, matrix) - matrix).max() > _ROUNDING:
+        raise _refused(problem, matrix)
+    return matrix
 
 
 def _channel(given: Any, space: MetricSpace, reports: Reports | None) -> Mechanism:

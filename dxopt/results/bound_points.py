@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import CertificateError, SpecError
-from dxopt.model.loss import LOSSES, Loss
+from dxopt.model.loss import Loss
+from dxopt.model.losses import LOSSES
 from dxopt.results.restoring import AGREEMENT
 from dxopt.spaces.globe import OnEarth
 from dxopt.spaces.lattices import torus

@@ -12,6 +12,7 @@ from dxopt.results.figures.bars import Bars, Line, Quantity, Row, bars
 from dxopt.results.figures.plotted import Plotted
 from dxopt.results.figures.tables import aligned, as_rich_table, cell, privacy_cell
 from dxopt.results.order import Refined, lines_of, read
+from dxopt.runtime.plugins import Plugin
 from dxopt.runtime.shown import Shown, as_html_table, as_html_text
 
 if TYPE_CHECKING:
@@ -102,6 +103,8 @@ class Comparison(Plotted, Shown):
         For each ordered pair of mechanisms whether the first refines the second, where they are not too large.
     evidence : Evidence or None
         The channels and duals that prove the figures, where they are known.
+    plugins : tuple of Plugin
+        What of other packages the mechanisms were made with; kept with the report that the comparison is part of.
 
     Examples
     --------
@@ -126,6 +129,7 @@ class Comparison(Plotted, Shown):
     refinements: tuple[Refined, ...] = ()
 
     evidence: Evidence | None = field(default=None, repr=False, compare=False)
+    plugins: tuple[Plugin, ...] = field(default=(), repr=False, compare=False)
 
     @classmethod
     def read(cls, content: Mapping[str, Any]) -> Comparison:
@@ -136,7 +140,7 @@ class Comparison(Plotted, Shown):
 
     def content(self) -> dict[str, Any]:
         """The figures by name, for JSON, without what proves them."""
-        figures = {figure.name: getattr(self, figure.name) for figure in fields(self) if figure.name != "evidence"}
+        figures = {figure.name: getattr(self, figure.name) for figure in fields(self) if figure.compare}
         figures |= {"rows": [asdict(row) for row in self.rows], "bounds": dict(self.bounds)}
         return {**figures, "refinements": [asdict(one) for one in self.refinements]}
 

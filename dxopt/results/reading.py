@@ -32,6 +32,7 @@ from dxopt.results.files import CERTIFICATE, COMPARED, DUAL, HELD_OUT, MECHANISM
 from dxopt.results.folder import holds_report
 from dxopt.results.held_out import unpack as unpack_held_out
 from dxopt.results.measures import Beliefs
+from dxopt.results.plugged import plugins_of_content
 from dxopt.results.prior_sets import against_known, believed, require_optima
 from dxopt.results.report import FORMAT, Report
 from dxopt.results.reproving import check_figures
@@ -155,6 +156,7 @@ def _read(folder: Path) -> Report:
         comparison=_read_comparison(folder, compared, mechanism, dual) if compared else None,
         held_out=unpack_held_out(tried, read_arrays(folder / HELD_OUT), mechanism, problem) if tried else (),
         beliefs=tuple(Beliefs.read(entry) for entry in summary.get("beliefs", ())),
+        plugins=plugins_of_content(summary.get("plugins", [])),
         **{key: summary[key] for key in ("claim", "route", "refused", "seconds", "tolerance", "evaluation")},
     )
 

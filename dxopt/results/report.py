@@ -43,8 +43,10 @@ from dxopt.results.held_out import pack as pack_held_out
 from dxopt.results.labelled import labelled
 from dxopt.results.measures import Beliefs
 from dxopt.results.off_prior import between_cells, content, lines_off_prior
+from dxopt.results.plugged import content_of_plugins
 from dxopt.results.prior_sets import lines_of_priors, packed_set
 from dxopt.results.result import Result, description, parts
+from dxopt.runtime.plugins import Plugin
 from dxopt.runtime.shown import as_html
 from dxopt.runtime.stopping import Status
 
@@ -76,8 +78,7 @@ class Report(Result):
         a dual for each factor of a product. None where it needs none.
     status : Status
         `optimal`: the gap is within `tolerance`, in units of the losses as well where these are small (see
-        `proofs.certify.is_optimal`). `feasible`: private, optimality unproven. `interrupted` and
-        `time limit`: stopped before that; the mechanism is the best one known then.
+        `proofs.certify.is_optimal`). `feasible`: private, optimality unproven. `interrupted`, `time limit`: stopped.
     claim : str
         What the route promises: "exact" (the optimum) or "valid" (a private mechanism with a bound).
     route : str
@@ -96,6 +97,8 @@ class Report(Result):
         What the measures of an adversary's beliefs are about.
     held_out : tuple of HeldOut
         What it costs on data that its prior was not made of, where that was asked for.
+    plugins : tuple of Plugin
+        What of other packages it was made with.
     """
 
     problem: Problem
@@ -113,6 +116,7 @@ class Report(Result):
     comparison: Comparison | None = None
     beliefs: tuple[Beliefs, ...] = ()
     held_out: tuple[HeldOut, ...] = ()
+    plugins: tuple[Plugin, ...] = ()
 
     @property
     def delivered(self) -> bool:
@@ -186,13 +190,14 @@ class Report(Result):
             lines.append(("expected loss", f"{spent:.10g} of at most {budget:.10g}"))
         lines += lines_of_priors(problem, self.mechanism)
         lines += [(f"not {name}", reason) for name, reason in self.refused.items()]
-        lines += [(reduction.name, _reduced(reduction)) for reduction in self.reductions]
+        lines += [(reduction.name, str(reduction)) for reduction in self.reductions]
         lines += [(name.replace("_", " "), f"{value:.10g}") for name, value in self.evaluation.items()]
         lines += lines_held_out(self.held_out)
         lines += lines_off_prior(self.off_prior, problem.space, self.mechanism.reports)
         lines += [(f"proof of {what}", how) for what, how in proof.how.items()]
         lines += between_cells(problem.space) if problem.private else []
-        return [*lines, ("seconds", f"{self.seconds:.2f}")]
+        made_with = [("plug-in", str(plugin)) for plugin in self.plugins]
+        return [*lines, *made_with, ("seconds", f"{self.seconds:.2f}")]
 
     @property
     def _unit(self) -> str:
@@ -277,6 +282,7 @@ class Report(Result):
             "beliefs": [asdict(beliefs) for beliefs in self.beliefs],
             "comparison": self.comparison and self.comparison.content(),
             "warnings": [warning.content() for warning in self.warnings],
+            "plugins": content_of_plugins(self.plugins, self.comparison),
             "table": self.table if isinstance(self.table, str) else None,
         }
 
@@ -292,8 +298,3 @@ class Report(Result):
 
     def _repr_html_(self) -> str:
         return as_html(self.lines())
-
-
-def _reduced(reduction: AppliedReduction) -> str:
-    sizes = f"{reduction.before:,} to {reduction.after:,} {reduction.of}".rstrip()
-    return f"{sizes}{', exact' if reduction.exact else ''}: {reduction.note}"

@@ -23,7 +23,8 @@ from dxopt.runtime.logged import Logged
 from dxopt.runtime.machines import using
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.solving.attempts import Attempt, Options, PartAnswer, Progress, Refusal, Start
-from dxopt.solving.routes.choice import COLUMNS, METHODS, SPANNER_METHODS, attempts
+from dxopt.solving.plugins import used
+from dxopt.solving.routes.choice import COLUMNS, SPANNER_METHODS, attempts, require_method
 from dxopt.solving.routes.limits import COLUMNS_FROM
 from dxopt.solving.solvers import require_solver
 
@@ -54,14 +55,15 @@ def solve(
     problem : Problem
     method : {"auto", "optimal", "tight", "exponential", "geometric", "planar_laplace", "randomised_response", ...}
         "optimal" is the best of all private channels; "auto" is the same, but first takes the tight-constraints
-        mechanism where that is proven optimal. Any other name is a mechanism of `dx.classic`, taken as it is.
+        mechanism where that is proven optimal. Any other name is a mechanism of `dx.classic`, or of a plug-in, as it
+        is.
         `dxopt.solving.routes.choice` says which routes are tried, and in which order. A route whose gap stays above
         the tolerance is followed by the next one; the best mechanism and bound are kept, and the report gives the
         reasons.
     solver : str
         For the linear program, and then without products and lines: "columns" (column generation on the cone of
         private columns, after a search for symmetry), "clarabel", "highs", or the name of another one that cvxpy has
-        installed. "auto" chooses by size and objective.
+        installed or a plug-in offers. "auto" chooses by size and objective.
     spanner : float, optional
         Keep only a greedy spanner of this dilation (1 or more) instead of all pairs. Private at the level asked,
         at a cost in loss; the bound comes from a second program, so that the gap contains that cost. With "auto",
@@ -155,7 +157,8 @@ def solve(
     if best is None:
         raise SolveError(f"method {method} gave nothing to certify")
     status = _status(problem, best.mechanism, best.certificate, options)
-    return replace(best, status=status, seconds=time.perf_counter() - began)
+    found = used(problem, method, solver)
+    return replace(best, status=status, seconds=time.perf_counter() - began, plugins=found)
 
 
 def _against_optima(problem: Problem, objective: WorstRegret, tolerance: float, stop: Stop, tell: Logged) -> Problem:
@@ -184,8 +187,7 @@ def _against_optima(problem: Problem, objective: WorstRegret, tolerance: float, 
 
 
 def _check(method: str, solver: str, spanner: float | None, tolerance: float, time_limit: float | None) -> None:
-    if method not in METHODS:
-        raise SpecError("method", f"there is no {method!r}", f"choose one of {', '.join(METHODS)}")
+    require_method(method)
     if solver not in ("auto", COLUMNS):
         require_solver(solver)
     if spanner is not None and not (np.isfinite(spanner) and spanner >= 1):

@@ -1,17 +1,18 @@
-"""Metrics that are Python functions of two points."""
+"""Metrics that are Python functions of two points, of the user or of a plug-in."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
-from dxopt.spaces.matrices import TRIANGLE_SLACK, checked_matrix, metric_matrix
-from dxopt.spaces.metrics import Metric
+from dxopt.runtime.plugins import Plugin, said
+from dxopt.spaces.matrices import TRIANGLE_SLACK, checked_matrix, metric_matrix, require_few
+from dxopt.spaces.metrics import METRIC_PLUGINS, METRICS, Metric
 
 Distance = Callable[[Any, Any], float]
 MOST_CALLS = 4_000_000
@@ -27,19 +28,27 @@ class Called:
     function : callable
     flat : bool
         Whether points were given as numbers and not as rows of coordinates, and are passed so.
+    name : str
+    plugin : Plugin or None
+        Whose function it is, where that is no function of the user.
     """
 
     function: Distance
     flat: bool
-    name: ClassVar[str] = "callable"
+    name: str = "callable"
+    plugin: Plugin | None = None
     symmetric = False
 
     @classmethod
     def of(cls, metric: str | Metric | Distance, points: Any) -> Called | None:
-        """What is given for a metric, where it is a function; None where it is a name or a metric."""
+        """What is given for a metric, where that is a function or the name of a plug-in; None for others."""
         if callable(metric) and not hasattr(metric, "block"):
             return cls(cast(Distance, metric), np.ndim(points) == 1)
-        return None
+        if not isinstance(metric, str) or metric in METRICS or not METRIC_PLUGINS.offered(metric):
+            return None
+        found = METRIC_PLUGINS.find(metric)
+        blockwise = hasattr(found.given, "block")
+        return (InBlocks if blockwise else Called)(found.given, flat=False, name=metric, plugin=found.plugin)
 
     def prepare(self, points: NDArray) -> Metric:
         return self
@@ -61,8 +70,28 @@ class Called:
         try:
             return float(np.asarray(self.function(one, other)).item())
         except Exception as error:  # whatever a function of the user raises
-            wrong = f"gives no number for the points {one} and {other} ({type(error).__name__}: {error})"
+            wrong = f"{self.whose}gives no number for the points {one} and {other} ({said(error)})"
             raise SpecError("metric", wrong, "give a function of two points that returns one number") from error
+
+    @property
+    def whose(self) -> str:
+        """What errors begin with: the name and the package of a plug-in."""
+        return "" if self.plugin is None else f"{self.name} of {self.plugin.where} "
+
+
+class InBlocks(Called):
+    """Distances by an object of a plug-in with `block(rows, columns)`, `(p, q)` from points `(p, k)` and `(q, k)`."""
+
+    def block(self, rows: NDArray, columns: NDArray) -> NDArray[np.float64]:
+        try:
+            distances = np.array(self.function.block(rows, columns), dtype=float)  # pyright: ignore
+        except Exception as error:  # whatever a package of others raises
+            wrong = f"{self.whose}gives no distances ({said(error)})"
+            raise SpecError("metric", wrong, "mend the package") from error
+        if distances.shape != (len(rows), len(columns)):
+            wrong = f"{self.whose}gives an array of shape {distances.shape}, not {(len(rows), len(columns))}"
+            raise SpecError("metric", wrong, "mend the package")
+        return distances
 
 
 def called_matrix(metric: Called, points: NDArray, names: Sequence[str]) -> NDArray[np.float64]:
@@ -74,6 +103,7 @@ def called_matrix(metric: Called, points: NDArray, names: Sequence[str]) -> NDAr
         If there are more than 4,000,000, one is negative or no number, or they break the triangle inequality by more
         than rounding.
     """
+    require_few(len(points))
     try:
         matrix = checked_matrix(metric.block(points, points))
         largest = float(np.max(matrix, where=np.isfinite(matrix), initial=0.0))
@@ -81,8 +111,7 @@ def called_matrix(metric: Called, points: NDArray, names: Sequence[str]) -> NDAr
     except SpecError as error:
         close = "MetricSpace.from_distances(matrix, close=True), which takes shortest paths"
         fix = f"mend the function, or use {close}" if "close" in error.fix else error.fix
-        raise SpecError(
-            "metric", f"distances {error.wrong}" if error.field != "metric" else error.wrong, fix
-        ) from None
+        wrong = f"{metric.whose}distances {error.wrong}" if error.field != "metric" else error.wrong
+        raise SpecError("metric", wrong, fix) from None
     matrix.flags.writeable = False
     return matrix

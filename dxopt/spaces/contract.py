@@ -13,7 +13,10 @@ from dxopt.errors import SpecError
 class Metric(Protocol):
     """Distances between points."""
 
-    name: ClassVar[str]
+    @property
+    def name(self) -> str:
+        """What problem files and results call it."""
+        ...
 
     @property
     def symmetric(self) -> bool:

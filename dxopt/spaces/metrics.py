@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
+from dxopt.runtime.plugins import OrPlugins, Plugins
 from dxopt.runtime.registry import Registry
 from dxopt.spaces.contract import Metric, OnNumbers, require_numbers
 from dxopt.spaces.globe import METRICS_ON_EARTH, OnEarth
@@ -20,15 +21,19 @@ from dxopt.spaces.globe import METRICS_ON_EARTH, OnEarth
 METRICS: Registry[type[Metric]] = Registry("metric")
 for _name, _on_earth in METRICS_ON_EARTH.items():
     METRICS.register(_name)(_on_earth)
+METRIC_PLUGINS = Plugins("metric", METRICS, "block")
+METRIC_NAMES = OrPlugins(METRICS, METRIC_PLUGINS)
 
 
 def metric_named(metric: str | Metric, unit: str = "") -> Metric:
     """A metric from its registered name, in a unit where it is on the Earth; an object is returned as it is."""
     if isinstance(metric, str):
+        if metric not in METRICS:
+            raise SpecError("metric", f"there is no {metric!r}", f"choose one of {', '.join(METRIC_NAMES)}")
         kind = METRICS.get(metric)
         return kind(unit) if unit and issubclass(kind, OnEarth) else kind()
     if isinstance(metric, type) or not hasattr(metric, "block"):
-        fix = f"choose one of {', '.join(METRICS)}, or give a function of two points"
+        fix = f"choose one of {', '.join(METRIC_NAMES)}, or give a function of two points"
         raise SpecError("metric", f"is of type {type(metric).__name__}", fix)
     return metric
 

@@ -9,7 +9,7 @@ from dxopt.model.loss import Loss, Reports
 from dxopt.model.objective import AdversaryError, Objective
 from dxopt.model.problem import Problem
 from dxopt.results.measures import ERROR_BOUND
-from dxopt.solving.routes.choice import COMPARABLE
+from dxopt.solving.routes.choice import COMPARABLE, COMPARABLE_NAMES
 from dxopt.spec import objectives as o
 from dxopt.spec import sheet as s
 from dxopt.spec.beliefs import build_beliefs
@@ -78,7 +78,7 @@ def _swept(member: Member, secrets: Secrets, sweep: AtLevels) -> Task:
         if given:
             raise source.error((name,), f"does not go with a {sweep}", _FIXES.get(name, "leave it out"))
     task = _tasks(member, secrets)[0]
-    named = [name for name in [*sheet.compare, *member.methods] if name in COMPARABLE]
+    named = [name for name in [*sheet.compare, *member.methods] if name in COMPARABLE_NAMES]
     methods = sweep.methods or tuple(dict.fromkeys(named)) or COMPARABLE
     return replace(
         task,

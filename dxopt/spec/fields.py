@@ -21,9 +21,10 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, core_schema
 
+from dxopt.runtime.plugins import RENAME, OrPlugins
 from dxopt.spaces.globe import METRICS_ON_EARTH, OnEarth
 from dxopt.spaces.lattices import LATTICE_METRICS
-from dxopt.spaces.metrics import METRICS
+from dxopt.spaces.metrics import METRIC_NAMES
 from dxopt.spaces.units import LONGEST
 from dxopt.spec import quantities as q
 from dxopt.spec.quantities import bad, shown
@@ -52,6 +53,8 @@ class OneOf:
 
     def _known(self, name: str) -> str:
         if name not in self.names:
+            if isinstance(self.names, OrPlugins) and (wrong := self.names.refused(name)):
+                raise bad(wrong, RENAME)
             close = difflib.get_close_matches(name, self.names, 1)
             hint = f" (did you mean {close[0]}?)" if close else ""
             raise bad(f"there is no {name!r}", f"choose one of {', '.join(self.names)}{self.besides}{hint}")
@@ -153,7 +156,7 @@ _PATH = "give a file name of at most 1,000 letters that does not start or end wi
 Path = Annotated[str, *_matching(r"^\S(.{0,998}\S)?$", _PATH)]
 File = Annotated[Path, Field(description="File name, relative to the folder of this problem file.")]
 Columns = Annotated[list[Text], Field(min_length=1)]
-MetricName = Annotated[str, OneOf(METRICS)]
+MetricName = Annotated[str, OneOf(METRIC_NAMES)]
 LatticeMetric = Annotated[str, OneOf(LATTICE_METRICS)]
 UnitOnEarth = Annotated[str, OneOf(tuple(OnEarth.units))]
 _UNIT = f"give a word of at most {LONGEST} letters that can stand after a number, such as km or people"

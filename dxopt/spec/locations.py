@@ -106,7 +106,7 @@ def _built(source: Source, asked: m.Space) -> Secrets:
         case m.PointsFile():
             return _from_table(source, asked)
         case m.PointsValues():
-            as_text = asked.metric in m.TEXT_METRICS and any(isinstance(c, str) for row in asked.values for c in row)
+            as_text = m.takes_text(asked.metric) and any(isinstance(c, str) for row in asked.values for c in row)
             return Secrets(_located(asked, _array(asked.values, "space", source, as_text)))
         case m.Embedding():
             return Secrets(_words(source, asked))
@@ -190,7 +190,7 @@ def _from_table(source: Source, asked: m.PointsFile) -> Secrets:
     if asked.label is not None:
         cells = table.column(asked.label, source.blame("space", "label"))
         labels = [cells[row] for row in rows]
-    as_text = None if asked.metric in m.TEXT_METRICS else False
+    as_text = None if m.takes_text(asked.metric) else False
     if asked.metric in METRICS_ON_EARTH:
         require_latitude_first(asked.columns, "columns")
     points = _coordinates(source, "space", table, asked.columns, rows, as_text)

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from dxopt.model.loss import LOSSES
+from dxopt.model.losses import LOSS_NAMES
 from dxopt.model.objective import ExpectedLoss, WorstLoss, WorstRegret
 from dxopt.spec import fields as f
 from dxopt.spec import quantities as q
@@ -52,7 +52,7 @@ class Beyond(f.Section):
 
 
 Loss = Annotated[
-    Annotated[str, f.OneOf(LOSSES, " or give a mapping with kind: matrix"), Tag("bare name")]
+    Annotated[str, f.OneOf(LOSS_NAMES, " or give a mapping with kind: matrix"), Tag("bare name")]
     | Annotated[Beyond, Tag("beyond")]
     | Annotated[MatrixFile, Tag("matrix file")]
     | Annotated[MatrixValues, Tag("matrix values")],

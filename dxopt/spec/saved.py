@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from dxopt.errors import CertificateError, SpecError
-from dxopt.mechanisms.classic.contract import CLASSICS, title
+from dxopt.mechanisms.classic.contract import CLASSICS, title, titled
 from dxopt.model.problem import Problem
 from dxopt.results.beliefs import described
 from dxopt.results.files import DESCRIPTION, MECHANISM, PROBLEM, REPORT, finite
 from dxopt.results.folder import holds_report, is_result
 from dxopt.results.measures import MEASURES, Beliefs
+from dxopt.results.plugged import plugins_of_content
 from dxopt.results.reading import read_problem
 from dxopt.solving.routes.choice import COMPARABLE, TIGHT
 from dxopt.spec.source import Source
@@ -126,4 +127,6 @@ def _method(summary: dict[str, Any]) -> str:
     if summary["claim"] == "exact":
         return "auto"
     named = {title(CLASSICS.get(name)): name for name in CLASSICS} | {TIGHT: "tight"}
+    plugins = plugins_of_content(summary.get("plugins", []))
+    named |= {titled(one.name): one.name for one in plugins if one.kind == "mechanism"}
     return named.get(summary["route"], "auto")

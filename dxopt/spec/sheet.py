@@ -11,7 +11,7 @@ from pydantic import Discriminator, Field, Tag, model_validator
 from dxopt.model.objective import ExpectedLoss, WorstLoss, WorstRegret
 from dxopt.numerics.excess import PAIRS
 from dxopt.results.measures import OF_LEVELS
-from dxopt.solving.routes.choice import COMPARABLE, METHODS, SPANNER_METHODS
+from dxopt.solving.routes.choice import COMPARABLE_NAMES, METHOD_NAMES, SPANNER_METHODS
 from dxopt.spec import fields as f
 from dxopt.spec import quantities as q
 from dxopt.spec.beliefs import Learns
@@ -70,17 +70,19 @@ class Sheet(f.Section):
     )
     loss: Loss = Field("distance", description="What a report costs.")
     reports: Reports | None = Field(None, description="What may be reported; the points of the space by default.")
-    method: Annotated[str, f.OneOf(METHODS)] = Field(
+    method: Annotated[str, f.OneOf(METHOD_NAMES)] = Field(
         "auto", description="How to find a mechanism; a list makes a family."
     )
-    solver: f.Identifier = Field("auto", description="Solver to use: auto, highs, clarabel or a solver of cvxpy.")
+    solver: f.Identifier = Field(
+        "auto", description="Solver to use: auto, highs, clarabel, or a solver of cvxpy or of a plug-in."
+    )
     spanner: q.AtLeastOne | None = Field(
         None, description="Dilation of the spanner that replaces the constraints; method auto or optimal."
     )
     tolerance: q.Fraction = Field(1e-6, description="Largest relative gap between value and bound.")
     time_limit: q.Positive | None = Field(None, description="Seconds that solving may take.")
     evaluate: Evaluate = Field([], description="What to evaluate besides: measures, and data {file, columns}.")
-    compare: list[Annotated[str, f.OneOf(COMPARABLE)]] = Field([], description="Mechanisms to compare with.")
+    compare: list[Annotated[str, f.OneOf(COMPARABLE_NAMES)]] = Field([], description="Mechanisms to compare with.")
     priors: dict[f.Text, Prior] = Field(
         {}, description="Others that may be the true one, by name, to evaluate the mechanisms under besides."
     )

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from dxopt.spaces.globe import METRICS_ON_EARTH, OnEarth
+from dxopt.spaces.metrics import METRICS
 from dxopt.spec import fields as f
 from dxopt.spec import geo as e
 from dxopt.spec import quantities as q
@@ -25,6 +26,11 @@ _FORMS = {
     "h3": ("cells", "south"),
 }
 Shape = Annotated[list[f.Count], Field(min_length=1, max_length=16)]
+
+
+def takes_text(metric: str) -> bool:
+    """Whether points under a metric may be text: that of a plug-in says itself what it takes."""
+    return metric in TEXT_METRICS or metric not in METRICS
 
 
 class _Metric(f.Section):
@@ -70,7 +76,7 @@ class PointsValues(_Metric):
 
     @model_validator(mode="after")
     def _numeric(self) -> Self:
-        if self.metric not in TEXT_METRICS:
+        if not takes_text(self.metric):
             require_numbers(self.values)
         return self
 

@@ -120,6 +120,7 @@ def compare(
         delta=problem.delta,
         bounds={name: found.certificate.bound for name, found in optima.items()},
         refinements=tuple(order),
+        plugins=tuple(dict.fromkeys(plugin for found in answers for plugin in found.plugins)),
         evidence=Evidence(
             channels=channels,
             priors={name: other.prior.probabilities for name, other in others.items()},

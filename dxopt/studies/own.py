@@ -13,7 +13,7 @@ from dxopt.model.mechanism import Mechanism
 from dxopt.model.problem import Problem
 from dxopt.proofs.own import proven_as_it_is
 from dxopt.proofs.repair import expected_above
-from dxopt.solving.routes.choice import COMPARABLE
+from dxopt.solving.routes.choice import COMPARABLE, COMPARABLE_NAMES, MECHANISM_PLUGINS
 
 Given = Mechanism | np.ndarray | Callable[[float], Any]
 """A mechanism, a matrix of probabilities, or a function from ε to one of these."""
@@ -89,13 +89,20 @@ def checked_methods(methods: Methods | None) -> list[str | Own]:
     for method in asked:
         if isinstance(method, str):
             if method not in COMPARABLE:
-                fix = f"choose among {', '.join(COMPARABLE)}, or give a mechanism of your own"
-                raise SpecError("methods", f"there is no {method!r}", fix)
+                _require_plugin(method)
             found.setdefault(method, method)
         else:
             own = _own(method, found)
             found[own.name] = own
     return list(found.values())
+
+
+def _require_plugin(name: str) -> None:
+    """Raise SpecError unless a plug-in of a name is there and loads."""
+    if not MECHANISM_PLUGINS.offered(name):
+        fix = f"choose among {', '.join(COMPARABLE_NAMES)}, or give a mechanism of your own"
+        raise SpecError("methods", f"there is no {name!r}", fix)
+    MECHANISM_PLUGINS.find(name)
 
 
 def name_of(method: str | Own) -> str:
@@ -106,7 +113,10 @@ def name_of(method: str | Own) -> str:
 def _listed(methods: Methods) -> list[Any]:
     """One mechanism as a list of one, and a mapping as pairs."""
     if isinstance(methods, Mapping):
-        return list(methods.items())
+        # a name under itself is that mechanism, as where names and mechanisms of one's own are given together
+        return [
+            name if isinstance(given, str) and name == given else (name, given) for name, given in methods.items()
+        ]
     alone = isinstance(methods, str | Mechanism | Own) or callable(methods)
     if alone or (isinstance(methods, np.ndarray) and methods.dtype.kind != "U"):
         return [methods]
@@ -136,6 +146,11 @@ def _checked(given: Any) -> Given:
         return given
     if isinstance(given, np.ndarray) and given.ndim == 2:
         return given
+    if isinstance(given, str):
+        wrong = f"{given!r} is given under another name"
+        raise SpecError(
+            "methods", wrong, f"give it by itself, as [{given!r}, ('mine', matrix)], or under its own name"
+        )
     wrong = f"something of type {type(given).__name__} is no mechanism"
     if isinstance(given, np.ndarray):
         wrong = f"an array of shape {given.shape} is no mechanism"

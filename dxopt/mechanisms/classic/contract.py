@@ -89,7 +89,12 @@ BASELINES: Registry[type[Baseline]] = Registry("method")
 
 def title(classic: Classic | Baseline | type[Classic | Baseline]) -> str:
     """The name of the mechanism in a report."""
-    return f"{classic.name.replace('_', ' ')} mechanism"
+    return titled(classic.name)
+
+
+def titled(name: str) -> str:
+    """The name in a report of the mechanism that a method names."""
+    return f"{name.replace('_', ' ')} mechanism"
 
 
 def require(classic: Classic, refused: str | None) -> None:

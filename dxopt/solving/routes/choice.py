@@ -4,7 +4,7 @@ A route is left as soon as its answer is proven within the tolerance; otherwise 
 mechanism and the best bound are kept. The report says why each other route was not taken.
 
 Methods
-    A mechanism by name (`tight`, or one of `dx.classic`) is made and proven as it is.
+    A mechanism by name (`tight`, one of `dx.classic`, or one of a plug-in) is made and proven as it is.
     `optimal` asks for the best private channel. `auto` does too, but first takes the tight-constraints mechanism
     where that is proven optimal: binary loss, regular prior, secrets as reports, no spanner.
 
@@ -40,12 +40,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dxopt.errors import UnsupportedError
+from dxopt.errors import SpecError, UnsupportedError
 from dxopt.mechanisms.classic.contract import BASELINES, CLASSICS
 from dxopt.mechanisms.tight import tight_candidate
 from dxopt.model.objective import AdversaryError
 from dxopt.model.problem import Problem
 from dxopt.proofs.candidate import Candidate
+from dxopt.runtime.plugins import OrPlugins, Plugins
 from dxopt.solving.attempts import Attempt, Options, Refusal
 from dxopt.solving.programs.program import ChannelProgram
 from dxopt.solving.reductions.geodesic import GeodesicPairs
@@ -55,13 +56,26 @@ from dxopt.solving.routes.coupled import by_coupled_program
 from dxopt.solving.routes.limits import COLUMNS, GENERAL
 from dxopt.solving.routes.line import by_line
 from dxopt.solving.routes.linear import by_linear_program
+from dxopt.solving.routes.plugged import plugged
 from dxopt.solving.routes.product import by_product
 from dxopt.solving.routes.spanner import by_spanner
 
 METHODS = ("auto", "optimal", "tight", *CLASSICS)
 COMPARABLE = (*METHODS[1:], *BASELINES)
+MECHANISM_PLUGINS = Plugins("mechanism", (*METHODS, *BASELINES))
+METHOD_NAMES = OrPlugins(METHODS, MECHANISM_PLUGINS)
+COMPARABLE_NAMES = OrPlugins(COMPARABLE, MECHANISM_PLUGINS)
 SPANNER_METHODS = ("auto", "optimal")
 TIGHT = "tight-constraints mechanism"
+
+
+def require_method(method: str) -> None:
+    """Raise SpecError unless there is a mechanism of a name, or that of a plug-in which loads."""
+    if method in METHODS:
+        return
+    if not MECHANISM_PLUGINS.offered(method):
+        raise SpecError("method", f"there is no {method!r}", f"choose one of {', '.join(METHOD_NAMES)}")
+    MECHANISM_PLUGINS.find(method)
 
 
 def attempts(problem: Problem, method: str, options: Options) -> Iterator[Attempt | Refusal]:
@@ -72,6 +86,8 @@ def attempts(problem: Problem, method: str, options: Options) -> Iterator[Attemp
         yield within_budget(problem, "tight", Attempt(tight_candidate(problem), TIGHT))
     elif method in CLASSICS:
         yield classic(problem, method)
+    elif method not in METHODS:
+        yield plugged(problem, MECHANISM_PLUGINS.find(method))
     elif problem.why_coupled is not None:
         for name in ("tight", "product", "line"):
             yield Refusal(name, f"does not apply, as {problem.why_coupled}")

@@ -5,15 +5,19 @@ from __future__ import annotations
 from dxopt.errors import SpecError
 from dxopt.solving.solvers import clarabel, cvx, highs
 from dxopt.solving.solvers.contract import SOLVERS, Settings, Solver
+from dxopt.solving.solvers.plugged import SOLVER_NAMES, SOLVER_PLUGINS
 
 
 def require_solver(name: str) -> None:
-    """Raise SpecError unless `name` is a solver that is installed."""
+    """Raise SpecError unless `name` is a solver that is installed, or that of a plug-in which loads."""
     if name not in SOLVERS:
-        raise SpecError("solver", f"there is no {name!r}", f"choose one of auto, columns, {', '.join(SOLVERS)}")
+        if not SOLVER_PLUGINS.offered(name):
+            raise SpecError("solver", f"there is no {name!r}", f"choose one of {', '.join(SOLVER_NAMES)}")
+        SOLVER_PLUGINS.find(name)
+        return
     solver = SOLVERS.get(name)
     if issubclass(solver, cvx.Cvx) and not solver.installed():
         raise SpecError("solver", f"{name} is not installed", "install it, or use clarabel or highs")
 
 
-__all__ = ["SOLVERS", "Settings", "Solver", "clarabel", "cvx", "highs", "require_solver"]
+__all__ = ["SOLVERS", "SOLVER_PLUGINS", "Settings", "Solver", "clarabel", "cvx", "highs", "require_solver"]

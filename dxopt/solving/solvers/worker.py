@@ -22,7 +22,7 @@ from dxopt.runtime.platform import at_fork
 from dxopt.runtime.process import Process
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.solving.programs.program import LinearProgram, Solution
-from dxopt.solving.solvers.contract import SOLVERS, Settings
+from dxopt.solving.solvers.contract import Settings
 
 GRACE = 1.0
 """Seconds that a solver has to stop by itself."""
@@ -140,7 +140,7 @@ at_fork(after_in_child=unlock_properties)
 
 def main(line: Connection) -> None:
     """Run in the helper process: solve programs until the line closes."""
-    import dxopt.solving.solvers  # noqa: F401 - registers the solvers
+    from dxopt.solving.solvers.plugged import solver_named  # late, as this registers the solvers
 
     asked_to_stop = threading.Event()
     signal.signal(signal.SIGINT, lambda signum, frame: asked_to_stop.set())
@@ -161,7 +161,7 @@ def main(line: Connection) -> None:
 
         settings = Settings(accuracy, seconds, asked_to_stop.is_set, report)
         try:
-            solution = SOLVERS.get(solver)().solve(program, settings)
+            solution = solver_named(solver).solve(program, settings)
         except Exception as error:
             solution = Solution(Status.FAILED, message=f"{solver}: {type(error).__name__}: {error}")
         line.send(solution)

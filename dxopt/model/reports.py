@@ -1,0 +1,95 @@
+"""The possible reports of a mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dxopt.errors import SpecError
+from dxopt.runtime.shown import Shown
+from dxopt.spaces.geo.areas import inside
+from dxopt.spaces.space import MetricSpace
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Reports(Shown):
+    """The possible reports of a mechanism: labels, and coordinates where they have any.
+
+    `secrets` is true where the reports are the secrets themselves, in the same order.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> space = dx.line(3)
+    >>> halves = dx.Reports.at([[0.5], [1.5]])
+    >>> problem = dx.Problem(space, epsilon=1.0, prior="uniform", reports=halves)
+    >>> print(problem.shape, problem.losses.tolist())
+    (3, 2) [[0.5, 1.5], [0.5, 0.5], [1.5, 0.5]]
+    """
+
+    labels: Sequence[str]
+    points: NDArray | None = None
+    secrets: bool = False
+
+    def _said(self) -> str:
+        first = ", ".join(self.labels[:3]) + (", …" if len(self) > 3 else "")
+        return f"{len(self):,}{', the secrets' if self.secrets else ''}: {first}"
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @classmethod
+    def of(cls, space: MetricSpace) -> Reports:
+        """The secrets as reports.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> print(list(dx.Reports.of(dx.line(3)).labels))
+        ['0', '1', '2']
+        """
+        return cls(space.labels, space.points, secrets=True)
+
+    @classmethod
+    def at(cls, points: ArrayLike, labels: Sequence[Any] | None = None) -> Reports:
+        """Reports at any points, `(m, k)`, in the coordinates of the space.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> reports = dx.Reports.at([[0.5, 0.5]], labels=["centre"])
+        >>> print(reports.labels, reports.points.tolist())
+        ('centre',) [[0.5, 0.5]]
+        """
+        space = MetricSpace.from_points(points, "discrete", labels=labels)
+        return cls(space.labels, space.points)
+
+    @classmethod
+    def within(cls, space: MetricSpace, area: Any) -> Reports:
+        """The secrets in an area of the Earth as reports, such as those on land; see `dx.geo.inside`.
+
+        Raises
+        ------
+        SpecError
+            If the area is none, or no secret lies in it.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> places = dx.geo.points([[45.5, -73.6], [45.5, -73.4]], labels=["land", "river"])
+        >>> land = {"type": "Polygon", "coordinates": [[[-74, 45], [-73.5, 45], [-73.5, 46], [-74, 46], [-74, 45]]]}
+        >>> print(dx.Reports.within(places, land).labels)
+        ('land',)
+        """
+        found = np.flatnonzero(inside(space, area))
+        if not len(found):
+            wrong = f"none of the {len(space):,} places lies in the area"
+            raise SpecError("reports", wrong, "give another; GeoJSON has longitudes before latitudes")
+        if len(found) == len(space):
+            return cls.of(space)
+        points = None if space.points is None else space.points[found]
+        return cls(tuple(space.labels[x] for x in found.tolist()), points)

@@ -1,0 +1,212 @@
+"""Plug-ins: what other installed packages offer under the entry points of dxopt, found by name and loaded when named.
+
+Nothing is loaded that no problem names, so that a broken package breaks nothing else. Names of dxopt's own win: a
+plug-in of such a name is refused, and one of a name that two packages offer until one of them goes.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from dxopt.errors import SpecError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+_LONGEST = 200
+RENAME = "uninstall a package, or have it rename its plug-in"
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """A plug-in, as results record it.
+
+    Attributes
+    ----------
+    kind : str
+        "metric", "loss", "solver" or "mechanism".
+    name : str
+        By which problems name it.
+    package, version : str
+        The distribution that offers it, as pip names it.
+    """
+
+    kind: str
+    name: str
+    package: str
+    version: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name} of {self.package} {self.version}"
+
+    @property
+    def where(self) -> str:
+        """The package with its version."""
+        return f"{self.package} {self.version}"
+
+    def content(self) -> dict[str, str]:
+        """What report.json holds of it."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Found:
+    """A plug-in that was loaded, with the object that its package offers."""
+
+    plugin: Plugin
+    given: Any
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A line of the list of plug-ins: `wrong` is why it cannot be used, "" where it can."""
+
+    plugin: Plugin
+    wrong: str
+
+
+class Plugins:
+    """What other packages offer of one kind.
+
+    Parameters
+    ----------
+    kind : str
+        The kind of thing that is named: "metric", "loss", "solver" or "mechanism".
+    own : iterable of str
+        The names that dxopt has itself.
+    suits : tuple of str
+        Attributes of which an object that is no function needs one.
+    """
+
+    def __init__(self, kind: str, own: Iterable[str], *suits: str) -> None:
+        self.kind = kind
+        self.group = f"dxopt.{kind}es" if kind.endswith("s") else f"dxopt.{kind}s"
+        self._own = own
+        self._suits = suits
+
+    def __iter__(self) -> Iterator[str]:
+        """The names that can be used, sorted; whether they load is not known."""
+        offers = _offers(self.group, tuple(sys.path))
+        return iter(sorted({point.name for point, _ in offers if not self._refused(point.name)}))
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name not in self._own and any(name == one for one in self)
+
+    def refused(self, name: str) -> str:
+        """Why the plug-in of a name cannot be used; "" where one can, or there is none."""
+        return self._refused(name) if self._of(name) else ""
+
+    def offered(self, name: str) -> list[Plugin]:
+        """The plug-ins of a name, whether they can be used or not."""
+        return [self._plugin(point, where) for point, where in self._of(name)]
+
+    def find(self, name: str) -> Found:
+        """The plug-in of a name, loaded.
+
+        Raises
+        ------
+        SpecError
+            If there is none, it is refused, or it fails to load; the message names the package and what is wrong.
+        """
+        offers = self._of(name)
+        if not offers:
+            raise SpecError(self.kind, f"there is no {name!r}", "choose one of dxopt's, or install the package")
+        point, where = offers[0]
+        plugin = self._plugin(point, where)
+        wrong = self._refused(name)
+        if wrong:
+            raise SpecError(self.kind, wrong, RENAME)
+        try:
+            given = point.load()
+            given = given() if isinstance(given, type) else given
+        except (Exception, SystemExit) as error:  # whatever a package of others raises while it is imported
+            fix = f"mend or uninstall {plugin.package}"
+            raise SpecError(self.kind, f"{name!r} of {plugin.where} fails to load ({said(error)})", fix) from error
+        if not (callable(given) or any(hasattr(given, needed) for needed in self._suits)):
+            or_one = f", nor an object with {' or '.join(self._suits)}" if self._suits else ""
+            wrong = f"{name!r} of {plugin.where} is no function{or_one}, but of type {type(given).__name__}"
+            raise SpecError(self.kind, wrong, f"mend or uninstall {plugin.package}")
+        return Found(plugin, given)
+
+    def listed(self) -> list[Listed]:
+        """All that is offered by name, each loaded to see whether it can be used."""
+        offers = _offers(self.group, tuple(sys.path))
+        return [self._line(point, where) for point, where in sorted(offers, key=lambda offer: offer[0].name)]
+
+    def _line(self, point: EntryPoint, where: tuple[str, str]) -> Listed:
+        wrong = self._refused(point.name)
+        if not wrong:
+            try:
+                self.find(point.name)
+            except SpecError as error:
+                wrong = error.wrong
+        return Listed(self._plugin(point, where), wrong)
+
+    def _of(self, name: str) -> list[tuple[EntryPoint, tuple[str, str]]]:
+        return [(point, where) for point, where in _offers(self.group, tuple(sys.path)) if point.name == name]
+
+    def _plugin(self, point: EntryPoint, where: tuple[str, str]) -> Plugin:
+        return Plugin(self.kind, point.name, *where)
+
+    def _refused(self, name: str) -> str:
+        """Why no plug-in of a name can be used; "" where one can."""
+        if not _NAME.fullmatch(name):
+            return f"{name[:_LONGEST]!r} is no name of letters, digits and underscores"
+        packages = [" ".join(where) for _, where in self._of(name)]
+        if name in self._own:
+            return f"{name!r} of {packages[0]} has the name of one of dxopt's own, which is taken instead"
+        if len(packages) > 1:
+            return f"{name!r} is offered by {' and by '.join(sorted(packages))}"
+        return ""
+
+
+class OrPlugins(Container[str]):
+    """Names of dxopt's own, then those of plug-ins."""
+
+    def __init__(self, own: Iterable[str], plugins: Plugins) -> None:
+        self._own = own
+        self._plugins = plugins
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._own
+        yield from self._plugins
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._own or name in self._plugins
+
+    def refused(self, name: str) -> str:
+        """Why the plug-in of a name cannot be used; "" where one can, or there is none."""
+        return self._plugins.refused(name)
+
+
+def said(error: BaseException) -> str:
+    """An error of others as one short line."""
+    text = " ".join(str(error).split())[:_LONGEST]
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+@lru_cache(maxsize=16)
+def _offers(group: str, path: tuple[str, ...]) -> tuple[tuple[EntryPoint, tuple[str, str]], ...]:
+    """The entry points of a group with package and version; of a package that is there twice the first counts.
+
+    The path is that on which Python looks for packages: a change of it is looked at anew. What cannot be read of a
+    package is left out, as other programs do.
+    """
+    from importlib.metadata import distributions
+
+    found: dict[tuple[str, str], tuple[EntryPoint, tuple[str, str]]] = {}
+    for package in distributions(path=list(path)):
+        try:
+            points = [point for point in package.entry_points if point.group == group]
+            where = (str(package.name), str(package.version)) if points else ("", "")
+        except Exception:
+            continue
+        for point in points:
+            found.setdefault((where[0].lower().replace("_", "-"), point.name), (point, where))
+    return tuple(found.values())

@@ -1,0 +1,71 @@
+"""Solvers of plug-ins: functions of a linear program, whose answers are looked at before anything is made of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.runtime.plugins import Found, OrPlugins, Plugins
+from dxopt.runtime.stopping import Status
+from dxopt.solving.programs.program import LinearProgram, Solution
+from dxopt.solving.solvers.contract import SOLVERS, Settings, Solver
+
+_OWN = ("auto", "columns", *SOLVERS)
+SOLVER_PLUGINS = Plugins("solver", _OWN, "solve")
+SOLVER_NAMES = OrPlugins(_OWN, SOLVER_PLUGINS)
+
+
+def solver_named(name: str) -> Solver:
+    """A solver of dxopt or of a plug-in; SpecError where there is none, or it fails to load."""
+    return SOLVERS.get(name)() if name in SOLVERS else Plugged(SOLVER_PLUGINS.find(name))
+
+
+class Plugged:
+    """A solver of a plug-in.
+
+    Parameters
+    ----------
+    found : Found
+        A function of a program and settings, or an object with that as `solve`. It returns the entries, a multiplier
+        of each equality, and one of each inequality; None for either where there are none, or None for nothing.
+    """
+
+    name = "plug-in"
+
+    def __init__(self, found: Found) -> None:
+        self._solve = getattr(found.given, "solve", found.given)
+        self._called = f"{found.plugin.name} of {found.plugin.where}"
+
+    def solve(self, program: LinearProgram, settings: Settings) -> Solution:
+        """The solution with the parts of the right shape and finite numbers; failed where the entries are none."""
+        answer = self._solve(program, settings)
+        if answer is None:
+            return Solution(Status.FAILED, message=f"{self._called}: no solution")
+        primal, prices, multipliers = answer
+        entries = _numbers(primal, len(program.cost))
+        if entries is None:
+            wrong = f"its solution is not {len(program.cost):,} finite numbers"
+            return Solution(Status.FAILED, message=f"{self._called}: {wrong}")
+        # an answer to a request to stop may be any solution, not the best one
+        status = Status.FEASIBLE if settings.should_stop() else Status.OPTIMAL
+        equal = _numbers(prices, len(program.totals))
+        private = _numbers(multipliers, program.rows)
+        if equal is None or private is None:
+            return Solution(status, entries, message=f"{self._called}: no multipliers")
+        return Solution(status, entries, equal, np.maximum(private, 0.0), message=self._called)
+
+    @classmethod
+    def examples(cls) -> list[LinearProgram]:
+        """None: what is there depends on the installation."""
+        return []
+
+
+def _numbers(given: Any, size: int) -> NDArray[np.float64] | None:
+    """So many finite numbers; None for anything else."""
+    try:
+        numbers = np.array(given, dtype=float).reshape(-1)
+    except (TypeError, ValueError):
+        return None
+    return numbers if len(numbers) == size and np.isfinite(numbers).all() else None

@@ -1,0 +1,1 @@
+"""Plug-ins for dxopt: a small one of each kind."""
