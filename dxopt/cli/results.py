@@ -12,6 +12,7 @@ from dxopt.cli.shared import Json, bad_input
 commands = typer.Typer()
 
 _PAGE = "Page to write; report.html in the folder by default."
+_UNDERLAY = "GeoJSON file to draw under maps: coasts, rivers, roads, points with names."
 _SECRET = "Label of a secret, or its index where no label is a number; may be given again."
 
 
@@ -23,7 +24,7 @@ def map_folder(
     index: Annotated[list[int] | None, typer.Option(help="Secret by its index, counted from 0.")] = None,
     point: Annotated[list[str] | None, typer.Option(help="Secret by its coordinates, as LAT,LON or X,Y.")] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="*.png, *.svg or *.geojson.")] = Path("map.png"),
-    underlay: Annotated[Path | None, typer.Option(help="GeoJSON file of lines and polygons to draw beneath.")] = None,
+    underlay: Annotated[Path | None, typer.Option(help=_UNDERLAY)] = None,
 ) -> None:
     """Draw where reports fall: on average, or from the secrets that are named."""
     from dxopt.results.maps.located import secrets_of
@@ -39,6 +40,8 @@ def map_folder(
 def report_page(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A result folder, or a folder of them.")],
     output: Annotated[Path | None, typer.Option("--output", "-o", help=_PAGE)] = None,
+    title: Annotated[str, typer.Option(help="Title of a page about several results.")] = "",
+    underlay: Annotated[Path | None, typer.Option(help=_UNDERLAY)] = None,
     figures: Annotated[bool, typer.Option(help="Write figures next to the page as well, as SVG and PNG.")] = False,
 ) -> None:
     """Write one HTML page that shows a result, or all results of a batch, each proven again."""
@@ -51,7 +54,14 @@ def report_page(
     with bad_input():
         with Progress(Console(stderr=True), after=2.0) as progress:
             page = output or folder / PAGE
-            written = save_page(folder, page, figures=figures, tell=lambda line: progress.tell(str(folder), line))
+            written = save_page(
+                folder,
+                page,
+                title=title,
+                underlay=underlay,
+                figures=figures,
+                tell=lambda line: progress.tell(str(folder), line),
+            )
         for file in written:
             typer.echo(file)
 

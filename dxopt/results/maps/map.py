@@ -37,6 +37,7 @@ _MAP = "YlGnBu"
 _MARK = COLOURS[1]
 _GREY = "#8a8a8a"
 _NEVER = "#ededed"
+_STREET = "#b5b5b5"
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +67,7 @@ def draw_map(
     prior : Prior, optional
         That of the report, or uniform, by default.
     underlay : file name, GeoJSON as a mapping, geometry of Shapely, or GeoDataFrame or GeoSeries, optional
-        Lines and polygons that are drawn in grey under the locations, such as coasts and borders.
+        Coasts, borders, rivers, roads and names that are drawn under the locations: lines, polygons, named points.
 
     Raises
     ------
@@ -104,6 +105,9 @@ def draw_map(
                 beneath.draw(axes)
         for axes in every[len(panels) :]:
             axes.set_axis_off()
+        handles = [*_legend(located), *([] if beneath is None else beneath.legend())]
+        if handles:
+            figure.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=8)
         bar = figure.colorbar(drawn[0], ax=every, shrink=0.8, pad=0.02, aspect=30)
         never = any((panel.values == 0).any() for panel in panels)
         bar.set_label("probability; ×: never" if never else "probability")
@@ -151,6 +155,14 @@ def require_ending(file: Path) -> str:
     return ending
 
 
+def _legend(located: Located) -> list[Any]:
+    """Lines of matplotlib that explain what is drawn of the space itself beside its locations."""
+    from matplotlib.lines import Line2D
+
+    streets = any(found.streets is not None for found in (located.secrets, located.reports))
+    return [Line2D([], [], color=_STREET, linewidth=0.8, label="roads of the space")] if streets else []
+
+
 def _is_point(located: Located, secret: Any) -> bool:
     """Whether it is a tuple of numbers that is one secret; SpecError where it is neither that nor a list."""
     numbers = isinstance(secret, tuple) and len(secret) > 1 and all(isinstance(part, Real) for part in secret)
@@ -178,7 +190,7 @@ def _draw(axes: Axes, panel: _Panel, window: Window, scale: Normalize, located: 
     found = panel.found
     if found.streets is not None:
         streets = window.on_map(found.streets)
-        axes.add_collection(LineCollection(list(streets), colors="#b5b5b5", linewidths=0.8, zorder=1))
+        axes.add_collection(LineCollection(list(streets), colors=_STREET, linewidths=0.8, zorder=1))
     drawn = _areas(axes, panel, window, scale) if found.outlines is not None else _dots(axes, panel, window, scale)
     if panel.secret is not None:
         x, y = window.on_map(located.secrets.degrees[panel.secret])

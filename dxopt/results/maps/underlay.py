@@ -1,22 +1,29 @@
-"""What is drawn under a map: coasts, borders, rivers and the like, in a quiet grey."""
+"""What is drawn under a map: coasts, borders, rivers, roads and the like, in quiet colours, and their names."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
 from dxopt.results.maps.window import Window
-from dxopt.spaces.geo.areas import Area, geometries
+from dxopt.spaces.geo.areas import Area, described
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_FILL = "#f3f3f1"
-_LINE = "#b9b9b5"
+Kind = Literal["water", "road", "land"]
+MEANT: Mapping[Kind, str] = {"water": "water", "road": "roads, railways", "land": "land, borders"}
+"""What a legend says of each kind."""
+_FILLS: Mapping[Kind, str] = {"water": "#dbe8f2", "road": "#efeeea", "land": "#f3f3f1"}
+_LINES: Mapping[Kind, str] = {"water": "#9dbdd6", "road": "#d3cfc7", "land": "#b9b9b5"}
+_WATERS = ("river", "lake", "ocean", "coastline")
+_MOST_NAMES = 40
+_LAST = (3, 0.0)
 _ROOM = 0.05
 """How far beyond the window shapes are cut, as a share of its sides, so that no cut is seen."""
 
@@ -24,58 +31,209 @@ Ring = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Underlay:
-    """Shapes that are cut to a window.
+class Shapes:
+    """What an underlay is cut from.
 
     Attributes
     ----------
-    areas : list of lists of (k, 2) arrays
-        Each area is an outer ring, then its holes, as (longitude, latitude) in the window.
-    lines : list of (k, 2) arrays
-        Lines, and the borders of areas.
+    every : sequence of (geometry of Shapely, kind, name)
+        In longitude and latitude. Names are blank where there is none; points have one.
     """
 
-    areas: list[list[Ring]]
-    lines: list[Ring]
+    every: Sequence[tuple[Any, Kind, str]]
 
     @classmethod
-    def of(cls, given: Area, window: Window) -> Underlay:
-        """The lines and areas of what `dx.geo.inside` takes.
+    def of(cls, given: Area) -> Shapes:
+        """The lines, areas and named points of what `dx.geo.inside` takes.
+
+        Kinds and names are those that OpenStreetMap and Natural Earth write into features, as in `natural=water`,
+        `highway=primary`, `featurecla=River` and `name=Rhône`; all else is land and borders.
 
         Raises
         ------
         SpecError
-            If it is none of these, has a point among them, or nothing of it is in the window.
+            If it is none of these, or has points without names alone.
         """
-        from shapely import affinity, box, make_valid
+        from shapely import make_valid
 
-        wide = _ROOM * (window.east - window.west)
-        high = _ROOM * (window.north - window.south)
-        frame = box(window.west - wide, window.south - high, window.east + wide, window.north + high)
-        areas: list[list[Ring]] = []
-        lines: list[Ring] = []
-        for shape in geometries(given, "underlay"):
-            if shape.geom_type.endswith("Point"):
-                raise SpecError("underlay", f"has a {shape.geom_type}", "give lines and polygons")
-            area = shape.geom_type.endswith("Polygon")
-            # longitudes of the window may be a turn away
-            for turned in (affinity.translate(make_valid(shape), turn) for turn in (-360.0, 0.0, 360.0)):
-                if not turned.intersects(frame):
-                    continue
-                lines += _lines(turned.boundary.intersection(frame) if area else turned.intersection(frame))
-                areas += _areas(turned.intersection(frame)) if area else []
-        if not areas and not lines:
+        found = [(shape, _kind(about), _name(about)) for shape, about in described(given, "underlay")]
+        kept = [(make_valid(shape), kind, name) for shape, kind, name in found if name or not _is_point(shape)]
+        if found and not kept:
+            raise SpecError(
+                "underlay", f"has a {found[0][0].geom_type}", "give lines and polygons, or points with a name"
+            )
+        return cls(kept)
+
+
+@dataclass(frozen=True, eq=False)
+class Underlay:
+    """Shapes that are cut to a window, all as (longitude, latitude) in it.
+
+    Attributes
+    ----------
+    areas : list of (kind, list of (k, 2) arrays)
+        Each area is an outer ring, then its holes.
+    lines : list of (kind, (k, 2) array)
+        Lines, and the borders of areas.
+    names : list of (text, longitude, latitude)
+        Of places first, then of areas and lines by their size; each once, and at most 40.
+    """
+
+    areas: list[tuple[Kind, list[Ring]]]
+    lines: list[tuple[Kind, Ring]]
+    names: list[tuple[str, float, float]]
+
+    @classmethod
+    def of(cls, given: Area, window: Window) -> Underlay:
+        """What is in a window of what `Shapes.of` takes.
+
+        Raises
+        ------
+        SpecError
+            As `Shapes.of`, or if nothing of it is in the window.
+        """
+        found = cls.within(Shapes.of(given), window)
+        if found is None:
             raise SpecError("underlay", "has nothing in this map", "check that longitudes come before latitudes")
-        return cls(areas, lines)
+        return found
+
+    @classmethod
+    def within(cls, shapes: Shapes, window: Window) -> Underlay | None:
+        """What of shapes is in a window; None where nothing is."""
+        from shapely import box
+
+        frame = _frame(window)
+        inner = box(window.west, window.south, window.east, window.north)
+        areas: list[tuple[Kind, list[Ring]]] = []
+        lines: list[tuple[Kind, Ring]] = []
+        named: dict[str, tuple[tuple[int, float], Any]] = {}
+        for shape, kind, name in shapes.every:
+            for turned in _turns(shape, frame):
+                within = turned.intersection(frame)
+                edge = turned.boundary.intersection(frame) if _is_area(shape) else within
+                lines += [(kind, line) for line in _lines(edge)]
+                areas += [(kind, rings) for rings in _areas(within)]
+                seen = turned.intersection(inner)
+                if name and not seen.is_empty:
+                    named[name] = min(named.get(name, (_LAST, seen)), (_rank(seen), seen), key=lambda one: one[0])
+        if not areas and not lines and not named:
+            return None
+        ranked = sorted(named.items(), key=lambda one: (one[1][0], one[0]))[:_MOST_NAMES]
+        return cls(areas, lines, [(name, *_middle(seen)) for name, (_, seen) in ranked])
+
+    def plain(self, most: int) -> Underlay:
+        """The same without details that are too small to be seen, and with about `most` corners at most."""
+        from shapely import LinearRing, LineString
+
+        rings = [ring for _, area in self.areas for ring in area] + [line for _, line in self.lines]
+        size = max((float(np.ptp(ring, axis=0).max()) for ring in rings), default=0.0)
+        finest = size / 2000
+
+        def plainer(ring: Ring, closed: bool) -> Ring:
+            kind = LinearRing if closed and len(ring) > 3 else LineString
+            return np.asarray(kind(ring).simplify(finest, preserve_topology=False).coords)
+
+        while True:
+            areas = [(kind, [plainer(ring, True) for ring in area]) for kind, area in self.areas]
+            areas = [(kind, kept) for kind, area in areas if (kept := [ring for ring in area if len(ring) > 2])]
+            lines = [(kind, plainer(line, False)) for kind, line in self.lines]
+            corners = sum(len(ring) for _, area in areas for ring in area) + sum(len(line) for _, line in lines)
+            if corners <= most or finest > size / 50:
+                return replace(self, areas=areas, lines=lines)
+            finest *= 2
+
+    @property
+    def kinds(self) -> list[Kind]:
+        """Those of areas and lines, in the order of a legend."""
+        there = {kind for kind, _ in (*self.areas, *self.lines)}
+        return [kind for kind in MEANT if kind in there]
 
     def draw(self, axes: Axes) -> None:
-        """Areas beneath everything; lines over filled cells, which would hide them, and beneath dots."""
+        """Areas beneath everything; lines over filled cells, which would hide them, and beneath dots; then names."""
         from matplotlib.collections import LineCollection, PathCollection
         from matplotlib.path import Path
 
-        paths = [Path.make_compound_path(*(Path(ring, closed=True) for ring in rings)) for rings in self.areas]
-        axes.add_collection(PathCollection(paths, facecolors=_FILL, edgecolors="none", zorder=0.5), autolim=False)
-        axes.add_collection(LineCollection(self.lines, colors=_LINE, linewidths=0.8, zorder=2.5), autolim=False)
+        paths = [Path.make_compound_path(*(Path(ring, closed=True) for ring in rings)) for _, rings in self.areas]
+        fills = [_FILLS[kind] for kind, _ in self.areas]
+        axes.add_collection(PathCollection(paths, facecolors=fills, edgecolors="none", zorder=0.5), autolim=False)
+        drawn = LineCollection(
+            [line for _, line in self.lines],
+            colors=[_LINES[kind] for kind, _ in self.lines],
+            linewidths=0.8,
+            zorder=2.5,
+        )
+        axes.add_collection(drawn, autolim=False)
+        for text, x, y in _apart(self.names, axes.get_xlim(), axes.get_ylim()):
+            axes.annotate(
+                text, (x, y), ha="center", va="center", fontsize=7, color="#6b6b66", zorder=2.7, clip_on=True
+            )
+
+    def legend(self) -> list[Any]:
+        """Lines of matplotlib that explain the kinds."""
+        from matplotlib.lines import Line2D
+
+        return [Line2D([], [], color=_LINES[kind], linewidth=2, label=MEANT[kind]) for kind in self.kinds]
+
+
+def _rank(seen: Any) -> tuple[int, float]:
+    """Places before areas before lines, large ones before small ones."""
+    return (0, 0.0) if _is_point(seen) else (1, -seen.area) if seen.area else (2, -seen.length)
+
+
+def _middle(seen: Any) -> tuple[float, float]:
+    point = seen.representative_point()
+    return float(point.x), float(point.y)
+
+
+def _frame(window: Window) -> Any:
+    from shapely import box
+
+    wide = _ROOM * (window.east - window.west)
+    high = _ROOM * (window.north - window.south)
+    return box(window.west - wide, window.south - high, window.east + wide, window.north + high)
+
+
+def _turns(shape: Any, frame: Any) -> Iterator[Any]:
+    """A shape where it meets the frame: longitudes of a window may be a turn away."""
+    from shapely import affinity
+
+    turned = (affinity.translate(shape, turn) for turn in (-360.0, 0.0, 360.0))
+    return (one for one in turned if one.intersects(frame))
+
+
+def _kind(about: Mapping[str, Any]) -> Kind:
+    told = str(about.get("featurecla", "")).lower()
+    natural = about.get("natural") in ("water", "bay", "strait", "coastline")
+    if natural or about.get("waterway") or about.get("water") or any(name in told for name in _WATERS):
+        return "water"
+    return "road" if about.get("highway") or about.get("railway") or "road" in told else "land"
+
+
+def _name(about: Mapping[str, Any]) -> str:
+    name = about.get("name") or about.get("NAME")
+    return name.strip() if isinstance(name, str) else ""
+
+
+def _is_point(shape: Any) -> bool:
+    return shape.geom_type.endswith("Point")
+
+
+def _is_area(shape: Any) -> bool:
+    return shape.geom_type.endswith("Polygon")
+
+
+def _apart(
+    names: Sequence[tuple[str, float, float]], across: tuple[float, float], up: tuple[float, float]
+) -> Iterator[tuple[str, float, float]]:
+    """Names that leave each other room, the first of those that do not."""
+    taken: list[tuple[float, float, float]] = []
+    for text, x, y in names:
+        right, high = (x - across[0]) / (across[1] - across[0]), (y - up[0]) / (up[1] - up[0])
+        half = 0.011 * len(text)
+        inside = half < right < 1 - half and 0.06 < high < 0.97
+        if inside and all(abs(right - a) > half + b or abs(high - c) > 0.04 for a, b, c in taken):
+            taken.append((right, half, high))
+            yield text, x, y
 
 
 def _lines(found: Any) -> list[Ring]:

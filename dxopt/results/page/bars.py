@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dxopt.results.page.markup import Markup, element
+from dxopt.results.page.markup import Markup, element, rounded
 
 _WIDTH = 440.0
 _NAME = 20.0
@@ -108,7 +108,7 @@ def _described(row: Bar, quantities: Sequence[tuple[str, int]]) -> str:
 
 
 def _figure(number: float | None) -> str:
-    return "none" if number is None else f"{number:.5g}"
+    return "none" if number is None else rounded(number)
 
 
 def _finite(number: float | None) -> float | None:

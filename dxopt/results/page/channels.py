@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from dxopt.results.files import finite
 from dxopt.results.page.plane import Plane
 from dxopt.results.report import Report
 
+_COORDINATES = re.compile(r"\(-?[\d.e+-]+, -?[\d.e+-]+\)")
 CELLS = 640_000
 """Entries of all channels in a page: 3.4 MB of text."""
 
@@ -25,13 +28,30 @@ def as_data(report: Report, plane: Plane | None) -> dict[str, Any]:
     """Labels, prior and locations in full, and the probabilities as 32-bit floats."""
     mechanism = report.mechanism
     return {
-        "secrets": list(mechanism.space.labels),
-        "reports": None if mechanism.reports.secrets else list(mechanism.reports.labels),
+        "secrets": readable(mechanism.space.labels, mechanism.space.points, plane),
+        "reports": None
+        if mechanism.reports.secrets
+        else readable(mechanism.reports.labels, mechanism.reports.points, plane),
         "prior": report.problem.prior.probabilities.tolist(),
         "losses": [finite(loss) for loss in report.mechanism.losses(report.problem.loss).tolist()],
         "channel": packed(mechanism.matrix),
         "plane": None if plane is None else plane.as_data(),
     }
+
+
+def readable(labels: Sequence[str], points: NDArray | None, plane: Plane | None) -> list[str]:
+    """Labels; those that are coordinates on the Earth with as few digits as tell them apart, at least to 100 m."""
+    if plane is None or plane.middle is None or points is None or not all(map(_COORDINATES.fullmatch, labels)):
+        return list(labels)
+    for digits in range(3, 9):
+        shown = [f"{_degrees(y, digits, 'N', 'S')}, {_degrees(x, digits, 'E', 'W')}" for y, x in points.tolist()]
+        if len(set(shown)) == len(shown):
+            return shown
+    return list(labels)
+
+
+def _degrees(value: float, digits: int, above: str, below: str) -> str:
+    return f"{abs(value):.{digits}f}° {below if value < 0 else above}"
 
 
 def packed(matrix: NDArray[np.float64]) -> str:

@@ -5,36 +5,43 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib.resources import files
 
+from dxopt.errors import SpecError
+from dxopt.results.maps.underlay import Shapes
 from dxopt.results.page import channels
 from dxopt.results.page.entries import Entry
-from dxopt.results.page.families import families, family_chart
 from dxopt.results.page.markup import Markup, as_data, element, section
+from dxopt.results.page.overview import outcome, overview
 from dxopt.results.page.plane import Plane
-from dxopt.results.page.sections import sections
-from dxopt.results.page.summary import summary
+from dxopt.results.page.sections import Shown, sections
 from dxopt.results.report import Report
+from dxopt.spaces.geo.areas import Area
 
 _SCRIPTS = ("page.js", "table.js", "channel.js", "heat.js", "map.js")
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 
 
-def page(answer: Report | Entry) -> str:
+def page(answer: Report | Entry, *, underlay: Area | None = None) -> str:
     """A page about one result, which needs nothing but itself.
 
     Parameters
     ----------
     answer : Report or Entry
         Its channel is part of the page where it has at most 640,000 entries.
+    underlay : file name, GeoJSON as a mapping, geometry of Shapely, or GeoDataFrame or GeoSeries, optional
+        Drawn under the map, as by `draw_map`.
+
+    Raises
+    ------
+    SpecError
+        If nothing of the underlay is in the map, or as `draw_map`.
     """
     entry = _entry(answer)
-    drawn = _drawn([entry])
-    return _document(
-        entry.name, [element("main", sections(entry, "result-1", drawn=drawn[0], level=2))], _data([entry], drawn)
-    )
+    shown = _shown([entry], underlay)
+    return _document(entry.name, "", [element("main", sections(entry, shown[0], level=2))], _data([entry], shown))
 
 
-def page_of_batch(answers: Sequence[Report | Entry], *, title: str = "Results") -> str:
-    """A page about many results: a table, what they show together, and a part for each.
+def page_of_batch(answers: Sequence[Report | Entry], *, title: str = "", underlay: Area | None = None) -> str:
+    """A page about many results: an overview, what they show together, and a part for each.
 
     Parameters
     ----------
@@ -42,53 +49,59 @@ def page_of_batch(answers: Sequence[Report | Entry], *, title: str = "Results") 
         Channels are part of the page as long as they have at most 640,000 entries together; later ones, which would
         go beyond that, are left out, and the page states that.
     title : str
+        How many there are and what became of them by default.
+    underlay : as for `page`, optional
+        Drawn under each map that something of it is in.
+
+    Raises
+    ------
+    SpecError
+        If nothing of the underlay is in any map, or as `draw_map`.
     """
     entries = [_entry(answer) for answer in answers]
-    drawn = _drawn(entries)
-    groups = families(entries)
-    together = [section("Against ε", *map(family_chart, groups), level=2)] if groups else []
-    parts = [
-        _part(entry, f"result-{number}", kept)
-        for number, (entry, kept) in enumerate(zip(entries, drawn, strict=True), 1)
-    ]
-    main = element(
-        "main", section("All results", summary(entries), level=2), *together, section("Each result", *parts, level=2)
-    )
-    return _document(title, [main], _data(entries, drawn))
+    shown = _shown(entries, underlay)
+    parts = [_part(entry, one) for entry, one in zip(entries, shown, strict=True)]
+    main = element("main", *overview(entries), section("Each result", *parts, level=2))
+    return _document(title or outcome(entries), outcome(entries) if title else "", [main], _data(entries, shown))
 
 
 def _entry(answer: Report | Entry) -> Entry:
     return answer if isinstance(answer, Entry) else Entry.of(answer)
 
 
-def _drawn(entries: Sequence[Entry]) -> list[bool]:
-    """Whether the channel of each entry is part of the page: those that fit into what earlier ones left, in order."""
+def _shown(entries: Sequence[Entry], underlay: Area | None) -> list[Shown]:
+    """What is drawn of each entry: channels that fit into what earlier ones left, in order, and their maps."""
+    shapes = None if underlay is None else Shapes.of(underlay)
     left = channels.CELLS
-    kept = []
-    for entry in entries:
+    shown = []
+    for number, entry in enumerate(entries, 1):
         size = channels.cells(entry.report) if entry.report is not None else left + 1
-        kept.append(size <= left)
-        left -= size if size <= left else 0
-    return kept
+        kept = entry.report is not None and size <= left
+        left -= size if kept else 0
+        plane = Plane.of(entry.report, shapes) if kept and entry.report is not None else None
+        shown.append(Shown(f"result-{number}", kept, plane))
+    if shapes is not None and all(one.plane is None or one.plane.beneath is None for one in shown):
+        raise SpecError("underlay", "has nothing in any map", "check that longitudes come before latitudes")
+    return shown
 
 
-def _data(entries: Sequence[Entry], drawn: Sequence[bool]) -> Markup:
+def _data(entries: Sequence[Entry], shown: Sequence[Shown]) -> Markup:
     content = {
-        f"result-{number}": channels.as_data(entry.report, Plane.of(entry.report))
-        for number, (entry, kept) in enumerate(zip(entries, drawn, strict=True), 1)
-        if kept and entry.report is not None
+        one.name: channels.as_data(entry.report, one.plane)
+        for entry, one in zip(entries, shown, strict=True)
+        if one.drawn and entry.report is not None
     }
     return as_data(content, "channels")
 
 
-def _part(entry: Entry, name: str, drawn: bool) -> Markup:
+def _part(entry: Entry, shown: Shown) -> Markup:
     title = element("summary", element("h3", entry.name), " ", element("span", entry.status, class_="aside"))
     return element(
-        "details", title, element("article", sections(entry, name, drawn=drawn, level=4)), id=name, class_="result"
+        "details", title, element("article", sections(entry, shown, level=4)), id=shown.name, class_="result"
     )
 
 
-def _document(title: str, body: Sequence[str], data: Markup) -> str:
+def _document(title: str, about: str, body: Sequence[str], data: Markup) -> str:
     style = _asset("page.css")
     scripts = "\n".join(map(_asset, _SCRIPTS))
     head = element(
@@ -107,7 +120,8 @@ def _document(title: str, body: Sequence[str], data: Markup) -> str:
         element("button", "Dark colours", type="button", id="theme"),
         class_="tools",
     )
-    header = element("header", element("h1", title), tools)
+    named = element("div", element("h1", title), *([element("p", about, class_="aside")] if about else []))
+    header = element("header", named, tools)
     footer = element(
         "footer",
         element(

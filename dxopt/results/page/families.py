@@ -64,7 +64,7 @@ def _name(report: Report) -> str:
 def family_chart(group: Sequence[Report]) -> Markup:
     """The curves of a family."""
     problem = group[0].problem
-    names = list(dict.fromkeys(report.problem.name for report in group))
+    names = list(dict.fromkeys(report.problem.name.partition(" [")[0] for report in group))
     about = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
     return chart(
         curves(group),

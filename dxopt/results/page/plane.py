@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -13,11 +13,33 @@ from numpy.typing import NDArray
 
 from dxopt.errors import UnsupportedError
 from dxopt.results.maps.located import KM_PER_DEGREE, Located
+from dxopt.results.maps.underlay import Kind, Shapes, Underlay
+from dxopt.results.maps.window import Window
 from dxopt.results.report import Report
 from dxopt.spaces.geo.located import known
 from dxopt.spaces.positions import unrolled
 
 Array = NDArray[np.float64]
+MOST_CORNERS = 40_000
+"""Of shapes under a map in a page: 0.7 MB of text."""
+
+
+@dataclass(frozen=True, eq=False)
+class Beneath:
+    """Coasts, rivers, roads and names in a plane; what they are is as in an `Underlay`."""
+
+    areas: list[tuple[Kind, list[Array]]]
+    lines: list[tuple[Kind, Array]]
+    names: list[tuple[str, Array]]
+    kinds: list[Kind]
+
+    def as_data(self, scaled: Callable[[Array], Any]) -> dict[str, Any]:
+        """Content for a script, with coordinates by `scaled`."""
+        return {
+            "areas": [[kind, [scaled(ring) for ring in rings]] for kind, rings in self.areas],
+            "lines": [[kind, scaled(line)] for kind, line in self.lines],
+            "names": [[name, scaled(place)] for name, place in self.names],
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +56,12 @@ class Plane:
     streets : (s, 2, 2) array or None
     unit : str
         Blank where the coordinates have none.
+    middle : (float, float) or None
+        Latitude and longitude at (0, 0), on the Earth.
+    named : bool
+        Whether locations have names to be written beside them, and not their coordinates.
+    beneath : Beneath or None
+        What is drawn under the locations.
     """
 
     secrets: Array
@@ -41,22 +69,28 @@ class Plane:
     areas: Array | None = None
     streets: Array | None = None
     unit: str = ""
+    middle: tuple[float, float] | None = None
+    named: bool = False
+    beneath: Beneath | None = None
 
     @classmethod
-    def of(cls, report: Report) -> Plane | None:
-        """The plane of a report on locations on the Earth or on points with two coordinates; None for any other."""
+    def of(cls, report: Report, shapes: Shapes | None = None) -> Plane | None:
+        """The plane of a report on locations on the Earth or on points with two coordinates; None for any other.
+
+        `shapes` are drawn under locations on the Earth, where there are any of them.
+        """
         space = report.mechanism.space
         reports = report.mechanism.reports
         if known(space) is not None:
             try:
-                return _earth(Located.of(report))
+                return _earth(Located.of(report), shapes)
             except UnsupportedError:
                 return None
         secrets = _pairs(space.points)
         reported = _pairs(reports.points)
         if secrets is None or (reported is None and not reports.secrets):
             return None
-        return cls(secrets, None if reports.secrets else reported)
+        return cls(secrets, None if reports.secrets else reported, named=_named(space.labels))
 
     def as_data(self) -> dict[str, Any]:
         """Coordinates for a script, relative to their size."""
@@ -79,6 +113,10 @@ class Plane:
             "streets": scaled(self.streets),
             "size": size,
             "unit": self.unit,
+            "corner": low.tolist(),
+            "middle": self.middle,
+            "named": self.named,
+            "beneath": None if self.beneath is None else self.beneath.as_data(scaled),
         }
 
 
@@ -88,17 +126,44 @@ def _pairs(points: NDArray[Any] | None) -> Array | None:
     return points.astype(float)
 
 
-def _earth(located: Located) -> Plane:
+def _earth(located: Located, shapes: Shapes | None) -> Plane:
     """Kilometres around the middle of the secrets."""
     found = located.secrets
     reported = located.reports
-    flat = partial(_flat, _middle(found.degrees))
+    middle = _middle(found.degrees)
+    flat = partial(_flat, middle)
     return Plane(
         flat(found.degrees),
         None if reported is found else flat(reported.degrees),
         _each(flat, found.outlines),
         _each(flat, found.streets),
         "km",
+        middle,
+        _named(located.mechanism.space.labels),
+        None if shapes is None else _beneath(shapes, Window.around(located), flat),
+    )
+
+
+def _named(labels: Sequence[str]) -> bool:
+    """Whether labels are words: neither coordinates nor numbers."""
+    return all(any(letter.isalpha() for letter in label) for label in labels)
+
+
+def _beneath(shapes: Shapes, window: Window, flat: Callable[[Array], Array]) -> Beneath | None:
+    """What of shapes is in a window, without details that nobody sees; None where nothing is."""
+    whole = Underlay.within(shapes, window)
+    if whole is None:
+        return None
+    found = whole.plain(MOST_CORNERS)
+
+    def placed(ring: Array) -> Array:
+        return flat(ring[:, ::-1])
+
+    return Beneath(
+        [(kind, [placed(ring) for ring in rings]) for kind, rings in found.areas],
+        [(kind, placed(line)) for kind, line in found.lines],
+        [(name, placed(np.array([[x, y]]))[0]) for name, x, y in found.names],
+        found.kinds,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from dxopt.results.held_out import lines_held_out
 from dxopt.results.off_prior import lines_off_prior
@@ -20,16 +21,32 @@ MOST_ROWS = 1000
 _Section = tuple[str, Iterable[Markup]]
 
 
-def sections(entry: Entry, name: str, *, drawn: bool, level: int) -> Markup:
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """What is drawn of a result.
+
+    Attributes
+    ----------
+    name : str
+        What its channel is called in the page.
+    drawn : bool
+        Whether that is part of the page.
+    plane : Plane or None
+        Its map, where it has one.
+    """
+
+    name: str
+    drawn: bool
+    plane: Plane | None
+
+
+def sections(entry: Entry, shown: Shown, *, level: int) -> Markup:
     """Return all sections about a result.
 
     Parameters
     ----------
     entry : Entry
-    name : str
-        What its channel is called in the page.
-    drawn : bool
-        Whether that is part of the page.
+    shown : Shown
     level : int
         Of the headings.
     """
@@ -48,7 +65,7 @@ def sections(entry: Entry, name: str, *, drawn: bool, level: int) -> Markup:
     if entry.sweep is not None:
         titled.append(("Loss and leakage against ε", against_epsilon(entry.sweep)))
     if entry.report is not None:
-        titled += _of_report(entry.report, entry, name, drawn)
+        titled += _of_report(entry.report, entry, shown)
     return joined([*parts, *(section(title, *content, level=level) for title, content in titled)])
 
 
@@ -68,9 +85,9 @@ def _summary(report: Report, entry: Entry) -> Iterator[Markup]:
     )
 
 
-def _of_report(report: Report, entry: Entry, name: str, drawn: bool) -> Iterator[_Section]:
-    if drawn and Plane.of(report) is not None:
-        yield "Map", [locations(report, name)]
+def _of_report(report: Report, entry: Entry, shown: Shown) -> Iterator[_Section]:
+    if shown.plane is not None:
+        yield "Map", [locations(report, shown.plane, shown.name)]
     if curve := published(report):
         yield "Published against true", curve
     if report.comparison is not None:
@@ -84,8 +101,8 @@ def _of_report(report: Report, entry: Entry, name: str, drawn: bool) -> Iterator
         yield "Off the prior", [facts(lines)]
     yield "What was proven", [words.certificate(report)]
     yield "The problem", [problem.problem(report, entry.metric)]
-    yield "Every probability", [heat_map(report, name) if drawn else element("p", _omitted(report))]
-    yield "Details", [*_details(report, drawn)]
+    yield "Every probability", [heat_map(report, shown.name) if shown.drawn else element("p", _omitted(report))]
+    yield "Details", [*_details(report, shown.drawn)]
 
 
 def _details(report: Report, drawn: bool) -> Iterator[Markup]:

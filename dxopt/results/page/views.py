@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dxopt.results.maps.underlay import MEANT
 from dxopt.results.page.markup import Markup, element
+from dxopt.results.page.plane import Plane
 from dxopt.results.report import Report
 
 
-def locations(report: Report, name: str) -> Markup:
+def locations(report: Report, plane: Plane, name: str) -> Markup:
     """The map, to be pointed at."""
-    loss = report.problem.loss.name
     modes = element(
         "fieldset",
         element("legend", "Point at", class_="aside"),
@@ -28,16 +29,28 @@ def locations(report: Report, name: str) -> Markup:
         "figure",
         element("div", modes, choice, class_="controls"),
         element("div", canvas, class_="stage"),
-        _scale("probability"),
+        _scale("probability, darker is more"),
+        _legend(plane),
         element("div", id=f"{name}-told", class_="told", aria_live="polite"),
         element(
             "figcaption",
             "Point at a location, tap it, or use the arrow keys. The adversary knows the prior and the mechanism. "
-            f"Colours go with the square root of the probability; the loss is {loss}.",
+            f"Colours go with the square root of the probability; the loss is {report.problem.loss.name}.",
         ),
         class_="map",
         data_channel=name,
     )
+
+
+def _legend(plane: Plane) -> Markup:
+    """What is drawn beside the colours; scripts show what is there."""
+    parts = [("ring", "what you point at"), ("never", "never")]
+    parts += [("street", "roads of the space")] if plane.streets is not None else []
+    parts += [] if plane.beneath is None else [(kind, MEANT[kind]) for kind in plane.beneath.kinds]
+    swatches = (
+        element("li", element("span", class_=f"swatch of-{kind}", aria_hidden="true"), text) for kind, text in parts
+    )
+    return element("ul", *swatches, class_="legend")
 
 
 def heat_map(report: Report, name: str) -> Markup:

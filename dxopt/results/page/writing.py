@@ -12,10 +12,17 @@ from dxopt.results.folder import is_result
 from dxopt.results.page.document import page, page_of_batch
 from dxopt.results.page.entries import read
 from dxopt.results.page.figures import save_figures
+from dxopt.spaces.geo.areas import Area
 
 
 def save_page(
-    folder: Path, file: Path, *, figures: bool = False, tell: Callable[[str], None] = lambda line: None
+    folder: Path,
+    file: Path,
+    *,
+    title: str = "",
+    underlay: Area | None = None,
+    figures: bool = False,
+    tell: Callable[[str], None] = lambda line: None,
 ) -> list[Path]:
     """Write the page of a result folder, or of a folder of them.
 
@@ -24,6 +31,9 @@ def save_page(
     folder : Path
     file : Path
         The page.
+    title : str
+        Of a folder of results; how many there are and what became of them by default.
+    underlay : as for `page`, optional
     figures : bool
         Whether to write `save_figures` to a folder `figures` next to the page as well.
     tell : callable
@@ -37,12 +47,14 @@ def save_page(
     Raises
     ------
     SpecError, CertificateError
-        As `read`, and if a file cannot be written.
+        As `read` and `page`, and if a file cannot be written.
     """
     entries = read(folder, tell=tell)
     tell("writing the page")
-    title = folder.resolve().name
-    text = page(entries[0]) if is_result(folder) else page_of_batch(entries, title=title)
+    if is_result(folder):
+        text = page(entries[0], underlay=underlay)
+    else:
+        text = page_of_batch(entries, title=title, underlay=underlay)
     written = [write(text, file)]
     if figures:
         written += save_figures(entries, file.parent / "figures", tell=tell)

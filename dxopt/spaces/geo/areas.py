@@ -68,19 +68,37 @@ def geometries(given: Area, field: str = "area") -> list[Any]:
     SpecError
         If it is no file of GeoJSON, mapping, geometry or frame, or in another CRS than it may be.
     """
+    return [shape for shape, _ in described(given, field)]
+
+
+def described(given: Area, field: str = "area") -> list[tuple[Any, Mapping[str, Any]]]:
+    """What `geometries` gives, each with the properties of its feature, or the other columns of its frame.
+
+    Raises
+    ------
+    SpecError
+        As `geometries`.
+    """
     shapely = _library()
     if has_geometry(given):
-        found = [shape for shape in as_wgs84(given.geometry, field) if shape is not None]
+        shapes = as_wgs84(given.geometry, field)
+        rows = _columns(given) if hasattr(given, "columns") else [{}] * len(shapes)
+        found = [(shape, row) for shape, row in zip(shapes, rows, strict=True) if shape is not None]
     elif isinstance(given, shapely.Geometry):
-        found = [given]
+        found = [(given, {})]
     else:
         found = _of_geojson(_read(Path(given), field) if isinstance(given, str | Path) else given, field)
-    parts = [part for shape in found for part in _single(shape)]
-    for part in parts:
+    parts = [(part, about) for shape, about in found for part in _single(shape)]
+    for part, _ in parts:
         west, south, east, north = part.bounds
         if not (-90 <= south <= north <= 90 and -540 <= west <= east <= 540):
             raise SpecError(field, "is not in degrees, longitude before latitude", "convert it to WGS 84")
     return parts
+
+
+def _columns(frame: Any) -> list[Mapping[str, Any]]:
+    """The rows of a frame without its geometry."""
+    return frame.drop(columns=frame.geometry.name).to_dict("records")
 
 
 def _single(shape: Any) -> list[Any]:
@@ -103,8 +121,8 @@ def _read(file: Path, field: str) -> Any:
         raise SpecError(field, f"{file.name} is no GeoJSON", "give a file of GeoJSON") from None
 
 
-def _of_geojson(given: Any, field: str) -> list[Any]:
-    """The geometries of GeoJSON (RFC 7946), which is in longitude and latitude on WGS 84."""
+def _of_geojson(given: Any, field: str) -> list[tuple[Any, Mapping[str, Any]]]:
+    """The geometries of GeoJSON (RFC 7946), which is in longitude and latitude on WGS 84, with their properties."""
     shapely = _library()
     wrong = SpecError(field, "is no GeoJSON", "give a file or mapping of GeoJSON, a geometry of Shapely, or a frame")
     if not isinstance(given, Mapping):
@@ -115,10 +133,12 @@ def _of_geojson(given: Any, field: str) -> list[Any]:
     kind = given.get("type")
     try:
         if kind == "FeatureCollection":
-            return [shape for feature in given["features"] for shape in _of_geojson(feature, field)]
+            return [found for feature in given["features"] for found in _of_geojson(feature, field)]
         if kind == "Feature":
-            return [] if given["geometry"] is None else [shapely.geometry.shape(given["geometry"])]
-        return [shapely.geometry.shape(given)]
+            about = given.get("properties")
+            about = about if isinstance(about, Mapping) else {}
+            return [] if given["geometry"] is None else [(shapely.geometry.shape(given["geometry"]), about)]
+        return [(shapely.geometry.shape(given), {})]
     except SpecError:
         raise
     except Exception:  # Shapely lets whatever it meets escape

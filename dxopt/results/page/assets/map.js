@@ -1,6 +1,9 @@
 "use strict";
 
 const MARGIN = 22;
+const FOOT = 50;
+const MOST_NAMED = 12;
+const KM_PER_DEGREE = 111.19492664455873;
 
 function map(figure) {
   const canvas = figure.querySelector("canvas");
@@ -38,10 +41,26 @@ function map(figure) {
     const [left, right, low, top] = [least(xs), most(xs), least(ys), most(ys)];
     const size = Math.max(right - left, top - low) || 1;
     const shape = Math.min(Math.max((top - low) / (right - left || size), 0.3), 1.1);
-    ({ pen, wide, high } = fitted(canvas, (width) => (width - 2 * MARGIN) * shape + 3 * MARGIN));
-    const scale = Math.min((wide - 2 * MARGIN) / (right - left || size), (high - 3 * MARGIN) / (top - low || size));
-    const [x0, y0] = [(wide - scale * (right - left)) / 2, (high - MARGIN + scale * (top - low)) / 2];
-    return { scale, on: ([x, y]) => [x0 + scale * (x - left), y0 - scale * (y - low)] };
+    ({ pen, wide, high } = fitted(canvas, (width) => (width - 2 * MARGIN) * shape + MARGIN + FOOT));
+    const scale = Math.min((wide - 2 * MARGIN) / (right - left || size), (high - MARGIN - FOOT) / (top - low || size));
+    const [x0, y0] = [(wide - scale * (right - left)) / 2, (high - FOOT + MARGIN + scale * (top - low)) / 2];
+    return {
+      scale,
+      on: ([x, y]) => [x0 + scale * (x - left), y0 - scale * (y - low)],
+      from: (x, y) => [left + (x - x0) / scale, low + (y0 - y) / scale],
+    };
+  }
+
+  function radii(dots) {
+    const base = Math.min(Math.max((0.14 * wide) / Math.sqrt(dots.length), 3), 13);
+    const on = dots.map(screen.on);
+    return on.map(([x, y], place) => {
+      let near = Infinity;
+      for (let other = 0; other < on.length; other++) {
+        if (other !== place) near = Math.min(near, Math.hypot(on[other][0] - x, on[other][1] - y));
+      }
+      return Math.max(Math.min(base, near / 2 - 0.5), 3);
+    });
   }
 
   let screen;
@@ -65,6 +84,7 @@ function map(figure) {
       if (closed) pen.closePath();
     };
     pen.clearRect(0, 0, wide, high);
+    beneath(traced);
     pen.strokeStyle = colour("edge");
     pen.lineWidth = 1;
     for (const street of data.plane.streets ?? []) {
@@ -72,7 +92,7 @@ function map(figure) {
       pen.stroke();
     }
     const filled = data.plane.areas && coloured() === places.secrets;
-    const radius = Math.min(Math.max((0.14 * wide) / Math.sqrt(shares.length), 3), 13);
+    const size = radii(coloured());
     const order = shares.map((_, place) => place).sort((one, other) => shares[one] - shares[other]);
     for (const place of order) {
       pen.fillStyle = fill(shares[place]);
@@ -81,13 +101,19 @@ function map(figure) {
       if (filled) traced(data.plane.areas[place], true);
       else {
         pen.beginPath();
-        pen.arc(...screen.on(coloured()[place]), radius, 0, 2 * Math.PI);
+        pen.arc(...screen.on(coloured()[place]), size[place], 0, 2 * Math.PI);
       }
       pen.fill();
       pen.stroke();
     }
-    ringed(screen.on(pointed()[at[mode]]), radius + 3);
+    if (filled) beneath(traced, true);
+    ringed(screen.on(pointed()[at[mode]]), (filled ? 6 : radii(pointed())[at[mode]]) + 3);
+    labelled(order.toReversed());
+    ticked();
     ruled();
+    const never = figure.querySelector(".of-never").parentElement;
+    never.hidden = shares.every((share) => share > 0);
+    never.lastChild.textContent = mode === "reports" ? "never reported from there" : "impossible after that report";
     scaled(figure, { low: "0", middle: shown(most / 4), high: shown(most) });
     say(shares);
   }
@@ -102,20 +128,119 @@ function map(figure) {
     }
   }
 
+  function beneath(traced, above = false) {
+    const { areas, lines } = data.plane.beneath ?? { areas: [], lines: [] };
+    for (const [kind, rings] of above ? [] : areas) {
+      pen.fillStyle = colour(kind === "road" ? "land" : kind);
+      const path = new Path2D();
+      for (const ring of rings) {
+        ring.forEach((place, corner) => path[corner ? "lineTo" : "moveTo"](...screen.on(place)));
+        path.closePath();
+      }
+      pen.fill(path, "evenodd");
+    }
+    pen.lineWidth = 1.2;
+    for (const [kind, line] of lines) {
+      pen.strokeStyle = colour(kind === "water" ? "shore" : "road");
+      traced(line, false);
+      pen.stroke();
+    }
+  }
+
+  function written(text, x, y, name, taken) {
+    const half = pen.measureText(text).width / 2;
+    const box = [x - half - 3, y - 8, x + half + 3, y + 8];
+    const free = taken.every(([left, top, right, low]) => box[2] < left || box[0] > right || box[3] < top || box[1] > low);
+    if (!free || box[0] < 2 || box[2] > wide - 2 || box[1] < 2 || box[3] > high - 18) return;
+    taken.push(box);
+    pen.lineWidth = 3.5;
+    pen.lineJoin = "round";
+    pen.strokeStyle = colour("paper");
+    pen.strokeText(text, x, y);
+    pen.fillStyle = colour(name);
+    pen.fillText(text, x, y);
+  }
+
+  function labelled(order) {
+    const taken = [[0, high - 40, 0.36 * wide, high]];
+    pen.textAlign = "center";
+    pen.textBaseline = "middle";
+    pen.font = "600 12px system-ui, sans-serif";
+    const above = (place) => screen.on(place).map((value, part) => value - 20 * part);
+    const called = (name, place) => data.plane.named && written(shortened(name), ...above(place), "ink", taken);
+    called(names()[at[mode]], pointed()[at[mode]]);
+    const values = order.slice(0, MOST_NAMED);
+    pen.font = "12px system-ui, sans-serif";
+    for (const each of values) called(others()[each], coloured()[each]);
+    for (const [name, place] of data.plane.beneath?.names ?? []) written(name, ...screen.on(place), "soft", taken);
+    pen.textAlign = "start";
+    pen.textBaseline = "alphabetic";
+  }
+
+  const shortened = (name) => (name.length > 24 ? `${name.slice(0, 23)}…` : name);
+
+  // A coordinate along one side: its value where the canvas begins, and how much it grows with each pixel.
+  function along(side) {
+    const { corner, size, middle } = data.plane;
+    const pixel = size / screen.scale;
+    const start = corner[side] + size * screen.from(0, high)[side];
+    if (!middle) return [start, pixel];
+    const km = side ? KM_PER_DEGREE : KM_PER_DEGREE * Math.cos((middle[0] * Math.PI) / 180);
+    return [middle[1 - side] + start / km, pixel / km];
+  }
+
+  function ticked() {
+    pen.font = "11px system-ui, sans-serif";
+    pen.strokeStyle = pen.fillStyle = colour("soft");
+    pen.lineWidth = 1;
+    for (const side of [0, 1]) {
+      const [start, pixel] = along(side);
+      const room = side ? high : wide;
+      const least = pixel * (side ? 60 : 90);
+      const power = 10 ** Math.floor(Math.log10(least));
+      const step = [1, 2, 5, 10].map((part) => part * power).find((found) => found >= least);
+      const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+      for (let tick = Math.ceil(start / step); (tick * step - start) / pixel < room; tick++) {
+        const place = (tick * step - start) / pixel;
+        if (place < (side ? 60 : 30) || place > room - (side ? 12 : 40)) continue;
+        pen.beginPath();
+        pen.moveTo(...(side ? [0, high - place] : [place, high]));
+        pen.lineTo(...(side ? [5, high - place] : [place, high - 5]));
+        pen.stroke();
+        const text = graded(tick * step, side, digits);
+        pen.textAlign = side ? "start" : "center";
+        pen.strokeStyle = colour("paper");
+        pen.lineWidth = 3;
+        pen.strokeText(text, ...(side ? [8, high - place + 4] : [place, high - 8]));
+        pen.fillText(text, ...(side ? [8, high - place + 4] : [place, high - 8]));
+        [pen.strokeStyle, pen.lineWidth] = [colour("soft"), 1];
+      }
+    }
+    pen.textAlign = "start";
+  }
+
+  function graded(value, side, digits) {
+    if (!data.plane.middle) return value.toFixed(digits);
+    const turned = side ? value : ((((value + 180) % 360) + 360) % 360) - 180;
+    const letter = side ? (turned < 0 ? " S" : " N") : turned < 0 ? " W" : " E";
+    return `${Math.abs(turned).toFixed(digits)}°${letter}`;
+  }
+
   function ruled() {
     const most = (0.3 * wide * data.plane.size) / screen.scale;
     const power = 10 ** Math.floor(Math.log10(most));
     const length = Math.max(...[1, 2, 5].map((step) => step * power).filter((step) => step <= most));
     const metres = data.plane.unit === "km" && length < 1;
-    pen.fillStyle = pen.strokeStyle = colour("soft");
+    const [x, y] = [MARGIN / 2, high - 24];
+    pen.fillStyle = pen.strokeStyle = colour("ink");
     pen.lineWidth = 2;
     pen.beginPath();
-    pen.moveTo(MARGIN / 2, high - 8);
-    pen.lineTo(MARGIN / 2 + (length * screen.scale) / data.plane.size, high - 8);
+    pen.moveTo(x, y);
+    pen.lineTo(x + (length * screen.scale) / data.plane.size, y);
     pen.stroke();
     pen.font = "12px system-ui, sans-serif";
     const text = metres ? `${+(1000 * length).toPrecision(3)} m` : `${+length.toPrecision(3)} ${data.plane.unit}`;
-    pen.fillText(text, MARGIN / 2, high - 14);
+    pen.fillText(text, x, y - 5);
   }
 
   function say(shares) {

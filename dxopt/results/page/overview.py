@@ -1,0 +1,115 @@
+"""What a batch comes to: a table with links, what failed and why, and charts over all results."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from dxopt.model.objective import OBJECTIVES
+from dxopt.results.figures.tables import privacy_cell
+from dxopt.results.page.bars import Bar, bars
+from dxopt.results.page.entries import Entry
+from dxopt.results.page.families import families, family_chart
+from dxopt.results.page.markup import Cell, Markup, element, number, section, table, told
+from dxopt.results.report import Report
+
+HEADER = ("problem", "value", "gap", "private", "ε", "objective", "secrets", "status", "seconds")
+MOST_BARS = 40
+"""Of a chart."""
+
+
+def outcome(entries: Sequence[Entry]) -> str:
+    """How many results there are, and what became of them."""
+    several = "1 result" if len(entries) == 1 else f"{len(entries):,} results"
+    found = Counter(entry.status for entry in entries)
+    return f"{several}: {', '.join(f'{count:,} {status}' for status, count in found.most_common())}"
+
+
+def overview(entries: Sequence[Entry]) -> Iterator[Markup]:
+    """The sections of a page before its results."""
+    links = {id(entry): f"#result-{place}" for place, entry in enumerate(entries, 1)}
+    rows = [_row(entry, links[id(entry)]) for entry in entries]
+    yield section("All results", table("Results", HEADER, rows, cards=True), level=2)
+    open_ones = [
+        element("li", element("a", entry.name, href=links[id(entry)]), ": ", why)
+        for entry in entries
+        if (why := _why(entry))
+    ]
+    if open_ones:
+        yield section("What failed, or is open", element("ul", *open_ones), level=2)
+    together = families(entries)
+    if together:
+        yield section("Against ε", element("div", *map(family_chart, together), class_="charts"), level=2)
+    grouped = [_side_by_side(group) for group in _alike(entries) if len(group) > 1]
+    if grouped:
+        yield section("Side by side", element("div", *grouped, class_="charts"), level=2)
+
+
+def _why(entry: Entry) -> str:
+    """Why a result is missing, or not known to be the best one; blank where neither is so."""
+    if entry.failure:
+        return f"{entry.failure}: {entry.reason}" if entry.reason else entry.failure
+    report = entry.report
+    if report is None or report.delivered:
+        return ""
+    return told(
+        f"{entry.status}: what it found is {{gap}} from what no mechanism can beat; more time may close that gap",
+        gap=number(report.certificate.gap),
+    )
+
+
+def _row(entry: Entry, link: str) -> list[Cell]:
+    name = Cell(entry.name, link=link)
+    report = entry.report
+    warned = (
+        f", {len(entry.warnings)} warnings" if len(entry.warnings) > 1 else ", 1 warning" if entry.warnings else ""
+    )
+    status = Cell(f"{entry.status}{warned}")
+    blank = Cell("")
+    if report is None:
+        levels, about, gap = _range(entry)
+        asked = Cell(f"{levels[0]:.3g} to {levels[-1]:.3g}", levels[0]) if levels else blank
+        return [name, blank, Cell.number(gap), blank, asked, Cell(about), blank, status, blank]
+    problem = report.problem
+    proof = report.certificate
+    asked = problem.epsilon if problem.private else None
+    private = "proven" if problem.private else "for beliefs: proven" if problem.beliefs is not None else "not asked"
+    return [
+        name,
+        Cell.number(proof.value),
+        Cell.number(proof.gap),
+        Cell(private),
+        Cell(privacy_cell(asked, problem.delta), asked) if problem.delta else Cell.number(asked),
+        Cell(problem.objective.title),
+        Cell(f"{len(problem.space):,}", len(problem.space)),
+        status,
+        Cell(f"{report.seconds:.1f}", report.seconds),
+    ]
+
+
+def _range(entry: Entry) -> tuple[list[float], str, float | None]:
+    """The levels of what is no single report, its objective, and its largest gap where it is a sweep."""
+    if entry.sweep is not None:
+        return entry.sweep.epsilons.tolist(), entry.sweep.problem.objective.title, entry.sweep.gap
+    objective = OBJECTIVES[entry.frontier["objective"]].title if entry.frontier else ""
+    return entry.frontier.get("epsilons", []), objective, None
+
+
+def _alike(entries: Sequence[Entry]) -> list[list[Report]]:
+    """Reports whose values are amounts of the same thing."""
+    found: dict[tuple[str, str], list[Report]] = {}
+    for entry in entries:
+        if entry.report is not None:
+            problem = entry.report.problem
+            found.setdefault((problem.objective.title, problem.loss.name), []).append(entry.report)
+    return list(found.values())
+
+
+def _side_by_side(group: Sequence[Report]) -> Markup:
+    problem = group[0].problem
+    left = f"; the first {MOST_BARS} of {len(group):,}" if len(group) > MOST_BARS else ""
+    return bars(
+        [Bar(report.problem.name, [report.certificate.value]) for report in group[:MOST_BARS]],
+        title=f"{problem.objective.title.capitalize()} ({problem.loss.name}){left}",
+        quantities=[(problem.objective.title, 0)],
+    )
