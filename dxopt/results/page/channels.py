@@ -34,6 +34,7 @@ def as_data(report: Report, plane: Plane | None) -> dict[str, Any]:
         else readable(mechanism.reports.labels, mechanism.reports.points, plane),
         "prior": report.problem.prior.probabilities.tolist(),
         "losses": [finite(loss) for loss in report.mechanism.losses(report.problem.loss).tolist()],
+        "unit": report.problem.loss.unit,
         "channel": packed(mechanism.matrix),
         "plane": None if plane is None else plane.as_data(),
     }

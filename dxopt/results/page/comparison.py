@@ -9,16 +9,27 @@ from dxopt.results.figures.tables import privacy_cell
 from dxopt.results.order import lines_of
 from dxopt.results.page.bars import Bar, bars
 from dxopt.results.page.markup import Cell, Markup, element, folded, number, table, told
+from dxopt.spaces.units import in_unit
 
 
-def compared(found: Comparison) -> Iterator[Markup]:
-    """Bars, tables, what refines what, and why some are missing."""
+def compared(found: Comparison, unit: str) -> Iterator[Markup]:
+    """Bars, tables, what refines what, and why some are missing; values are in the unit."""
     rows = [row for row in found.rows if row.value is not None]
-    header = ["mechanism", found.objective, "excess", "remapped", "excess remapped", "gap to bound", "leakage (bits)"]
-    yield from _bars(found)
+    header = [
+        "mechanism",
+        f"{found.objective}{in_unit(unit)}",
+        "excess",
+        "remapped",
+        "excess remapped",
+        "gap to bound",
+        "leakage (bits)",
+    ]
+    yield from _bars(found, unit)
     yield table("Mechanisms side by side", [*header, "privacy"], [_compared(row) for row in rows])
     if found.bound is not None:
-        yield element("p", told("No mechanism of that privacy is better than {bound}.", bound=number(found.bound)))
+        yield element(
+            "p", told("No mechanism of that privacy is better than {bound}.", bound=number(found.bound, unit))
+        )
     if found.verdict is not None:
         yield element("p", f"The prior is {found.verdict}.")
     priors = list(rows[0].under) if rows else []
@@ -27,7 +38,7 @@ def compared(found: Comparison) -> Iterator[Markup]:
         bounds = [found.bound, *(found.bounds.get(prior) for prior in priors)]
         under.append([Cell("bound"), *(Cell.number(bound) for bound in bounds)])
         heads = ["mechanism", "as asked", *(f"under {prior}" for prior in priors)]
-        yield table(f"{found.objective} under other priors".capitalize(), heads, under)
+        yield table(f"{found.objective.capitalize()}{in_unit(unit)} under other priors", heads, under)
     order = [element("li", line) for line in lines_of(found.refinements)]
     if order:
         yield element("p", "One mechanism refines another if it is no worse for any prior and loss:")
@@ -59,7 +70,7 @@ def _under(row: Compared, priors: list[str]) -> list[Cell]:
     return [Cell(row.name), *(Cell.number(value) for value in values)]
 
 
-def _bars(found: Comparison) -> list[Markup]:
+def _bars(found: Comparison, unit: str) -> list[Markup]:
     """Bars of loss, with the bound on every private mechanism, and of leakage."""
     rows = [row for row in found.rows if row.value is not None]
     names = [f"{row.name} ({privacy(row)})" if row.unproven else row.name for row in rows]
@@ -67,7 +78,7 @@ def _bars(found: Comparison) -> list[Markup]:
     each = list(zip(names, rows, strict=True))
     loss = bars(
         [Bar(name, [row.value, row.remapped] if remapped else [row.value], row.unproven) for name, row in each],
-        title=found.objective.capitalize(),
+        title=f"{found.objective.capitalize()}{in_unit(unit)}",
         quantities=[("as it is", 0), ("with the optimal remap", 5)] if remapped else [(found.objective, 0)],
         mark=("bound on every private mechanism", found.bound),
     )

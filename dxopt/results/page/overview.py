@@ -6,12 +6,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from dxopt.model.objective import OBJECTIVES
-from dxopt.results.figures.tables import privacy_cell
+from dxopt.model.problem import Problem
 from dxopt.results.page.bars import Bar, bars
 from dxopt.results.page.entries import Entry
 from dxopt.results.page.families import families, family_chart
-from dxopt.results.page.markup import Cell, Markup, element, number, section, table, told
+from dxopt.results.page.markup import Cell, Markup, element, joined, number, section, table, told
 from dxopt.results.report import Report
+from dxopt.results.units import named_loss
+from dxopt.spaces.units import per
 
 HEADER = ("problem", "value", "gap", "private", "ε", "objective", "secrets", "status", "seconds")
 MOST_BARS = 40
@@ -72,19 +74,26 @@ def _row(entry: Entry, link: str) -> list[Cell]:
         return [name, blank, Cell.number(gap), blank, asked, Cell(about), blank, status, blank]
     problem = report.problem
     proof = report.certificate
-    asked = problem.epsilon if problem.private else None
     private = "proven" if problem.private else "for beliefs: proven" if problem.beliefs is not None else "not asked"
     return [
         name,
-        Cell.number(proof.value),
+        Cell.number(proof.value, problem.unit),
         Cell.number(proof.gap),
         Cell(private),
-        Cell(privacy_cell(asked, problem.delta), asked) if problem.delta else Cell.number(asked),
+        _level(problem),
         Cell(problem.objective.title),
         Cell(f"{len(problem.space):,}", len(problem.space)),
         status,
         Cell(f"{report.seconds:.1f}", report.seconds),
     ]
+
+
+def _level(problem: Problem) -> Cell:
+    if not problem.private:
+        return Cell("")
+    unit = problem.space.unit
+    delta = told(", δ {delta}", delta=number(problem.delta)) if problem.delta else Markup("")
+    return Cell(joined([number(problem.epsilon, per(unit) if unit else ""), delta]), problem.epsilon)
 
 
 def _range(entry: Entry) -> tuple[list[float], str, float | None]:
@@ -101,7 +110,7 @@ def _alike(entries: Sequence[Entry]) -> list[list[Report]]:
     for entry in entries:
         if entry.report is not None:
             problem = entry.report.problem
-            found.setdefault((problem.objective.title, problem.loss.name), []).append(entry.report)
+            found.setdefault((problem.objective.title, named_loss(problem)), []).append(entry.report)
     return list(found.values())
 
 
@@ -110,6 +119,6 @@ def _side_by_side(group: Sequence[Report]) -> Markup:
     left = f"; the first {MOST_BARS} of {len(group):,}" if len(group) > MOST_BARS else ""
     return bars(
         [Bar(report.problem.name, [report.certificate.value]) for report in group[:MOST_BARS]],
-        title=f"{problem.objective.title.capitalize()} ({problem.loss.name}){left}",
+        title=f"{problem.objective.title.capitalize()} ({named_loss(problem)}){left}",
         quantities=[(problem.objective.title, 0)],
     )

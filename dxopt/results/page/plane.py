@@ -90,7 +90,7 @@ class Plane:
         reported = _pairs(reports.points)
         if secrets is None or (reported is None and not reports.secrets):
             return None
-        return cls(secrets, None if reports.secrets else reported, named=_named(space.labels))
+        return cls(secrets, None if reports.secrets else reported, unit=space.unit, named=_named(space.labels))
 
     def as_data(self) -> dict[str, Any]:
         """Coordinates for a script, relative to their size."""

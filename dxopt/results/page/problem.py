@@ -12,7 +12,10 @@ from dxopt.results.page.markup import Cell, Markup, facts, folded, number, table
 from dxopt.results.prior_sets import lines_of_priors
 from dxopt.results.report import Report
 from dxopt.results.units import named_loss
-from dxopt.spaces.units import per
+from dxopt.spaces.units import in_unit, per
+
+_LOSSES = ("expected_loss", "worst_loss")
+_BITS = ("min_entropy_leakage", "min_capacity")
 
 
 def problem(report: Report, metric: str) -> Markup:
@@ -38,7 +41,7 @@ def _wanted(asked: Problem) -> Markup:
     template += "" if asked.priors is None else " over all priors of the set: {priors}"
     template += " with an expected loss of at most {most}" if math.isfinite(asked.objective.max_loss) else ""
     name = "" if asked.priors is None else asked.priors.name
-    return told(template, priors=name, most=number(asked.objective.max_loss))
+    return told(template, priors=name, most=number(asked.objective.max_loss, asked.loss.unit))
 
 
 def _privacy(asked: Problem) -> Markup:
@@ -56,6 +59,16 @@ def _privacy(asked: Problem) -> Markup:
         delta=number(asked.delta),
         believed=number(believed),
     )
+
+
+def measures(report: Report) -> Markup:
+    """Further measures, with their units."""
+    units = dict.fromkeys(_LOSSES, report.problem.loss.unit) | dict.fromkeys(_BITS, "bits")
+    rows = [
+        [Cell(name.replace("_", " ")), Cell.number(value, units.get(name, ""))]
+        for name, value in report.evaluation.items()
+    ]
+    return table("Further measures", ["measure", "value"], rows)
 
 
 def found(report: Report) -> Iterator[Markup]:
@@ -93,7 +106,7 @@ def secrets(report: Report) -> Markup:
         problem.prior.probabilities.tolist(),
         report.mechanism.losses(report.problem.loss).tolist(),
     ]
-    header = ["secret", "prior", "expected loss"]
+    header = ["secret", "prior", f"expected loss{in_unit(problem.loss.unit)}"]
     if report.mechanism.reports.secrets:
         columns.append(channels.reported(report))
         header.append("probability that it is reported")

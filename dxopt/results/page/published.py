@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from dxopt.results.page.curves import Band, Curve, chart
 from dxopt.results.page.markup import Cell, Markup, folded, table
 from dxopt.results.report import Report
+from dxopt.spaces.units import in_unit
 
 MOST = 100
 """So many secrets are drawn, evenly spaced where there are more."""
@@ -29,8 +30,10 @@ def published(report: Report) -> list[Markup]:
     drawn = np.array([_spread_of(report.mechanism.row(index=int(x)), said) for x in chosen])
     every = "" if len(levels) == len(true) else f", at {len(levels)} of {len(true):,} values"
     charts = [
-        _chart(levels, drawn, title=f"What is published of each true value{every}", up="published"),
-        _chart(levels, drawn - true[chosen][:, None], title="How far off that is", up="published − true"),
+        _chart(levels, drawn, title=f"What is published of each true value{every}", up="published", unit=space.unit),
+        _chart(
+            levels, drawn - true[chosen][:, None], title="How far off that is", up="published − true", unit=space.unit
+        ),
     ]
     rows = [
         [Cell.number(number) for number in (level, at[0], at[3], at[2], at[4], at[1], at[5])]
@@ -39,13 +42,13 @@ def published(report: Report) -> list[Markup]:
     return [*charts, folded("The numbers", table("What is published of each true value", _HEADER, rows))]
 
 
-def _chart(levels: list[float], drawn: Array, *, title: str, up: str) -> Markup:
+def _chart(levels: list[float], drawn: Array, *, title: str, up: str, unit: str) -> Markup:
     mean, lowest, low, middle, high, highest = (Curve("", levels, column.tolist()) for column in drawn.T)
     return chart(
         [replace(middle, name="median", plain=True), replace(mean, name="mean", dashed=True, colour=1)],
         title=title,
-        across="true value",
-        up=up,
+        across=f"true value{in_unit(unit)}",
+        up=f"{up}{in_unit(unit)}",
         bands=[Band("95 % of the reports", lowest, highest), Band("half of the reports", low, high)],
     )
 

@@ -10,12 +10,13 @@ from dxopt.results.off_prior import lines_off_prior
 from dxopt.results.page import problem, ranges, words
 from dxopt.results.page.comparison import compared
 from dxopt.results.page.entries import Entry
-from dxopt.results.page.markup import Cell, Markup, element, facts, folded, joined, number, section, table
+from dxopt.results.page.markup import Markup, element, facts, folded, joined, number, section
 from dxopt.results.page.plane import Plane
 from dxopt.results.page.published import published
 from dxopt.results.page.sweeps import against_epsilon
 from dxopt.results.page.views import heat_map, locations
 from dxopt.results.report import Report
+from dxopt.spaces.units import per
 
 MOST_ROWS = 1000
 _Section = tuple[str, Iterable[Markup]]
@@ -71,13 +72,14 @@ def sections(entry: Entry, shown: Shown, *, level: int) -> Markup:
 
 def _summary(report: Report, entry: Entry) -> Iterator[Markup]:
     proof = report.certificate
+    unit, level = report.problem.unit, per(report.problem.space.unit)
     yield element("p", words.headline(report), class_="headline")
     yield facts(
         [
-            (report.problem.objective.title, number(proof.value)),
-            ("no mechanism can beat", number(proof.bound)),
+            (report.problem.objective.title, number(proof.value, unit)),
+            ("no mechanism can beat", number(proof.bound, unit)),
             ("gap", number(proof.gap)),
-            ("ε proven", number(proof.epsilon) if report.problem.private else "none"),
+            ("ε proven", number(proof.epsilon, level) if report.problem.private else "none"),
             *([] if proof.belief_level is None else [("ε proven for beliefs", number(proof.belief_level))]),
             ("status", entry.status),
         ],
@@ -91,10 +93,9 @@ def _of_report(report: Report, entry: Entry, shown: Shown) -> Iterator[_Section]
     if curve := published(report):
         yield "Published against true", curve
     if report.comparison is not None:
-        yield "Comparison", compared(report.comparison)
+        yield "Comparison", compared(report.comparison, report.problem.unit)
     if report.evaluation:
-        rows = [[Cell(key.replace("_", " ")), Cell.number(value)] for key, value in report.evaluation.items()]
-        yield "Measures", [table("Further measures", ["measure", "value"], rows)]
+        yield "Measures", [problem.measures(report)]
     if report.held_out:
         yield "On other data", [facts(lines_held_out(report.held_out))]
     if lines := lines_off_prior(report.off_prior, report.problem.space, report.mechanism.reports):

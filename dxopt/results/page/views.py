@@ -6,6 +6,7 @@ from dxopt.results.maps.underlay import MEANT
 from dxopt.results.page.markup import Markup, element
 from dxopt.results.page.plane import Plane
 from dxopt.results.report import Report
+from dxopt.results.units import named_loss
 
 
 def locations(report: Report, plane: Plane, name: str) -> Markup:
@@ -29,13 +30,13 @@ def locations(report: Report, plane: Plane, name: str) -> Markup:
         "figure",
         element("div", modes, choice, class_="controls"),
         element("div", canvas, class_="stage"),
-        _scale("probability, darker is more"),
+        _scale("probability"),
         _legend(plane),
         element("div", id=f"{name}-told", class_="told", aria_live="polite"),
         element(
             "figcaption",
             "Point at a location, tap it, or use the arrow keys. The adversary knows the prior and the mechanism. "
-            f"Colours go with the square root of the probability; the loss is {report.problem.loss.name}.",
+            f"Colours go with the square root of the probability; the loss is {named_loss(report.problem)}.",
         ),
         class_="map",
         data_channel=name,

@@ -23,7 +23,8 @@ def headline(report: Report) -> Markup:
     promised = "Proven private " if problem.private else ""
     if problem.beliefs is not None and not problem.private:
         promised = f"Proven private for {len(problem.beliefs):,} pairs of beliefs "
-    numbers = {"value": number(proof.value), "gap": number(proof.gap), "bound": number(proof.bound)}
+    unit = problem.unit
+    numbers = {"value": number(proof.value, unit), "gap": number(proof.gap), "bound": number(proof.bound, unit)}
     if report.status is Status.OPTIMAL:
         verdict = f"{promised}and optimal" if promised else "Proven optimal"
         after = "{value}, within {gap} of what no mechanism can beat."
@@ -66,7 +67,9 @@ def _statements(report: Report) -> list[tuple[str, str]]:
     less = problem.objective.sign > 0
     budget: str = ""
     if math.isfinite(problem.objective.max_loss):
-        budget = told(" and an expected loss of at most {most}", most=number(problem.objective.max_loss))
+        budget = told(
+            " and an expected loss of at most {most}", most=number(problem.objective.max_loss, problem.loss.unit)
+        )
     allowed = "of this privacy" if problem.private or problem.beliefs else "whatever its privacy"
     reached = "which counts as optimal" if report.status is Status.OPTIMAL else "so a better one may exist"
     between = between_cells(problem.space) if problem.private else []
@@ -86,10 +89,10 @@ def _statements(report: Report) -> list[tuple[str, str]]:
             "Value",
             told(
                 f"The {title} is {{value}}, recomputed from the probabilities of the channel itself.",
-                value=number(proof.value),
+                value=number(proof.value, problem.unit),
             ),
         ),
-        ("Bound", told(bound, budget=budget, bound=number(proof.bound))),
+        ("Bound", told(bound, budget=budget, bound=number(proof.bound, problem.unit))),
         ("Gap", told(gap, gap=number(proof.gap))),
     ]
 

@@ -12,8 +12,9 @@ from typer.testing import CliRunner
 
 import dxopt as dx
 from dxopt.cli.application import app
-from dxopt.results.page import page, page_of_batch, read, save_page
+from dxopt.results.page import Entry, page, page_of_batch, read, save_page
 from dxopt.results.page.curves import stairs
+from dxopt.runtime.stopping import Status
 from tests.material.pages import Parsed, grid
 
 
@@ -60,6 +61,24 @@ def test_problems_that_failed_are_listed(batch: Path) -> None:
     assert (entry.name, entry.status, entry.reason) == ("bad", "failed", "bad: out of memory")
 
 
+def test_a_batch_opens_on_an_overview() -> None:
+    stopped = replace(grid(2.0), status=Status.TIME_LIMIT, problem=grid(2.0).problem.but(name="slow"))
+    free = grid().problem.but(epsilon=None, objective=dx.AdversaryError(max_loss=0.5), name="free")
+    answers = [grid(), stopped, Entry("bad", failure="failed", reason="out of memory"), dx.solve(free)]
+    parsed = Parsed(page_of_batch(answers))
+    assert parsed.texts["h1"] == ["4 results: 2 optimal, 1 time limit, 1 failed"]
+    assert "bad: failed: out of memory" in parsed.texts["li"]
+    (slow,) = (text for text in parsed.texts["li"] if text.startswith("slow: time limit"))
+    assert "more time may close that gap" in slow
+    head = ["problem", "value", "gap", "private", "ε", "objective", "secrets", "status", "seconds"]
+    assert [cell.get("data-name") for cell in parsed.all("td")[:8]] == head[1:]
+    assert [text for text in parsed.texts["td"] if text in ("proven", "not asked")] == ["proven"] * 2 + ["not asked"]
+    assert parsed.texts["figcaption"][:1] == ["grid to slow: expected loss at 2 levels"]
+    assert "Expected loss (distance)" in parsed.texts["figcaption"]
+    named = Parsed(page_of_batch(answers, title="Lyon"))
+    assert named.texts["h1"] == ["Lyon"] and "4 results: 2 optimal" in named.texts["header"][0]
+
+
 def test_frontiers_and_levels_are_shown(tmp_path: Path) -> None:
     problem = grid().problem
     dx.frontier(problem, 0.5, 2.0, resolution=0.3).save(tmp_path / "a-frontier")
@@ -103,7 +122,7 @@ def test_stairs_hold_the_value_before_or_the_bound_after() -> None:
 def test_the_command_writes_the_page_and_figures(batch: Path, tmp_path: Path) -> None:
     ran = CliRunner().invoke(app, ["report", str(batch)])
     assert ran.exit_code == 0 and ran.output.strip() == str(batch / "report.html")
-    assert (batch / "report.html").read_text(encoding="utf-8") == page_of_batch(read(batch), title="batch")
+    assert (batch / "report.html").read_text(encoding="utf-8") == page_of_batch(read(batch))
     page_file = tmp_path / "new" / "one.html"
     ran = CliRunner().invoke(app, ["report", str(batch / "grid-1.0"), "-o", str(page_file), "--figures"])
     assert ran.exit_code == 0

@@ -2,7 +2,7 @@
 
 const SMALLEST = 1.1754943508222875e-38;
 const PALE = ["#f4fbd6", "#d2eeb3", "#8fd4b9", "#49b8c2", "#2290bf", "#225ea8", "#253494", "#081d58"];
-const GLOWING = ["#22262e", "#23395b", "#2c5373", "#3f7183", "#5f9186", "#93b27f", "#d3cf74", "#fdf3a0"];
+const GLOWING = ["#2f3640", "#29405f", "#2c5373", "#3f7183", "#5f9186", "#93b27f", "#d3cf74", "#fdf3a0"];
 const loaded = {};
 const contents = JSON.parse(document.getElementById("channels").textContent);
 

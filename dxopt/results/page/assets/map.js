@@ -77,7 +77,7 @@ function map(figure) {
     const { shares } = values();
     const most = Math.max(...shares) || 1;
     const colours = ramp();
-    const fill = (share) => (share > 0 ? `rgb(${colours(Math.sqrt(share / most))})` : colour("never"));
+    const fill = (share) => (share > 0 ? `rgb(${colours(Math.sqrt(share / most))})` : colour(data.plane.areas ? "never" : "paper"));
     const traced = (points, closed) => {
       pen.beginPath();
       points.forEach((place) => pen.lineTo(...screen.on(place)));
@@ -151,7 +151,7 @@ function map(figure) {
     const half = pen.measureText(text).width / 2;
     const box = [x - half - 3, y - 8, x + half + 3, y + 8];
     const free = taken.every(([left, top, right, low]) => box[2] < left || box[0] > right || box[3] < top || box[1] > low);
-    if (!free || box[0] < 2 || box[2] > wide - 2 || box[1] < 2 || box[3] > high - 18) return;
+    if (!free || box[0] < 2 || box[2] > wide - 2 || box[1] < 2 || box[3] > high - 18) return false;
     taken.push(box);
     pen.lineWidth = 3.5;
     pen.lineJoin = "round";
@@ -159,6 +159,7 @@ function map(figure) {
     pen.strokeText(text, x, y);
     pen.fillStyle = colour(name);
     pen.fillText(text, x, y);
+    return true;
   }
 
   function labelled(order) {
@@ -172,7 +173,12 @@ function map(figure) {
     const values = order.slice(0, MOST_NAMED);
     pen.font = "12px system-ui, sans-serif";
     for (const each of values) called(others()[each], coloured()[each]);
-    for (const [name, place] of data.plane.beneath?.names ?? []) written(name, ...screen.on(place), "soft", taken);
+    const dots = coloured().map(screen.on);
+    if (!data.plane.areas) taken.push(...dots.map(([x, y]) => [x - 5, y - 5, x + 5, y + 5]));
+    for (const [name, place] of data.plane.beneath?.names ?? []) {
+      const [x, y] = screen.on(place);
+      [0, -14, 14].some((down) => written(name, x, y + down, "soft", taken));
+    }
     pen.textAlign = "start";
     pen.textBaseline = "alphabetic";
   }
@@ -247,7 +253,7 @@ function map(figure) {
     const place = at[mode];
     const about = document.createElement("div");
     const { total } = values();
-    const loss = data.losses[place] === null ? "infinite" : mode === "reports" && shown(data.losses[place]);
+    const loss = data.losses[place] === null ? "infinite" : mode === "reports" && `${shown(data.losses[place])} ${data.unit}`.trim();
     about.textContent =
       mode === "reports"
         ? `From ${names()[place]}, with prior ${shown(data.prior[place])} and expected loss ${loss}, the report is`
