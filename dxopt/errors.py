@@ -164,6 +164,23 @@ class CertificateError(DxoptError):
     """
 
 
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C stopped a solve, or a question of many, for which no partial results were asked; what is done is kept.
+
+    Attributes
+    ----------
+    answer : Report, EpsilonSweep, ...
+        What the call would have returned with `partial=True`: the best known so far, proven as always.
+    """
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+        super().__init__("the best result so far is in the attribute `answer`; with partial=True it is returned")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.answer,)
+
+
 class NoTightMechanism(UnsupportedError):
     """No tight-constraints mechanism exists: the weighting of the space has negative entries.
 

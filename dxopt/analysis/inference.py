@@ -72,6 +72,7 @@ def iterative_update(
     start: Prior | None = None,
     tolerance: float = 1e-6,
     limit: int = 100_000,
+    partial: bool = False,
 ) -> Recovered:
     """Recover the prior of a population from its reports: the iterative Bayesian update (Agrawal and Aggarwal 2001).
 
@@ -91,11 +92,12 @@ def iterative_update(
         On the gap.
     limit : int
         Rounds.
+    partial : bool
+        Whether the prior reached by then is returned at Ctrl-C; else it is the `answer` of an Interrupted.
 
     Returns
     -------
     Recovered
-        After Ctrl-C the prior reached by then.
 
     Raises
     ------
@@ -124,7 +126,7 @@ def iterative_update(
         raise SpecError("counts", f"report {report} was seen, which no secret explains", "check mechanism and start")
     rounds = 0
     gap = math.inf
-    with Stop() as stop:
+    with Stop(partial=partial) as stop:
         while True:
             # The factor of each secret is the derivative of the likelihood in its probability. A concave function is
             # below its tangent, and the best prior puts everything on the largest factor: the gap. Secrets that were
@@ -138,7 +140,8 @@ def iterative_update(
             rounds += 1
     status = reached(gap <= tolerance, stop)
     likelihood = float(shares @ np.log(prior @ channel))
-    return Recovered(Prior.from_weights(mechanism.space, prior, name="recovered"), likelihood, gap, rounds, status)
+    found = Prior.from_weights(mechanism.space, prior, name="recovered")
+    return stop.delivered(Recovered(found, likelihood, gap, rounds, status))
 
 
 def _shares(mechanism: Mechanism, counts: ArrayLike) -> Array:
@@ -204,6 +207,7 @@ def rate_distortion(
     reports: Reports | None = None,
     tolerance: float = 1e-6,
     limit: int = 20_000,
+    partial: bool = False,
 ) -> RateDistortion:
     """The channel with the least mutual information at its expected loss (Blahut 1972; Arimoto 1972).
 
@@ -228,11 +232,13 @@ def rate_distortion(
         On rate and bound, in bits.
     limit : int
         Rounds for one slope.
+    partial : bool
+        Whether the channel reached by then, whose loss may be above `max_loss`, is returned at Ctrl-C; else it is the
+        `answer` of an Interrupted.
 
     Returns
     -------
     RateDistortion
-        After Ctrl-C the channel reached by then, whose loss may be above `max_loss`.
 
     Raises
     ------
@@ -254,10 +260,10 @@ def rate_distortion(
         raise SpecError("slope", "and max_loss are given together, or neither is", "give one of the two")
     if slope is not None and not (math.isfinite(slope) and slope >= 0):
         raise SpecError("slope", f"is {slope:g}", "give a finite number of 0 or more")
-    with Stop() as stop:
+    with Stop(partial=partial) as stop:
         curve = RateCurve(believed, losses.matrix, tolerance, limit, stop)
         point = curve.at(float(slope)) if slope is not None else curve.within(float(max_loss or 0.0))
         mechanism = Mechanism.from_matrix(space, point.channel, losses.reports, name="rate-distortion channel")
-        return RateDistortion(
-            mechanism, point.rate, point.bound, point.loss, point.slope, point.iterations, point.status
-        )
+    return stop.delivered(
+        RateDistortion(mechanism, point.rate, point.bound, point.loss, point.slope, point.iterations, point.status)
+    )

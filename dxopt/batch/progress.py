@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -11,16 +10,13 @@ from typing import TYPE_CHECKING
 from rich.console import Console, RichCast
 from rich.text import Text
 
+from dxopt.runtime.live import redraws
+
 if TYPE_CHECKING:
     from dxopt.batch.table import Line
 
 _EVERY = 5.0
 _MOST = 12
-
-
-def redraws(console: Console) -> bool:
-    """Whether lines can be drawn over: on a terminal, but not that of a notebook's `!`, which keeps every frame."""
-    return console.is_terminal and "JPY_PARENT_PID" not in os.environ
 
 
 class Progress:

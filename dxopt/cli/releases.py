@@ -77,9 +77,6 @@ def apply_table(
     """
     import json
 
-    from rich.console import Console
-
-    from dxopt.batch.bar import Bar
     from dxopt.errors import PlausibilityWarning
     from dxopt.release.applying import apply
     from dxopt.release.keys import Key
@@ -89,7 +86,7 @@ def apply_table(
         warnings.simplefilter("always", PlausibilityWarning)
         table = IntegerTable.load(result)
         key = Key.load(key_file) if key_file is not None else Key.from_environment() if release is not None else None
-        with _opened(ledger, ledger_key) as budgets, Bar(Console(stderr=True)) as bar:
+        with _opened(ledger, ledger_key) as budgets:
             done = apply(
                 table,
                 data,
@@ -112,7 +109,7 @@ def apply_table(
                 budgets=budgets,
                 force=force,
                 command=["dxopt", *sys.argv[1:]],
-                progress=bar.tell,
+                progress=True,
             )
         for warning in told:
             typer.echo(f"warning: {warning.message}", err=True)

@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from enum import StrEnum
 from types import FrameType, TracebackType
+from typing import TypeVar
 
+from dxopt.errors import Interrupted
 from dxopt.runtime.platform import ENDING
 
 
@@ -33,13 +35,20 @@ def terminable() -> Iterator[None]:
 
 
 ASKED = "interrupted: stopping with the best result so far; press Ctrl-C again to stop at once (KeyboardInterrupt)"
-"""What the first Ctrl-C is answered with, on standard error."""
+"""What the first Ctrl-C is answered with, on standard error, where partial results were asked for."""
+RAISING = (
+    "interrupted: stopping, then KeyboardInterrupt with the best result so far as its `answer` (or give "
+    "partial=True); press Ctrl-C again to stop at once, without it"
+)
+"""What it is answered with otherwise."""
+T = TypeVar("T")
 
 
 class Stop:
     """A context in which the first Ctrl-C asks for a stop and the second one raises KeyboardInterrupt.
 
-    The first one is answered with a line that says so.
+    The first one is answered with a line that says so. After it, `delivered` of the outermost context raises with the
+    answer, unless partial ones are wanted.
     Of nested contexts the inner one is asked first, and those around it once it ends; one that begins after those
     around it were asked is asked at once.
     Outside the main thread, where no signal arrives, only the deadline counts.
@@ -48,15 +57,20 @@ class Stop:
     ----------
     time_limit : float, optional
         Seconds from now.
+    partial : bool
+        Whether an answer is wanted also after Ctrl-C; what counts is the outermost context.
     quiet : bool
         Whether to say nothing at Ctrl-C, as in processes to which another one passes it on; contexts within this one
         say nothing either.
     """
 
-    def __init__(self, time_limit: float | None = None, *, quiet: bool = False) -> None:
+    def __init__(self, time_limit: float | None = None, *, partial: bool = True, quiet: bool = False) -> None:
         self.deadline = None if time_limit is None else time.monotonic() + time_limit
         self.interrupted = False
+        self._partial = partial
         self._quiet = quiet
+        self._outermost = True
+        self._pressed = False
         self._previous = None
 
     def remaining(self) -> float | None:
@@ -81,6 +95,9 @@ class Stop:
             if isinstance(around, Stop):
                 self.interrupted |= around.interrupted
                 self._quiet |= around._quiet
+                self._partial = around._partial
+                self._outermost = False
+                self._pressed |= around._pressed
         return self
 
     def __exit__(
@@ -91,17 +108,24 @@ class Stop:
             around = getattr(self._previous, "__self__", None)
             if isinstance(around, Stop):
                 around.interrupted |= self.interrupted
+                around._pressed |= self._pressed
             self._previous = None
+
+    def delivered(self, answer: T) -> T:
+        """The answer; it comes with an Interrupted instead where Ctrl-C was pressed and no partial one is wanted."""
+        if self._pressed and self._outermost and not self._partial:
+            raise Interrupted(answer)
+        return answer
 
     def _ask(self, signum: int, frame: FrameType | None) -> None:
         """Handle Ctrl-C."""
         if self.interrupted:
             raise KeyboardInterrupt
-        self.interrupted = True
+        self.interrupted = self._pressed = True
         if not self._quiet:
             # A stream that is closed, or in the middle of a line, is left alone.
             with suppress(AttributeError, RuntimeError, ValueError, OSError):
-                print(ASKED, file=sys.stderr, flush=True)
+                print(ASKED if self._partial else RAISING, file=sys.stderr, flush=True)
 
 
 class Status(StrEnum):

@@ -10,9 +10,8 @@ from dxopt.model.problem import Problem
 from dxopt.proofs.candidate import AppliedReduction, Candidate
 from dxopt.proofs.certify import Proven
 from dxopt.proofs.duals import Dual
+from dxopt.runtime.live import Progress as Progress
 from dxopt.runtime.stopping import Stop
-
-Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, eq=False)

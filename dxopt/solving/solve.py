@@ -19,6 +19,7 @@ from dxopt.proofs.certify import Certificate, Proven, certify, gap, is_optimal
 from dxopt.proofs.duals import Dual
 from dxopt.results.announcing import announcing
 from dxopt.results.report import Report
+from dxopt.runtime.live import showing
 from dxopt.runtime.logged import Logged
 from dxopt.runtime.machines import using
 from dxopt.runtime.stopping import Status, Stop
@@ -43,7 +44,8 @@ def solve(
     spanner: float | None = None,
     tolerance: float = 1e-6,
     time_limit: float | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
+    partial: bool = False,
     start: Report | None = None,
     cluster: str | None = None,
     device: str | None = None,
@@ -71,10 +73,13 @@ def solve(
     tolerance : float
         On the gap.
     time_limit : float, optional
-        Seconds. At the limit, or at Ctrl-C, the best mechanism known is returned, proven as always. A second Ctrl-C
-        raises KeyboardInterrupt.
-    progress : callable, optional
-        Given a line of text now and then; the logger "dxopt" gets the same lines at level INFO.
+        Seconds. At the limit the best mechanism known is returned, proven as always.
+    progress : bool or callable, optional
+        True shows a bar on standard error, or in the notebook. A callable is given a line of text now and then; the
+        logger "dxopt" gets the same lines at level INFO.
+    partial : bool
+        What the first Ctrl-C does, which stops the solver: the best mechanism known is returned, proven as always, or
+        else is the `answer` of an Interrupted, which is a KeyboardInterrupt. A second Ctrl-C raises at once.
     start : Report, optional
         An earlier answer for the same secrets and reports: at another ε, under a similar prior or loss, or stopped
         before its end. Column generation begins with its row prices and columns; every other way does without.
@@ -92,6 +97,8 @@ def solve(
 
     Raises
     ------
+    Interrupted
+        At Ctrl-C, without `partial`.
     SpecError
         If an option is wrong, nobody answers at the address of a cluster, there is no GPU, or the method does not
         suit the problem (UnsupportedError, NoTightMechanism).
@@ -113,8 +120,12 @@ def solve(
     began = time.perf_counter()
     _check(method, solver, spanner, tolerance, time_limit)
     earlier = None if start is None else _earlier(start, problem)
-    tell = Logged.of(progress)
-    with Stop(time_limit) as stop, telling(tell), using(cluster, device):
+    with (
+        showing(progress, time_limit) as shown,
+        Stop(time_limit, partial=partial) as stop,
+        telling(tell := Logged.of(shown)),
+        using(cluster, device),
+    ):
 
         def part(smaller: Problem, prefix: str) -> PartAnswer:
             left = stop.remaining()
@@ -157,8 +168,8 @@ def solve(
     if best is None:
         raise SolveError(f"method {method} gave nothing to certify")
     status = _status(problem, best.mechanism, best.certificate, options)
-    found = used(problem, method, solver)
-    return replace(best, status=status, seconds=time.perf_counter() - began, plugins=found)
+    seconds = time.perf_counter() - began
+    return stop.delivered(replace(best, status=status, seconds=seconds, plugins=used(problem, method, solver)))
 
 
 def _against_optima(problem: Problem, objective: WorstRegret, tolerance: float, stop: Stop, tell: Logged) -> Problem:

@@ -14,6 +14,7 @@ from dxopt.model.problem import Problem
 from dxopt.model.required import required_problem
 from dxopt.results.announcing import announcing
 from dxopt.results.budget_frontier import BudgetFrontier, with_budget
+from dxopt.runtime.live import showing
 from dxopt.runtime.machines import using
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.solving.attempts import Progress
@@ -34,7 +35,8 @@ def budget_frontier(
     solver: str = "auto",
     tolerance: float = 1e-6,
     time_limit: float | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
+    partial: bool = False,
     cluster: str | None = None,
     device: str | None = None,
 ) -> BudgetFrontier:
@@ -55,9 +57,9 @@ def budget_frontier(
     solver, tolerance
         As for `dx.solve`, at each budget.
     time_limit : float, optional
-        Seconds for all. At the limit, or at Ctrl-C, what was solved is returned with the resolution that it has.
-    progress : callable, optional
-        Given a line of text now and then.
+        Seconds for all. At the limit, and at Ctrl-C, what was solved is returned with the resolution that it has.
+    progress, partial
+        As for `dx.solve`: whether to show a bar, and what Ctrl-C does.
     cluster, device : str, optional
         As for `dx.solve`; for all solves.
 
@@ -82,8 +84,12 @@ def budget_frontier(
     most = with_budget(problem, high)
     require_above(least.objective.max_loss, most.objective.max_loss)
     require_share("resolution", resolution)
-    with Stop(time_limit) as stop, using(cluster, device):
-        answer = answering(solver, progress, stop)
+    with (
+        showing(progress, time_limit) as tell,
+        Stop(time_limit, partial=partial) as stop,
+        using(cluster, device),
+    ):
+        answer = answering(solver, tell, stop)
         reports = [answer(posed, tolerance, None) for posed in (least, most)]
         found = BudgetFrontier(problem, tuple(reports), resolution, Status.FEASIBLE)
         while (following := _next(found)) is not None and not stop.requested:
@@ -91,7 +97,7 @@ def budget_frontier(
             reports.insert(index + 1, answer(with_budget(problem, budget), tolerance, reports[index]))
             found = replace(found, reports=tuple(reports))
         status = ended(found.resolution <= resolution, found.reports, stop)
-    return replace(found, status=status)
+    return stop.delivered(replace(found, status=status))
 
 
 def _next(found: BudgetFrontier) -> tuple[int, float] | None:

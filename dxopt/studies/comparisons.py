@@ -17,6 +17,7 @@ from dxopt.results.announcing import announcing
 from dxopt.results.comparison import Comparison
 from dxopt.results.evidence import Evidence, written
 from dxopt.results.report import Report
+from dxopt.runtime.live import showing, step
 from dxopt.runtime.machines import using
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.solving.attempts import Progress
@@ -39,7 +40,8 @@ def compare(
     solver: str = "auto",
     tolerance: float = 1e-6,
     time_limit: float | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
+    partial: bool = False,
     cluster: str | None = None,
     device: str | None = None,
 ) -> Comparison:
@@ -62,13 +64,14 @@ def compare(
         the optimum for each of them is a mechanism as well, evaluated under the problem's prior and the rest (Cha13).
     reference : Report, optional
         The problem solved already, for the row "optimal" and its bound.
-    solver, tolerance, time_limit, progress, cluster, device
+    solver, tolerance, time_limit, progress, partial, cluster, device
         As for `dx.solve`. The limit is on the solver: mechanisms in closed form take the time that they take.
 
     Returns
     -------
     Comparison
-        After Ctrl-C with the rows that were finished; the others state that they were not started.
+        After Ctrl-C with the rows that were finished; the others state that they were not started. It is then the
+        `answer` of an Interrupted, or with `partial` is returned.
 
     Raises
     ------
@@ -90,8 +93,8 @@ def compare(
     required_problem(problem, "comparison")
     asked = checked_methods(methods)
     others = under_others(problem, priors or {})
-    options = {"solver": solver, "tolerance": tolerance, "time_limit": time_limit, "progress": progress}
-    with Stop() as stop, using(cluster, device):
+    with showing(progress) as tell, Stop(partial=partial) as stop, using(cluster, device):
+        options = {"solver": solver, "tolerance": tolerance, "time_limit": time_limit, "progress": tell}
         if isinstance(problem.objective, WorstRegret) and not problem.objective.reports:
             # regrets are against optima, which any answer to the problem brings along
             reference = reference or solve(problem, **options)
@@ -109,7 +112,7 @@ def compare(
     # with the dual that proves it.
     best = max(answers, key=lambda found: problem.objective.sign * found.certificate.bound, default=None)
     bound = best and best.certificate.bound
-    return Comparison(
+    found = Comparison(
         problem.name,
         epsilon=problem.epsilon if problem.private else None,
         rows=tuple(rows_of(problem, others, entries, bound, remaps)),
@@ -130,6 +133,7 @@ def compare(
             refined=tuple(order.values()),
         ),
     )
+    return stop.delivered(found)
 
 
 def _made(
@@ -138,7 +142,9 @@ def _made(
     """Return the mechanisms by name, or why there are none, and the reports among them, until the first Ctrl-C."""
     entries: dict[str, Entry | str] = {}
     answers: list[Report] = []
-    for method in methods:
+    asked = list(methods)
+    for made, method in enumerate(asked):
+        step(options["progress"], made, len(asked))
         name = name_of(method)
         if stop.interrupted and not (name == REFERENCE and reference is not None):
             entries[name] = _NOT_STARTED

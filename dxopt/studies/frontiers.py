@@ -15,6 +15,7 @@ from dxopt.model.required import required_problem
 from dxopt.numerics.written import Written
 from dxopt.results.announcing import announcing
 from dxopt.results.frontier import Frontier
+from dxopt.runtime.live import showing
 from dxopt.runtime.machines import using
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.solving.attempts import Progress
@@ -35,7 +36,8 @@ def frontier(
     solver: str = "auto",
     tolerance: float = 1e-6,
     time_limit: float | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
+    partial: bool = False,
     cluster: str | None = None,
     device: str | None = None,
 ) -> Frontier:
@@ -57,9 +59,9 @@ def frontier(
     solver, tolerance
         As for `dx.solve`, at each level.
     time_limit : float, optional
-        Seconds for all. At the limit, or at Ctrl-C, what was solved is returned with the resolution that it has.
-    progress : callable, optional
-        Given a line of text now and then.
+        Seconds for all. At the limit, and at Ctrl-C, what was solved is returned with the resolution that it has.
+    progress, partial
+        As for `dx.solve`: whether to show a bar, and what Ctrl-C does.
     cluster, device : str, optional
         As for `dx.solve`; for all solves.
 
@@ -84,8 +86,12 @@ def frontier(
     most = positive("high", high)
     require_above(least, most)
     require_share("resolution", resolution)
-    with Stop(time_limit) as stop, using(cluster, device):
-        answer = answering(solver, progress, stop)
+    with (
+        showing(progress, time_limit) as tell,
+        Stop(time_limit, partial=partial) as stop,
+        using(cluster, device),
+    ):
+        answer = answering(solver, tell, stop)
         reports = [answer(problem.at(least), tolerance, None)]
         reports.append(answer(problem.at(most), tolerance, reports[0]))
         found = Frontier(problem, tuple(reports), resolution, Status.FEASIBLE)
@@ -98,7 +104,7 @@ def frontier(
             reports.insert(index + 1, answer(problem.at(epsilon), tolerance, below))
             found = Frontier(problem, tuple(reports), resolution, Status.FEASIBLE)
         status = ended(found.resolution <= resolution, found.reports, stop)
-    return replace(found, status=status)
+    return stop.delivered(replace(found, status=status))
 
 
 def _widest(found: Frontier) -> int | None:

@@ -17,6 +17,7 @@ from dxopt.numerics.written import Written
 from dxopt.results.announcing import announcing
 from dxopt.results.level import Level
 from dxopt.results.report import Report
+from dxopt.runtime.live import showing
 from dxopt.runtime.machines import using
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.solving.attempts import Progress
@@ -58,7 +59,8 @@ def smallest_epsilon(
     solver: str = "auto",
     tolerance: float = 1e-7,
     time_limit: float | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
+    partial: bool = False,
     cluster: str | None = None,
     device: str | None = None,
 ) -> Level:
@@ -81,9 +83,9 @@ def smallest_epsilon(
     solver, tolerance
         As for `dx.solve`. Where the gap leaves open on which side of `max_loss` a level is, the result states that.
     time_limit : float, optional
-        Seconds for the whole search. At the limit, or at Ctrl-C, the levels proven so far are returned.
-    progress : callable, optional
-        Given a line of text now and then.
+        Seconds for the whole search. At the limit, and at Ctrl-C, the levels proven so far are returned.
+    progress, partial
+        As for `dx.solve`: whether to show a bar, and what Ctrl-C does.
     cluster, device : str, optional
         As for `dx.solve`; for all solves.
 
@@ -109,9 +111,13 @@ def smallest_epsilon(
     if accuracy < FINEST:
         raise SpecError("accuracy", f"is {accuracy:g}, finer than any proof", f"give {FINEST:g} or more")
     ends = _range(problem, low, high)
-    with Stop(time_limit) as stop, using(cluster, device):
+    with (
+        showing(progress, time_limit) as tell,
+        Stop(time_limit, partial=partial) as stop,
+        using(cluster, device),
+    ):
         # First a bracket, then the search within it; what is left undecided on the way ends either, and is enclosed.
-        search = _Search(problem, budget, tolerance, answering(solver, progress, stop), stop)
+        search = _Search(problem, budget, tolerance, answering(solver, tell, stop), stop)
         first = min(max(problem.epsilon, ends[0]), ends[1])
         unsure = search.bracketed(first, ends)
         if not stop.requested:
@@ -119,7 +125,7 @@ def smallest_epsilon(
             unsure = search.closed_in(accuracy) if unsure is None else unsure
         if unsure is not None:
             search.around(unsure, accuracy, ends)
-    return search.found(accuracy)
+    return stop.delivered(search.found(accuracy))
 
 
 @dataclass(eq=False)

@@ -13,6 +13,7 @@ from dxopt.numerics.written import Written
 from dxopt.results.announcing import announcing
 from dxopt.results.report import Report
 from dxopt.results.sweep import EpsilonSweep
+from dxopt.runtime.live import showing, step
 from dxopt.runtime.machines import using
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.solving.attempts import Progress
@@ -30,7 +31,8 @@ def sweep(
     solver: str = "auto",
     tolerance: float = 1e-6,
     time_limit: float | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
+    partial: bool = False,
     cluster: str | None = None,
     device: str | None = None,
 ) -> EpsilonSweep:
@@ -52,10 +54,10 @@ def sweep(
     solver, tolerance
         As for `dx.solve`, at each level.
     time_limit : float, optional
-        Seconds for all. At the limit, or at Ctrl-C, the levels reached are returned. The last of them, where it was
+        Seconds for all. At the limit, and at Ctrl-C, the levels reached are returned. The last of them, where it was
         stopped, has the gap that it had then, and may lack other mechanisms.
-    progress : callable, optional
-        Given a line of text now and then.
+    progress, partial
+        As for `dx.solve`: whether to show a bar, and what Ctrl-C does.
     cluster, device : str, optional
         As for `dx.solve`; for all solves.
 
@@ -86,16 +88,21 @@ def sweep(
     if not problem.private:
         raise SpecError("epsilon", "is not given: the problem asks for no privacy", "give the problem one")
     reports: list[Report] = []
-    with Stop(time_limit) as stop, using(cluster, device):
-        answer = answering(solver, progress, stop)
-        for level in levels:
+    with (
+        showing(progress, time_limit) as tell,
+        Stop(time_limit, partial=partial) as stop,
+        using(cluster, device),
+    ):
+        answer = answering(solver, tell, stop)
+        for done, level in enumerate(levels):
+            step(tell, done, len(levels), even=True)
             if reports and stop.requested:
                 break
             found = answer(problem.at(level), tolerance, reports[-1] if reports else None)
-            reports.append(_compared(found, names, stop, tolerance, progress))
+            reports.append(_compared(found, names, stop, tolerance, tell))
         whole = len(reports) == len(levels) and all(_whole(report, names) for report in reports)
         status = Status.OPTIMAL if whole else stopped(stop)
-    return EpsilonSweep(problem, tuple(reports), levels, status)
+    return stop.delivered(EpsilonSweep(problem, tuple(reports), levels, status))
 
 
 def checked_levels(epsilons: Iterable[Written]) -> tuple[float, ...]:

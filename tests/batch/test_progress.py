@@ -18,7 +18,6 @@ from rich.table import Table
 from typer.testing import CliRunner
 
 import dxopt as dx
-from dxopt.batch.bar import Bar
 from dxopt.batch.progress import Progress
 from dxopt.batch.table import Line, summary
 from dxopt.cli.application import app
@@ -44,8 +43,6 @@ def test_nothing_is_drawn_over_where_a_notebook_runs_the_command(monkeypatch: py
     console = terminal(80)
     with Progress(console) as progress:
         progress.tell("one", "building")
-    with Bar(console) as bar:
-        bar.tell("compiling, a loop", 0.5)
     assert isinstance(console.file, io.StringIO)
     assert console.file.getvalue() == "one: building\n"
 

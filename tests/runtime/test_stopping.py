@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
 import signal
 import threading
 import time
@@ -64,7 +65,7 @@ def helper() -> int:
 def test_interrupt(big: dx.Problem, fallback_value: float, solver: str) -> None:
     start = time.monotonic()
     with after(1.0, interrupt):
-        report = dx.solve(big, method="optimal", solver=solver, time_limit=HANG)
+        report = dx.solve(big, method="optimal", solver=solver, time_limit=HANG, partial=True)
     assert time.monotonic() - start < HANG
     assert report.status == "interrupted"
     assert not report.delivered
@@ -96,7 +97,7 @@ def heard() -> Iterator[None]:
 def test_interrupt_handler_is_put_back(big: dx.Problem, small: dx.Problem) -> None:
     before = signal.getsignal(signal.SIGINT)
     with after(0.3, interrupt):
-        dx.solve(big, method="optimal", solver="clarabel", time_limit=HANG)
+        dx.solve(big, method="optimal", solver="clarabel", time_limit=HANG, partial=True)
     assert signal.getsignal(signal.SIGINT) is before
     with pytest.raises(KeyboardInterrupt):
         interrupt()
@@ -114,30 +115,95 @@ def test_second_interrupt_raises() -> None:
         time.sleep(0.05)
 
 
-def test_the_first_interrupt_says_what_a_second_one_does(capsys: pytest.CaptureFixture[str]) -> None:
-    told = (
-        "interrupted: stopping with the best result so far; press Ctrl-C again to stop at once (KeyboardInterrupt)\n"
-    )
-    space = dx.grid((3, 3))
-    problem = dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space))
+PARTIAL = (
+    "interrupted: stopping with the best result so far; press Ctrl-C again to stop at once (KeyboardInterrupt)\n"
+)
+RAISING = (
+    "interrupted: stopping, then KeyboardInterrupt with the best result so far as its `answer` "
+    "(or give partial=True); press Ctrl-C again to stop at once, without it\n"
+)
+
+
+@pytest.fixture
+def grid() -> dx.Problem:
+    return dx.Problem(dx.grid((3, 3)), epsilon=1.0, prior="uniform")
+
+
+def once() -> Callable[[str], None]:
+    """Progress that interrupts at its first line."""
     lines: list[str] = []
 
-    def once(line: str) -> None:
+    def told(line: str) -> None:
         lines.append(line)
         if len(lines) == 1:
             interrupt()
 
-    report = dx.solve(problem, method="optimal", progress=once)
-    assert capsys.readouterr().err == told
+    return told
+
+
+def test_the_first_interrupt_says_what_a_second_one_does(
+    grid: dx.Problem, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = dx.solve(grid, method="optimal", progress=once(), partial=True)
+    assert capsys.readouterr().err == PARTIAL
     assert_proven(report)
     with pytest.raises(KeyboardInterrupt), Stop():
         with Stop():
             interrupt()
             time.sleep(0.05)
-        assert capsys.readouterr().err == told
+        assert capsys.readouterr().err == PARTIAL
         interrupt()
         time.sleep(0.05)
     assert capsys.readouterr().err == ""
+
+
+QUESTIONS: dict[str, Callable[[dx.Problem, Callable[[str], None]], object]] = {
+    "solve": lambda problem, tell: dx.solve(problem, method="optimal", progress=tell),
+    "compare": lambda problem, tell: dx.compare(problem, ["exponential"], progress=tell),
+    "sweep": lambda problem, tell: dx.sweep(problem, [0.5, 1.0], progress=tell),
+    "frontier": lambda problem, tell: dx.frontier(problem, 0.5, 1.0, progress=tell),
+    "level": lambda problem, tell: dx.smallest_epsilon(problem, 0.5, progress=tell),
+    "budgets": lambda problem, tell: dx.budget_frontier(
+        problem.but(objective=dx.AdversaryError(0.9)), 0.9, 1.0, progress=tell
+    ),
+}
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_without_partial_the_first_interrupt_raises_and_keeps_what_is_done(
+    name: str, grid: dx.Problem, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(dx.Interrupted, match="partial=True") as raised:
+        QUESTIONS[name](grid, once())
+    assert capsys.readouterr() == ("", RAISING)
+    assert isinstance(raised.value, KeyboardInterrupt)
+    answer = raised.value.answer
+    reports = answer.reports if hasattr(answer, "reports") else [answer] if isinstance(answer, dx.Report) else []
+    assert all(report.certificate.private for report in reports)
+    assert type(answer).__name__ in {"Report", "Comparison", "EpsilonSweep", "Frontier", "BudgetFrontier", "Level"}
+    again = pickle.loads(pickle.dumps(dx.Interrupted(3)))
+    assert (again.answer, str(again)) == (3, str(dx.Interrupted(3)))
+
+
+def test_an_interrupted_answer_that_is_compared_raises_nothing(grid: dx.Problem) -> None:
+    stopped = dx.solve(grid, method="optimal", progress=once(), partial=True)
+    assert dx.compare(grid, ["exponential"], reference=stopped).interrupted is (stopped.status == "interrupted")
+
+
+def test_the_outermost_context_says_what_is_wanted() -> None:
+    with Stop(partial=True) as around:
+        with Stop(partial=False) as stop:
+            interrupt()
+            time.sleep(0.05)
+        assert stop.delivered("inner") == "inner"
+    assert around.delivered("outer") == "outer"
+    with pytest.raises(dx.Interrupted) as raised, Stop(partial=False) as around:
+        with Stop(partial=True) as stop:
+            interrupt()
+            time.sleep(0.05)
+        assert stop.delivered("inner") == "inner"
+        around.delivered("outer")
+    assert raised.value.answer == "outer"
 
 
 def test_an_interrupt_that_is_passed_on_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
@@ -158,7 +224,11 @@ def test_a_closed_stream_stops_no_solve(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_interrupt_before_any_solver_runs(small: dx.Problem) -> None:
-    report = dx.solve(small, method="optimal", progress=lambda line: None if "program" not in line else interrupt())
+    def told(line: str) -> None:
+        if "program" in line:
+            interrupt()
+
+    report = dx.solve(small, method="optimal", progress=told, partial=True)
     assert_proven(report)
     assert report.status in ("interrupted", "optimal")
 

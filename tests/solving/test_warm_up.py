@@ -74,7 +74,8 @@ def tell(line):
 
 space = dx.grid((5, 5))
 prior = dx.Prior.from_weights(space, np.random.default_rng(1).random(25))
-report = dx.solve(dx.Problem(space, epsilon=0.7, prior=prior, loss="distance"), solver="columns", progress=tell)
+problem = dx.Problem(space, epsilon=0.7, prior=prior, loss="distance")
+report = dx.solve(problem, solver="columns", progress=tell, partial=True)
 print(json.dumps({"lines": lines, "status": report.status, "private": report.certificate.private,
                   "route": report.route, "refused": report.refused["columns"]}))
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,6 +18,7 @@ from dxopt.release.applying.where import Where
 from dxopt.release.applying.writing import write_json
 from dxopt.release.keys import Key
 from dxopt.release.tables.table import IntegerTable
+from dxopt.runtime.live import Shares, showing_shares
 from dxopt.runtime.shown import Lines, Shown
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def apply(
     sidecar: str | Path | None = None,
     force: bool = False,
     command: Sequence[str] | None = None,
-    progress: Callable[[str, float], None] | None = None,
+    progress: Shares | bool | None = None,
 ) -> Any:
     """Replace the secrets in a table of people's data by reports, drawn exactly from an integer table.
 
@@ -156,8 +157,8 @@ def apply(
         Whether files that are there are replaced.
     command : sequence of str, optional
         The command that is recorded.
-    progress : callable, optional
-        Is called with a line and the share that is done.
+    progress : bool or callable, optional
+        True shows a bar on standard error, or in the notebook. A callable is given a line and the share that is done.
 
     Returns
     -------
@@ -192,7 +193,8 @@ def apply(
             raise SpecError("output", "is given for a frame", "leave it out: a frame is returned")
         frame = Frame(data)
         plan = _planned(table, prior, columns, frame, options, asked)
-        found, layout, tally = apply_to_frame(plan, frame, progress)
+        with showing_shares(progress) as tell:
+            found, layout, tally = apply_to_frame(plan, frame, tell)
         if sidecar is not None:
             said = sidecars.content(plan, layout, tally, "row", output=None, command=command)
             write_json(Path(sidecar), said)
@@ -206,7 +208,8 @@ def apply(
     source = opened(path)
     require_output(file, path, force=force)
     plan = _planned(table, prior, columns, source, options, asked)
-    said = apply_to_file(plan, source, path, file, command=command, progress=progress)
+    with showing_shares(progress) as tell:
+        said = apply_to_file(plan, source, path, file, command=command, progress=tell)
     return Applied(file, sidecars.sidecar_of(file), said)
 
 
