@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-import math
-from abc import abstractmethod
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError, UnsupportedError
-from dxopt.model.loss import Loss, Reports
+from dxopt.model.loss import Reports
 from dxopt.model.privacy import Privacy
-from dxopt.model.sampling import Sampler
+from dxopt.model.rows import Rows
 from dxopt.model.saved_reports import pack_reports
-from dxopt.numerics.draws import by_rows
 from dxopt.runtime.archive import Arrays, read, write
 from dxopt.spaces.archive import pack
 from dxopt.spaces.space import MetricSpace
 
 ROW_SUM_SLACK = 1e-9
-CHANNEL_CELLS = 200_000_000
-"""The most entries of the matrix of a mechanism."""
-STRUCTURED_CELLS = 25_000_000
-_BLOCK_CELLS = 4_000_000
-
 FORMAT = 1
 """The version of files of mechanisms."""
 # Reading a mechanism is proving it again, so the package that proves a kind reads it. That package is above this one:
@@ -44,7 +33,7 @@ READERS = {
 }
 
 
-class Mechanism(Sampler):
+class Mechanism(Rows):
     """The probability of each report for each secret: an explicit matrix, or rows on demand.
 
     Make one from a matrix with `from_matrix`; solvers and `tight_constraints` make the others.
@@ -58,6 +47,15 @@ class Mechanism(Sampler):
     name : str
     privacy : Privacy or None
         None where nothing was proven, as for a matrix that a user gave.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> mechanism = dx.classic.geometric(dx.line(3), epsilon=1.0)
+    >>> print(mechanism.matrix.round(3).tolist()[0], mechanism.name)
+    [0.731, 0.17, 0.099] geometric mechanism
+    >>> print(mechanism.privacy.epsilon <= 1.0, list(mechanism.reports.labels))
+    True ['0', '1', '2']
     """
 
     name: str
@@ -78,80 +76,15 @@ class Mechanism(Sampler):
         ------
         SpecError
             If the shape does not fit, an entry is negative or not finite, or a row sum is off by more than 1e-9.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> mechanism = dx.Mechanism.from_matrix(dx.line(2), [[0.75, 0.25], [0.25, 0.75]], name="coin")
+        >>> print(mechanism.privacy, round(dx.certify(mechanism, mechanism.space, 1.1).privacy.epsilon, 4))
+        None 1.0986
         """
         return MatrixMechanism(space, reports or Reports.of(space), np.asarray(matrix, dtype=float), name, privacy)
-
-    @abstractmethod
-    def rows(self, secrets: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The distributions of reports `(k, m)` for k secrets given by index."""
-
-    @cached_property
-    def matrix(self) -> NDArray[np.float64]:
-        """All probabilities, `(n, m)`, read-only. Entry [x, z] is the probability of reporting z for the secret x.
-
-        Raises
-        ------
-        UnsupportedError
-            Where it would have more than 200 million entries.
-        """
-        secrets, reports = len(self.space), len(self.reports)
-        if secrets * reports > CHANNEL_CELLS:
-            raise UnsupportedError("matrix", f"would be {secrets:,} by {reports:,}", "use row, sample or dx.evaluate")
-        matrix = np.concatenate([rows for _, rows in self.blocks()])
-        matrix.flags.writeable = False
-        return matrix
-
-    def blocks(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-        """Yield all rows, some at a time: indices of secrets and their distributions."""
-        step = max(1, _BLOCK_CELLS // len(self.reports))
-        for start in range(0, len(self.space), step):
-            secrets = np.arange(start, min(start + step, len(self.space)))
-            yield secrets, self.rows(secrets)
-
-    def row(
-        self, secret: Any = None, *, label: Any = None, index: Any = None, point: Any = None
-    ) -> NDArray[np.float64]:
-        """The distribution of reports for one secret, given as for `sample`."""
-        return self.rows(np.array([self.space.naming.one(secret, label=label, index=index, point=point)]))[0]
-
-    def _draw(self, secrets: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
-        return by_rows(secrets, lambda secret: self.rows(np.array([secret]))[0], rng)
-
-    def correct(self, prior: NDArray[np.float64]) -> float:
-        """Σ_z max_x π_x K[x, z]: the probability that the best guess after the report is right, `prior` `(n,)`."""
-        # The best joint probability of each report so far; blocks of rows pass one at a time.
-        best = np.zeros(len(self.reports))
-        for secrets, rows in self.blocks():
-            np.maximum(best, (prior[secrets, None] * rows).max(axis=0), out=best)
-        return math.fsum(best)
-
-    def losses(self, loss: Loss, secrets: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
-        """Σ_z K[x, z] l(x, z) of k secrets, all by default, `(k,)`; reports of probability 0 cost nothing."""
-        chosen = np.arange(len(self.space)) if secrets is None else secrets
-        step = max(1, _BLOCK_CELLS // len(self.reports))
-        found = np.empty(len(chosen))
-        for start in range(0, len(chosen), step):
-            some = chosen[start : start + step]
-            rows = self.rows(some)
-            found[start : start + step] = (rows * np.where(rows > 0, loss.rows(some), 0.0)).sum(axis=1)
-        return found
-
-    def structured_losses(self, loss: Loss) -> NDArray[np.float64] | None:
-        """`losses` of all secrets by structure, or from at most 25 million pairs; None where neither is possible."""
-        few = len(self.space) * len(self.reports) <= STRUCTURED_CELLS
-        return self.losses(loss) if few else None
-
-    def reported(self) -> NDArray[np.bool_] | None:
-        """Which reports have a positive probability from some secret, `(m,)`; None where structure does not say."""
-        return None
-
-    def cost(self, prior: NDArray[np.float64], loss: Loss) -> float:
-        """Σ_x π_x Σ_z K[x, z] l(x, z), where reports of probability 0 cost nothing."""
-        total = []
-        for secrets, rows in self.blocks():
-            joint = prior[secrets, None] * rows
-            total.append(float((joint * np.where(joint > 0, loss.rows(secrets), 0.0)).sum()))
-        return math.fsum(total)
 
     def save(self, file: str | Path) -> Path:
         """Write the mechanism to a file `*.npz`: its matrix, or what its rows follow from. `load` reads it back.
@@ -173,6 +106,13 @@ class Mechanism(Sampler):
             If the file is no saved mechanism, or damaged.
         CertificateError
             If the privacy that it claims cannot be proven.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> mechanism = dx.classic.geometric(dx.line(3), epsilon=1.0)
+        >>> print(dx.Mechanism.load(mechanism.save("noise.npz")).row(label="0").round(3).tolist())
+        [0.731, 0.17, 0.099]
         """
         return read(Path(file), unpacked, FORMAT, "mechanism")
 
@@ -194,7 +134,15 @@ class Mechanism(Sampler):
         return arrays
 
     def remap(self, table: ArrayLike, reports: Reports | None = None) -> Mechanism:
-        """Post-process: report `table[z]` (an index among `reports`) instead of z. Keeps privacy (CABP13 §3)."""
+        """Post-process: report `table[z]` (an index among `reports`) instead of z. Keeps privacy (CABP13 §3).
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> mechanism = dx.classic.geometric(dx.line(3), epsilon=1.0)
+        >>> print(mechanism.remap([0, 0, 2]).row(label="0").round(3).tolist())
+        [0.901, 0.0, 0.099]
+        """
         target = np.asarray(table)
         reports = reports or self.reports
         if target.shape != (len(self.reports),) or not np.issubdtype(target.dtype, np.integer):
@@ -205,7 +153,16 @@ class Mechanism(Sampler):
         return Mechanism.from_matrix(self.space, remapped, reports, name=f"{self.name}, remapped")
 
     def compose(self, then: ArrayLike, reports: Reports | None = None) -> Mechanism:
-        """Post-process with a channel `(m, k)` from reports to new reports. Keeps privacy."""
+        """Post-process with a channel `(m, k)` from reports to new reports. Keeps privacy.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> mechanism = dx.classic.geometric(dx.line(3), epsilon=1.0)
+        >>> yes_or_no = dx.Reports(["zero", "more"])
+        >>> print(mechanism.compose([[1, 0], [0, 1], [0, 1]], yes_or_no).matrix.round(3).tolist())
+        [[0.731, 0.269], [0.269, 0.731], [0.099, 0.901]]
+        """
         channel = np.asarray(then, dtype=float)
         if channel.ndim != 2 or channel.shape[0] != len(self.reports):
             raise SpecError("then", f"has shape {channel.shape}", f"give {len(self.reports)} rows")

@@ -21,6 +21,13 @@ class Privacy(Shown):
         Σ_z max(0, K[x, z] - e^{εd(x, x')} K[x', z]) ≤ δ for the pairs of secrets that are bound.
     pairs : {"all", "adjacent"}
         Which ones a positive δ binds: those at finite distance, or those of them with no third secret between.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> mechanism = dx.classic.randomised_response(dx.line(3), epsilon=1.0, delta=0.01)
+    >>> print(round(mechanism.privacy.epsilon, 3), round(mechanism.privacy.delta, 3), mechanism.privacy.pairs)
+    1.0 0.01 all
     """
 
     epsilon: float

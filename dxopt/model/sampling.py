@@ -75,6 +75,15 @@ class Sampler(Shown, ABC):
         ------
         SpecError
             If there is no such secret, it may mean two, the size is negative, or the reports have no coordinates.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> import numpy as np
+        >>> mechanism = dx.classic.geometric(dx.line(4, step=5), epsilon=0.5)
+        >>> rng = np.random.default_rng(4)  # leave it out for reports that are published
+        >>> print(mechanism.sample(label="10", size=6, rng=rng, returns="label").tolist())
+        ['15', '10', '15', '10', '10', '10']
         """
         self._check_returns(returns)
         secrets = self.space.naming.find(secret, label=label, index=index, point=point)

@@ -143,7 +143,16 @@ class BudgetFrontier(ProvenRange):
         return float(np.interp(max_loss, budgets, self.values)), min(bounds)
 
     def figure(self) -> Figure:
-        """The errors that are possible, and the tangents that none is above."""
+        """The errors that are possible, and the tangents that none is above.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> wanted = dx.AdversaryError(max_loss=0.6)
+        >>> problem = dx.Problem(dx.line(3), epsilon=1.0, prior=[0.5, 0.25, 0.25], loss="squared", objective=wanted)
+        >>> print(len(dx.budget_frontier(problem, 0.55, 0.7, resolution=0.02).figure().axes))
+        1
+        """
         inside, _ = self.widest()
         points = np.concatenate([self.budgets, inside])
         order = np.argsort(points)

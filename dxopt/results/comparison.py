@@ -148,6 +148,13 @@ class Comparison(Plotted, Shown):
         """Bars: the loss of each mechanism next to the optimum and the bound, and its leakage in bits.
 
         Bars of what is not private are hatched, and the ε that it has is below its name.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> comparison = dx.compare(dx.Problem(dx.line(4), epsilon=1.0, prior="uniform"), ["geometric"])
+        >>> print([axes.get_xlabel() for axes in comparison.figure().axes])
+        ['expected loss', 'leakage (bits)']
         """
         rows = [row for row in self.rows if row.value is not None]
         losses = [Bars([row.value for row in rows], colour=0)]

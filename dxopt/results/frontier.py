@@ -74,7 +74,15 @@ class Frontier(ProvenRange):
         return float(self.bounds[above]), float(self.values[below])
 
     def figure(self) -> Figure:
-        """The band that is proven, as two staircases: the least loss lies between them at every level."""
+        """The band that is proven, as two staircases: the least loss lies between them at every level.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> frontier = dx.frontier(dx.Problem(dx.line(4), epsilon=1.0, prior="uniform"), 0.5, 2.0, resolution=0.5)
+        >>> print(frontier.figure().axes[0].get_xlabel())
+        ε per unit of distance
+        """
         levels = np.repeat(self.epsilons, 2)[1:-1]
         possible = np.repeat(self.values[:-1], 2)
         bound = np.repeat(self.bounds[1:], 2)

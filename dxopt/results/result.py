@@ -37,6 +37,14 @@ class Result(Shown, ABC):
         ------
         SpecError
             If the folder holds something that is no result, or cannot be written.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> report = dx.solve(dx.Problem(dx.line(4), epsilon=1.0, prior="uniform"))
+        >>> folder = report.save("results/line")
+        >>> print(dx.load(folder).certificate.private)
+        True
         """
         return save_contents(Path(folder), self.contents())
 

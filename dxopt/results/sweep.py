@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import PlausibilityWarning, SpecError
+from dxopt.errors import PlausibilityWarning
 from dxopt.model.plausibility import common
 from dxopt.model.problem import Problem
 from dxopt.proofs.certify import gap
@@ -21,13 +21,11 @@ from dxopt.results.figures import plots
 from dxopt.results.figures.panels import Panel, panels
 from dxopt.results.figures.plotted import Plotted
 from dxopt.results.figures.tables import aligned, as_rich_table, cell
-from dxopt.results.files import DESCRIPTION, PARTS, SWEEP, SWEEP_TABLE, Contents
-from dxopt.results.reading import load
+from dxopt.results.files import DESCRIPTION, SWEEP, SWEEP_TABLE, Contents
 from dxopt.results.report import Report
 from dxopt.results.result import Result, description, parts
+from dxopt.results.sweep_folder import FORMAT, swept
 from dxopt.results.units import level_axis, value_axis
-from dxopt.runtime.archive import DAMAGED
-from dxopt.runtime.reading import is_file, read_json
 from dxopt.runtime.shown import as_html_table, as_html_text
 from dxopt.runtime.stopping import Status
 
@@ -36,7 +34,6 @@ if TYPE_CHECKING:
     from rich.console import Group
 
 Array = NDArray[np.float64]
-FORMAT = 1
 OPTIMAL = "optimal"
 _COLUMNS = 6
 """That many besides the levels fit a terminal."""
@@ -68,6 +65,15 @@ class EpsilonSweep(Plotted, Result):
     status : Status
         `optimal`: every level was reached, and its report is optimal. `feasible`: every level was reached.
         `interrupted` and `time limit`: stopped before.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> sweep = dx.sweep(dx.Problem(dx.line(4), epsilon=1.0, prior="uniform"), [0.5, 1.0, 2.0])
+    >>> print(sweep.epsilons.tolist(), sweep.values["optimal"].round(3).tolist())
+    [0.5, 1.0, 2.0] [0.803, 0.521, 0.196]
+    >>> print(len(sweep.figure().axes), "panels")
+    2 panels
     """
 
     problem: Problem
@@ -186,25 +192,15 @@ class EpsilonSweep(Plotted, Result):
             If the folder is no result of a sweep, misses a file, or has another format version.
         CertificateError
             If a report does not hold, or is not at the level that sweep.json names.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> sweep = dx.sweep(dx.Problem(dx.line(4), epsilon=1.0, prior="uniform"), [0.5, 1.0])
+        >>> print(dx.EpsilonSweep.load(sweep.save("results/sweep")).epsilons.tolist())
+        [0.5, 1.0]
         """
-        folder = Path(folder)
-        if not is_file(folder / SWEEP):
-            raise SpecError("folder", f"{folder} is no result folder of a sweep", "name one that `sweep` wrote")
-        try:
-            content = read_json(folder / SWEEP)
-            if content["format"] != FORMAT:
-                raise SpecError("format", f"version {content['format']} is not {FORMAT}", "use a matching dxopt")
-            status = Status(content["status"])
-            asked = tuple(content["asked"])
-            levels = content["epsilons"]
-            folders = [folder / PARTS / f"{position:03}" for position in range(len(levels))]
-        except SpecError:
-            raise
-        except DAMAGED as error:
-            raise SpecError("folder", f"{folder} is damaged ({error})", "make the sweep again") from None
-        reports = tuple(load(part) for part in folders)
-        if not reports or [report.problem.epsilon for report in reports] != levels:
-            raise SpecError("folder", f"{folder} has other levels than sweep.json says", "make the sweep again")
+        reports, asked, status = swept(Path(folder))
         return cls(reports[0].problem, reports, asked, status)
 
     def _said(self) -> str:

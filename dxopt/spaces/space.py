@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxopt.errors import SpecError
 from dxopt.spaces.axes import coordinates_of, names_of, require_latitude_first
 from dxopt.spaces.callables import Called, Distance, called_matrix
 from dxopt.spaces.geometries import without_geometry
@@ -19,16 +18,13 @@ from dxopt.spaces.graphs import Paths, nodes_and_edges
 from dxopt.spaces.labels import Coordinates
 from dxopt.spaces.lookup import checked_labels
 from dxopt.spaces.matrices import (
-    Matrix,
-    between,
     checked_matrix,
     least_by_rows,
     least_step,
     metric_matrix,
-    require_few,
 )
+from dxopt.spaces.measured import Measured
 from dxopt.spaces.metrics import Metric, metric_named
-from dxopt.spaces.naming import Naming
 from dxopt.spaces.positions import Positions
 from dxopt.spaces.recognition import is_path, product_columns
 from dxopt.spaces.units import in_unit, unit_of
@@ -76,7 +72,7 @@ class Structure:
 
 
 @dataclass(frozen=True, eq=False)
-class MetricSpace:
+class MetricSpace(Measured):
     """A finite extended, pseudo- or quasi-metric space (CABP13 §3).
 
     Distances are unscaled: a `Problem` multiplies them by ε. Infinite means no constraint between the two;
@@ -97,6 +93,17 @@ class MetricSpace:
         What the coordinates are called, where a data frame or a file says so.
     unit : str
         Of the distances, such as "km" or "people", for texts alone; "" where it is not known.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> town = dx.grid((2, 3), spacing=0.5)
+    >>> print(len(town.labels), town.labels[0], town.labels[5])
+    6 (0, 0) (1, 2)
+    >>> print(town.distances[0].round(2).tolist())
+    [0.0, 0.5, 1.0, 0.5, 0.71, 1.12]
+    >>> print(town.symmetric, float(town.nearest))
+    True 0.5
     """
 
     labels: Sequence[str]
@@ -111,74 +118,9 @@ class MetricSpace:
     def __post_init__(self) -> None:
         object.__setattr__(self, "unit", unit_of(self.unit, self.metric))
 
-    def __len__(self) -> int:
-        return len(self.labels)
-
     def __repr__(self) -> str:
         origin = f"{self._origin}{in_unit(self.unit)}"
         return f"<MetricSpace of {len(self)} points, {origin}, {self.structure.kind}>"
-
-    @property
-    def _origin(self) -> str:
-        """What the distances are, in a few words."""
-        if self.metric is not None:
-            return self.metric.name
-        return Matrix.origin if self._source is None else self._source.origin
-
-    @cached_property
-    def _source(self) -> Matrix | Paths | None:
-        """What distances are read from that no metric computes."""
-        return Matrix(self.given) if isinstance(self.given, np.ndarray) else self.given
-
-    @cached_property
-    def distances(self) -> NDArray[np.float64]:
-        """All distances, `(n, n)`, read-only; entry [x, x'] is d(x, x').
-
-        Raises
-        ------
-        UnsupportedError
-            If there are more than 20,000 points and the matrix was not given; use `row` and `block`.
-        """
-        if self._source is not None:
-            distances = self._source.matrix
-        else:
-            require_few(len(self))
-            distances = self.block(everything := np.arange(len(self)), everything)
-        distances.flags.writeable = False
-        return distances
-
-    def block(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
-        """Distances `(p, q)` from the points `rows` to the points `columns` (indices)."""
-        rows, columns = np.asarray(rows), np.asarray(columns)
-        if self._source is not None:
-            return self._source.block(rows, columns)
-        return self.distances_to(self._located()[columns], rows)
-
-    def row(self, x: Any = None, *, label: Any = None, index: Any = None, point: Any = None) -> NDArray[np.float64]:
-        """Distances `(n,)` from a point, named as for `index`, to every point; in memory for a few arrays of n."""
-        return self._row(self.index(x, label=label, index=index, point=point))
-
-    def _row(self, index: int) -> NDArray[np.float64]:
-        if self._source is not None:
-            return self._source.row(index)
-        return self.distances_to(self._located(), np.array([index]))[0]
-
-    def distances_to(self, targets: NDArray, rows: NDArray | None = None) -> NDArray[np.float64]:
-        """Distances `(p, q)` from the points `rows` (all by default) to any points `(q, k)` of the same kind."""
-        if self.metric is None:
-            raise SpecError("reports", "the space has no metric between points", "give the loss as a matrix")
-        sources = self._located() if rows is None else self._located()[rows]
-        return between(sources, targets, self.metric)
-
-    @cached_property
-    def symmetric(self) -> bool:
-        """Whether d(x, x') = d(x', x) for all pairs, exactly; known at once unless the distances were given."""
-        if self._source is not None:
-            return self._source.symmetric
-        # metrics from elsewhere need not have the attribute
-        if getattr(self.metric, "symmetric", False):
-            return True
-        return bool(np.array_equal(self.distances, self.distances.T))
 
     @cached_property
     def nearest(self) -> float:
@@ -191,20 +133,6 @@ class MetricSpace:
         if structure.kind == "path":
             return least_step([self._located()[:, 0]])
         return least_by_rows(self.block, len(self)) if self._source is None else self._source.nearest
-
-    @cached_property
-    def naming(self) -> Naming:
-        """Finds points by label, index or coordinates; `spaces.naming` has the rule."""
-        return Naming.of(self.labels, self.points)
-
-    def index(self, name: Any = None, *, label: Any = None, index: Any = None, point: Any = None) -> int:
-        """The index of one point, given by its label, its index or its coordinates; `spaces.naming` has the rule."""
-        return self.naming.one(name, label=label, index=index, point=point, called="point")
-
-    def _located(self) -> NDArray:
-        if self.points is None:
-            raise SpecError("space", "has no points, only distances", "use its labels or indices")
-        return self.points
 
     @classmethod
     def from_points(
@@ -229,6 +157,16 @@ class MetricSpace:
         ------
         SpecError
             If the points do not suit the metric, as columns of (longitude, latitude) do not suit haversine.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> places = dx.MetricSpace.from_points([[0, 0], [3, 4], [6, 0]], labels=["home", "work", "gym"])
+        >>> places.row(label="home").tolist()
+        [0.0, 5.0, 6.0]
+        >>> salaries = dx.MetricSpace.from_points([20, 30, 50], lambda x, y: abs(x - y) / 10)
+        >>> salaries.distances.tolist()
+        [[0.0, 1.0, 3.0], [1.0, 0.0, 2.0], [3.0, 2.0, 0.0]]
         """
         located = coordinates_of(points := without_geometry(points, metric))
         names = Coordinates(located) if labels is None else checked_labels(labels, len(located))
@@ -252,12 +190,26 @@ class MetricSpace:
         close : bool
             Replace distances that break the triangle inequality by their shortest-path closure, which
             induces the same constraints. Without it such distances are an error.
+        labels : sequence, optional
+            A name for each point; 0, 1, … by default.
+        unit : str
+            What distances are in.
 
         Raises
         ------
         SpecError
             If entries are negative or NaN, the diagonal is not 0, or the triangle inequality fails
             (by more than 1e-12 relative); the message names the three points.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> one_way = dx.MetricSpace.from_distances([[0, 1], [3, 0]], labels=["A", "B"])
+        >>> one_way.symmetric
+        False
+        >>> shortcut = dx.MetricSpace.from_distances([[0, 1, 9], [1, 0, 1], [9, 1, 0]], close=True)
+        >>> float(shortcut.distances[0, 2])
+        2.0
         """
         matrix = checked_matrix(distances)
         names = checked_labels(labels if labels is not None else range(len(matrix)), len(matrix))
@@ -282,6 +234,14 @@ class MetricSpace:
         ------
         SpecError
             If the graph is empty, or a length is missing, negative or not finite; the message names the edge.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> import networkx as nx
+        >>> space = dx.MetricSpace.from_graph(nx.path_graph(["A", "B", "C"]))
+        >>> space.row(label="A").tolist()
+        [0.0, 1.0, 2.0]
         """
         names, edges, lengths = nodes_and_edges(graph, weight)
         paths = Paths.along(edges, lengths, len(names), directed=graph.is_directed())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import inspect
 import warnings
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,11 @@ import pytest
 from tests.material.documents import resolve, shown_signatures
 
 PUBLIC = {name: resolve(name) for name, _ in shown_signatures()}
-CALLED = {name: found for name, found in PUBLIC.items() if inspect.isroutine(found) or inspect.isclass(found)}
+CALLED = {
+    name: found
+    for name, found in PUBLIC.items()
+    if (inspect.isroutine(found) or inspect.isclass(found)) and not isinstance(found, cached_property)
+}
 """Functions, classes and methods: all but modules, properties, tables of names and aliases of types."""
 FIRST = ">>> import dxopt as dx"
 

@@ -167,7 +167,14 @@ class LedgerView(Shown):
             looking.check(db, self._file.damaged)
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> budgets = dx.Budgets.open("budget.sqlite", create=True)
+        >>> budgets.close()  # a block `with` does that by itself
+        """
         self._file.close()
 
     def __enter__(self) -> Self:

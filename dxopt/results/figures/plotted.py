@@ -32,5 +32,14 @@ class Plotted(ABC):
         ------
         SpecError
             If the ending is another one, or the file cannot be written.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> from pathlib import Path
+        >>> comparison = dx.compare(dx.Problem(dx.line(4), epsilon=1.0, prior="uniform"), ["geometric"])
+        >>> figure = comparison.plot(save="figures/line.svg")
+        >>> print(Path("figures/line.svg").is_file())
+        True
         """
         return plots.shown(self.figure(), save)
