@@ -81,8 +81,7 @@ def draw_map(
     >>> import dxopt as dx
     >>> places = dx.geo.points([[45.50, -73.60], [45.52, -73.58], [45.54, -73.60]], labels=["A", "B", "C"])
     >>> figure = dx.draw_map(dx.classic.exponential(places, epsilon=1.0), secret="A")
-    >>> print(type(figure).__name__)
-    Figure
+    >>> figure.savefig("map.png")
     """
     located = Located.of(answer, prior)
     panels = _panels(located, secret)
