@@ -17,6 +17,7 @@ from dxopt.model.prior import PriorLike
 from dxopt.numerics.written import Written
 from dxopt.runtime.shown import Shown
 from dxopt.spaces.chains import EQUAL, TightChains
+from dxopt.spaces.naming import Naming
 from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
@@ -27,13 +28,13 @@ def posterior(mechanism: Mechanism, prior: PriorLike, reports: ArrayLike) -> Arr
 
     Parameters
     ----------
-    reports : int or array of int
-        Z, by position.
+    reports : int, str or array of these
+        Z, by position or by label.
 
     Raises
     ------
     SpecError
-        If none of them ever occurs.
+        If there is no such report, or none of them ever occurs.
 
     Examples
     --------
@@ -42,10 +43,18 @@ def posterior(mechanism: Mechanism, prior: PriorLike, reports: ArrayLike) -> Arr
     >>> print(dx.characterise.posterior(mechanism, "uniform", 0).round(3).tolist())
     [0.665, 0.245, 0.09]
     """
-    likely = joint(mechanism, prior)[:, np.atleast_1d(reports)].sum(axis=1)
+    likely = joint(mechanism, prior)[:, _found(mechanism, reports)].sum(axis=1)
     if not likely.any():
         raise SpecError("reports", "never occur under this prior", "give some that do")
     return likely / likely.sum()
+
+
+def _found(mechanism: Mechanism, reports: ArrayLike) -> NDArray[np.int64]:
+    given, naming = np.atleast_1d(reports), Naming.of(mechanism.reports.labels, None, "report")
+    try:
+        return naming.find(label=given.tolist()) if given.dtype.kind == "U" else naming.find(index=given)
+    except SpecError as error:
+        raise SpecError("reports", error.wrong, "give positions or labels of reports") from None
 
 
 def multiplicative_distance(first: ArrayLike, second: ArrayLike) -> float:

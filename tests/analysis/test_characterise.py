@@ -37,6 +37,8 @@ def test_posteriors() -> None:
     prior = dx.Prior.from_weights(space, [2, 1, 0])
     assert c.posterior(mechanism, prior, 0).tolist() == pytest.approx([0.8, 0.2, 0.0])
     assert c.posterior(mechanism, prior, [0, 1]).tolist() == pytest.approx([2 / 3, 1 / 3, 0.0])
+    named = [mechanism.reports.labels[0], mechanism.reports.labels[1]]
+    assert c.posterior(mechanism, prior, named).tolist() == c.posterior(mechanism, prior, [0, 1]).tolist()
     split = dx.Mechanism.from_matrix(space, [[0.5, 0.5, 0.0], [0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])
     with pytest.raises(dx.SpecError, match="reports: never occur under this prior"):
         c.posterior(split, prior, 2)
@@ -186,6 +188,9 @@ def test_a_swap_counts_only_where_nothing_else_is_hidden_further() -> None:
             "members: have prior 0",
         ),
         (lambda: c.posterior(noisy(dx.line(3)), dx.Prior.uniform(dx.line(2)), 0), "prior: has 2 entries"),
+        (lambda: c.posterior(noisy(dx.line(3)), "uniform", "x"), "^reports: .*'x'.*; give positions or labels"),
+        (lambda: c.posterior(noisy(dx.line(3)), "uniform", [0, 3]), "^reports: has an index out of range; give"),
+        (lambda: c.posterior(noisy(dx.line(3)), "uniform", 0.5), "^reports: "),
         (
             lambda: c.within(dx.Mechanism.from_matrix(dx.line(2), np.eye(2)), dx.Prior.uniform(dx.line(2)), [0, 1]),
             "mechanism: has no proof of privacy",

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dxopt.errors import BudgetExceeded, SpecError
 from dxopt.numerics.amounts import as_text, float_above, float_below
-from dxopt.release.budgets.accounts import Account
+from dxopt.release.budgets.accounts import Account, shown
 from dxopt.release.budgets.persons import encodable
 
 _AT_A_TIME = 500
@@ -215,12 +215,17 @@ def refusal(person: str, account: Account, count: int, level: Level) -> BudgetEx
     if asked <= left:
         asked, left, kind = count * level.delta, account.left_delta, "delta "
         budget = account.budget_delta or Fraction(0)
-    # Rounded apart, so that a lack in the last digit is seen.
-    has = f"has {kind}{float_below(left)!r} left of {float_above(budget):.7g} {level.unit}"
+    has, wanted = apart(left, asked)
     rows = f" for {count:,} rows" if count > 1 else ""
-    wrong = f"person {person!r} {has}, but {float_above(asked)!r} is asked{rows}"
+    wrong = f"person {person!r} has {kind}{has} left of {shown(budget)} {level.unit}, but {wanted} is asked{rows}"
     needed = float_above(budget - left + asked)
     return BudgetExceeded(person, asked, left, wrong, f"release nothing, or set {kind}{needed!r} or more")
+
+
+def apart(left: Fraction, asked: Fraction) -> tuple[str, str]:
+    """What is left and what is asked, with all digits where less of them would hide that it is too little."""
+    few = shown(left, up=False), shown(asked)
+    return few if float(few[0]) < float(few[1]) else (repr(float_below(left)), repr(float_above(asked)))
 
 
 def _write(
