@@ -24,6 +24,8 @@ from dxopt.spec.source import stem
 
 _LONGEST_FOLDER = 220
 """Bytes of the name of a result folder: a file system takes 255, and some are added while the folder is written."""
+_RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(10))}
+"""Devices of Windows, whatever ending they are given: none is the name of a folder."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ def jobs_of(
     SpecError
         If a folder holds no problem file.
     """
-    taken: set[str] = {*SUMMARY}
+    taken = {name.casefold() for name in SUMMARY}
     for path in problem_files(paths):
         try:
             file = read_problems(path, overrides.sweep, overrides.epsilon)
@@ -126,15 +128,17 @@ def _same_folder(one: Path, other: Path) -> bool:
 
 
 def _folder_name(name: str, suffix: str, taken: set[str], other: Container[str]) -> str:
-    """A name for a result folder that is neither taken nor one of others; it is taken from then on."""
+    """A name for a result folder that is neither taken nor one of others, on any system; it is taken from then on."""
     plain = re.sub(r"[^\w.=-]+", "-", name).strip("-.") or "problem"
+    if plain.partition(".")[0].lower() in _RESERVED:
+        plain = f"problem-{plain}"
     plain = plain.encode()[:_LONGEST_FOLDER].decode(errors="ignore") + suffix
     number = 1
     unique = plain
-    while unique in taken or unique in other:
+    while unique.casefold() in taken or unique in other:
         number += 1
         unique = f"{plain}-{number}"
-    taken.add(unique)
+    taken.add(unique.casefold())  # some file systems take names for one that differ in case
     return unique
 
 

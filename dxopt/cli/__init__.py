@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import sys
+from io import TextIOWrapper
 
 
 def main() -> None:
@@ -14,4 +16,15 @@ def main() -> None:
             raise
         print(f"dxopt: {error.name} is not installed; install dxopt[cli], or dxopt[solve] to solve", file=sys.stderr)
         sys.exit(2)
+    _speak()
     run()
+
+
+def _speak() -> None:
+    """Let no letter stop a program: output that is redirected is UTF-8, and a terminal shows what it can."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper) and codecs.lookup(stream.encoding).name != "utf-8":
+            if stream.isatty():
+                stream.reconfigure(errors="replace")
+            else:
+                stream.reconfigure(encoding="utf-8", errors=stream.errors)

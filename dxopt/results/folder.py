@@ -76,10 +76,18 @@ def replace_folder(folder: Path, fill: Callable[[Path], object]) -> Path:
             shutil.copytree(folder, fresh, ignore=shutil.ignore_patterns(*_FILES), dirs_exist_ok=True)
             old = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
             folder.replace(old / "old")
-            fresh.replace(folder)
-            shutil.rmtree(old)
+            try:
+                fresh.replace(folder)
+            except OSError:
+                (old / "old").replace(folder)
+                old.rmdir()
+                raise
+            shutil.rmtree(old, ignore_errors=True)
         else:
             fresh.replace(folder)
+    except OSError as error:
+        wrong = f"{folder} cannot be written: {error.strerror or error}"
+        raise SpecError("output", wrong, "make room, close what has it open, or name another folder") from None
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
     return folder

@@ -37,14 +37,13 @@ class Dialled:
 
     def __init__(self, module: str, environment: Mapping[str, str], folder: str | None, *, guarded: bool) -> None:
         self._key = secrets.token_bytes(_KEY)
-        self.process = subprocess.Popen(
+        self.process = apart(
             [sys.executable, "-m", __name__, module],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             bufsize=0,
             cwd=folder,
             env={**os.environ, **environment},
-            **apart(),
         )
         self._tell(self._key)
         self._guard = _guard_of(self.process.pid) if guarded else None
@@ -105,11 +104,10 @@ def _at_its_end() -> Connection:
 
 def _guard_of(process: int) -> subprocess.Popen[bytes]:
     """A guard, which kills a process when this one is gone."""
-    return subprocess.Popen(
+    return apart(
         [sys.executable, "-m", "dxopt.runtime.guard", str(process)],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
-        **apart(),
     )
 
 

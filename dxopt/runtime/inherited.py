@@ -23,13 +23,13 @@ class Inherited:
     def __init__(self, module: str, environment: Mapping[str, str], keep: Sequence[int], folder: str | None) -> None:
         here, there = socket.socketpair()
         lifeline, self._lifeline = os.pipe()
-        self.process = subprocess.Popen(
+        self.process = apart(
             [sys.executable, "-m", __name__, module, str(there.fileno()), str(lifeline)],
+            [there.fileno(), lifeline, *keep],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             cwd=folder,
             env={**os.environ, **environment},
-            **apart([there.fileno(), lifeline, *keep]),
         )
         there.close()
         os.close(lifeline)

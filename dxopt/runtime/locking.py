@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
@@ -88,6 +89,8 @@ def _require_same(stream: IO[bytes], file: Path) -> None:
 def _named(file: Path) -> Iterator[None]:
     """A context that holds a lock file, which is removed at its end."""
     filelock = library("filelock")
+    if not file.parent.is_dir():  # which the library would make
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(file.parent))
     held = filelock.FileLock(file)
     try:
         held.acquire(timeout=0)

@@ -46,17 +46,23 @@ def library(name: str) -> ModuleType:
         raise UnsupportedError(name, "is not installed", "install dxopt[solve]") from None
 
 
-def apart(keep: Sequence[int] = ()) -> dict[str, Any]:
-    """Options of `subprocess.Popen` for a process that the Ctrl-C of a terminal does not reach.
+def apart(program: Sequence[str], keep: Sequence[int] = (), **options: Any) -> subprocess.Popen[bytes]:
+    """A process that the Ctrl-C of a terminal does not reach.
 
     Parameters
     ----------
+    program : sequence of str
     keep : sequence of int
         Descriptors that it holds as well; on Linux alone.
+    options
+        Of `subprocess.Popen`.
     """
     if os.name == "nt":
-        return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}  # pyright: ignore[reportAttributeAccessIssue]
-    return {"start_new_session": True, "pass_fds": tuple(keep)}
+        options["creationflags"] = subprocess.CREATE_NEW_PROCESS_GROUP  # pyright: ignore[reportAttributeAccessIssue]
+    else:
+        options |= {"start_new_session": True, "pass_fds": tuple(keep)}
+    started: Any = subprocess.Popen(program, **options)
+    return started
 
 
 def end_with(lifeline: int) -> bool:

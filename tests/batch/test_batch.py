@@ -11,7 +11,8 @@ import pytest
 import dxopt as dx
 from dxopt import batch
 from dxopt.batch import answering
-from dxopt.batch.jobs import problem_files
+from dxopt.batch.jobs import Job, jobs_of, problem_files
+from dxopt.batch.overrides import Overrides
 from dxopt.batch.table import summary
 from dxopt.errors import SpecError
 from dxopt.spec import family
@@ -50,6 +51,13 @@ def test_a_fault_of_ours_is_reported_and_the_rest_goes_on(tmp_path: Path, monkey
     assert "\n" not in outcome.errors[0]
     assert "ZeroDivisionError" in (tmp_path / "out" / "a.crash.txt").read_text(encoding="utf-8")
     assert outcome.exit_code == 1
+
+
+def test_folders_are_told_apart_and_there_on_every_system(tmp_path: Path) -> None:
+    names = {"a": "Town: a|b", "b": "town-a-B", "c": "aux.2", "d": "Stra\u00dfe", "e": "STRASSE", "f": "summary.MD"}
+    write(tmp_path, **{file: f"name: '{name}'\n{GOOD}" for file, name in names.items()})
+    found = [job.folder.name for job, _ in jobs_of([tmp_path], tmp_path / "out", Overrides()) if isinstance(job, Job)]
+    assert found == ["Town-a-b", "town-a-B-2", "problem-aux.2", "Stra\u00dfe", "STRASSE-2", "summary.MD-2"]
 
 
 def test_a_value_that_is_not_the_expected_one_fails(tmp_path: Path) -> None:

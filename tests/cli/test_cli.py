@@ -208,6 +208,15 @@ def test_bad_options_are_named(tmp_path: Path, option: str, value: str) -> None:
     assert line.startswith(option.strip("-").replace("-", "_") + ": is ")
 
 
+def test_output_that_is_redirected_is_utf8_whatever_the_system_writes(tmp_path: Path) -> None:
+    (tmp_path / "town.yaml").write_text(f"name: caf\u00e9\n{GRID}", encoding="utf-8")
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-m", "dxopt.cli", "solve", "town.yaml"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, env=environment, timeout=60)
+    assert "caf\u00e9" in done.stdout.decode("utf-8")
+    assert b"Traceback" not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("redirected", "code", "expected"),
     [(">&-", 0, "town: optimal"), (">/dev/full", 1, "output: cannot be written: No space left on device")],

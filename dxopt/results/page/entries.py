@@ -133,7 +133,7 @@ def read(folder: Path, *, tell: Callable[[str], None] = lambda line: None) -> li
         raise SpecError("folder", f"{folder} holds no result", "name a folder that solve or batch wrote")
     readable: list[Entry] = []
     for count, inner in enumerate(found, 1):
-        name = str(inner.relative_to(folder))
+        name = inner.relative_to(folder).as_posix()
         tell(f"proving {count} of {len(found)}: {name}")
         readable.append(_readable(inner, name))
     return [*readable, *failed]
