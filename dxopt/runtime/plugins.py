@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterator
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dxopt.errors import SpecError
 
@@ -71,6 +71,14 @@ class Listed:
     wrong: str
 
 
+class Names(Protocol):
+    """Names that dxopt has itself, as a tuple or a registry."""
+
+    def __iter__(self) -> Iterator[str]: ...
+
+    def __contains__(self, name: object, /) -> bool: ...
+
+
 class Plugins:
     """What other packages offer of one kind.
 
@@ -84,7 +92,7 @@ class Plugins:
         Attributes of which an object that is no function needs one.
     """
 
-    def __init__(self, kind: str, own: Iterable[str], *suits: str) -> None:
+    def __init__(self, kind: str, own: Names, *suits: str) -> None:
         self.kind = kind
         self.group = f"dxopt.{kind}es" if kind.endswith("s") else f"dxopt.{kind}s"
         self._own = own
@@ -169,7 +177,7 @@ class Plugins:
 class OrPlugins(Container[str]):
     """Names of dxopt's own, then those of plug-ins."""
 
-    def __init__(self, own: Iterable[str], plugins: Plugins) -> None:
+    def __init__(self, own: Names, plugins: Plugins) -> None:
         self._own = own
         self._plugins = plugins
 

@@ -54,6 +54,16 @@ class Called:
         return self
 
     def block(self, rows: NDArray, columns: NDArray) -> NDArray[np.float64]:
+        distances = self.given(rows, columns)
+        bad = np.argwhere(~(distances >= 0))
+        if len(bad):
+            one, other = bad[0]
+            told = f"{distances[one, other]} for the points {rows[one]} and {columns[other]}"
+            raise SpecError("metric", f"{self.whose}gives {told}", "give numbers of 0 or more, or inf")
+        return distances
+
+    def given(self, rows: NDArray, columns: NDArray) -> NDArray[np.float64]:
+        """What the function gives for points `(p, k)` and `(q, k)`, `(p, q)`; any numbers."""
         calls = len(rows) * len(columns)
         if calls > MOST_CALLS:
             wrong = f"is a function, to be called for {calls:,} pairs of points; {MOST_CALLS:,} at most"
@@ -82,7 +92,7 @@ class Called:
 class InBlocks(Called):
     """Distances by an object of a plug-in with `block(rows, columns)`, `(p, q)` from points `(p, k)` and `(q, k)`."""
 
-    def block(self, rows: NDArray, columns: NDArray) -> NDArray[np.float64]:
+    def given(self, rows: NDArray, columns: NDArray) -> NDArray[np.float64]:
         try:
             distances = np.array(self.function.block(rows, columns), dtype=float)  # pyright: ignore
         except Exception as error:  # whatever a package of others raises
@@ -105,7 +115,7 @@ def called_matrix(metric: Called, points: NDArray, names: Sequence[str]) -> NDAr
     """
     require_few(len(points))
     try:
-        matrix = checked_matrix(metric.block(points, points))
+        matrix = checked_matrix(metric.given(points, points))
         largest = float(np.max(matrix, where=np.isfinite(matrix), initial=0.0))
         metric_matrix(matrix, names, close=False, slack=TRIANGLE_SLACK * largest)
     except SpecError as error:

@@ -148,7 +148,7 @@ class OverTraces:
     """
 
     length: int
-    step: Metric = Euclidean()
+    step: Metric = Euclidean()  # pyright: ignore[reportAssignmentType]
     name: ClassVar[str] = "traces"
 
     @property
@@ -173,7 +173,7 @@ class WithNull:
     A point whose coordinates are all NaN is the null value.
     """
 
-    values: Metric = Euclidean()
+    values: Metric = Euclidean()  # pyright: ignore[reportAssignmentType]
     diameter: float | None = None
     name: ClassVar[str] = "with_null"
 

@@ -129,8 +129,10 @@ def _own(method: Any, taken: Mapping[str, Any]) -> Own:
     """A mechanism of one's own under the name that it was given with, or one that is not taken."""
     if isinstance(method, Own):
         return method
-    if isinstance(method, tuple) and len(method) == 2 and isinstance(method[0], str):
+    if isinstance(method, tuple) and len(method) == 2:
         name, given = method
+        if not isinstance(name, str):
+            raise SpecError("methods", f"the name {str(name)[:_LONGEST]!r} is no text", "give names as text")
         free = 0 < len(name) <= _LONGEST and name.isprintable() and name == name.strip()
         if not free or name in (*COMPARABLE, *taken) or name.startswith(_TAKEN):
             wrong = f"the name {name[:_LONGEST]!r} is taken" if free else f"{name[:_LONGEST]!r} is no name"

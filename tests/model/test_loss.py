@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -105,3 +108,18 @@ def test_binary_is_told_by_the_numbers_not_by_the_name() -> None:
     assert dx.Loss.of(1 - np.eye(len(line)), line).is_binary
     assert not dx.Loss.of(binary, line).is_binary
     assert not dx.Loss.of("distance", line).is_binary
+
+
+def test_a_function_with_the_name_of_a_loss_of_dxopt_is_another_loss(tmp_path: Path) -> None:
+    def distance(secret: object, report: object) -> float:
+        return 1.0 if secret[0] == report[0] else 3.0  # pyright: ignore[reportIndexIssue]
+
+    report = dx.solve(dx.Problem(dx.line(3), epsilon=1.0, prior="uniform", loss=distance))
+    assert report.problem.loss.name == "own distance"
+    assert dx.load(report.save(tmp_path / "result")).certificate == report.certificate
+
+
+@pytest.mark.parametrize("loss", [lambda secret, report: "much", lambda secret: 1.0, lambda secret, report: 1 / 0])
+def test_a_function_that_gives_no_number(grid: dx.MetricSpace, loss: Callable[..., float]) -> None:
+    with pytest.raises(dx.SpecError, match=r"loss: gives no number for the secret .*Error: .*; give"):
+        dx.Loss.of(loss, grid)

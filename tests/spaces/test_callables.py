@@ -76,3 +76,12 @@ def test_rounding_breaks_no_triangle() -> None:
     points = np.linspace(0, 1, 40)
     space = dx.MetricSpace.from_points(points, lambda a, b: abs(a / 3 - b / 3) * 3)
     assert len(space) == 40
+
+
+@pytest.mark.parametrize("elsewhere", [math.nan, -5.0])
+def test_distances_to_other_points_are_checked_as_well(elsewhere: float) -> None:
+    space = dx.MetricSpace.from_points(
+        [0, 1, 2], lambda one, other: abs(one - other) if other in (0, 1, 2) else elsewhere
+    )
+    with pytest.raises(dx.SpecError, match=rf"metric: gives {elsewhere} for the points \[0\.\] and \[0\.5\]"):
+        dx.Loss.of("distance", space, dx.Reports.at([[1.0], [0.5]]))

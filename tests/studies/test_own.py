@@ -55,6 +55,19 @@ def test_what_is_not_proven_is_a_row_that_says_why(given: object, note: str) -> 
     assert row.note.startswith(note)
 
 
+def test_names_and_mechanisms_in_one_mapping() -> None:
+    found = dx.compare(PROBLEM, {"tight": "tight", "mine": FLAT})
+    assert [row.name for row in found.rows] == ["optimal", "tight", "mine"]
+    for given, message in {
+        "planar_laplace": r"'planar_laplace' is given under another name; give it by itself, as \['planar_laplace'",
+        3: "something of type int is no mechanism",
+    }.items():
+        with pytest.raises(dx.SpecError, match=message):
+            dx.sweep(PROBLEM, [1.0], methods={"mine": given})  # pyright: ignore[reportArgumentType]
+    with pytest.raises(dx.SpecError, match="the name '3' is no text"):
+        dx.compare(PROBLEM, {3: FLAT})  # pyright: ignore[reportArgumentType]
+
+
 def test_names() -> None:
     for bad in ("optimal", "cloaking", "optimal for winter", "", " a", "two\nlines", "a" * 101):
         with pytest.raises(dx.SpecError, match="methods"):

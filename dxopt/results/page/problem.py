@@ -79,6 +79,7 @@ def found(report: Report) -> Iterator[Markup]:
             ("route", f"{report.route}; it {promise}"),
             ("mechanism", report.mechanism.name),
             ("time", f"{report.seconds:.2f} s"),
+            *(("plug-in", str(plugin)) for plugin in report.plugins),
         ]
     )
     if report.refused:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,7 @@ class Plugged:
         of each equality, and one of each inequality; None for either where there are none, or None for nothing.
     """
 
-    name = "plug-in"
+    name: ClassVar[str] = "plug-in"
 
     def __init__(self, found: Found) -> None:
         self._solve = getattr(found.given, "solve", found.given)
