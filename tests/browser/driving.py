@@ -5,6 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import dxopt as dx
+from dxopt.results.page.channels import readable
+from dxopt.results.page.plane import Plane
+
 
 def opened(browser: Any, file: Path) -> None:
     browser.get("about:blank")
@@ -91,3 +95,9 @@ def darkest(browser: Any, canvas: Any) -> int:
         }
         return count;"""
     return browser.execute_script(script, canvas)
+
+
+def named(report: dx.Report) -> list[str]:
+    """What the page calls the secrets of a report."""
+    space = report.mechanism.space
+    return readable(space.labels, space.points, Plane.of(report))

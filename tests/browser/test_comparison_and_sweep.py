@@ -73,7 +73,7 @@ def test_bars_are_as_long_as_what_they_say_is_large(browser: Any, compared: dx.R
         assert [bar["width"] for bar in drawn] == pytest.approx(scale * flat, abs=1.0)
         texts = [text.text for text in every(figure, "svg[role] text")]
         said = [[float(number) for number in text.split(", ")] for text in texts[1::2]]
-        assert said == [pytest.approx(each, rel=1e-4) for each in lengths]
+        assert said == [pytest.approx(each, rel=6e-3) for each in lengths]
         assert [text.split(" (")[0] for text in texts[::2]] == [row.name for row in rows]
         names = [box(browser, text) for text in every(figure, "svg[role] text")]
         inside = box(browser, find(figure, "svg[role]"))
@@ -139,6 +139,7 @@ def test_the_numbers_of_a_sweep_unfold_and_are_sorted(browser: Any, swept: dx.Ep
     assert not table.is_displayed()
     find(fold, "summary").click()
     assert table.is_displayed()
+    find(browser, "#digits").click()
 
     def column(index: int) -> list[str]:
         return [cell.text for cell in every(table, f"tbody tr > :nth-child({index})")]

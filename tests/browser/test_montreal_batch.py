@@ -13,7 +13,20 @@ import pytest
 import dxopt as dx
 from dxopt.batch import run_apart
 from dxopt.results.page import save_page
-from tests.browser.driving import every, find, fresh, painted, pointed, pressed, shown, sized, state, themed, until
+from tests.browser.driving import (
+    every,
+    find,
+    fresh,
+    named,
+    painted,
+    pointed,
+    pressed,
+    shown,
+    sized,
+    state,
+    themed,
+    until,
+)
 from tests.material.files import PROBLEMS
 
 NAMES = ("cha13-comparison-montreal", "montreal-249-every-pair", "montreal-60", "montreal-grid")
@@ -78,7 +91,7 @@ def test_every_column_is_sorted_both_ways(browser: Any, reports: list[dx.Report]
         button.click()
         assert head.get_attribute("aria-sort") == "descending" and column(index) == ordered[::-1]
         assert sum(each.get_attribute("aria-sort") != "none" for each in heads) == 1
-    find(heads[4], "button").click()
+    find(heads[1], "button").click()
     values = {name: report.certificate.value for name, report in zip(NAMES, reports, strict=True)}
     assert [values[name] for name in column(0)] == sorted(values.values())
 
@@ -99,7 +112,7 @@ def test_maps_show_rows_and_posteriors_of_the_mechanism(browser: Any, reports: l
     report = reports[number - 1]
     canvas = find(figure, "canvas")
     matrix = report.mechanism.matrix
-    labels = report.problem.space.labels
+    labels = named(report)
     prior = report.problem.prior.probabilities
     seen = set()
     for across, down in ((0.15, 0.3), (0.5, 0.5), (0.8, 0.7)):
@@ -109,7 +122,7 @@ def test_maps_show_rows_and_posteriors_of_the_mechanism(browser: Any, reports: l
         assert most == pytest.approx(matrix[index].max(), rel=1e-6)
         assert find(figure, ".told").text.startswith(f"From {labels[index]}, with prior {_said(prior[index])}")
         listed = [float(line.text) for line in every(figure, ".told li span:first-child")]
-        assert listed == pytest.approx(np.sort(matrix[index])[::-1][: len(listed)], rel=1e-3)
+        assert listed == pytest.approx(np.sort(matrix[index])[::-1][: len(listed)], rel=6e-3)
         seen.add(index)
     assert len(seen) == 3
     find(figure, "input[value=posterior]").click()
@@ -149,7 +162,7 @@ def test_heat_maps_show_entries_and_name_rows_and_columns(
     report = reports[number - 1]
     canvas = find(figure, "canvas")
     matrix = report.mechanism.matrix
-    labels = report.problem.space.labels
+    labels = named(report)
     size = len(labels)
     for across, down in ((0.31, 0.31), (0.72, 0.13)):
         pointed(browser, canvas, across, down)
@@ -179,7 +192,7 @@ def test_dark_pages_are_dark_and_legible(browser: Any) -> None:
             for which in ("color", "backgroundColor")
         )
         assert _contrast(ink, paper) > 7
-        dark = find(browser, "#theme").get_attribute("aria-pressed") == "true"
+        dark = find(browser, "#theme").text == "Light colours"
         assert (_luminance(paper) < 0.1) is dark and (painted(browser, canvas) != light) is dark
 
 
@@ -221,7 +234,7 @@ def _natural(text: str) -> list[Any]:
 
 def _said(number: float) -> str:
     """A number as pages show it."""
-    return np.format_float_positional(float(f"{number:.4g}"), trim="-")
+    return np.format_float_positional(float(f"{number:.3g}"), trim="-")
 
 
 def _luminance(colour: str) -> float:

@@ -17,6 +17,7 @@ from tests.browser.driving import (
     every,
     find,
     fresh,
+    named,
     opened,
     painted,
     pointed,
@@ -71,9 +72,9 @@ def test_the_page_of_montreal_is_small_and_runs_without_a_word(browser: Any, fol
 
 def test_a_table_is_sorted_by_its_headers(browser: Any) -> None:
     def column() -> list[str]:
-        return [cell.text for cell in every(browser, "main > section:first-child tbody td:nth-child(2)")]
+        return [cell.text for cell in every(browser, "main > section:first-child tbody td:nth-child(7)")]
 
-    head = find(browser, "main > section:first-child thead th:nth-child(2)")
+    head = find(browser, "main > section:first-child thead th:nth-child(7)")
     sizes = sorted(int(size) for size in column())
     button = find(head, "button")
     button.click()
@@ -93,7 +94,7 @@ def test_dark_colours_are_chosen_kept_and_painted(browser: Any, folder: Path) ->
     paper = "return getComputedStyle(document.body).backgroundColor"
     light = browser.execute_script(paper)
     find(browser, "#theme").click()
-    assert find(browser, "#theme").get_attribute("aria-pressed") == "true"
+    assert find(browser, "#theme").text == "Light colours"
     assert browser.execute_script(paper) != light
     assert painted(browser, canvas) != before
     opened(browser, folder / "batch.html")
@@ -102,12 +103,27 @@ def test_dark_colours_are_chosen_kept_and_painted(browser: Any, folder: Path) ->
     assert browser.execute_script(paper) == light
 
 
+def test_all_digits_are_shown_when_asked_for(browser: Any, folder: Path, reports: list[dx.Report]) -> None:
+    opened(browser, folder / "grid.html")
+    value = find(browser, ".figures dd data")
+    exact = reports[4].certificate.value
+    assert value.text == f"{exact:.3g}" and float(value.get_attribute("title")) == exact
+    told = find(browser, ".map .told")
+    until(browser, lambda _: told.text)
+    short = told.text
+    find(browser, "#digits").click()
+    assert float(value.text) == exact and find(browser, "#digits").text == "Three digits"
+    assert len(told.text) > len(short)
+    find(browser, "#digits").click()
+    assert (value.text, told.text) == (f"{exact:.3g}", short)
+
+
 def test_the_system_may_ask_for_dark_colours(browser: Any) -> None:
     paper = "return getComputedStyle(document.body).backgroundColor"
     light = browser.execute_script(paper)
     themed(browser, "dark")
     assert browser.execute_script(paper) != light
-    assert find(browser, "#theme").get_attribute("aria-pressed") == "true"
+    assert find(browser, "#theme").text == "Light colours"
 
 
 def test_pointing_at_a_location_shows_where_its_reports_go(browser: Any, reports: list[dx.Report]) -> None:
@@ -154,8 +170,9 @@ def test_pointing_at_a_report_shows_what_an_adversary_believes(browser: Any, rep
         joint = report.problem.prior.probabilities * report.mechanism.matrix[:, index]
         assert mode == "posterior" and most == pytest.approx((joint / joint.sum()).max(), rel=1e-5)
         told = find(figure, ".told").text
-        assert told.startswith(f"After the report {report.problem.space.labels[index]}, which comes with probability")
-        assert report.problem.space.labels[int(joint.argmax())] in told
+        names = named(report)
+        assert told.startswith(f"After the report {names[index]}, which comes with probability")
+        assert names[int(joint.argmax())] in told
     assert find(figure, ".chosen").text == "Report"
 
 

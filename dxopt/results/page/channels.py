@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +13,6 @@ from dxopt.results.files import finite
 from dxopt.results.page.plane import Plane
 from dxopt.results.report import Report
 
-_COORDINATES = re.compile(r"\(-?[\d.e+-]+, -?[\d.e+-]+\)")
 CELLS = 640_000
 """Entries of all channels in a page: 3.4 MB of text."""
 
@@ -42,13 +40,24 @@ def as_data(report: Report, plane: Plane | None) -> dict[str, Any]:
 
 def readable(labels: Sequence[str], points: NDArray | None, plane: Plane | None) -> list[str]:
     """Labels; those that are coordinates on the Earth with as few digits as tell them apart, at least to 100 m."""
-    if plane is None or plane.middle is None or points is None or not all(map(_COORDINATES.fullmatch, labels)):
+    if plane is None or plane.middle is None or points is None:
+        return list(labels)
+    if not all(map(_is_at, labels, points)):
         return list(labels)
     for digits in range(3, 9):
         shown = [f"{_degrees(y, digits, 'N', 'S')}, {_degrees(x, digits, 'E', 'W')}" for y, x in points.tolist()]
         if len(set(shown)) == len(shown):
             return shown
     return list(labels)
+
+
+def _is_at(label: str, point: NDArray) -> bool:
+    """Whether a label is the coordinates of a point."""
+    try:
+        said = [float(part) for part in label.strip("()").split(", ")]
+    except ValueError:
+        return False
+    return len(said) == len(point) and bool(np.allclose(said, point, rtol=0, atol=1e-6))
 
 
 def _degrees(value: float, digits: int, above: str, below: str) -> str:

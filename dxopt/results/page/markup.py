@@ -120,7 +120,7 @@ def table(caption: str, header: Sequence[str], rows: Iterable[Sequence[Cell]], *
         class_="sortable cards" if cards else "sortable",
         role=cards and "table",
     )
-    return element("div", written, class_="wide", tabindex=0, role="region", aria_label=caption)
+    return element("div", written, class_="wide", tabindex=0, role="group", aria_label=caption)
 
 
 def _cell(cell: Cell, name: str, first: bool, cards: bool) -> Markup:
