@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -133,8 +134,8 @@ class Sampler(Shown, ABC):
         if len(self.reports) > _QUICK_REPORTS:
             return lines
         rows, columns = min(_CORNER, len(self.space)), min(_CORNER, len(self.reports))
-        head = ["probability of a report", *self.reports.labels[:columns]]
-        names = self.space.labels[:rows]
+        head = ["probability of a report", *map(_short, self.reports.labels[:columns])]
+        names = map(_short, self.space.labels[:rows])
         found = self._corner(rows, columns)
         body = [[name, *(f"{one:.3g}" for one in row)] for name, row in zip(names, found.tolist(), strict=True)]
         if columns < len(self.reports):
@@ -146,6 +147,11 @@ class Sampler(Shown, ABC):
     @abstractmethod
     def _draw(self, secrets: Indices, rng: np.random.Generator | None) -> Indices:
         """One report for each of the secrets `(k,)`, given by index."""
+
+
+def _short(label: str) -> str:
+    """A label for a narrow column: long decimals to five digits."""
+    return re.sub(r"-?\d+\.\d{4,}", lambda found: f"{float(found[0]):.5g}", label)
 
 
 def _labels(labels: Sequence[str], drawn: Indices) -> NDArray[np.str_]:

@@ -60,7 +60,7 @@ class Live:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._view is not None:
-            self._view.close()
+            self._view.close("took" if error is None else "stopped after")
             self._view = None
 
     def __call__(self, line: str) -> None:
@@ -93,12 +93,16 @@ class Live:
         """How long it has taken, and how long it will take where that can be told."""
         now = time.monotonic()
         spent = now - self._since
-        told = clock(now - self._began)
+        told = self.spent()
         if self._even and self._share and spent > _SOON:
             return f"{told}, about {clock(spent * (1 - self._share) / self._share)} left"
         if self._limit is not None:
             return f"{told}, at most {clock(max(self._limit - (now - self._began), 0.0))} left"
         return told
+
+    def spent(self) -> str:
+        """How long it has taken."""
+        return clock(time.monotonic() - self._began)
 
     def _told(self) -> None:
         if self._view is not None:
@@ -125,7 +129,7 @@ class _Terminal:
     def change(self) -> None:
         """The line is drawn anew in a moment."""
 
-    def close(self) -> None:
+    def close(self, ended: str) -> None:
         self._shown.stop()
 
     def _line(self) -> RenderableType:
@@ -165,15 +169,15 @@ class _Notebook:
             self._last = time.monotonic()
             self._handle.update(self._page())
 
-    def close(self) -> None:
-        self._handle.update(self._page(done=True))
+    def close(self, ended: str) -> None:
+        self._handle.update(self._page(ended))
 
-    def _page(self, *, done: bool = False) -> Any:
+    def _page(self, ended: str = "") -> Any:
         from IPython.display import HTML
 
         live = self._live
-        if done:
-            return HTML(f"<small>{html.escape(live.times().partition(',')[0])}: {html.escape(live.line)}</small>")
+        if ended:
+            return HTML(f"<small>{ended} {live.spent()}</small>")
         value = "" if live.share is None else f" value='{live.share:.3f}'"
         bar = f"<progress max='1'{value} aria-label='progress'></progress>"
         return HTML(f"{bar} {html.escape(live.line)} <small>({html.escape(live.times())})</small>")
@@ -198,7 +202,7 @@ class _Lines:
         share = "" if live.share is None else f", {live.share:.0%}"
         print(f"{live.line}{share} ({live.times()})", file=self._stream, flush=True)
 
-    def close(self) -> None:
+    def close(self, ended: str) -> None:
         """Nothing is left to be shown."""
 
 

@@ -37,8 +37,8 @@ def terminable() -> Iterator[None]:
 ASKED = "interrupted: stopping with the best result so far; press Ctrl-C again to stop at once (KeyboardInterrupt)"
 """What the first Ctrl-C is answered with, on standard error, where partial results were asked for."""
 RAISING = (
-    "interrupted: stopping, then KeyboardInterrupt with the best result so far as its `answer` (or give "
-    "partial=True); press Ctrl-C again to stop at once, without it"
+    "interrupted: stopping; what is done will be the `answer` of a KeyboardInterrupt (partial=True returns it); "
+    "press Ctrl-C again to stop at once"
 )
 """What it is answered with otherwise."""
 T = TypeVar("T")

@@ -119,8 +119,8 @@ PARTIAL = (
     "interrupted: stopping with the best result so far; press Ctrl-C again to stop at once (KeyboardInterrupt)\n"
 )
 RAISING = (
-    "interrupted: stopping, then KeyboardInterrupt with the best result so far as its `answer` "
-    "(or give partial=True); press Ctrl-C again to stop at once, without it\n"
+    "interrupted: stopping; what is done will be the `answer` of a KeyboardInterrupt (partial=True returns it); "
+    "press Ctrl-C again to stop at once\n"
 )
 
 

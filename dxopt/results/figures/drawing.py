@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from io import BytesIO
 
+from matplotlib import figure
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 
 _SHOWN_DPI = 100
 _DPI = 200
 
 
-class Drawing(Figure):
+class Figure(figure.Figure):
     """A figure of matplotlib that belongs to no window.
 
     Where it is the last value of a cell, a notebook shows it once: pyplot does not know of it, and so does not show

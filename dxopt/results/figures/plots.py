@@ -95,9 +95,9 @@ def style() -> AbstractContextManager[None]:
 
 def blank(width: float = 7.2, height: float = 4.6) -> Figure:
     """Return an empty figure, in inches, that arranges its parts itself, needs no display and shows in notebooks."""
-    from dxopt.results.figures.drawing import Drawing
+    from dxopt.results.figures.drawing import Figure
 
-    return Drawing(width, height)
+    return Figure(width, height)
 
 
 def against_epsilon(
