@@ -115,7 +115,7 @@ def after_hiding(
     Parameters
     ----------
     hiding : (n,) array of int
-        φ: the position of what replaces each secret.
+        φ: the position of what replaces each secret; SpecError where it has not one for each.
     epsilon : float, optional
         For the bound 2ε·d(φ); the realised one of the mechanism without it.
 
@@ -127,7 +127,7 @@ def after_hiding(
     >>> print(round(learned.gain, 3), round(learned.limit, 3), round(learned.bound, 3))
     0.832 0.832 2.0
     """
-    images = np.asarray(hiding)
+    images = _images(mechanism.space, hiding)
     hidden = matching(mechanism, prior)[:, None] * mechanism.matrix[images]
     found = most_telling(joint(mechanism, prior), hidden)
     bound = 2 * _epsilon(mechanism, epsilon) * hiding_distance(mechanism.space, images)
@@ -173,7 +173,7 @@ def hiding_distance(space: MetricSpace, hiding: ArrayLike) -> float:
     >>> print(dx.characterise.hiding_distance(dx.line(4), [0, 0, 0, 0]))
     3.0
     """
-    return float(space.distances[np.arange(len(space)), np.asarray(hiding)].max())
+    return float(space.distances[np.arange(len(space)), _images(space, hiding)].max())
 
 
 def diameter(space: MetricSpace, members: ArrayLike) -> float:
@@ -288,3 +288,11 @@ def _epsilon(mechanism: Mechanism, epsilon: Written | None) -> float:
 def _require_symmetric(space: MetricSpace) -> None:
     if not space.symmetric:
         raise SpecError("space", "has distances that are not symmetric", "maximal tightness is about symmetric ones")
+
+
+def _images(space: MetricSpace, hiding: ArrayLike) -> NDArray[np.int64]:
+    """A hiding function as indices `(n,)`; SpecError where it is none."""
+    images = np.asarray(hiding)
+    if images.shape != (len(space),) or not np.isin(images, np.arange(len(space))).all():
+        raise SpecError("hiding", "is no function of the secrets", "give the index of what replaces each of them")
+    return images

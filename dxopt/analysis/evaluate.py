@@ -35,6 +35,19 @@ from dxopt.model.prior import PriorLike
 def expected_loss(mechanism: Mechanism, prior: PriorLike, loss: LossLike | Loss = "distance") -> float:
     """Σ_x π_x Σ_z K[x, z] l(x, z); infinite where a report of positive probability costs that.
 
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Of n secrets and m reports.
+    prior : Prior, "uniform" or (n,) array
+    loss : str, array `(n, m)`, callable or Loss
+        See `Loss.of`; the result is in its unit.
+
+    Raises
+    ------
+    SpecError
+        If prior or loss do not fit the mechanism.
+
     Examples
     --------
     >>> import dxopt as dx
@@ -49,6 +62,18 @@ def expected_loss(mechanism: Mechanism, prior: PriorLike, loss: LossLike | Loss 
 
 def worst_loss(mechanism: Mechanism, loss: LossLike | Loss = "distance") -> float:
     """max_x Σ_z K[x, z] l(x, z) (HLM14 eq 13), which no prior enters.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Of n secrets and m reports.
+    loss : str, array `(n, m)`, callable or Loss
+        See `Loss.of`; the result is in its unit.
+
+    Raises
+    ------
+    SpecError
+        If the loss does not fit the mechanism.
 
     Examples
     --------
@@ -71,6 +96,11 @@ def utility(mechanism: Mechanism, prior: PriorLike, gain: str | LossLike = "bina
     ----------
     gain : "binary" or (n, w) array
         g(x, w) of guessing w for the secret x; `"binary"` is 1 for the secret itself and 0 otherwise.
+
+    Raises
+    ------
+    SpecError
+        If prior or gain do not fit the mechanism.
 
     Examples
     --------
@@ -109,6 +139,11 @@ def optimal_remap(
     reports : Reports, optional
         For a named loss, what may be reported instead; the secrets by default.
 
+    Raises
+    ------
+    SpecError
+        If prior or loss do not fit the mechanism.
+
     Examples
     --------
     >>> import dxopt as dx
@@ -121,6 +156,16 @@ def optimal_remap(
 
 def min_entropy_leakage(mechanism: Mechanism, prior: PriorLike) -> float:
     """log2(Σ_z max_x π_x K[x, z] / max_x π_x), in bits (ECP14 §3.5, Prop 4).
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    prior : Prior, "uniform" or (n,) array
+
+    Raises
+    ------
+    SpecError
+        If the prior does not fit the mechanism.
 
     Examples
     --------
@@ -143,6 +188,21 @@ def adversary_error(
 
     For a named loss he guesses one of the secrets, or one of the `guesses`. It is infinite where after some report
     every guess is infinitely far from a secret that is possible.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    prior : Prior, "uniform" or (n,) array
+        What the adversary believes.
+    loss : str, array `(n, w)`, callable or Loss
+        Of each guess; the result is in its unit.
+    guesses : Reports, optional
+        For a named loss; the secrets by default.
+
+    Raises
+    ------
+    SpecError
+        If prior or loss do not fit the mechanism.
 
     Examples
     --------

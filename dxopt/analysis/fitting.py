@@ -35,6 +35,11 @@ def matching(mechanism: Mechanism, prior: PriorLike) -> NDArray[np.float64]:
 def joint(mechanism: Mechanism, prior: PriorLike) -> NDArray[np.float64]:
     """π_x K[x, z], `(n, m)`.
 
+    Raises
+    ------
+    SpecError
+        If the prior does not fit the mechanism.
+
     Examples
     --------
     >>> import dxopt as dx

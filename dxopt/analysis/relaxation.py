@@ -81,6 +81,19 @@ def smallest_epsilon(mechanism: Mechanism, delta: float = 0.0, *, pairs: str = "
 def privacy_profile(mechanism: Mechanism, epsilons: ArrayLike, *, pairs: str = "all") -> NDArray[np.float64]:
     """`smallest_delta` at each of k values ε, `(k,)`: the whole trade between ε and δ.
 
+    Parameters
+    ----------
+    mechanism : Mechanism
+    epsilons : (k,) array
+        Per unit of distance, 0 or more.
+    pairs : {"all", "adjacent"}
+        As for `smallest_delta`.
+
+    Raises
+    ------
+    SpecError
+        As for `smallest_delta`.
+
     Examples
     --------
     >>> import dxopt as dx

@@ -201,10 +201,11 @@ def tight_constraints(
 ) -> Mechanism:
     """The mechanism K[x, z] = e^{-εd(x, z)} w_z with Φw = 1, proven private (ECP14, Def 6, Props 6 to 9).
 
-    Optimal for binary gain and for min-entropy leakage on every regular prior (ECP14, Thm 4). On lines, trees,
-    products, lattices and tori, and above 300 points, it is implicit: rows, samples and evaluations are computed on
-    demand from n weights, at an ε lowered by a hair against rounding. It is a matrix for few points, and where points
-    are too close, or distances known too roughly, for that proof; then there may be up to 1,000 points.
+    If only exact hits count, it is the best mechanism for all regular priors at once (`dx.regularity`); nor does any
+    other leak more in min-entropy (ECP14, Thm 4). It may not exist at a small ε. On lines, trees, products, lattices
+    and tori, and above 300 points, rows, samples and evaluations are computed on demand from n weights, at an ε
+    lowered by a hair against rounding. It is a matrix for few points, and where points are too close, or distances
+    known too roughly, for that proof; then there may be up to 1,000 points.
 
     Parameters
     ----------
@@ -225,7 +226,7 @@ def tight_constraints(
     Raises
     ------
     NoTightMechanism
-        If a weight is negative; the error names the points, and an ε from which on there is a mechanism.
+        If it does not exist at this ε. The error has the points in its way, and an ε from which on it does exist.
     UnsupportedError
         If the distances are not symmetric, there are too many points for want of structure, or the existence of the
         mechanism cannot be told within the error of the arithmetic.

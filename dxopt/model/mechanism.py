@@ -72,6 +72,17 @@ class Mechanism(Rows):
     ) -> Mechanism:
         """A mechanism from its probabilities `(n, m)`; the reports are the secrets by default.
 
+        Parameters
+        ----------
+        space : MetricSpace
+            The n secrets.
+        matrix : (n, m) array
+            Entry [x, z] is the probability of reporting z for the secret x.
+        reports : Reports, optional
+        name : str
+        privacy : Privacy, optional
+            What was proven of it; see `dx.certify`.
+
         Raises
         ------
         SpecError
@@ -136,6 +147,11 @@ class Mechanism(Rows):
     def remap(self, table: ArrayLike, reports: Reports | None = None) -> Mechanism:
         """Post-process: report `table[z]` (an index among `reports`) instead of z. Keeps privacy (CABP13 §3).
 
+        Raises
+        ------
+        SpecError
+            If the table has not one index for each report, or one is out of range.
+
         Examples
         --------
         >>> import dxopt as dx
@@ -154,6 +170,11 @@ class Mechanism(Rows):
 
     def compose(self, then: ArrayLike, reports: Reports | None = None) -> Mechanism:
         """Post-process with a channel `(m, k)` from reports to new reports. Keeps privacy.
+
+        Raises
+        ------
+        SpecError
+            If the channel has not one row for each report, or rows are no probabilities.
 
         Examples
         --------

@@ -58,6 +58,11 @@ class Reports(Shown):
     def at(cls, points: ArrayLike, labels: Sequence[Any] | None = None) -> Reports:
         """Reports at any points, `(m, k)`, in the coordinates of the space.
 
+        Raises
+        ------
+        SpecError
+            If there are not as many labels as points.
+
         Examples
         --------
         >>> import dxopt as dx

@@ -55,10 +55,11 @@ def solve(
     Parameters
     ----------
     problem : Problem
-    method : {"auto", "optimal", "tight", "exponential", "geometric", "planar_laplace", "randomised_response", ...}
+    method : str
         "optimal" is the best of all private channels; "auto" is the same, but first takes the tight-constraints
-        mechanism where that is proven optimal. Any other name is a mechanism of `dx.classic`, or of a plug-in, as it
-        is.
+        mechanism where that is proven optimal; "tight" is that one. Mechanisms of `dx.classic` are taken as they are:
+        "exponential", "geometric", "graph_exponential", "laplace", "multivariate_laplace", "planar_laplace",
+        "randomised_response", "staircase" and "truncated_exponential"; and those of plug-ins by their names.
         `dxopt.solving.routes.choice` says which routes are tried, and in which order. A route whose gap stays above
         the tolerance is followed by the next one; the best mechanism and bound are kept, and the report gives the
         reasons.

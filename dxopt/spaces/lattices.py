@@ -47,7 +47,21 @@ class Wrapped:
 def line(size: int, *, step: float = 1.0, unit: str = "") -> MetricSpace:
     """Points 0, step, …, (size-1)·step with the numeric distance, such as the answers of a counting query.
 
-    Labels are these values, in 10 digits. `unit` is what they are in or count, such as "EUR" or "people".
+    Labels are these values, in 10 digits.
+
+    Parameters
+    ----------
+    size : int
+        Points, 1 or more.
+    step : float
+        The distance of neighbours.
+    unit : str
+        What they are in or count, such as "EUR" or "people".
+
+    Raises
+    ------
+    SpecError
+        If the size or step is not positive.
 
     Examples
     --------
@@ -65,7 +79,16 @@ def grid(shape: Sequence[int], *, spacing: float = 1.0, metric: str = "euclidean
     """A rectangular grid; `shape` gives the number of points along each axis, the last axis runs fastest.
 
     Takes 8·k bytes a point in k dimensions; labels and distances are computed when they are read.
-    `unit` is that of `spacing`, such as "km".
+
+    Parameters
+    ----------
+    shape : sequence of int
+        Points along each axis.
+    spacing : float
+        The distance of neighbours.
+    metric : {"euclidean", "manhattan", "chebyshev"}
+    unit : str
+        That of `spacing`, such as "km".
 
     Raises
     ------
@@ -86,6 +109,16 @@ def grid(shape: Sequence[int], *, spacing: float = 1.0, metric: str = "euclidean
 
 def torus(shape: Sequence[int], *, spacing: float = 1.0, metric: str = "euclidean", unit: str = "") -> MetricSpace:
     """A grid whose opposite sides are joined: a ring in one dimension, a torus in two.
+
+    Parameters
+    ----------
+    shape, spacing, metric, unit
+        As for `grid`.
+
+    Raises
+    ------
+    SpecError
+        As for `grid`.
 
     Examples
     --------

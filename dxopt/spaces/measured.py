@@ -73,6 +73,11 @@ class Measured:
     def row(self, x: Any = None, *, label: Any = None, index: Any = None, point: Any = None) -> NDArray[np.float64]:
         """Distances `(n,)` from a point, named as for `index`, to every point; in memory for a few arrays of n.
 
+        Raises
+        ------
+        SpecError
+            If there is no such point, or it may mean two.
+
         Examples
         --------
         >>> import dxopt as dx
@@ -88,6 +93,11 @@ class Measured:
 
     def distances_to(self, targets: NDArray, rows: NDArray | None = None) -> NDArray[np.float64]:
         """Distances `(p, q)` from the points `rows` (all by default) to any points `(q, k)` of the same kind.
+
+        Raises
+        ------
+        SpecError
+            If the space has no metric, as where its distances were given, or come from a graph.
 
         Examples
         --------
@@ -118,6 +128,11 @@ class Measured:
 
     def index(self, name: Any = None, *, label: Any = None, index: Any = None, point: Any = None) -> int:
         """The index of one point, given by its label, its index or its coordinates; `spaces.naming` has the rule.
+
+        Raises
+        ------
+        SpecError
+            If there is no such point, or it may mean two.
 
         Examples
         --------

@@ -152,6 +152,8 @@ class MetricSpace(Measured):
             A registered name, a metric object, or a function of two points, called for each pair of up to 2,000.
         unit : str
             What distances are in. On the Earth it is "km", "m" or "mi", and distances are computed in it.
+        labels : sequence, optional
+            A name for each point; by default its coordinates.
 
         Raises
         ------
@@ -229,6 +231,8 @@ class MetricSpace(Measured):
             a tree, in one or several components.
         weight : str, optional
             Edge attribute that holds the length; every edge counts 1 without it.
+        unit : str
+            What lengths are in.
 
         Raises
         ------

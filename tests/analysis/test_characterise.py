@@ -44,6 +44,15 @@ def test_posteriors() -> None:
         c.posterior(split, prior, 2)
 
 
+@pytest.mark.parametrize("hiding", [[0, 1], [0, 1, 3], [0, 1, -1], [[0, 1, 2]]])
+def test_a_hiding_function_has_one_index_for_each_secret(hiding: list[int]) -> None:
+    message = "hiding: is no function of the secrets; give the index"
+    with pytest.raises(dx.SpecError, match=message):
+        c.after_hiding(noisy(dx.line(3)), "uniform", hiding)
+    with pytest.raises(dx.SpecError, match=message):
+        c.hiding_distance(dx.line(3), hiding)
+
+
 def test_multiplicative_distance() -> None:
     assert c.multiplicative_distance([0.5, 0.5, 0], [0.25, 0.75, 0]) == pytest.approx(np.log(2))
     assert c.multiplicative_distance([0.5, 0.5], [1, 0]) == np.inf

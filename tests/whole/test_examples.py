@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.material.documents import resolve, shown_signatures
+import dxopt as dx
+from tests.material.documents import public, resolve, shown_signatures
 
 PUBLIC = {name: resolve(name) for name, _ in shown_signatures()}
 CALLED = {
@@ -59,3 +60,8 @@ def test_examples_come_last_under_their_heading() -> None:
 def test_the_first_line_is_a_sentence() -> None:
     lines = {name: shown(found).partition("\n")[0] for name, found in CALLED.items()}
     assert not [name for name, line in lines.items() if not line.endswith(".") or not line[:-1].strip()]
+
+
+def test_help_on_solving_names_every_method() -> None:
+    names = {"auto", "optimal", "tight", *set(dx.classic.CLASSICS).intersection(public(dx.classic))}
+    assert not [name for name in names if f'"{name}"' not in shown(dx.solve)]

@@ -111,6 +111,11 @@ def capacity(mechanism: Mechanism, prior: PriorLike | None = None) -> float:
         For the largest leakage under this prior, over all gains of 0 or more: the maximum is over secrets of positive
         probability alone. The gain 1 / π_x of guessing x right attains it.
 
+    Raises
+    ------
+    SpecError
+        If the prior does not fit the mechanism.
+
     Examples
     --------
     >>> import dxopt as dx

@@ -208,6 +208,18 @@ class Budgets(LedgerRuns):
     ) -> bool:
         """Charge one person for one draw, such as one answer of a server; False if its tag was paid for before.
 
+        Parameters
+        ----------
+        person : str
+        level, delta : amount
+            ε and δ of the draw.
+        unit : str
+            What the level is per.
+        release : str
+            What persons read in their history.
+        tag : bytes, optional
+            For repeatable draws, as in `charge`.
+
         Raises
         ------
         BudgetExceeded

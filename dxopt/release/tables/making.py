@@ -53,8 +53,8 @@ def integer_table(
     Returns
     -------
     IntegerTable
-        With T = 2^64 where that costs at most 1e-12 of the expected loss (of 1 where that is smaller), else with
-        the smallest of 2^128, 2^192 and 2^256 that does.
+        With T = 2^64 where that costs at most 1e-12 in accuracy: in expected loss, relative where that is above 1.
+        Else with the smallest of 2^128, 2^192 and 2^256 that does.
 
     Raises
     ------

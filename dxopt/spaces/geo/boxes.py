@@ -25,6 +25,11 @@ MOST_CELLS = 1_000_000
 class Box:
     """The locations between two latitudes and two longitudes, in degrees; it crosses ±180° where west > east.
 
+    Parameters
+    ----------
+    south, west, north, east : float
+        Degrees.
+
     Raises
     ------
     SpecError

@@ -148,6 +148,11 @@ def counts(universe: Universe, *properties: Callable[[Any], bool]) -> Query:
 def total(universe: Universe) -> Query:
     """The sum of the records that are present (CABP13 §5.1).
 
+    Raises
+    ------
+    SpecError
+        If records are no finite numbers.
+
     Examples
     --------
     >>> import dxopt as dx
@@ -160,6 +165,11 @@ def total(universe: Universe) -> Query:
 
 def average(universe: Universe) -> Query:
     """The mean of the records that are present (CABP13 §5.1); the empty database has none.
+
+    Raises
+    ------
+    SpecError
+        If records are no finite numbers, or the empty database is among the secrets.
 
     Examples
     --------
@@ -177,6 +187,11 @@ def average(universe: Universe) -> Query:
 
 def percentile(universe: Universe, p: float) -> Query:
     """The least record that is no less than p % of those present (CABP13 §5.1): 0 minimum, 50 median, 100 maximum.
+
+    Raises
+    ------
+    SpecError
+        If records are no finite numbers, the empty database is among the secrets, or p is not from 0 to 100.
 
     Examples
     --------
