@@ -171,6 +171,15 @@ class Interrupted(KeyboardInterrupt):
     ----------
     answer : Report, EpsilonSweep, ...
         What the call would have returned with `partial=True`: the best known so far, proven as always.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> try:
+    ...     raise dx.Interrupted("the best report so far")  # as Ctrl-C makes dx.solve do
+    ... except dx.Interrupted as stopped:
+    ...     print(stopped.answer)
+    the best report so far
     """
 
     def __init__(self, answer: Any) -> None:
