@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from docs.tutorials.comparing import differences
 from docs.tutorials.running import FOLDER, executed, read, tidied, write
+
+AT_ONCE = 2
 
 
 def main() -> int:
@@ -16,8 +19,12 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help="such as counts; all by default")
     parser.add_argument("--check", action="store_true", help="compare with the saved outputs and write nothing")
     arguments = parser.parse_args()
-    files = [FOLDER / f"{name}.ipynb" for name in arguments.names] or sorted(FOLDER.glob("*.ipynb"))
-    found = [line for file in files for line in (checked(file) if arguments.check else saved(file))]
+    there = sorted(file.stem for file in FOLDER.glob("*.ipynb"))
+    for name in set(arguments.names) - set(there):
+        parser.error(f"there is no notebook {name!r}; choose among {', '.join(there)}")
+    files = [FOLDER / f"{name}.ipynb" for name in arguments.names or there]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        found = [line for lines in pool.map(checked if arguments.check else saved, files) for line in lines]
     print("\n".join(found) or f"{len(files)} notebooks {'give what was saved' if arguments.check else 'saved'}")
     return 1 if found else 0
 

@@ -40,7 +40,7 @@ def check_prior(result: Result) -> str:
         raise Broken(f"it sums to 1 {float(off):+.3g}")
     if result.objective not in ("worst_expected_loss", "regret") and "prior_set" in result.problem:
         raise Broken(f"problem.npz has a set of priors, but the objective is {result.objective!r}")
-    return f"{len(prior):,} probabilities, sum 1 {float(off):+.1e}"
+    return f"{len(prior):,} probabilities, which sum to 1 within {abs(float(off)):.1e}"
 
 
 def check_losses(result: Result) -> str:
