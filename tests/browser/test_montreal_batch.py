@@ -120,7 +120,9 @@ def test_maps_show_rows_and_posteriors_of_the_mechanism(browser: Any, reports: l
         mode, index, top, most = state(figure)
         assert mode == "reports" and matrix[index, top] == pytest.approx(matrix[index].max(), rel=1e-6)
         assert most == pytest.approx(matrix[index].max(), rel=1e-6)
-        assert find(figure, ".told").text.startswith(f"From {labels[index]}, with prior {_said(prior[index])}")
+        told = find(figure, ".told").text
+        assert told.startswith(f"From {labels[index]}") and f", with prior {_said(prior[index])} and" in told
+        assert "° N" in told.partition(", with")[0]
         listed = [float(line.text) for line in every(figure, ".told li span:first-child")]
         assert listed == pytest.approx(np.sort(matrix[index])[::-1][: len(listed)], rel=6e-3)
         seen.add(index)

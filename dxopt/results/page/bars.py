@@ -13,6 +13,7 @@ _NAME = 20.0
 _BAR = 9.0
 _ROOM = 9.0
 _EDGE = 4.0
+_SWATCH = {"viewBox": "0 0 28 12", "class_": "swatch", "aria_hidden": "true"}
 
 
 @dataclass(frozen=True)
@@ -74,8 +75,11 @@ def bars(
             parts.append(_line(across(at), top + _NAME - 2, top + step - _ROOM))
     height = step * len(rows)
     legend = [element("li", _swatch(colour), name) for name, colour in quantities] if len(quantities) > 1 else []
+    if any(row.outlined for row in rows):
+        swatch = element("svg", _bar(1, 2, 26, quantities[0][1], outlined=True), **_SWATCH)
+        legend.append(element("li", swatch, "not private"))
     if at is not None:
-        upright = element("svg", _line(14, 0, 12), viewBox="0 0 28 12", class_="swatch", aria_hidden="true")
+        upright = element("svg", _line(14, 0, 12), **_SWATCH)
         legend.append(element("li", upright, meaning))
     label = f"{title}: {'; '.join(_described(row, quantities) for row in rows)}"
     drawn = element("svg", *parts, viewBox=f"0 0 {_WIDTH:g} {height:g}", role="img", aria_label=label)
@@ -97,9 +101,7 @@ def _bar(x: float, y: float, width: float, colour: int, *, outlined: bool) -> Ma
 
 
 def _swatch(colour: int) -> Markup:
-    return element(
-        "svg", _bar(1, 2, 26, colour, outlined=False), viewBox="0 0 28 12", class_="swatch", aria_hidden="true"
-    )
+    return element("svg", _bar(1, 2, 26, colour, outlined=False), **_SWATCH)
 
 
 def _described(row: Bar, quantities: Sequence[tuple[str, int]]) -> str:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dxopt.results.comparison import Compared, Comparison
-from dxopt.results.figures.tables import privacy_cell
 from dxopt.results.order import lines_of
 from dxopt.results.page.bars import Bar, bars
-from dxopt.results.page.markup import Cell, Markup, element, folded, number, table, told
+from dxopt.results.page.markup import Cell, Markup, element, folded, number, rounded, table, told
 from dxopt.spaces.units import in_unit
 
 
@@ -62,7 +61,7 @@ def _compared(row: Compared) -> list[Cell]:
 
 
 def _share(excess: float | None) -> Cell:
-    return Cell("") if excess is None else Cell(f"{round(excess, 4) + 0.0:+.2%}", excess)
+    return Cell("") if excess is None else Cell(f"{100 * (round(excess, 4) + 0.0):+.3g}%", excess)
 
 
 def _under(row: Compared, priors: list[str]) -> list[Cell]:
@@ -92,7 +91,8 @@ def _bars(found: Comparison, unit: str) -> list[Markup]:
 
 def privacy(row: Compared) -> str:
     """How private a mechanism is, in words."""
-    realised = privacy_cell(row.epsilon, row.delta)
+    realised = rounded(row.epsilon) if row.epsilon is not None else ""
+    realised += f", δ {rounded(row.delta)}" if row.delta else ""
     if row.private:
         return f"proven, ε {realised}"
     if row.baseline:

@@ -126,8 +126,8 @@ def _document(title: str, about: str, body: Sequence[str], data: Markup) -> str:
         "footer",
         element(
             "p",
-            "Made by dxopt. Every result was proven when it was solved, and again when it was read from its folder. "
-            "Numbers in text and tables come from double precision; those shown on pointing have four digits.",
+            "Made by dxopt. Unless this page says otherwise, each result was proven when it was solved, and again "
+            "when it was read from its folder. Numbers are rounded to three digits; the button at the top shows all.",
         ),
     )
     content = element("body", header, *body, footer, data, element("script", Markup(scripts)))

@@ -111,5 +111,10 @@ def secrets(report: Report) -> Markup:
     if report.mechanism.reports.secrets:
         columns.append(channels.reported(report))
         header.append("probability that it is reported")
-    rows = [[Cell(label), *(Cell.number(value) for value in values)] for label, *values in zip(*columns, strict=True)]
+    likeliest = report.mechanism.matrix.argmax(axis=1).tolist()
+    rows = [
+        [Cell(label), *(Cell.number(value) for value in values), Cell(str(report.mechanism.reports.labels[best]))]
+        for label, *values, best in zip(*columns, likeliest, strict=True)
+    ]
+    header.append("most probable report")
     return folded(f"All {len(rows)} secrets", table("Secrets", header, rows))

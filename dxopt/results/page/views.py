@@ -45,7 +45,7 @@ def locations(report: Report, plane: Plane, name: str) -> Markup:
 
 def _legend(plane: Plane) -> Markup:
     """What is drawn beside the colours; scripts show what is there."""
-    parts = [("ring", "what you point at"), ("never", "never")]
+    parts = [("ring", "what you point at"), ("never" if plane.areas is None else "never cell", "never")]
     parts += [("street", "roads of the space")] if plane.streets is not None else []
     parts += [] if plane.beneath is None else [(kind, MEANT[kind]) for kind in plane.beneath.kinds]
     swatches = (

@@ -249,6 +249,14 @@ function map(figure) {
     pen.fillText(text, x, y - 5);
   }
 
+  function where(place) {
+    const { corner, size, middle } = data.plane;
+    if (!middle || names()[place].includes("°")) return "";
+    const [east, north] = pointed()[place].map((value, side) => corner[side] + size * value);
+    const shrunk = KM_PER_DEGREE * Math.cos((middle[0] * Math.PI) / 180);
+    return ` (${graded(middle[0] + north / KM_PER_DEGREE, 1, 3)}, ${graded(middle[1] + east / shrunk, 0, 3)})`;
+  }
+
   function say(shares) {
     const place = at[mode];
     const about = document.createElement("div");
@@ -256,9 +264,9 @@ function map(figure) {
     const loss = data.losses[place] === null ? "infinite" : mode === "reports" && `${shown(data.losses[place])} ${data.unit}`.trim();
     about.textContent =
       mode === "reports"
-        ? `From ${names()[place]}, with prior ${shown(data.prior[place])} and expected loss ${loss}, the report is`
+        ? `From ${names()[place]}${where(place)}, with prior ${shown(data.prior[place])} and expected loss ${loss}, the report is`
         : total > 0
-          ? `After the report ${names()[place]}, which comes with probability ${shown(total)}, the secret is`
+          ? `After the report ${names()[place]}${where(place)}, which comes with probability ${shown(total)}, the secret is`
           : `The report ${names()[place]} never comes.`;
     const order = shares.map((_, each) => each).sort((one, other) => shares[other] - shares[one]);
     const list = document.createElement("ol");
