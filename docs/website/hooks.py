@@ -52,3 +52,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     if source:
         markdown = links.rewritten(markdown, Path(source))
     return re.sub(r"^( *```\w+) fragment$", r"\1", markdown, flags=re.MULTILINE)
+
+
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """The HTML with a name for the search, which screen readers need."""
+    return output.replace('role="dialog">', 'role="dialog" aria-label="Search">')
