@@ -78,7 +78,7 @@ $(STAMP)-test: pyproject.toml | $(BIN)/python
 	touch $@
 
 $(STAMP)-browser: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,browser]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,browser,docs]'
 	touch $@
 
 $(STAMP)-tutorials: pyproject.toml | $(BIN)/python

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from importlib.resources import files
 from typing import Any
 
 import pytest
@@ -39,3 +40,10 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         yield opened
     finally:
         opened.quit()
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """The script of axe-core, which checks whether pages can be used by everybody."""
+    pytest.importorskip("axe_core_python")
+    return files("axe_core_python").joinpath("axe.min.js").read_text(encoding="utf-8")

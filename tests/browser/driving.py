@@ -101,3 +101,12 @@ def named(report: dx.Report) -> list[str]:
     """What the page calls the secrets of a report."""
     space = report.mechanism.space
     return readable(space.labels, space.points, Plane.of(report))
+
+
+def violations(browser: Any, axe: str) -> list[str]:
+    """What axe-core finds wrong, as lines of a rule and the first element that breaks it."""
+    browser.set_script_timeout(120)
+    browser.execute_script(axe)
+    found = browser.execute_async_script("const done = arguments[0]; axe.run(document).then((found) => done(found))")
+    assert len(found["passes"]) > 20
+    return [f"{one['id']}: {one['help']}: {one['nodes'][0]['html'][:200]}" for one in found["violations"]]

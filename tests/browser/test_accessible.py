@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 
 import dxopt as dx
 from dxopt.results.page import Entry, page, page_of_batch, write
-from tests.browser.driving import every, fresh, sized, themed, until
+from tests.browser.driving import every, fresh, sized, themed, until, violations
 from tests.material.pages import grid
 
 RIVER = {"type": "LineString", "coordinates": [[4.0, 45.1], [6.0, 45.1]]}
@@ -33,20 +32,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write(page(count), folder / "counts.html")
     write(page_of_batch(found, underlay=RIVER), folder / "batch.html")
     return folder
-
-
-@pytest.fixture(scope="module")
-def axe() -> str:
-    pytest.importorskip("axe_core_python")
-    return files("axe_core_python").joinpath("axe.min.js").read_text(encoding="utf-8")
-
-
-def violations(browser: Any, axe: str) -> list[str]:
-    """What axe-core finds wrong, as lines of a rule and the first element that breaks it."""
-    browser.execute_script(axe)
-    found = browser.execute_async_script("const done = arguments[0]; axe.run(document).then((found) => done(found))")
-    assert len(found["passes"]) > 20
-    return [f"{one['id']}: {one['help']}: {one['nodes'][0]['html'][:200]}" for one in found["violations"]]
 
 
 @pytest.mark.parametrize("name", ["towns.html", "counts.html", "batch.html"])
