@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: solve figures docs tutorials test test-browser test-lowest test-tutorials test-wheel wheel lint format check bench bench-full clean
+.PHONY: solve figures docs tutorials test test-browser test-lowest test-portable test-tutorials test-dist dist lint format check bench bench-full clean
 
 solve: $(STAMP)-run
 	$(BIN)/dxopt batch problems --output results --force
@@ -24,6 +24,9 @@ tutorials: $(STAMP)-tutorials
 test: $(STAMP)-test
 	$(BIN)/python -m pytest -n 2
 
+test-portable: $(STAMP)-test
+	DXOPT_PORTABLE=1 $(BIN)/python -m pytest -n 2
+
 test-browser: $(STAMP)-browser
 	$(BIN)/python -m pytest tests/browser
 
@@ -42,12 +45,12 @@ test-lowest:
 	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	.venv-lowest/bin/python -m pytest -n 2
 
-wheel: | $(BIN)/python
+dist: $(STAMP)-dist
 	rm -rf build dist
-	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+	$(BIN)/python -m build --outdir dist .
 
-test-wheel: wheel
-	PYTHON=$(PYTHON) .ci/test-wheel dist/*.whl problems/ecp14-example-1-line.yaml
+test-dist: dist
+	$(BIN)/python .ci/test_dist.py dist
 
 format: $(STAMP)-lint
 	$(BIN)/ruff check --fix .
@@ -75,6 +78,10 @@ $(STAMP)-bench: pyproject.toml | $(BIN)/python
 
 $(STAMP)-test: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	touch $@
+
+$(STAMP)-dist: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dist]'
 	touch $@
 
 $(STAMP)-browser: pyproject.toml | $(BIN)/python

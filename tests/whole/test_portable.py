@@ -24,6 +24,8 @@ OF = {"os", "signal", "sys", "resource", "process"}
 READ_OR_WRITE = {"write_text", "read_text", "open", "TextIOWrapper", "fdopen", "NamedTemporaryFile"}
 BINARY = {"NamedTemporaryFile", "fdopen"}
 """Where no mode is given."""
+NO_FILES = {"_view", "view"}
+"""Names of what is opened and is no file."""
 FOLDERS = ("/proc", "/dev/", "/tmp", "/etc", "/sys")
 PLATFORM = PACKAGE / "runtime" / "platform.py"
 SIGNALS = {"runtime/inherited.py"}
@@ -60,6 +62,9 @@ def written(text: str) -> Iterator[int]:
         named = len(node.args) > len(modes)  # of an archive or the like: the first argument of a path's is its mode
         writes = called == "write_text" or bool(set(mode) & set("wax"))
         if called not in READ_OR_WRITE or "b" in mode or (called.endswith("_text") and not method):
+            continue
+        of = node.func.value if isinstance(node.func, ast.Attribute) else None
+        if called == "open" and getattr(of, "attr", getattr(of, "id", "")) in NO_FILES:
             continue
         if (called in BINARY and not mode) or (called == "open" and method and named):
             continue
