@@ -54,12 +54,9 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 FORMAT = 1
-
 STRUCTURE = ("kind", "shape", "spacing")
-
 TABLE_TRIPLES = 50_000_000
 """There is an integer table up to this n²·m, which is what it takes to prove one private."""
-
 WRITTEN_PAIRS = 5_000_000
 """Distances and losses of a mechanism in closed form are written out up to this n·max(n, m)."""
 
@@ -74,8 +71,7 @@ class Report(Result):
     mechanism : Mechanism
     certificate : Certificate
     dual : Dual, LineDual, ProductDual or None
-        What proves `certificate.bound`: row prices with their multipliers, or with what these follow from on a line;
-        a dual for each factor of a product. None where it needs none.
+        What proves `certificate.bound`: row prices and multipliers, for each factor of a product. None without need.
     status : Status
         `optimal`: the gap is within `tolerance`, in units of the losses as well where these are small (see
         `proofs.certify.is_optimal`). `feasible`: private, optimality unproven. `interrupted`, `time limit`: stopped.
@@ -86,9 +82,8 @@ class Report(Result):
     refused : dict
         Why the other routes were not taken, by name.
     reductions : tuple of AppliedReduction
-    seconds : float
-    tolerance : float
-        On the gap.
+    seconds, tolerance : float
+        What it took, and what was allowed on the gap.
     evaluation : dict
         Further measures that were asked for, by name.
     comparison : Comparison or None
@@ -99,6 +94,13 @@ class Report(Result):
         What it costs on data that its prior was not made of, where that was asked for.
     plugins : tuple of Plugin
         What of other packages it was made with.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> report = dx.solve(dx.Problem(dx.line(4), epsilon=1.0, prior="uniform"))
+    >>> print(len(report.lines()) > 5, "certificate.json" in report.contents(), report.certificate.private)
+    True True True
     """
 
     problem: Problem
@@ -215,8 +217,7 @@ class Report(Result):
             REPORT: self._summary(),
             DESCRIPTION: description(self.problem, arrays=PROBLEM),
         }
-        if isinstance(self.table, IntegerTable):
-            contents[TABLE] = self.table
+        contents |= {TABLE: self.table} if isinstance(self.table, IntegerTable) else {}
         contents |= {HELD_OUT: pack_held_out(self.held_out)} if self.held_out else {}
         if self.comparison is not None and self.comparison.evidence is not None:
             contents[COMPARED] = self._evidence(self.comparison, self.comparison.evidence)
@@ -229,8 +230,7 @@ class Report(Result):
         closed form, or one that a dual in closed form is about, knows its own file, from which the space follows;
         distances and losses are then written out where that is little.
         """
-        problem = self.problem
-        mechanism = self.mechanism
+        problem, mechanism = self.problem, self.mechanism
         arrays: dict[str, Any] = {
             "prior": problem.prior.probabilities,
             "epsilon": problem.epsilon,

@@ -48,6 +48,20 @@ def test_the_example_runs_as_shown(
     assert not any(capfd.readouterr())
 
 
+def shown_by_another(name: str) -> bool:
+    """Whether an example of its class, or of another method of that, calls a method."""
+    owner, _, last = name.rpartition(".")
+    if not inspect.isclass(CALLED.get(owner)):
+        return False
+    near = [shown(found) for one, found in CALLED.items() if owner in (one, one.rpartition(".")[0])]
+    lines = [line for text in near for line in text.splitlines() if line.startswith((">>> ", "... "))]
+    return any(f".{last}(" in line for line in lines)
+
+
+def test_everything_that_is_called_has_an_example() -> None:
+    assert not [name for name, found in CALLED.items() if ">>>" not in shown(found) and not shown_by_another(name)]
+
+
 def test_examples_come_last_under_their_heading() -> None:
     wrong = []
     for name in EXAMPLES:
