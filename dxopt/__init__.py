@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from dxopt.release.tables import IntegerTable, integer_table
     from dxopt.results.budget_frontier import BudgetFrontier
     from dxopt.results.comparison import Comparison
+    from dxopt.results.explanation import Explanation
     from dxopt.results.frontier import Frontier
     from dxopt.results.level import Level
     from dxopt.results.maps.geojson import geojson, to_geodataframe
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     from dxopt.spec.problems import read
     from dxopt.studies.budget_frontiers import budget_frontier
     from dxopt.studies.comparisons import compare
+    from dxopt.studies.explaining import explain
     from dxopt.studies.frontiers import frontier
     from dxopt.studies.levels import smallest_epsilon
     from dxopt.studies.sweeps import sweep
@@ -126,6 +128,7 @@ _HOMES = {
     ),
     "dxopt.results.budget_frontier": ("BudgetFrontier",),
     "dxopt.results.comparison": ("Comparison",),
+    "dxopt.results.explanation": ("Explanation",),
     "dxopt.results.frontier": ("Frontier",),
     "dxopt.results.level": ("Level",),
     "dxopt.results.maps.geojson": (
@@ -152,6 +155,7 @@ _HOMES = {
     "dxopt.spec.problems": ("read",),
     "dxopt.studies.budget_frontiers": ("budget_frontier",),
     "dxopt.studies.comparisons": ("compare",),
+    "dxopt.studies.explaining": ("explain",),
     "dxopt.studies.frontiers": ("frontier",),
     "dxopt.studies.levels": ("smallest_epsilon",),
     "dxopt.studies.sweeps": ("sweep",),
@@ -183,6 +187,7 @@ __all__ = [
     "Composition",
     "DxoptError",
     "EpsilonSweep",
+    "Explanation",
     "Frontier",
     "IntegerTable",
     "Interrupted",
@@ -214,6 +219,7 @@ __all__ = [
     "draw_map",
     "embedding",
     "evaluate",
+    "explain",
     "export",
     "frontier",
     "geo",

@@ -16,7 +16,7 @@ from dxopt.batch.table import summary
 from dxopt.results.level import Level
 from dxopt.results.report import Report
 
-Show = Literal["reports", "comparisons", "table"]
+Show = Literal["reports", "details", "comparisons", "table"]
 
 
 def printed_parts(answer: Answer, show: Show) -> Sequence[object]:
@@ -24,11 +24,17 @@ def printed_parts(answer: Answer, show: Show) -> Sequence[object]:
     if show == "table":
         return []
     if isinstance(answer, Level):
-        return [answer.report, f"{answer.problem.name}: {answer}"]
+        return [*_report(answer.report, show), f"{answer.problem.name}: {answer}"]
     if not isinstance(answer, Report):
         return [answer]
-    parts = (answer if show == "reports" else None, answer.comparison)
-    return [part for part in parts if part is not None]
+    return [*_report(answer, show), *([] if answer.comparison is None else [answer.comparison])]
+
+
+def _report(report: Report | None, show: Show) -> Sequence[object]:
+    """A report in ten lines, or with everything."""
+    if report is None or show == "comparisons":
+        return []
+    return [report.details() if show == "details" else report]
 
 
 def print_outcome(outcome: Outcome, output: Path, as_json: bool, *, table: bool) -> None:

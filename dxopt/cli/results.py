@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +15,7 @@ commands = typer.Typer()
 
 _PAGE = "Page to write; report.html in the folder by default."
 _UNDERLAY = "GeoJSON file to draw under maps: coasts, rivers, roads, points with names."
+_TABLE = "A table of what other levels cost, each solved: FROM:TO:STEP, ends included, or A,B,C; also ln(4) or 1/2."
 _SECRET = "Label of a secret, or its index where no label is a number; may be given again."
 
 
@@ -64,6 +67,40 @@ def report_page(
             )
         for file in written:
             typer.echo(file)
+
+
+@commands.command("explain", epilog="Example: dxopt explain results/town --epsilon 0.5:2:0.5")
+def explain_results(
+    results: Annotated[
+        list[Path],
+        typer.Argument(metavar="RESULT...", help="Result folders, or problem files not solved yet."),
+    ],
+    epsilon: Annotated[str | None, typer.Option(help=_TABLE)] = None,
+    tolerance: Annotated[float, typer.Option(help="With --epsilon, on the gap between value and bound.")] = 1e-4,
+    time_limit: Annotated[float | None, typer.Option(help="With --epsilon, seconds for all levels.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Say in plain words what results promise, what they cost, and whom."""
+    from rich.console import Console
+
+    from dxopt.batch.progress import Progress
+    from dxopt.spec import read_levels
+    from dxopt.spec.problems import read
+    from dxopt.studies.explaining import explain, saved
+
+    told = []
+    with bad_input(), Progress(Console(stderr=True), after=2.0) as progress:
+        levels = None if epsilon is None else read_levels(epsilon)
+        for place in results:
+            found = read(place) if place.suffix in (".yaml", ".yml") else saved(place)
+            tell = functools.partial(progress.tell, str(place))
+            options = {} if levels is None else {"tolerance": tolerance, "time_limit": time_limit, "progress": tell}
+            told.append(explain(found, epsilons=levels, **options))
+    if as_json:
+        content = {"results": [one.content() for one in told]}
+        typer.echo(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        typer.echo("\n\n".join(map(str, told)))
 
 
 @commands.command("verify", epilog="Example: dxopt verify results/town")

@@ -30,6 +30,8 @@ Cluster = Annotated[str | None, typer.Option(help="Address of a Dask scheduler, 
 Device = Annotated[str | None, typer.Option(help="gpu, for the master problem of column generation.")]
 Files = Annotated[list[Path], typer.Argument(help="Problem files.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 2 where a plausibility warning is given.")]
+_VERBOSE = "Print all digits, the routes and why others were not taken, and the proofs."
+Verbose = Annotated[bool, typer.Option("--verbose", help=_VERBOSE)]
 Force = Annotated[bool, typer.Option("--force", help="Replace a result that is of another problem.")]
 
 
@@ -46,10 +48,12 @@ def solve_files(
     cluster: Cluster = None,
     device: Device = None,
     strict: Strict = False,
+    verbose: Verbose = False,
 ) -> None:
     """Solve problem files and print each report."""
     with bad_input(), using(cluster, device):
-        _run(files, output, solver, tolerance, time_limit, force, as_json, strict, show="reports", epsilon=epsilon)
+        show = "details" if verbose else "reports"
+        _run(files, output, solver, tolerance, time_limit, force, as_json, strict, show=show, epsilon=epsilon)
 
 
 @commands.command("batch", epilog="Example: dxopt batch problems -j 2 --resume")

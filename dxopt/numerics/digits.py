@@ -1,9 +1,13 @@
-"""Numbers as text in messages, with as many digits as tell them apart."""
+"""Numbers as text: with as many digits as tell them apart, or with three for people."""
 
 from __future__ import annotations
 
+import math
+
 _FEWEST = 7
 _EVERY = 17
+_GROUPED = 1000
+_LARGE = 1e9
 
 
 def ordered(low: float, high: float) -> tuple[str, str]:
@@ -19,3 +23,23 @@ def ordered(low: float, high: float) -> tuple[str, str]:
         if float(texts[0]) < float(texts[1]):
             return texts
     return f"{low:.{_EVERY}g}", f"{high:.{_EVERY}g}"
+
+
+def three_digits(value: float) -> str:
+    """A number to three digits for people; places before the point are never cut, and whole numbers stay whole."""
+    if not math.isfinite(value):
+        return "unknown" if math.isnan(value) else f"{'-' if value < 0 else ''}infinite"
+    if abs(value) >= _LARGE:
+        return f"{value:.2e}"
+    short = f"{value:.3g}"
+    return f"{value:,.0f}" if abs(float(short)) >= _GROUPED or value == int(value) else short
+
+
+def at_most(value: float) -> str:
+    """A positive number to three digits, rounded up: what is at most the number is at most what stands there."""
+    if not math.isfinite(value) or value <= 0:
+        return three_digits(value)
+    place = 10.0 ** (math.floor(math.log10(value)) - 2)
+    # what is above three digits by the rounding of doubles alone is not rounded up
+    steps = math.ceil(value / place * (1 - 1e-9)) if value < _GROUPED else math.ceil(value * (1 - 1e-9))
+    return three_digits(float(f"{steps * place:.3g}")) if value < _GROUPED else three_digits(float(steps))

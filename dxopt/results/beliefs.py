@@ -15,6 +15,7 @@ from dxopt.model.beliefs.pairs import Pairs
 from dxopt.model.problem import Problem
 from dxopt.proofs.certify import Certificate
 from dxopt.results.files import finite
+from dxopt.spaces.units import per
 
 PREFIX = "belief_"
 KEYS = ("first", "second", "distances", "epsilon", "names", "left_out")
@@ -74,9 +75,10 @@ def privacy_line(problem: Problem, proof: Certificate) -> str:
     """What is proven of single secrets, in a few words."""
     if not problem.private:
         return "not asked for" if problem.beliefs is None else "for pairs of beliefs alone, see there"
+    level = f"ε proven {proof.epsilon:.10g} {per(problem.space.unit)} (asked {problem.epsilon:.10g})"
     if problem.delta:
-        return f"proven, epsilon {proof.epsilon:.10g}, delta {proof.delta:.6g} of {problem.delta:.6g}"
-    return f"proven, epsilon {proof.epsilon:.10g} of {problem.epsilon:.10g}"
+        level += f", δ proven {proof.delta:.6g} (asked {problem.delta:.6g})"
+    return level
 
 
 def lines_of_beliefs(problem: Problem, proof: Certificate) -> list[tuple[str, str]]:
@@ -84,7 +86,7 @@ def lines_of_beliefs(problem: Problem, proof: Certificate) -> list[tuple[str, st
     pairs = problem.beliefs
     if pairs is None or proof.belief_level is None:
         return []
-    proven = f"proven, epsilon {proof.belief_level:.10g} of {pairs.level:.10g}"
+    proven = f"ε proven {proof.belief_level:.10g} (asked {pairs.level:.10g})"
     lines = [("beliefs", f"{proven}, {len(pairs):,} ordered pairs: {pairs.described()}")]
     if pairs.left_out:
         lines.append(("not in beliefs", f"{len(pairs.left_out):,} left out, as {pairs.left_out[0]}"))

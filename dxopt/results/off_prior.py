@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from dxopt.analysis.off_prior import HARDLY, OffPrior
 from dxopt.model.loss import Reports
 from dxopt.results.files import finite
-from dxopt.spaces.geo.located import known
 from dxopt.spaces.space import MetricSpace
 
 SHOWN = 8
@@ -35,17 +34,6 @@ def lines_off_prior(found: OffPrior, space: MetricSpace, reports: Reports) -> li
             often += f", {len(found.hardly):,} of them with a probability below {HARDLY:g} instead of 0"
         lines.append(("never reported", f"{often}: {_listed(reports.labels, named)}"))
     return lines
-
-
-def between_cells(space: MetricSpace) -> list[tuple[str, str]]:
-    """What privacy is about where positions are replaced by the nearest place, and what several reports cost."""
-    if known(space) is None:
-        return []
-    text = (
-        "privacy holds between the places, to which positions are snapped: positions 10 m apart across a border are "
-        "as far apart as their places; n reports of a person cost n epsilon"
-    )
-    return [("positions", text)]
 
 
 def content(found: OffPrior, space: MetricSpace, reports: Reports, *, written: bool) -> dict[str, Any]:

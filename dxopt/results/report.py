@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from dxopt.analysis import evaluate
-from dxopt.analysis.held_out import HeldOut
-from dxopt.analysis.off_prior import OffPrior, off_prior
-from dxopt.errors import CertificateError, PlausibilityWarning, UnsupportedError
+from dxopt.errors import CertificateError, UnsupportedError
 from dxopt.model.mechanism import MatrixMechanism, Mechanism
 from dxopt.model.objective import AdversaryError, WorstRegret
-from dxopt.model.plausibility import of_answer
-from dxopt.model.problem import Problem
-from dxopt.proofs.candidate import AppliedReduction, Claim
-from dxopt.proofs.certify import Certificate
-from dxopt.proofs.duals import AnyDual, LineDual, ProductDual, pack_dual
+from dxopt.proofs.duals import LineDual, ProductDual, pack_dual
 from dxopt.release.tables import IntegerTable, integer_table
 from dxopt.results import units
-from dxopt.results.beliefs import NO_TABLE, certificate_content, lines_of_beliefs, pack_beliefs, privacy_line
+from dxopt.results.answer import Answer
+from dxopt.results.beliefs import NO_TABLE, certificate_content, pack_beliefs
 from dxopt.results.comparison import Comparison
 from dxopt.results.evidence import Evidence
 from dxopt.results.figures.tables import as_panel, as_text
@@ -38,17 +30,14 @@ from dxopt.results.files import (
     Contents,
 )
 from dxopt.results.held_out import content as content_held_out
-from dxopt.results.held_out import lines_held_out
 from dxopt.results.held_out import pack as pack_held_out
 from dxopt.results.labelled import labelled
-from dxopt.results.measures import Beliefs
-from dxopt.results.off_prior import between_cells, content, lines_off_prior
+from dxopt.results.off_prior import content
 from dxopt.results.plugged import content_of_plugins
-from dxopt.results.prior_sets import lines_of_priors, packed_set
-from dxopt.results.result import Result, description, parts
-from dxopt.runtime.plugins import Plugin
+from dxopt.results.prior_sets import packed_set
+from dxopt.results.report_lines import everything, short
+from dxopt.results.result import description, parts
 from dxopt.runtime.shown import as_html
-from dxopt.runtime.stopping import Status
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -62,7 +51,7 @@ WRITTEN_PAIRS = 5_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Report(Result):
+class Report(Answer):
     """A mechanism with what was proven of it and how it was found.
 
     Attributes
@@ -103,43 +92,10 @@ class Report(Result):
     True True True
     """
 
-    problem: Problem
-    mechanism: Mechanism
-    certificate: Certificate
-    dual: AnyDual | None
-    status: Status
-    claim: Claim
-    route: str
-    refused: Mapping[str, str]
-    reductions: tuple[AppliedReduction, ...]
-    seconds: float
-    tolerance: float
-    evaluation: Mapping[str, float] = field(default_factory=dict)
-    comparison: Comparison | None = None
-    beliefs: tuple[Beliefs, ...] = ()
-    held_out: tuple[HeldOut, ...] = ()
-    plugins: tuple[Plugin, ...] = ()
-
-    @property
-    def delivered(self) -> bool:
-        """Whether the route kept its promise: an exact one closed the gap, any other one ran to its end."""
-        if self.status in (Status.INTERRUPTED, Status.TIME_LIMIT):
-            return False
-        return self.claim != "exact" or self.status is Status.OPTIMAL
-
     @property
     def members(self) -> tuple[Report, ...]:
         """The optimum for each prior of a hull, where the regret against them was asked for."""
         return self.problem.objective.reports if isinstance(self.problem.objective, WorstRegret) else ()
-
-    @property
-    def warnings(self) -> tuple[PlausibilityWarning, ...]:
-        """What is seldom meant in the problem or its answer, found from these alone; never read from a file."""
-        return self._warnings
-
-    @cached_property
-    def _warnings(self) -> tuple[PlausibilityWarning, ...]:
-        return of_answer(self.problem, self.mechanism)
 
     @cached_property
     def table(self) -> IntegerTable | str:
@@ -158,11 +114,6 @@ class Report(Result):
         except (UnsupportedError, CertificateError) as error:
             return str(error)
 
-    @cached_property
-    def off_prior(self) -> OffPrior:
-        """Whom the mechanism costs most, what it costs secrets of prior 0, and what it never reports."""
-        return off_prior(self.mechanism, self.problem.prior, self.problem.loss)
-
     @property
     def _written(self) -> bool:
         """Whether the folder has the matrix with all distances and losses, from which any figure is derived again."""
@@ -171,40 +122,15 @@ class Report(Result):
         return isinstance(self.mechanism, MatrixMechanism) and (not by_structure or pairs <= WRITTEN_PAIRS)
 
     def lines(self) -> list[tuple[str, str]]:
-        """What is known, as lines of a name and a text."""
-        problem = self.problem
-        proof = self.certificate
-        secrets, reports = problem.shape
-        wanted = f"{'least' if problem.objective.sign > 0 else 'largest'} {problem.objective.title}"
-        lines = [
-            *(("warning", str(warning)) for warning in self.warnings),
-            ("problem", f"{problem.name}: {secrets} secrets, {reports} reports, {problem.loss.name} loss; {wanted}"),
-            ("status", f"{self.status}" + ("" if self.delivered else " (not certified optimal)")),
-            ("private", privacy_line(problem, proof)),
-            *lines_of_beliefs(problem, proof),
-            ("value", f"{proof.value:.10g} ({problem.objective.title})"),
-            ("bound", f"{proof.bound:.10g}"),
-            ("gap", f"{proof.gap:.2e} (tolerance {self.tolerance:.0e}{self._unit})"),
-            ("route", self.route),
-        ]
-        if math.isfinite(budget := problem.objective.max_loss):
-            spent = evaluate.expected_loss(self.mechanism, problem.prior, problem.loss)
-            lines.append(("expected loss", f"{spent:.10g} of at most {budget:.10g}"))
-        lines += lines_of_priors(problem, self.mechanism)
-        lines += [(f"not {name}", reason) for name, reason in self.refused.items()]
-        lines += [(reduction.name, str(reduction)) for reduction in self.reductions]
-        lines += [(name.replace("_", " "), f"{value:.10g}") for name, value in self.evaluation.items()]
-        lines += lines_held_out(self.held_out)
-        lines += lines_off_prior(self.off_prior, problem.space, self.mechanism.reports)
-        lines += [(f"proof of {what}", how) for what, how in proof.how.items()]
-        lines += between_cells(problem.space) if problem.private else []
-        made_with = [("plug-in", str(plugin)) for plugin in self.plugins]
-        return [*lines, *made_with, ("seconds", f"{self.seconds:.2f}")]
+        """What it comes to in ten lines at most, each a name and a text; `details` has everything.
 
-    @property
-    def _unit(self) -> str:
-        above = self.certificate.gap <= self.tolerance and self.status is not Status.OPTIMAL
-        return "; above it in units of the losses" if above else ""
+        Warnings stand first, and are never left out: many of them make it longer.
+        """
+        return short(self)
+
+    def details(self) -> str:
+        """Everything that is known, as text: all digits, the routes and why others were not taken, and the proofs."""
+        return as_text(everything(self))
 
     def contents(self) -> Contents:
         """The files of a result folder by name: all that `dx.load` needs to prove the report again, and the table."""

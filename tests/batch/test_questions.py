@@ -144,7 +144,7 @@ def test_solve_prints_levels_and_frontiers(tmp_path: Path) -> None:
     files = write(tmp_path, a=LEVEL, b=FRONTIER, c=BUDGETS)
     done = call("solve", *files, "-o", tmp_path / "out")
     assert done.exit_code == 0, done.output
-    assert "proven, epsilon 1.38629" in done.stdout
+    assert "(asked 1.39)" in done.stdout
     assert "a: 1.38629" in done.stdout
     assert "0.2 is not at 1.3862" in done.stdout
     assert "b: expected loss at " in done.stdout

@@ -109,9 +109,12 @@ ERROR = (
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (ERROR, ["4 reports", "largest adversary's error", "not asked for", " of at most 0.4"]),
-        (GRID + "objective: worst_loss\n", ["least worst loss", "(worst loss)", "proven, epsilon 0.5 of 0.5"]),
-        (GRID + "delta: 0.05\n", ["least expected loss", "proven, epsilon 0.5, delta 0.05 of 0.05"]),
+        (ERROR, ["4 secrets", "largest adversary's error", "not asked for", "(at most 0.4 was allowed)"]),
+        (GRID + "objective: worst_loss\n", ["least worst loss", "Whatever the secret", "(asked 0.5)"]),
+        (
+            GRID + "delta: 0.05\n",
+            ["least expected loss", "(asked 0.5), δ proven 0.05"],
+        ),
     ],
 )
 def test_other_problems_give_0_and_a_result(tmp_path: Path, text: str, expected: list[str]) -> None:

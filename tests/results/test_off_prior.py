@@ -32,19 +32,21 @@ def city() -> dx.Report:
 
 def test_print(counts: dx.Report) -> None:
     lines = dict(counts.lines())
-    assert lines["worst secret"] == "60: expected loss 22.00000168"
-    assert lines["prior 0"].startswith("11 of 61 secrets; mean loss there 17.0053, worst 22 at 60")
-    assert lines["never reported"] == "27 of 61 reports: 0, 1, 2, 3, 4, 39, 40, 41 and 19 more"
+    assert lines["worst off"] == "For value 60 a report is 22 from the truth on average."
+    assert lines["prior 0"].startswith("11 of 61 values have prior 0")
+    assert lines["prior 0"].endswith("their mean loss is 17, the largest 22 for value 60.")
+    never = "27 of 61 outputs never come out, or hardly ever: 0, 1, 2, 3, 4, 39, 40, 41 and 19 more."
+    assert lines["never reported"] == never
     assert "positions" not in lines
+    assert "60: expected loss 22.00000168" in counts.details()
     uniform = dict(dx.solve(counts.problem.but(prior=dx.Prior.uniform(counts.problem.space))).lines())
-    assert "prior 0" not in uniform and "worst secret" in uniform
+    assert "prior 0" not in uniform and "worst off" in uniform
 
 
 def test_positions_are_snapped(city: dx.Report) -> None:
     text = dict(city.lines())["positions"]
-    assert "privacy holds between the places" in text and "n reports of a person cost n epsilon" in text
-    assert "positions 10 m apart across a border" in text
-    assert "Positions" in page(city) and "n reports of a person cost n epsilon" in page(city)
+    assert "The promise is about places" in text and "two positions on both sides of a border" in text
+    assert text in page(city)
 
 
 def test_folder(counts: dx.Report, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import networkx as nx
@@ -207,34 +208,36 @@ def test_shown_as_text_html_and_in_colour(report: dx.Report) -> None:
     with console.capture() as capture:
         console.print(report)
     for text in (str(report), report._repr_html_(), capture.get()):
-        for figure in (
-            f"{proof.value:.8g}",
-            f"{proof.bound:.8g}",
-            f"{proof.gap:.2e}",
-            "optimal",
-            "private",
-            "points",
-        ):
+        for figure in (f"{proof.value:.3g}", f"{proof.gap:.1e}", "optimal", "private", "points"):
             assert figure in text
+        assert f"{proof.value:.8g}" not in text
+    for figure in (f"{proof.value:.8g}", f"{proof.bound:.8g}", f"{proof.gap:.2e}", report.route):
+        assert figure in report.details()
     assert f"{proof.value:.6g}" in repr(report)
 
 
 def test_what_is_wanted_and_what_was_proven_of_it_are_lines() -> None:
-    lines = dict(dx.solve(points().but(objective="worst_loss", delta=0.05)).lines())
-    assert lines["problem"] == "points: 9 secrets, 9 reports, distance loss; least worst loss"
-    assert lines["value"].endswith(" (worst loss)")
-    assert lines["private"].startswith("proven, epsilon 0.8, delta 0.0")
-    assert lines["private"].endswith(" of 0.05")
-    assert "expected loss" not in lines
-    lines = dict(dx.solve(points().but(objective=dx.AdversaryError(0.7, "binary"), epsilon=None)).lines())
-    assert lines["problem"].endswith("; largest adversary's error")
-    assert lines["value"].endswith(" (adversary's error)")
+    report = dx.solve(points().but(objective="worst_loss", delta=0.05))
+    lines = dict(report.lines())
+    assert lines["problem"] == "points: 9 secrets; least worst loss (distance)"
+    assert lines["value"].startswith("Whatever the secret, a report is ")
+    assert lines["private"].startswith("ε proven 0.8 per unit of distance (asked 0.8), δ proven 0.0")
+    assert "δ proven 0.05 (asked 0.05)" in report.details() and "expected loss  " not in report.details()
+    report = dx.solve(points().but(objective=dx.AdversaryError(0.7, "binary"), epsilon=None))
+    lines = dict(report.lines())
+    assert lines["problem"].endswith("; largest adversary's error (distance)")
     assert lines["private"] == "not asked for"
-    spent, most = lines["expected loss"].split(" of at most ")
-    assert (float(spent), most) == (pytest.approx(0.7, abs=1e-7), "0.7")
-    lines = dict(dx.solve(points()).lines())
-    assert lines["private"].endswith(" of 0.8")
-    assert lines["value"].endswith(" (expected loss)")
+    assert "while reports cost 0.7 on average (at most 0.7 was allowed)" in lines["value"]
+    assert "of at most 0.7" in report.details()
+
+
+def test_the_short_form_is_ten_lines(report: dx.Report) -> None:
+    more = replace(report, evaluation={"worst_loss": 1.5, "utility": 0.25})
+    assert dict(more.lines())["measures"] == "worst loss 1.5; utility 0.25"
+    beliefs = dx.BeliefPairs.markov("ab", 2, [[0.5, 0.5], [0.5, 0.5]], [1.0, 0.0])
+    longest = dx.solve(dx.Problem(dx.line(4), epsilon=1.0, prior=[1, 0, 0, 0], beliefs=beliefs.at(1.0)))
+    assert len(longest.lines()) <= 10 < len(longest.details().splitlines())
+    assert {"problem", "status", "private", "value", "beliefs"} <= {*dict(longest.lines())}
 
 
 def test_names_are_not_markup() -> None:

@@ -6,7 +6,6 @@ import math
 
 from dxopt.model.mechanism import MatrixMechanism
 from dxopt.results.beliefs import promise
-from dxopt.results.off_prior import between_cells
 from dxopt.results.page.markup import Markup, element, folded, joined, number, told
 from dxopt.results.report import Report
 from dxopt.runtime.stopping import Status
@@ -72,7 +71,7 @@ def _statements(report: Report) -> list[tuple[str, str]]:
         )
     allowed = "of this privacy" if problem.private or problem.beliefs else "whatever its privacy"
     reached = "which counts as optimal" if report.status is Status.OPTIMAL else "so a better one may exist"
-    between = between_cells(problem.space) if problem.private else []
+    between = [pair for pair in report.explanation.sentences if pair[0] in ("positions", "several reports")]
     bound = (
         f"No channel {allowed}{{budget}} has a {'smaller' if less else 'larger'} {title} than {{bound}}. "
         "This holds by weak duality for whatever multipliers a solver gave, so that no solver is trusted."
@@ -84,7 +83,7 @@ def _statements(report: Report) -> list[tuple[str, str]]:
     return [
         ("Privacy", _privacy(report)),
         *([] if problem.beliefs is None else [("Beliefs", promise(problem, proof))]),
-        *((name.capitalize(), f"{text[:1].upper()}{text[1:]}.") for name, text in between),
+        *((name.capitalize(), text) for name, text in between),
         (
             "Value",
             told(

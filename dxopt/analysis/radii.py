@@ -1,0 +1,118 @@
+"""How far reports are from the truth: the radii that hold half of them, and 95 %."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import SpecError
+from dxopt.model.mechanism import Mechanism
+from dxopt.runtime.shown import Shown
+
+SHARE = 0.95
+"""What a radius holds of all reports."""
+MOST_PAIRS = 2_000_000
+"""Radii of all secrets are computed up to so many pairs of a secret and a report, else that of one secret."""
+_MOST_REPORTS = 2_000_000
+_BLOCK = 1_000_000
+_ROUNDING = 1e-9
+"""A share is reached where it is by as much, so that rounding never makes a radius too small."""
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Radii(Shown):
+    """Radii about the truth, in the unit of distances; infinite where too many reports are infinitely far away.
+
+    Attributes
+    ----------
+    secrets : (k,) int64 array
+        Those that were looked at, by index: all, or the one of the largest prior where there are too many.
+    each : (k,) array
+        For each of them the smallest radius that holds its reports with 95 %.
+    all : float or None
+        The smallest that holds 95 % of all reports under the prior; None without one, or where not all secrets were
+        looked at.
+    half : float or None
+        The same for half of them.
+    """
+
+    secrets: NDArray[np.int64]
+    each: Array
+    all: float | None = None
+    half: float | None = None
+
+    @property
+    def worst(self) -> float:
+        """The largest of the radii of secrets."""
+        return float(self.each.max())
+
+    @property
+    def worst_at(self) -> int:
+        """The secret that has it, by index; the first of several."""
+        return int(self.secrets[self.each.argmax()])
+
+
+def radii(mechanism: Mechanism, prior: Array | None = None) -> Radii | None:
+    """How far reports are from the truth; None where there are no distances between secrets and reports.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Of n secrets and m reports. Up to n·m = 2 million all secrets are looked at, beyond that one.
+    prior : (n,) array, optional
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> from dxopt.analysis.radii import radii
+    >>> mechanism = dx.classic.geometric(dx.line(5), epsilon=1.0)
+    >>> found = radii(mechanism, dx.Prior.uniform(mechanism.space).probabilities)
+    >>> print(found.each.tolist(), found.all, found.half)
+    [2.0, 2.0, 2.0, 2.0, 2.0] 2.0 0.0
+    """
+    size, reports = len(mechanism.space), len(mechanism.reports)
+    few = size * reports <= MOST_PAIRS
+    if not few and reports > _MOST_REPORTS:
+        return None
+    chosen = np.arange(size) if few else np.array([0 if prior is None else int(prior.argmax())])
+    each, apart, weights = [], [], []
+    step = max(1, _BLOCK // reports)
+    for some in np.split(chosen, range(step, len(chosen), step)):
+        distances = _distances(mechanism, some)
+        if distances is None:
+            return None
+        rows = mechanism.rows(some)
+        each += [_smallest(far, chances, SHARE) for far, chances in zip(distances, rows, strict=True)]
+        if few and prior is not None:
+            joint = prior[some, None] * rows
+            apart.append(distances[joint > 0])
+            weights.append(joint[joint > 0])
+    if not apart:
+        return Radii(chosen, np.array(each))
+    together = np.concatenate(apart), np.concatenate(weights)
+    return Radii(chosen, np.array(each), _smallest(*together, SHARE), _smallest(*together, 0.5))
+
+
+def _distances(mechanism: Mechanism, secrets: NDArray[np.int64]) -> Array | None:
+    """The distances from some secrets to all reports, `(k, m)`."""
+    space, reports = mechanism.space, mechanism.reports
+    if reports.secrets:
+        return space.block(secrets, np.arange(len(space)))
+    if reports.points is None or space.metric is None:
+        return None
+    try:
+        return space.distances_to(reports.points, secrets)
+    except (SpecError, ValueError):
+        return None
+
+
+def _smallest(apart: Array, weights: Array, share: float) -> float:
+    """The smallest distance within which there is a share of the weight, which need not sum to 1."""
+    order = np.argsort(apart)
+    reached = np.cumsum(weights[order])
+    place = int(np.searchsorted(reached, min(share + _ROUNDING, 1.0) * reached[-1]))
+    return float(apart[order[min(place, len(order) - 1)]])

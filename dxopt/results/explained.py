@@ -1,0 +1,141 @@
+"""What a mechanism promises and costs, as numbers with their units; `results.sentences` has the words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What one ε costs.
+
+    Attributes
+    ----------
+    epsilon : float
+    factor : float
+        By which the odds between two secrets `Explanation.apart` from each other change at most.
+    value, bound : float
+        What the objective is about, and what no mechanism at that ε is better than.
+    worst_loss, radius : float or None
+        As for `Explanation`.
+    """
+
+    epsilon: float
+    factor: float
+    value: float
+    bound: float
+    worst_loss: float | None
+    radius: float | None
+
+
+@dataclass(frozen=True, repr=False)
+class Explained:
+    """What a report, a mechanism or a problem promises and costs.
+
+    Attributes
+    ----------
+    problem : str
+        Its name.
+    secrets : int
+    noun : str
+        What secrets are called: places, values or secrets.
+    unit : str
+        Of distances; "" where it is not known.
+    epsilon : float or None
+        What is proven, or what is asked for where nothing is proven yet; None without privacy.
+    asked : float or None
+    proven : bool
+    unproven : bool
+        Whether it is a mechanism of whose privacy nothing is known.
+    delta : float
+        Likewise.
+    apart : float
+        The distance of which `factor` is told: 1, or a typical distance where 1 is none.
+    factor : float or None
+        By which the odds between two secrets so far apart change at most once a report is seen.
+    one_way : bool
+        Whether distances have a direction.
+    endless : bool
+        Whether there are infinite distances, across which nothing is hidden.
+    title, kind, value_unit : str
+        What `value` is: the objective, the loss by its name, and the unit.
+    value, bound : float or None
+        The proven value, and what no mechanism is better than; None before a problem is solved.
+    optimal : bool
+    budget : float or None
+        The most that the expected loss may be, where the objective has such.
+    loss_unit : str
+    expected_loss : float or None
+        Under the prior, where `value` is something else.
+    worst_loss, worst_at : float and str, or None
+        The largest expected loss of a secret, perhaps infinite, and which secret that is.
+    radius, half : float or None
+        The radii that hold 95 % of all reports about the truth, and half of them.
+    worst_radius, radius_at : float and str, or None
+        The largest of the radii that hold 95 % of the reports of a secret, and the secret.
+    few : bool
+        Whether the radii are of that one secret alone, as there are too many.
+    prior_zero : int
+        How many secrets have prior 0.
+    prior_zero_mean, prior_zero_worst, prior_zero_at : float, float and str, or None
+        What they lose on average, and most, and which one that is.
+    never : int or None
+        How many outputs never, or hardly ever, come out; None where that is not known.
+    outputs : int
+    never_labels : tuple of str
+        The first of them.
+    nearest : float or None
+        How far the two secrets are apart that are closest, where that is known.
+    places : bool
+        Whether the secrets are places to which positions are moved.
+    beliefs, priors : str
+        What is proven of pairs of beliefs; the set of priors. "" where there is none.
+    next_best, next_excess : str and float, or None
+        Of the private mechanisms that it was compared with the best one, and how much more that costs, relative.
+    choices : tuple of Choice
+        What other ε cost, where that was asked for.
+    """
+
+    problem: str
+    secrets: int
+    noun: str
+    unit: str
+    epsilon: float | None
+    asked: float | None
+    proven: bool
+    delta: float
+    apart: float
+    factor: float | None
+    one_way: bool
+    endless: bool
+    places: bool
+    nearest: float | None
+    unproven: bool = False
+    title: str = "expected loss"
+    kind: str = "distance"
+    value_unit: str = ""
+    value: float | None = None
+    bound: float | None = None
+    optimal: bool = False
+    budget: float | None = None
+    loss_unit: str = ""
+    expected_loss: float | None = None
+    worst_loss: float | None = None
+    worst_at: str | None = None
+    radius: float | None = None
+    half: float | None = None
+    worst_radius: float | None = None
+    radius_at: str | None = None
+    few: bool = False
+    prior_zero: int = 0
+    prior_zero_mean: float | None = None
+    prior_zero_worst: float | None = None
+    prior_zero_at: str | None = None
+    never: int | None = None
+    outputs: int = 0
+    never_labels: tuple[str, ...] = ()
+    beliefs: str = ""
+    priors: str = ""
+    next_best: str | None = None
+    next_excess: float | None = None
+    choices: tuple[Choice, ...] = ()

@@ -1,0 +1,232 @@
+"""Explanations: what is promised and what it costs, found and told."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from dxopt.analysis import evaluate
+from dxopt.analysis.fitting import loss_of
+from dxopt.analysis.off_prior import OffPrior, off_prior
+from dxopt.analysis.radii import Radii, radii
+from dxopt.model.loss import Loss, LossLike
+from dxopt.model.mechanism import Mechanism
+from dxopt.model.objective import AdversaryError, WorstLoss
+from dxopt.model.prior import Prior
+from dxopt.model.problem import Problem
+from dxopt.proofs.certify import Certificate
+from dxopt.results.beliefs import promise
+from dxopt.results.explained import Choice, Explained
+from dxopt.results.figures.tables import aligned
+from dxopt.results.files import finite
+from dxopt.results.sentences import sentences, table_of
+from dxopt.runtime.shown import Shown, as_html, as_html_table
+from dxopt.spaces.geo.located import known
+from dxopt.spaces.space import MetricSpace
+from dxopt.spaces.spread import Spread, spread_of
+
+SHOWN = 8
+"""Labels of reports that are never made."""
+_MOST_NEAREST = 2_000
+"""The least distance is looked for up to so many secrets without structure."""
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation(Explained, Shown):
+    """What a report, a mechanism or a problem promises and costs: `str` has it in plain words.
+
+    The numbers are attributes: see `dxopt.results.explained.Explained`.
+    """
+
+    @property
+    def sentences(self) -> tuple[tuple[str, str], ...]:
+        """What it comes to: topics, such as "privacy" and "worst off", each with a sentence or two."""
+        return tuple(sentences(self))
+
+    def content(self) -> dict[str, Any]:
+        """The numbers and sentences by name, for JSON; what is infinite is None."""
+        numbers = {key: _plain(value) for key, value in asdict(self).items()}
+        return {**numbers, "sentences": [list(pair) for pair in self.sentences]}
+
+    def __str__(self) -> str:
+        told = [f"{topic}: {text}" for topic, text in self.sentences]
+        return "\n".join([self.problem, *told, *(aligned(table_of(self)) if self.choices else [])])
+
+    def _said(self) -> str:
+        return f"{self.problem}: {self.sentences[0][1]}"
+
+    def _repr_html_(self) -> str:
+        return as_html(self.sentences) + (as_html_table(table_of(self)) if self.choices else "")
+
+
+def promised(problem: Problem, proof: Certificate | None = None) -> dict[str, Any]:
+    """What is promised, as fields of an `Explanation`: what a problem asks for, or what is proven for it."""
+    space = problem.space
+    private = problem.private
+    asked = problem.epsilon if private else None
+    found = None if proof is None or not private else proof.epsilon
+    epsilon = asked if found is None else found
+    delta = problem.delta if proof is None else proof.delta
+    return {
+        "problem": problem.name,
+        "asked": asked,
+        "proven": found is not None,
+        "delta": delta if private else 0.0,
+        "title": problem.objective.title,
+        "kind": _kind(problem),
+        "value_unit": problem.unit,
+        "loss_unit": problem.loss.unit,
+        "budget": problem.objective.max_loss if math.isfinite(problem.objective.max_loss) else None,
+        "beliefs": "" if proof is None else promise(problem, proof),
+        "priors": "" if problem.priors is None else problem.priors.name,
+        **of_space(space, epsilon),
+    }
+
+
+def _kind(problem: Problem) -> str:
+    """The name of the loss that the value is in."""
+    if isinstance(problem.objective, AdversaryError):
+        return getattr(problem.objective.adversary_loss, "name", "")
+    return "binary" if problem.loss.is_binary else problem.loss.name
+
+
+def of_space(space: MetricSpace, epsilon: float | None) -> dict[str, Any]:
+    """What a space and a level promise, as fields of an `Explanation`."""
+    spread = spread_of(space)
+    apart = _told_distance(spread)
+    places = known(space) is not None
+    positive = spread.nearest[spread.nearest > 0]
+    least = float(positive.min()) if len(positive) else math.inf
+    return {
+        "secrets": len(space),
+        "noun": "places" if places else "values" if space.structure.kind == "path" else "secrets",
+        "unit": space.unit,
+        "epsilon": epsilon,
+        "apart": apart,
+        "factor": None if epsilon is None else _factor(epsilon * apart),
+        "one_way": space.given is not None and not space.symmetric,
+        "endless": _endless(space),
+        "places": places,
+        "nearest": least if len(spread.nearest) == len(space) and math.isfinite(least) else None,
+    }
+
+
+def _factor(exponent: float) -> float:
+    """e^exponent, of numbers that doubles have."""
+    return math.exp(min(exponent, 700.0))
+
+
+def _told_distance(spread: Spread) -> float:
+    """The distance that a factor is told of: 1 where some are as far apart, else a short one near what is typical."""
+    typical = spread.typical
+    if spread.diameter >= 1.0 >= typical or not (math.isfinite(typical) and typical > 0):
+        return 1.0
+    return typical if float(f"{typical:.3g}") == typical else float(f"{typical:.1g}")
+
+
+def _endless(space: MetricSpace) -> bool:
+    """Whether some pair is infinitely far apart, as far as a few thousand secrets tell."""
+    if space.metric is not None or len(space) > _MOST_NEAREST:
+        return False
+    if space.structure.factors:
+        return any(_endless(factor) for factor in space.structure.factors)
+    return bool(np.isinf(space.distances).any())
+
+
+def paid(found: OffPrior, far: Radii | None, mechanism: Mechanism) -> dict[str, Any]:
+    """What a mechanism costs, as fields of an `Explanation`."""
+    labels = mechanism.space.labels
+    fields: dict[str, Any] = {"prior_zero": len(found.unlikely), "outputs": len(mechanism.reports)}
+    if found.losses is not None and found.worst is not None:
+        fields |= {"worst_loss": float(found.losses[found.worst]), "worst_at": str(labels[found.worst])}
+        if found.worst_unlikely is not None:
+            fields |= {
+                "prior_zero_mean": found.mean_unlikely,
+                "prior_zero_worst": float(found.losses[found.worst_unlikely]),
+                "prior_zero_at": str(labels[found.worst_unlikely]),
+            }
+    if (named := found.not_reported) is not None:
+        first = tuple(str(mechanism.reports.labels[z]) for z in named[:SHOWN].tolist())
+        fields |= {"never": len(named), "never_labels": first}
+    if far is not None:
+        fields |= {"radius": far.all, "half": far.half, "worst_radius": far.worst}
+        fields |= {"radius_at": str(labels[far.worst_at]), "few": len(far.secrets) < len(mechanism.space)}
+    return fields
+
+
+def _plain(value: Any) -> Any:
+    """A value for JSON."""
+    if isinstance(value, float):
+        return finite(value)
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    return [_plain(one) for one in value] if isinstance(value, tuple | list) else value
+
+
+def of_problem(problem: Problem) -> Explanation:
+    """What a problem asks for; nothing is solved."""
+    return Explanation(**promised(problem))
+
+
+def of_report(
+    problem: Problem, mechanism: Mechanism, proof: Certificate, found: OffPrior, *, optimal: bool
+) -> Explanation:
+    """What was found for a problem.
+
+    Parameters
+    ----------
+    proof : Certificate
+        Of the mechanism.
+    found : OffPrior
+    optimal : bool
+        Whether the value is the best one.
+    """
+    expected = None
+    if found.losses is not None and problem.objective.sign < 0:
+        expected = evaluate.expected_loss(mechanism, problem.prior, problem.loss)
+    prior = None if isinstance(problem.objective, WorstLoss) else problem.prior.probabilities
+    return Explanation(
+        **promised(problem, proof),
+        **paid(found, radii(mechanism, prior), mechanism),
+        value=proof.value,
+        bound=proof.bound,
+        optimal=optimal,
+        expected_loss=expected,
+    )
+
+
+def of_mechanism(mechanism: Mechanism, prior: Prior | None, loss: LossLike | Loss) -> Explanation:
+    """What a mechanism promises, as far as that is proven of it, and what it costs."""
+    resolved = loss_of(mechanism, loss)
+    known = mechanism.privacy
+    believed = Prior.uniform(mechanism.space) if prior is None else prior
+    found = off_prior(mechanism, believed, resolved)
+    expected = None if prior is None else evaluate.expected_loss(mechanism, prior, resolved)
+    return Explanation(
+        problem=mechanism.name,
+        asked=None,
+        proven=known is not None,
+        unproven=known is None,
+        delta=0.0 if known is None else known.delta,
+        kind="binary" if resolved.is_binary else resolved.name,
+        value_unit=resolved.unit,
+        loss_unit=resolved.unit,
+        value=expected,
+        **of_space(mechanism.space, None if known is None else known.epsilon),
+        **paid(found, radii(mechanism, None if prior is None else prior.probabilities), mechanism),
+    )
+
+
+def choices_of(several: Iterable[Explained]) -> tuple[Choice, ...]:
+    """What each of some ε costs, from what was found there."""
+    return tuple(
+        Choice(
+            one.asked, math.exp(min(one.asked * one.apart, 700.0)), one.value, one.bound, one.worst_loss, one.radius
+        )
+        for one in several
+        if one.asked is not None and one.value is not None and one.bound is not None
+    )

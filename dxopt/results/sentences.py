@@ -1,0 +1,278 @@
+"""What a result comes to, in plain words: the sentences of `dx.explain`, of reports, and of pages."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from dxopt.numerics.digits import at_most, three_digits
+from dxopt.results.explained import Explained
+from dxopt.spaces.units import per, with_unit
+
+_MOST_FACTOR = 1e6
+"""Larger factors are told as powers of ten: hardly anything is hidden there."""
+_MANY = 10
+"""So many reports of one person are told of."""
+_FAR = 1e3
+"""A distance that is so many times the least one is not told of."""
+_CLOSE = 1e-5
+"""Up to this gap, a value is told as the best possible without saying how close it is."""
+
+
+def sentences(found: Explained) -> Iterator[tuple[str, str]]:
+    """Topics and what is to be said of each, most important first."""
+    yield "privacy", privacy(found)
+    if found.epsilon is not None:
+        yield "level", level(found)
+        yield "several reports", several(found)
+    if found.delta:
+        yield "delta", delta(found.delta)
+    if found.one_way and found.epsilon is not None:
+        yield (
+            "direction",
+            (
+                "Distances differ by direction: the odds of one secret against another rise by at most e^(ε·d), "
+                "where d is the distance from the first to the second."
+            ),
+        )
+    if found.endless and found.epsilon is not None:
+        yield "not hidden", f"{found.noun.capitalize()} at infinite distance are not hidden from each other."
+    if found.beliefs:
+        yield "beliefs", found.beliefs
+    if found.value is not None:
+        yield found.title, value(found)
+    if found.priors:
+        yield "priors", f"Of the priors in the set {found.priors}, the worst for the mechanism counts."
+    if found.next_best is not None and found.next_excess is not None:
+        yield "compared", f"Of the others, {found.next_best} comes closest: {_excess(found.next_excess)}."
+    if text := radius(found):
+        yield "radius", text
+    if found.worst_loss is not None:
+        yield "worst off", worst(found)
+    if found.prior_zero:
+        yield "prior 0", unlikely(found)
+    if found.never:
+        yield "never reported", never(found)
+    if found.places and found.epsilon is not None:
+        yield "positions", border(found)
+    if found.few:
+        yield "left out", f"Too many {found.noun} to look at all of them: the radius is that of one."
+
+
+def distance(found: Explained) -> str:
+    """How far apart two secrets are of which the factor is told: "two places 1 km apart"."""
+    amount = three_digits(found.apart)
+    if found.unit:
+        return f"two {found.noun} {with_unit(amount, found.unit)} apart"
+    return f"two {found.noun} at distance {amount}"
+
+
+def privacy(found: Explained) -> str:
+    """What somebody who sees a report can find out at most."""
+    if found.unproven:
+        return "Nothing is proven of its privacy: dx.certify proves what holds."
+    if found.epsilon is None:
+        promise = "for the pairs of beliefs below alone" if found.beliefs else "and none is claimed"
+        return f"No privacy between single {found.noun} was asked for, {promise}."
+    once = factor(found.epsilon * found.apart)
+    twice = factor(2 * found.epsilon * found.apart)
+    unless = " (apart from δ, see there)" if found.delta else ""
+    text = f"Seeing one report, nobody can change the odds between {distance(found)} by more than a factor of {once}"
+    return f"{text}{unless}; after two reports of the same person {twice}."
+
+
+def level(found: Explained) -> str:
+    """ε as it was proven and asked for, and where odds double at most."""
+    told = f"{proven_level(found)}."
+    double = math.log(2) / found.epsilon if found.epsilon else math.inf
+    if found.nearest is None or not found.nearest <= double <= _FAR * found.nearest:
+        return told
+    within = with_unit(three_digits(_floor(double)), found.unit)
+    return f"{told} Within {'a distance of ' if not found.unit else ''}{within} the odds at most double."
+
+
+def proven_level(found: Explained) -> str:
+    """ε as it was proven and asked for: "ε proven 1.39 per km (asked 1.39)"."""
+    where = per(found.unit)
+    if found.epsilon is None or not found.proven:
+        return f"ε asked {three_digits(found.asked or 0.0)} {where}, nothing proven yet"
+    asked = "" if found.asked is None else f" (asked {three_digits(found.asked)})"
+    return f"ε proven {at_most(found.epsilon)} {where}{asked}"
+
+
+def several(found: Explained) -> str:
+    """What n reports of one person cost."""
+    factors = factor(_MANY * (found.epsilon or 0.0) * found.apart)
+    also = " and n times δ" if found.delta else ""
+    return (
+        f"n reports of one person cost n times ε{also}, and the factor is taken to the power n: after {_MANY} "
+        f"reports it is {factors}. A person's own budget has to cover all of them."
+    )
+
+
+def delta(share: float) -> str:
+    """What δ relaxes."""
+    return f"In all, a probability of δ = {at_most(share)} may fall outside of this promise, for each pair."
+
+
+def value(found: Explained) -> str:
+    """The value of the objective, and what none is better than."""
+    worth = amount(found.value, found.value_unit)
+    if found.value is None or found.bound is None:
+        return f"{_is(found, worth)}."
+    bound = amount(found.bound, found.value_unit)
+    if not found.optimal:
+        return f"{_is(found, worth)}; no mechanism with this privacy gets {_past(found, bound)}."
+    gap = abs(found.value - found.bound) / max(abs(found.value), 1e-12)
+    close = f", up to {at_most(100 * gap)} %" if gap > _CLOSE else ""
+    return f"{_is(found, worth)}: proven to be the best possible{close}."
+
+
+def _excess(share: float) -> str:
+    return f"{three_digits(100 * share)} % more" if share >= _CLOSE else "as good"
+
+
+def _past(found: Explained, bound: str) -> str:
+    return f"above {bound}" if found.title == "adversary's error" else f"below {bound}"
+
+
+def _is(found: Explained, worth: str) -> str:
+    match found.title:
+        case "worst loss":
+            return f"Whatever the {found.noun.removesuffix('s')}, a report {loses(found.kind, worth)}, or less"
+        case "worst expected loss":
+            return f"Under the worst of the priors, a report {loses(found.kind, worth)}"
+        case "worst regret":
+            return f"Under none of the priors a report costs more than {worth} above the optimum for that prior"
+        case "adversary's error":
+            spent = "" if found.expected_loss is None else amount(found.expected_loss, found.loss_unit)
+            most = "" if found.budget is None else f" (at most {amount(found.budget, found.loss_unit)} was allowed)"
+            at = f", while reports cost {spent} on average{most}" if spent else ""
+            return f"An adversary who knows the prior errs by {worth} on average{at}"
+    return f"A report {loses(found.kind, worth)}"
+
+
+def loses(kind: str, worth: str) -> str:
+    """What a loss means: "is 0.84 km from the truth on average"."""
+    if worth == three_digits(math.inf):
+        return "costs infinitely much on average"
+    match kind:
+        case "distance":
+            return f"is {worth} from the truth on average"
+        case "squared":
+            return f"has a squared distance of {worth} from the truth on average"
+        case "binary":
+            return f"is not the truth with probability {worth}"
+    return f"costs {worth} on average"
+
+
+def _of(found: Explained, label: str | None) -> str:
+    """One of the secrets: "place A"."""
+    return f"{found.noun.removesuffix('s')} {label}"
+
+
+def radius(found: Explained) -> str:
+    """How far reports are from the truth, 95 % of them."""
+    if found.worst_radius is None:
+        return ""
+    far = _within(found.worst_radius, found.unit)
+    if found.few:
+        return f"For {_of(found, found.radius_at)}, 95 % of reports lie {far} of the truth."
+    if found.radius is None:
+        return f"Whatever the {found.noun.removesuffix('s')}, 95 % of reports lie {far} of the truth."
+    text = f"95 % of reports lie {_within(found.radius, found.unit)} of the truth"
+    if found.half is not None:
+        text += f", half of them {_within(found.half, found.unit)}" if found.half else ", half of them are the truth"
+    if found.worst_radius == found.radius:
+        return f"{text}; that holds for each of the {found.noun}."
+    return f"{text}; for {_of(found, found.radius_at)}, where this is worst, 95 % lie {far}."
+
+
+def _within(distance: float, unit: str) -> str:
+    if math.isinf(distance):
+        return "beyond any distance"
+    return f"within {with_unit(at_most(distance), unit)}"
+
+
+def worst(found: Explained) -> str:
+    """Who loses most."""
+    worth = amount(found.worst_loss, found.loss_unit)
+    return f"For {_of(found, found.worst_at)} a report {loses(_loss_kind(found), worth)}."
+
+
+def _loss_kind(found: Explained) -> str:
+    return found.kind if found.title != "adversary's error" else ""
+
+
+def unlikely(found: Explained) -> str:
+    """What secrets of prior 0 lose."""
+    text = f"{found.prior_zero:,} of {found.secrets:,} {found.noun} have prior 0, and the mechanism owes them nothing"
+    if found.prior_zero_mean is None:
+        return f"{text}."
+    mean, most = (amount(loss, found.loss_unit) for loss in (found.prior_zero_mean, found.prior_zero_worst))
+    return f"{text}: their mean loss is {mean}, the largest {most} for {_of(found, found.prior_zero_at)}."
+
+
+def never(found: Explained) -> str:
+    """Which outputs never come out."""
+    count = found.never or 0
+    more = count - len(found.never_labels)
+    named = ", ".join(found.never_labels) + (f" and {more:,} more" if more else "")
+    return f"{count:,} of {found.outputs:,} outputs never come out, or hardly ever: {named}."
+
+
+def border(found: Explained) -> str:
+    """What the promise means for positions."""
+    text = (
+        "The promise is about places, to which positions are moved first: within one place nothing can be told apart"
+    )
+    if found.nearest is None or found.epsilon is None:
+        return f"{text}, and two positions across a border are as far apart as their places."
+    near = with_unit(three_digits(found.nearest), found.unit)
+    times = factor(found.epsilon * found.nearest)
+    return (
+        f"{text}, but two positions on both sides of a border, however close, are as far apart as their places, "
+        f"{near} or more: the odds between them may change by a factor of {times} or more."
+    )
+
+
+def factor(exponent: float) -> str:
+    """e^exponent in words, never less than it is."""
+    if exponent <= math.log(_MOST_FACTOR):
+        return at_most(math.exp(exponent))
+    return f"10^{math.ceil(exponent / math.log(10))} (hardly anything is hidden)"
+
+
+def amount(value: float | None, unit: str) -> str:
+    """A loss with its unit, to three digits."""
+    if value is None:
+        return "unknown"
+    return with_unit(three_digits(value), unit) if math.isfinite(value) else three_digits(value)
+
+
+def _floor(value: float) -> float:
+    """A number cut to three digits, so that what holds within it is not said of more."""
+    place = 10.0 ** (math.floor(math.log10(value)) - 2)
+    return math.floor(value / place * (1 + 1e-12)) * place
+
+
+def table_of(found: Explained) -> Sequence[Sequence[str]]:
+    """The table of what other ε cost, the names of its columns first; the level of the result itself has a mark."""
+    unit = f" ({found.value_unit})" if found.value_unit else ""
+    far = f" ({found.unit})" if found.unit else ""
+    head = [f"ε {per(found.unit)}", f"factor at {_short(found)}", f"{found.title}{unit}", "no mechanism better than"]
+    head += [f"worst off ({found.loss_unit})" if found.loss_unit else "worst off", f"95 % within{far}"]
+    rows = []
+    for choice in found.choices:
+        mark = " *" if found.asked is not None and math.isclose(choice.epsilon, found.asked) else ""
+        numbers = (choice.value, choice.bound, choice.worst_loss, choice.radius)
+        told = ["" if number is None else three_digits(number) for number in numbers]
+        rows.append(
+            [f"{three_digits(choice.epsilon)}{mark}", factor(choice.epsilon * found.apart).split(" ")[0], *told]
+        )
+    return [head, *rows]
+
+
+def _short(found: Explained) -> str:
+    """The distance of which the factor is told, for the head of a column."""
+    return with_unit(three_digits(found.apart), found.unit) if found.unit else f"distance {three_digits(found.apart)}"

@@ -1,0 +1,113 @@
+"""Results, mechanisms and problems in plain words, also at other ε."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from dxopt.errors import SpecError
+from dxopt.model.loss import Loss, LossLike
+from dxopt.model.mechanism import Mechanism
+from dxopt.model.prior import Prior, PriorLike
+from dxopt.model.problem import Problem
+from dxopt.numerics.written import Written
+from dxopt.results.explanation import Explanation, choices_of, of_mechanism, of_problem
+from dxopt.results.files import FRONTIER, LEVEL, PARTS, SWEEP
+from dxopt.results.folder import holds_report, is_result
+from dxopt.results.reading import load
+from dxopt.results.report import Report
+from dxopt.results.sweep import EpsilonSweep
+from dxopt.runtime.reading import is_file
+from dxopt.studies.sweeps import sweep
+
+
+def explain(
+    found: Report | EpsilonSweep | Mechanism | Problem,
+    *,
+    epsilons: Iterable[Written] | None = None,
+    prior: PriorLike | None = None,
+    loss: LossLike | Loss = "distance",
+    **options: Any,
+) -> Explanation:
+    """What something promises and costs, in plain words.
+
+    Parameters
+    ----------
+    found : Report, EpsilonSweep, Mechanism or Problem
+        Of a problem only what it asks for is told, as nothing is solved without `epsilons`.
+    epsilons : k numbers, optional
+        Levels per unit of distance: the explanation then has a table of what each of them costs. The problem is
+        solved at each, as by `dx.sweep`.
+    prior : Prior, "uniform" or (n,) array, optional
+    loss : str, array, callable or Loss
+        For a mechanism alone, which has none of its own. Without a prior the worst cases are told alone.
+    **options
+        For `dx.sweep`, such as `tolerance` and `time_limit`.
+
+    Returns
+    -------
+    Explanation
+
+    Raises
+    ------
+    SpecError
+        If it is none of these, or an option does not go with it.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> problem = dx.Problem(dx.line(11, unit="people"), epsilon="ln(2)", prior="uniform")
+    >>> print(dx.explain(problem).sentences[0][1])
+    Seeing one report, nobody can change the odds between two values 1 person apart by more than a factor of 2; \
+after two reports of the same person 4.
+    """
+    if isinstance(found, EpsilonSweep) and epsilons is None:
+        return replace(of_problem(found.problem), choices=choices_of(report.explanation for report in found.reports))
+    if isinstance(found, Mechanism):
+        if epsilons is not None:
+            raise SpecError("epsilons", "go with a problem, and a mechanism has none", "give the problem or report")
+        return of_mechanism(found, None if prior is None else Prior.of(prior, found.space), loss)
+    if not isinstance(found, Report | EpsilonSweep | Problem):
+        wrong = f"is of type {type(found).__name__}"
+        raise SpecError("found", wrong, "give a report, a mechanism or a problem; of a frontier one of its reports")
+    if prior is not None or loss != "distance":
+        raise SpecError("prior" if prior is not None else "loss", "is that of the problem", "leave it out")
+    problem = found if isinstance(found, Problem) else found.problem
+    told = found.explanation if isinstance(found, Report) else of_problem(problem)
+    if epsilons is None:
+        return told
+    several = sweep(problem, epsilons, **options).reports
+    return replace(told, choices=choices_of(report.explanation for report in several))
+
+
+def saved(folder: str | Path) -> Report | EpsilonSweep:
+    """What a result folder has to be explained, proven again: its report, or the reports at its levels.
+
+    Raises
+    ------
+    SpecError
+        If it holds nothing that can be explained; the message says what to give instead.
+    CertificateError
+        If something does not hold.
+    """
+    path = Path(folder)
+    if holds_report(path):
+        return load(path)
+    if is_file(path / SWEEP):
+        return EpsilonSweep.load(path)
+    parts = sorted(place for place in (path / PARTS).glob("*") if holds_report(place))
+    if is_file(path / FRONTIER) and parts:
+        reports = tuple(load(part) for part in parts)
+        levels = tuple(report.problem.epsilon for report in reports)
+        if len({*levels}) == len(levels):
+            return EpsilonSweep(reports[0].problem, reports, levels, reports[0].status)
+        raise SpecError("result", f"{path} is about loss budgets, not levels", f"give a part, such as {parts[0]}")
+    if is_file(path / LEVEL):
+        raise SpecError("result", f"{path} found no level", "search further: solve its problem with a larger loss")
+    inside = sorted(place for place in path.glob("*") if is_result(place))
+    if inside:
+        some = " ".join(map(str, inside[:2]))
+        raise SpecError("result", f"{path} is a folder of {len(inside)} results", f"name those to explain, as {some}")
+    raise SpecError("result", f"{path} is no result folder", "give one that `dxopt solve` wrote, or a problem file")

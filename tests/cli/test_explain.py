@@ -1,0 +1,58 @@
+"""The command explain: folders, problem files, levels, JSON, and what is wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import dxopt as dx
+from dxopt.cli.application import app
+
+FILE = """name: counts
+space: {kind: line, size: 5, unit: people}
+epsilon: ln(2)
+prior: uniform
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "counts.yaml"
+    path.write_text(FILE, encoding="utf-8")
+    return path
+
+
+def test_results_and_files(file: Path, tmp_path: Path) -> None:
+    folder = dx.solve(dx.read(file)).save(tmp_path / "out")
+    done = CliRunner().invoke(app, ["explain", str(folder), str(file), "--epsilon", "0.5,1"])
+    assert done.exit_code == 0
+    assert done.stdout.count("two values 1 person apart by more than a factor of 2") == 2
+    assert done.stdout.count("ε per person  factor at 1 person") == 2
+    assert "nothing proven yet" in done.stdout and "ε proven 0.694 per person (asked 0.693)" in done.stdout
+
+
+def test_json(file: Path, tmp_path: Path) -> None:
+    folder = dx.solve(dx.read(file)).save(tmp_path / "out")
+    done = CliRunner().invoke(app, ["explain", str(folder), "--json"])
+    (found,) = json.loads(done.stdout)["results"]
+    assert (found["unit"], found["value_unit"], found["secrets"]) == ("people", "people", 5)
+    assert found["factor"] == pytest.approx(2)
+    assert [topic for topic, _ in found["sentences"]][:2] == ["privacy", "level"]
+
+
+def test_bad_input_is_one_line(tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["explain", str(tmp_path)])
+    assert done.exit_code == 2
+    assert done.stderr.startswith("result: ") and len(done.stderr.splitlines()) == 1
+
+
+def test_everything_is_printed_on_demand(file: Path, tmp_path: Path) -> None:
+    short, long = (
+        CliRunner().invoke(app, ["solve", str(file), "-o", str(tmp_path / name), *more]).stdout
+        for name, more in (("short", []), ("long", ["--verbose"]))
+    )
+    assert "proof of privacy" in long and "proof of privacy" not in short
+    assert len(short.splitlines()) <= 14

@@ -1,0 +1,184 @@
+"""Explanations: numbers counted again, sentences, units, what is left out, and what cannot be explained."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dxopt as dx
+from dxopt.analysis.radii import radii
+from dxopt.numerics.digits import at_most, three_digits
+from dxopt.results.page.words import certificate
+from dxopt.studies.explaining import saved
+
+PLACES = [[45.0, 4.0], [45.0, 4.02], [45.01, 4.0], [45.02, 4.03]]
+
+
+@pytest.fixture(scope="module")
+def city() -> dx.Report:
+    space = dx.geo.points(PLACES, labels="ABCD")
+    return dx.solve(dx.Problem(space, epsilon="ln(4)", prior=[0.5, 0.3, 0.2, 0.0], name="city"))
+
+
+@pytest.fixture(scope="module")
+def counts() -> dx.Report:
+    return dx.solve(
+        dx.Problem(dx.line(6, unit="people"), epsilon="ln(2)", prior=[0.1, 0.2, 0.4, 0.2, 0.1, 0], name="counts")
+    )
+
+
+def told(found: dx.Explanation) -> dict[str, str]:
+    return dict(found.sentences)
+
+
+def test_what_one_report_can_tell(city: dx.Report) -> None:
+    privacy = told(dx.explain(city))["privacy"]
+    assert privacy == (
+        "Seeing one report, nobody can change the odds between two places 1 km apart by more than a factor of 4; "
+        "after two reports of the same person 16."
+    )
+    assert "ε proven 1.39 per km (asked 1.39)" in told(dx.explain(city))["level"]
+    assert "after 10 reports it is 10^7" in told(dx.explain(city))["several reports"]
+
+
+def test_the_radius_is_counted_again(city: dx.Report) -> None:
+    found = dx.explain(city)
+    apart, matrix = city.problem.space.distances, city.mechanism.matrix
+    joint = city.problem.prior.probabilities[:, None] * matrix
+    for radius, share in ((found.radius, 0.95), (found.half, 0.5)):
+        assert radius is not None
+        assert joint[apart <= radius].sum() >= share - 1e-9
+        assert joint[apart < radius].sum() < share
+    within = [row[far <= found.worst_radius].sum() for far, row in zip(apart, matrix, strict=True)]
+    assert min(within) >= 0.95 - 1e-9
+    assert found.radius_at in list("ABCD")
+    assert f"{three_digits(found.half or 0)} km" in told(found)["radius"] or "are the truth" in told(found)["radius"]
+
+
+def test_who_loses_and_who_is_left_out(city: dx.Report) -> None:
+    found = dx.explain(city)
+    losses = (city.mechanism.matrix * city.problem.losses).sum(axis=1)
+    assert (found.worst_loss, found.worst_at) == (pytest.approx(losses.max()), "ABCD"[int(losses.argmax())])
+    assert told(found)["prior 0"].startswith("1 of 4 places have prior 0")
+    assert f"{three_digits(losses[3])} km for place D" in told(found)["prior 0"]
+    nearest = city.problem.space.nearest
+    assert f"{three_digits(nearest)} km or more" in told(found)["positions"]
+    assert at_most(math.exp(city.certificate.epsilon * nearest)) in told(found)["positions"]
+
+
+def test_counts_have_no_border(counts: dx.Report) -> None:
+    lines = told(dx.explain(counts))
+    assert "two values 1 person apart by more than a factor of 2; after two" in lines["privacy"]
+    assert "Within 1 person the odds at most double" in lines["level"]
+    assert "people from the truth on average" in lines["expected loss"]
+    assert "positions" not in lines
+
+
+def test_other_objectives_and_losses() -> None:
+    space = dx.line(3, unit="km")
+    costs = dx.Loss.of([[0, 1, 4], [1, 0, 1], [4, 1, 0]], space, unit="EUR")
+    worst = dx.solve(dx.Problem(space, epsilon=1.0, loss=costs, objective="worst_loss", delta=0.1))
+    lines = told(dx.explain(worst))
+    assert lines["worst loss"].startswith(
+        f"Whatever the value, a report costs {three_digits(worst.certificate.value)} EUR"
+    )
+    assert "δ = 0.1" in lines["delta"] and "apart from δ" in lines["privacy"]
+    assert lines["radius"].startswith("Whatever the value, 95 % of reports lie within")
+    binary = dx.solve(dx.Problem(space, epsilon=1.0, prior="uniform", loss="binary"))
+    assert "is not the truth with probability" in told(dx.explain(binary))["expected loss"]
+    hull = dx.Prior.hull([dx.Prior.of([0.6, 0.2, 0.2], space), dx.Prior.of([0.2, 0.2, 0.6], space)])
+    several = told(dx.explain(dx.solve(dx.Problem(space, epsilon=1.0, prior=hull))))
+    assert "Under the worst of the priors" in several["worst expected loss"] and "priors" in several
+    pairs = dx.BeliefPairs.markov("ab", 2, [[0.5, 0.5], [0.5, 0.5]], [0.5, 0.5])
+    believed = dx.solve(dx.Problem(dx.line(4), epsilon=None, prior="uniform", beliefs=pairs.at(1.0)))
+    lines = told(dx.explain(believed))
+    assert "for the pairs of beliefs below alone" in lines["privacy"] and "Nobody who holds" in lines["beliefs"]
+
+
+def test_infinite_distances_and_losses() -> None:
+    space = dx.MetricSpace.from_distances([[0, 1, np.inf], [2, 0, np.inf], [np.inf, np.inf, 0]])
+    report = dx.solve(dx.Problem(space, epsilon=1.0, prior=[0.5, 0.5, 0.0], loss="binary"))
+    lines = told(dx.explain(report))
+    assert "at infinite distance are not hidden" in lines["not hidden"] and "direction" in lines
+    assert json.dumps(dx.explain(report).content(), allow_nan=False)
+
+
+def test_a_mechanism_alone_is_told_of_what_is_proven() -> None:
+    space = dx.line(5, unit="visits")
+    proven = told(dx.explain(dx.classic.geometric(space, epsilon=1.0)))
+    assert "factor of 2.72" in proven["privacy"] and "ε proven 1 per visit." in proven["level"]
+    assert "expected loss" not in proven
+    own = dx.Mechanism.from_matrix(space, np.eye(5))
+    lines = told(dx.explain(own, prior="uniform", loss="binary"))
+    assert lines["privacy"].startswith("Nothing is proven")
+    assert lines["expected loss"] == "A report is not the truth with probability 0."
+
+
+def test_the_distance_that_is_told_is_one_that_occurs() -> None:
+    for space, apart in ((dx.line(5, step=500), 500.0), (dx.line(5, step=0.01), 0.01), (dx.line(5), 1.0)):
+        assert dx.explain(dx.Problem(space, epsilon=0.1, prior="uniform")).apart == apart
+    assert "nothing proven yet" in str(dx.explain(dx.Problem(dx.line(3), epsilon=1.0, prior="uniform")))
+
+
+def test_many_secrets_are_told_without_all_of_them() -> None:
+    mechanism = dx.classic.geometric(dx.line(20_000), epsilon=1.0)
+    found = radii(mechanism)
+    assert found is not None and len(found.secrets) == 1
+    explained = dx.explain(mechanism)
+    assert explained.few and "left out" in told(explained)
+    assert explained.worst_radius == 2.0
+
+
+def test_a_table_of_levels(counts: dx.Report, tmp_path: Path) -> None:
+    levels = [0.5, counts.problem.epsilon, 1.0]
+    found = dx.explain(counts, epsilons=levels)
+    assert [choice.epsilon for choice in found.choices] == sorted(levels)
+    values = [choice.value for choice in found.choices]
+    assert values == sorted(values, reverse=True)
+    assert values[1] == pytest.approx(counts.certificate.value)
+    head, *rows = str(found).splitlines()[-4:]
+    assert head.startswith("ε per person  factor at 1 person  expected loss (people)")
+    assert [row.split()[1] for row in rows][1] == "*"
+    assert "<table>" in found._repr_html_()
+    folder = dx.sweep(counts.problem, levels).save(tmp_path / "sweep")
+    assert [choice.value for choice in dx.explain(saved(folder)).choices] == pytest.approx(values)
+
+
+def test_what_cannot_be_explained_says_what_to_give(counts: dx.Report, tmp_path: Path) -> None:
+    counts.save(tmp_path / "one")
+    with pytest.raises(dx.SpecError, match=r"is a folder of 1 results; name those to explain"):
+        saved(tmp_path)
+    with pytest.raises(dx.SpecError, match="is no result folder"):
+        saved(tmp_path / "nothing")
+    with pytest.raises(dx.SpecError, match="give a report, a mechanism or a problem"):
+        dx.explain(3)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(dx.SpecError, match=r"^prior"):
+        dx.explain(counts, prior="uniform")
+
+
+def test_loaded_results_say_the_same(city: dx.Report, tmp_path: Path) -> None:
+    again = dx.load(city.save(tmp_path / "city"))
+    assert dx.explain(again).sentences == dx.explain(city).sentences
+    assert dx.explain(city).sentences[0][1].split("; ")[0][:30] in str(city.explanation)
+    assert "The promise is about places" in str(certificate(again))
+
+
+def test_numbers_are_never_flattered() -> None:
+    assert [at_most(x) for x in (4 * (1 + 1e-12), 4.001, 0.84712, 1234.2, 999.99)] == [
+        "4",
+        "4.01",
+        "0.848",
+        "1,235",
+        "1,000",
+    ]
+    assert [three_digits(x) for x in (0.84751, 1234.4, 12.0, math.inf, 999.96)] == [
+        "0.848",
+        "1,234",
+        "12",
+        "infinite",
+        "1,000",
+    ]
