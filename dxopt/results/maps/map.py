@@ -38,6 +38,8 @@ _MARK = COLOURS[1]
 _GREY = "#8a8a8a"
 _NEVER = "#ededed"
 _STREET = "#b5b5b5"
+_PANEL = 3.5
+"""Inches across a panel, where there are several."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +96,7 @@ def draw_map(
     with style():
         from matplotlib.colors import PowerNorm
 
-        wide = 5.6 if across == 1 else 3.5
+        wide = 5.6 if across == 1 else _PANEL
         figure = blank((wide + 0.8) * across + 0.9, down * (wide * window.steepness + 0.65) + 0.3)
         scale = PowerNorm(0.5, vmin=0.0, vmax=max(float(panel.values.max()) for panel in panels))
         every = np.ravel(figure.subplots(down, across, squeeze=False))
@@ -221,12 +223,12 @@ def _areas(axes: Axes, panel: _Panel, window: Window, scale: Normalize) -> Colle
 
 def _dots(axes: Axes, panel: _Panel, window: Window, scale: Normalize) -> Collection:
     x, y = window.on_map(panel.found.degrees).T
-    size = float(np.clip(9000 / len(x), 10, 90))
+    size = _sizes(x, y, window)
     order = np.argsort(panel.values, kind="stable")
     return axes.scatter(
         x[order],
         y[order],
-        s=size,
+        s=size[order],
         c=_positive(panel.values[order]),
         cmap=_colours(),
         norm=scale,
@@ -235,6 +237,19 @@ def _dots(axes: Axes, panel: _Panel, window: Window, scale: Normalize) -> Collec
         linewidths=0.4,
         zorder=3,
     )
+
+
+def _sizes(x: NDArray[np.float64], y: NDArray[np.float64], window: Window) -> NDArray[np.float64]:
+    """Areas of dots, in square points, at which no dot of a panel hides another, as far as they can still be seen."""
+    from scipy.spatial import cKDTree
+
+    most = np.clip(9000 / len(x), 10, 90)
+    if len(x) < 2:
+        return np.full(len(x), most)
+    places = np.column_stack([x * window.shrinking, y])
+    near = cKDTree(places).query(places, k=2)[0][:, 1]
+    points = 72 * _PANEL / ((window.east - window.west) * window.shrinking)
+    return np.clip((near * points) ** 2, 8, most)
 
 
 def _positive(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -236,3 +236,13 @@ def test_the_command_refuses_in_one_line(
     assert done.exit_code == 2
     assert words in done.output and len(done.output.splitlines()) == 1
     assert not list(tmp_path.glob("x.*"))
+
+
+def test_dots_that_are_close_are_small_enough_to_be_told_apart() -> None:
+    space = dx.geo.points([[45.0, 5.0], [45.0, 5.003], [45.2, 5.3]])
+    figure = dx.draw_map(dx.classic.exponential(space, epsilon=0.1), secret={"index": 2})
+    (dots,) = (one for one in figure.axes[0].collections if one.get_array() is not None)
+    assert isinstance(dots, PathCollection)
+    places, sizes = np.asarray(dots.get_offsets()), dots.get_sizes()
+    size = dict(zip(places[:, 0].round(4).tolist(), sizes.tolist(), strict=True))
+    assert size[5.0] == size[5.003] < size[5.3] == 90
