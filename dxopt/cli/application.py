@@ -13,6 +13,7 @@ from dxopt.cli import budgets, exports, installation, releases, results, solving
 
 app = typer.Typer(
     help="Optimal mechanisms for metric differential privacy, with proofs.",
+    epilog="Example: dxopt solve town.yaml",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

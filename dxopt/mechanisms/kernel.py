@@ -76,7 +76,7 @@ class KernelMechanism(Mechanism):
         """What is missing from 1 in each row, `(n,)`: the additional probability of the slack report."""
         return np.maximum(1.0 - self.kernel.apply(self.weights)[0], 0.0)
 
-    def rows(self, secrets: NDArray[np.int64]) -> Array:
+    def _rows(self, secrets: NDArray[np.int64]) -> Array:
         rows = np.empty((len(secrets), len(self.space)))
         for row, secret in zip(rows, secrets, strict=True):
             np.multiply(self.kernel.row(int(secret)), self.weights, out=row)

@@ -38,7 +38,7 @@ class LiftedMechanism(Mechanism):
     name: str
     privacy: Privacy | None
 
-    def rows(self, secrets: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _rows(self, secrets: NDArray[np.int64]) -> NDArray[np.float64]:
         answers, which = np.unique(self.query.index[secrets], return_inverse=True)
         return self.base.rows(answers)[which]
 

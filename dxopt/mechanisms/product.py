@@ -61,7 +61,7 @@ class ProductMechanism(Mechanism):
     name: str
     privacy: Privacy | None
 
-    def rows(self, secrets: Indices) -> Array:
+    def _rows(self, secrets: Indices) -> Array:
         rows = np.empty((len(secrets), len(self.reports)))
         coordinates = np.unravel_index(secrets, self._shape)
         by_factor = [

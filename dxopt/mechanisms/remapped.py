@@ -43,7 +43,7 @@ class RemappedMechanism(Mechanism):
     name: str
     privacy: Privacy | None
 
-    def rows(self, secrets: Indices) -> Array:
+    def _rows(self, secrets: Indices) -> Array:
         from dxopt.numerics.sums import grouped
 
         return grouped(self.base.rows(secrets), self.table, len(self.reports))

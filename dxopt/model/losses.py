@@ -12,6 +12,7 @@ from dxopt.errors import SpecError
 from dxopt.model.reports import Reports
 from dxopt.runtime.plugins import OrPlugins, Plugin, Plugins, said
 from dxopt.runtime.registry import Registry
+from dxopt.spaces.callables import as_passed
 from dxopt.spaces.space import MetricSpace
 
 
@@ -58,12 +59,11 @@ def evaluated(
 
     def number(x: Any, w: Any) -> float:
         try:
-            return float(loss(x, w))
+            return float(np.asarray(loss(x, w)).item())
         except Exception as error:  # whatever a function of the user raises
             wrong = f"{whose}gives no number for the secret {x} and the report {w} ({said(error)})"
-            raise SpecError(
-                "loss", wrong, "give a function of a secret and a report that returns one number"
-            ) from error
+            what = "a function of a secret and a report that returns one number"
+            raise SpecError("loss", wrong, f"give {what}; it gets each {as_passed(x)}") from error
 
     return np.array([[number(x, w) for w in columns] for x in rows])
 

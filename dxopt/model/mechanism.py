@@ -230,7 +230,7 @@ class MatrixMechanism(Mechanism):
         matrix.flags.writeable = False
         object.__setattr__(self, "matrix", matrix)
 
-    def rows(self, secrets: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _rows(self, secrets: NDArray[np.int64]) -> NDArray[np.float64]:
         return self.matrix[secrets]
 
     def reported(self) -> NDArray[np.bool_]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import UnsupportedError
+from dxopt.errors import SpecError, UnsupportedError
 from dxopt.model.loss import Loss
 from dxopt.model.sampling import Sampler
 from dxopt.numerics.draws import by_rows
@@ -25,9 +25,13 @@ _BLOCK_CELLS = 4_000_000
 class Rows(Sampler):
     """The part of `Mechanism` that follows from its rows."""
 
-    @abstractmethod
     def rows(self, secrets: NDArray[np.int64]) -> NDArray[np.float64]:
         """The distributions of reports `(k, m)` for k secrets given by index.
+
+        Raises
+        ------
+        SpecError
+            If there is no secret of an index, or these are no whole numbers.
 
         Examples
         --------
@@ -36,6 +40,17 @@ class Rows(Sampler):
         >>> print(dx.classic.geometric(dx.line(9), epsilon=1.0).rows(np.array([0, 8])).shape)
         (2, 9)
         """
+        chosen = np.atleast_1d(np.asarray(secrets))
+        if chosen.ndim != 1 or not (chosen.dtype.kind in "iu" or not chosen.size):
+            raise SpecError("secrets", "are no list of indices", "give whole numbers; `row` takes labels as well")
+        if chosen.size and not (chosen.min() >= 0 and chosen.max() < len(self.space)):
+            bad = chosen[(chosen < 0) | (chosen >= len(self.space))][0]
+            raise SpecError("secrets", f"have the index {bad}", f"indices run from 0 to {len(self.space) - 1}")
+        return self._rows(chosen.astype(np.int64, copy=False))
+
+    @abstractmethod
+    def _rows(self, secrets: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The same, of indices that there are."""
 
     @cached_property
     def matrix(self) -> NDArray[np.float64]:

@@ -10,13 +10,16 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+
+from dxopt.errors import SpecError
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 Progress = Callable[[str], None]
 """Given a line of text now and then."""
+T = TypeVar("T")
 Shares = Callable[[str, float], None]
 """Given a line and the share that is done."""
 _EVERY = 5.0
@@ -240,7 +243,7 @@ def showing(progress: Progress | bool | None, time_limit: float | None = None) -
         with Live(time_limit=time_limit) as live:
             yield live
     else:
-        yield progress or None
+        yield _callable(progress)
 
 
 @contextmanager
@@ -250,7 +253,17 @@ def showing_shares(progress: Shares | bool | None) -> Iterator[Shares | None]:
         with Live() as live:
             yield live.at
     else:
-        yield progress or None
+        yield _callable(progress)
+
+
+def _callable(progress: T | bool | None) -> T | None:
+    """What is given lines; SpecError where that cannot be called."""
+    if progress is None or isinstance(progress, bool):
+        return None
+    if not callable(progress):
+        wrong = f"is of type {type(progress).__name__}"
+        raise SpecError("progress", wrong, "give True for a bar, or a function that is given lines, such as print")
+    return progress
 
 
 def step(progress: Progress | None, done: int, of: int, *, even: bool = False) -> None:

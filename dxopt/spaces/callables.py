@@ -81,7 +81,8 @@ class Called:
             return float(np.asarray(self.function(one, other)).item())
         except Exception as error:  # whatever a function of the user raises
             wrong = f"{self.whose}gives no number for the points {one} and {other} ({said(error)})"
-            raise SpecError("metric", wrong, "give a function of two points that returns one number") from error
+            fix = f"give a function of two points that returns one number; it gets each {as_passed(one)}"
+            raise SpecError("metric", wrong, fix) from error
 
     @property
     def whose(self) -> str:
@@ -125,3 +126,13 @@ def called_matrix(metric: Called, points: NDArray, names: Sequence[str]) -> NDAr
         raise SpecError("metric", wrong, fix) from None
     matrix.flags.writeable = False
     return matrix
+
+
+def as_passed(given: Any) -> str:
+    """How a function of the user gets a point: what it is, in words."""
+    if isinstance(given, str):
+        return "as its label, a text"
+    if np.ndim(given) == 0:
+        return "as a number"
+    size = len(given)
+    return f"as an array of {size} coordinate{'' if size == 1 else 's'}"

@@ -72,7 +72,7 @@ def line(size: int, *, step: float = 1.0, unit: str = "") -> MetricSpace:
     >>> answers.distances[0].tolist()
     [0.0, 5.0, 10.0, 15.0]
     """
-    return _built(Structure("path", _whole((size,)), _positive(step)), Euclidean(), unit)
+    return _built(Structure("path", _whole((size,), "size"), _positive(step)), Euclidean(), unit)
 
 
 def grid(shape: Sequence[int], *, spacing: float = 1.0, metric: str = "euclidean", unit: str = "") -> MetricSpace:
@@ -163,10 +163,12 @@ def _labels(shape: tuple[int, ...]) -> LazyLabels:
     return parts[0] if len(parts) == 1 else Tuples(parts)
 
 
-def _whole(shape: Sequence[int] | int) -> tuple[int, ...]:
+def _whole(shape: Sequence[int] | int, field: str = "shape") -> tuple[int, ...]:
     sizes = tuple(shape) if isinstance(shape, Sequence) else (shape,)
     if not sizes or any(isinstance(s, bool) or not isinstance(s, int | np.integer) or s < 1 for s in sizes):
-        raise SpecError("shape", f"{shape} is not a shape", "give positive whole numbers")
+        if field == "size":
+            raise SpecError(field, f"is {sizes[0]!r}", "give a whole number of points, 1 or more")
+        raise SpecError(field, f"is {shape!r}", "give positive whole numbers, such as (4, 3)")
     return tuple(int(s) for s in sizes)
 
 

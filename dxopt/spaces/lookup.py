@@ -164,8 +164,12 @@ def _plain(part: Any) -> Any:
 
 
 def checked_labels(labels: Sequence[Any] | range, size: int) -> tuple[str, ...]:
-    """Labels as text; SpecError where their number is not that of the points."""
+    """Labels as text; SpecError where their number is not that of the points, or two points have the same."""
     names = tuple(map(written, labels))
     if len(names) != size:
         raise SpecError("labels", f"{len(names)} labels for {size} points", "give one label per point")
+    if len(set(names)) < len(names):
+        first: dict[str, int] = {}
+        name, one, other = next((n, first[n], k) for k, n in enumerate(names) if first.setdefault(n, k) != k)
+        raise SpecError("labels", f"points {one} and {other} are both {name!r}", "give each point a label of its own")
     return names

@@ -17,7 +17,7 @@ COUNTS = dx.line(31)
 WIDE = dx.grid((4, 4), spacing=2.0)
 RING = dx.torus((12,), spacing=2.0)
 PLACES = dx.MetricSpace.from_points([[0.0], [1.0], [3.0]], labels=["bank", "café", "dock"])
-TWINS = dx.MetricSpace.from_points([[0, 0], [1, 1], [1, 1]], labels=["a", "b", "b"])
+TWINS = dx.MetricSpace.from_points([[0, 0], [1, 1], [1, 1]])
 PAIRS = dx.product(FIVES, IDS)
 TUPLES = dx.MetricSpace.from_distances(1.0 - np.eye(2), labels=[(np.int64(1), 2), (3, 4)])
 FLOATS = dx.MetricSpace.from_distances(1.0 - np.eye(3), labels=[2.0, 10.5, 1e3])
@@ -64,7 +64,7 @@ MEANT: list[tuple[dx.MetricSpace, Any, Any]] = [
     (TUPLES, (1, 2), 0),
     (TUPLES, 1, 1),
     (FLOATS, 1000, 2),
-    (TWINS, "a", 0),
+    (TWINS, "(0, 0)", 0),
     (TWINS, 2, 2),
     (IDS, [], []),
 ]
@@ -91,7 +91,7 @@ REFUSED: list[tuple[dx.MetricSpace, Any, str]] = [
     (COUNTS, -1, "secret: there is no point -1; use an index or a label"),
     (COUNTS, True, "secret: is True; give an index or a label"),
     (FLOATS, 2, "secret: 2 may be a label or an index; write label=2 or index=2"),
-    (TWINS, "b", "secret: 'b' names several points; give an index, as index="),
+    (TWINS, "(1, 1)", "secret: '(1, 1)' names several points; give an index, as index="),
     (TWINS, (1, 1), "secret: (1, 1) names several points; give an index, as index="),
     (IDS, None, "secret: is missing; give a label or an index, or one of label=, index= and point="),
     (IDS, [None], "secret: is no list of indices or labels"),

@@ -13,6 +13,8 @@ import pytest
 from typer.testing import CliRunner
 
 import dxopt as dx
+from dxopt.analysis.order.refinement import Refinement
+from dxopt.analysis.regularity.verdicts import Verdict
 from dxopt.cli.application import app
 
 LINE = dx.line(5)
@@ -37,6 +39,10 @@ WORKS: dict[str, Callable[[], Any]] = {
     "a matrix to compare": lambda: dx.compare(problem(), [np.full((5, 5), 0.2)]),
     "a mechanism to compare": lambda: dx.compare(problem(), dx.classic.geometric(LINE, epsilon=0.5)),
     "a function as metric": lambda: dx.solve(problem(dx.MetricSpace.from_points([0, 1, 5], lambda a, b: abs(a - b)))),
+    "a function as loss on a line": lambda: dx.solve(problem(loss=lambda a, b: abs(a - b))),
+    "a refinement as a condition": lambda: bool(dx.evaluate.refines(own(), own())),
+    "a verdict as a condition": lambda: bool(dx.regularity.verdict("uniform", LINE, 1.0)),
+    "rows of a list": lambda: own().rows([0, 4]),  # pyright: ignore[reportArgumentType]
     "a written level": lambda: dx.solve(problem(epsilon="ln(4)")),
     "written levels": lambda: dx.sweep(problem(), ["1/2", "ln(4)"]),
     "a written level of a classic": lambda: dx.classic.planar_laplace(GRID, epsilon="ln(4)"),
@@ -97,6 +103,63 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "a function as metric of a grid": (
         lambda: dx.grid((3, 3), metric=math.dist),  # pyright: ignore[reportArgumentType]
         "metric: is a function, which makes no regular grid; choose one of euclidean, manhattan, chebyshev, or use",
+    ),
+    "a function of numbers as loss of a grid": (
+        lambda: problem(GRID, loss=lambda a, b: abs(a - b)),
+        "loss: gives no number for the secret [0. 0.] and the report [0. 0.] (",
+    ),
+    "a function of numbers as loss of words": (
+        lambda: problem(dx.MetricSpace.from_distances([[0, 1], [1, 0]], labels=["a", "b"]), loss=lambda a, b: a - b),
+        "loss: gives no number for the secret a and the report a (TypeError: unsupported operand type(s) for -: "
+        "'str' and 'str'); give a function of a secret and a report that returns one number; it gets each as its",
+    ),
+    "a function of numbers as metric of the plane": (
+        lambda: dx.MetricSpace.from_points([[0, 1], [1, 5]], lambda a, b: abs(a - b)),
+        "metric: gives no number for the points [0. 1.] and [0. 1.] (",
+    ),
+    "a line of nothing": (lambda: dx.line(0), "size: is 0; give a whole number of points, 1 or more"),
+    "a line of half a point": (lambda: dx.line(2.5), "size: is 2.5; give a whole"),  # pyright: ignore
+    "a grid of nothing": (lambda: dx.grid((0, 3)), "shape: is (0, 3); give positive whole numbers, such as (4, 3)"),
+    "labels that are alike": (
+        lambda: dx.MetricSpace.from_points([0, 1, 2], labels=["a", "b", "a"]),
+        "labels: points 0 and 2 are both 'a'; give each point a label of its own",
+    ),
+    "a number and a text as the same label": (
+        lambda: dx.MetricSpace.from_distances([[0, 1], [1, 0]], labels=[1, "1"]),
+        "labels: points 0 and 1 are both '1'; give",
+    ),
+    "places that are called alike": (
+        lambda: dx.geo.points([[45.0, 4.0], [45.1, 4.0]], labels=["a", "a"]),
+        "labels: points 0 and 1 are both 'a'; give",
+    ),
+    "a row that there is not": (
+        lambda: own().rows(np.array([9])),
+        "secrets: have the index 9; indices run from 0 to 4",
+    ),
+    "a row from the end": (lambda: own().rows(np.array([-1])), "secrets: have the index -1; indices run from 0 to 4"),
+    "a row of a compact mechanism": (
+        lambda: dx.tight_constraints(dx.line(9), 1.0).rows(np.array([0, 9])),
+        "secrets: have the index 9; indices run from 0 to 8",
+    ),
+    "half a row": (
+        lambda: own().rows(np.array([1.5])),  # pyright: ignore[reportArgumentType]
+        "secrets: are no list of indices; give whole numbers; `row` takes labels as well",
+    ),
+    "an undecided refinement as a condition": (
+        lambda: bool(Refinement(0.0, 1.0, 1e-8, np.eye(5))),
+        "refinement: is undecided: the shortfall is between 0 and 1; ask `holds is True`, or give a larger tolerance",
+    ),
+    "an undecided verdict as a condition": (
+        lambda: bool(Verdict("undecided", None, None, None, "too near")),
+        "verdict: is undecided: too near; look at its status",
+    ),
+    "a word for progress": (
+        lambda: dx.solve(problem(), progress="bar"),  # pyright: ignore[reportArgumentType]
+        "progress: is of type str; give True for a bar, or a function that is given lines, such as print",
+    ),
+    "a number for a picture": (
+        lambda: dx.compare(problem(), []).plot(save=3),  # pyright: ignore[reportArgumentType]
+        "save: is of type int; give the name of a file to write",
     ),
     "a number as metric": (lambda: dx.MetricSpace.from_points([0], 3), "metric: is of type int; choose"),  # pyright: ignore
     "twelve lines": (

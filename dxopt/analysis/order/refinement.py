@@ -89,6 +89,11 @@ class Refinement(Shown):
         """Whether A refines B up to the tolerance; None where that is not decided."""
         return {"refines": True, "does not refine": False}.get(self.verdict)
 
+    def __bool__(self) -> bool:
+        if self.holds is None:
+            raise SpecError("refinement", f"is {self}", "ask `holds is True`, or give a larger tolerance")
+        return self.holds
+
     def __str__(self) -> str:
         if self.holds:
             return f"refines: for no prior and gain from 0 to 1 is it worse by more than {self.high:.2g}"

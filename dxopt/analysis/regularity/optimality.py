@@ -51,6 +51,11 @@ class RegionVerdict(Shown):
     shortfall: float
     reason: str
 
+    def __bool__(self) -> bool:
+        if self.status == "undecided":
+            raise SpecError("verdict", f"is {self}", "look at its status")
+        return self.status == "optimal"
+
     def __str__(self) -> str:
         return f"{self.status}: {self.reason}"
 

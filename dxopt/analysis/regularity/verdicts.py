@@ -14,6 +14,7 @@ from dxopt.analysis.regularity.corner import checked_prior
 from dxopt.analysis.regularity.enclosure import UNDERFLOW, growth
 from dxopt.analysis.regularity.quotient import Quotient
 from dxopt.analysis.regularity.weights import CLASSED_POINTS, weights
+from dxopt.errors import SpecError
 from dxopt.model.levels import checked_level
 from dxopt.model.prior import PriorLike
 from dxopt.numerics.rounding import UNIT, factor_above, factor_below
@@ -60,6 +61,11 @@ class Verdict(Shown):
     gamma: Array | None
     error: Array | None
     reason: str
+
+    def __bool__(self) -> bool:
+        if self.status == "undecided":
+            raise SpecError("verdict", f"is {self}", "look at its status")
+        return self.status == "regular"
 
     def __str__(self) -> str:
         return f"{self.status}: {self.reason}"

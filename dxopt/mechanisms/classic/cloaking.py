@@ -83,7 +83,7 @@ class Cloaked(Mechanism):
     name: str = "cloaking"
     privacy: Privacy | None = None
 
-    def rows(self, secrets: Indices) -> Array:
+    def _rows(self, secrets: Indices) -> Array:
         rows = np.zeros((len(secrets), len(self.space)))
         rows[np.arange(len(secrets)), self.representatives[self.regions[secrets]]] = 1.0
         return rows

@@ -79,7 +79,7 @@ class OnGrid(Mechanism):
         title = f"{NAME.replace('_', ' ')} mechanism"
         return cls(space, Reports.of(space), masses, totals.ravel(), title, Privacy(epsilon, how))
 
-    def rows(self, secrets: Indices) -> Array:
+    def _rows(self, secrets: Indices) -> Array:
         rows, columns = self.space.structure.shape
         down, across = np.divmod(secrets, columns)
         first = _seen_from(down, rows)

@@ -199,6 +199,8 @@ def shown(figure: Figure, file: str | Path | None) -> Figure:
     """
     if file is None:
         return figure
+    if not isinstance(file, str | Path):
+        raise SpecError("save", f"is of type {type(file).__name__}", "give the name of a file to write")
     target = Path(file)
     ending = target.suffix.lower()
     if ending and ending not in ENDINGS:

@@ -1,0 +1,68 @@
+"""The examples of `--help`: every command has one, and each runs as it stands there, after those before it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from dxopt.cli.application import app
+
+TOWN = """\
+name: town
+space: {kind: bounding_box, south: 45.70, west: 4.77, north: 45.76, east: 4.83, shape: [2, 2]}
+epsilon: 1
+compare: [exponential]
+"""
+FIRST = ("solve", "schema", "key")
+"""The others need what these write."""
+SLOW = ("warm-up",)
+"""What this compiles is not compiled for an example."""
+
+
+def examples() -> dict[str, str]:
+    """The line of each command, from its `--help`."""
+    found = {"": app.info.epilog or ""}
+    for room in app.registered_groups:
+        assert room.typer_instance is not None
+        for command in room.typer_instance.registered_commands:
+            assert command.name is not None
+            found[command.name] = command.epilog or ""
+    return found
+
+
+def test_every_command_shows_one() -> None:
+    for name, line in examples().items():
+        assert line.startswith(f"Example: dxopt {name}".rstrip()), name
+        shown = CliRunner().invoke(app, [name, "--help"] if name else ["--help"])
+        assert shown.exit_code == 0
+        assert line in " ".join(shown.stdout.split())
+
+
+def test_they_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("problems").mkdir()
+    for file in ("town.yaml", "problems/town.yaml"):
+        Path(file).write_text(TOWN, encoding="utf-8")
+    Path("people.csv").write_text("lat,lon\n45.71,4.78\n45.75,4.82\n", encoding="utf-8")
+    lines = examples()
+    names = [*FIRST, *(name for name in lines if name not in (*FIRST, *SLOW))]
+    for name in names:
+        program, *arguments = shlex.split(lines[name].removeprefix("Example: ").partition(" > ")[0])
+        assert program == "dxopt"
+        done = CliRunner().invoke(app, arguments)
+        assert done.exit_code == 0, (name, done.output)
+    for file in ("town.js", "map.svg", "public.csv", "people.key", "budget.sqlite", "results/report.html"):
+        assert Path(file).stat().st_size > 0, file
+
+
+def test_what_is_not_run_is_understood() -> None:
+    for name in SLOW:
+        _, *arguments = shlex.split(examples()[name].removeprefix("Example: "))
+        command = typer.main.get_command(app)
+        assert re.fullmatch(r"[\w-]+", arguments[0])
+        assert command.make_context("dxopt", [*arguments], resilient_parsing=True)
