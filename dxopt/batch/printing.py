@@ -26,7 +26,7 @@ def printed_parts(answer: Answer, show: Show) -> Sequence[object]:
     if isinstance(answer, Level):
         return [*_report(answer.report, show), f"{answer.problem.name}: {answer}"]
     if not isinstance(answer, Report):
-        return [answer]
+        return [answer, *(report.details() for report in answer.reports if show == "details")]
     return [*_report(answer, show), *([] if answer.comparison is None else [answer.comparison])]
 
 

@@ -31,7 +31,7 @@ Device = Annotated[str | None, typer.Option(help="gpu, for the master problem of
 Files = Annotated[list[Path], typer.Argument(help="Problem files.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 2 where a plausibility warning is given.")]
 _VERBOSE = "Print all digits, the routes and why others were not taken, and the proofs."
-Verbose = Annotated[bool, typer.Option("--verbose", help=_VERBOSE)]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help=_VERBOSE)]
 Force = Annotated[bool, typer.Option("--force", help="Replace a result that is of another problem.")]
 
 
@@ -52,8 +52,8 @@ def solve_files(
 ) -> None:
     """Solve problem files and print each report."""
     with bad_input(), using(cluster, device):
-        show = "details" if verbose else "reports"
-        _run(files, output, solver, tolerance, time_limit, force, as_json, strict, show=show, epsilon=epsilon)
+        how = {"show": "reports", "verbose": verbose, "epsilon": epsilon}
+        _run(files, output, solver, tolerance, time_limit, force, as_json, strict, **how)
 
 
 @commands.command("batch", epilog="Example: dxopt batch problems -j 2 --resume")
@@ -89,12 +89,12 @@ def compare_files(
     cluster: Cluster = None,
     device: Device = None,
     strict: Strict = False,
+    verbose: Verbose = False,
 ) -> None:
     """Compare the mechanisms that a file names under `compare` (all by default) with a bound on any."""
     with bad_input(), using(cluster, device):
-        _run(
-            files, output, solver, tolerance, time_limit, force, as_json, strict, show="comparisons", epsilon=epsilon
-        )
+        how = {"show": "comparisons", "verbose": verbose, "epsilon": epsilon}
+        _run(files, output, solver, tolerance, time_limit, force, as_json, strict, **how)
 
 
 @commands.command("sweep", epilog="Example: dxopt sweep town.yaml --epsilon 0.5:2:0.5 --method tight")
@@ -111,6 +111,7 @@ def sweep_files(
     cluster: Cluster = None,
     device: Device = None,
     strict: Strict = False,
+    verbose: Verbose = False,
 ) -> None:
     """Loss and leakage against epsilon: the optimum, its bound, and other mechanisms at the same levels.
 
@@ -120,9 +121,9 @@ def sweep_files(
     A file is one sweep, or one for each prior that it lists. Each is a folder
     with its picture, its figures as CSV, and a result for every level.
     """
-    swept = (epsilon, method)
+    how = {"show": "reports", "verbose": verbose, "sweep": (epsilon, method)}
     with bad_input(), using(cluster, device):
-        _run(files, output, solver, tolerance, time_limit, force, as_json, strict, show="reports", sweep=swept)
+        _run(files, output, solver, tolerance, time_limit, force, as_json, strict, **how)
 
 
 def _run(
@@ -136,6 +137,7 @@ def _run(
     strict: bool,
     *,
     show: Show,
+    verbose: bool = False,
     apart: dict[str, Any] | None = None,
     epsilon: str | None = None,
     sweep: tuple[str, list[str] | None] | None = None,
@@ -149,7 +151,7 @@ def _run(
     from dxopt.spec import read_level
 
     def finished(answer: Answer) -> None:
-        for part in [] if as_json else printed_parts(answer, show):
+        for part in [] if as_json else printed_parts(answer, "details" if verbose else show):
             progress.print(part, Console())
 
     with bad_input():

@@ -66,3 +66,22 @@ def test_what_is_not_run_is_understood() -> None:
         command = typer.main.get_command(app)
         assert re.fullmatch(r"[\w-]+", arguments[0])
         assert command.make_context("dxopt", [*arguments], resilient_parsing=True)
+
+
+@pytest.mark.parametrize("command", [["solve"], ["compare"], ["sweep", "--epsilon", "0.5,1"]])
+def test_routes_and_refusals_are_told_where_asked(command: list[str], tmp_path: Path) -> None:
+    (tmp_path / "town.yaml").write_text(TOWN, encoding="utf-8")
+    told = {}
+    for more in ([], ["--verbose"], ["-v"]):
+        arguments = [*command, str(tmp_path / "town.yaml"), "-o", str(tmp_path / "out"), *more]
+        done = CliRunner().invoke(app, arguments)
+        assert done.exit_code == 0, done.output
+        told[len(more) and more[0]] = re.sub(r"seconds +\S+", "", done.stdout)
+    assert "not tight" not in told[0]
+    assert (
+        told["--verbose"].count("not tight")
+        == told["--verbose"].count("proof of privacy")
+        == max(1, len(command) - 1)
+    )
+    assert told["-v"] == told["--verbose"]
+    assert len(told[0].splitlines()) <= 20

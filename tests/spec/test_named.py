@@ -52,13 +52,9 @@ def test_a_corner_is_the_point_that_is_meant(named: str, index: int, tmp_path: P
     assert found == pytest.approx(away / away.sum())
 
 
-def test_points_of_one_label_have_an_index(tmp_path: Path) -> None:
-    text = (CORNER % "a").replace("ids", "twice")
-    error = refusal(tmp_path, text)
-    assert "'a' names several points" in error.wrong
-    assert "{index: …}" in error.fix
-    found = read(tmp_path, text.replace("point: a", "point: {index: 1}")).problem.prior
-    assert found.probabilities.argmax() == 1
+def test_points_of_one_label_are_refused(tmp_path: Path) -> None:
+    error = refusal(tmp_path, (CORNER % "b").replace("ids", "twice"))
+    assert error.wrong == "points 0 and 1 are both 'a'"
 
 
 def test_beliefs_are_about_the_points_that_are_meant(tmp_path: Path) -> None:
