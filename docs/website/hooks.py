@@ -15,6 +15,9 @@ from mkdocs.structure.pages import Page
 
 from docs.website import api, links, notebooks
 
+_CODE = re.compile(r"(<pre.*?</pre>|<code.*?</code>)", flags=re.DOTALL)
+_EXPONENT = re.compile(r"\^\{([^{}<>]+)\}")
+
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """The navigation, with the pages that are made of code."""
@@ -52,6 +55,13 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     if source:
         markdown = links.rewritten(markdown, Path(source))
     return re.sub(r"^( *```\w+) fragment$", r"\1", markdown, flags=re.MULTILINE)
+
+
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """A page with exponents as such, outside of code."""
+    parts = _CODE.split(html)
+    parts[::2] = [_EXPONENT.sub(r"<sup>\1</sup>", part) for part in parts[::2]]
+    return "".join(parts)
 
 
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
