@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import os
 import signal
 from pathlib import Path
 
@@ -14,6 +16,20 @@ def pytest_configure() -> None:
     """Let Ctrl-C be one where the tests were started in the background, which has it ignored."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+OF_POSIX = ("mkfifo", "symlink_to", "SIGKILL", "killpg", "os.kill(", "send_signal(", "/dev/", "/proc/", "os.fork")
+"""What only POSIX has: tests of it are left out elsewhere."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave tests out that send signals, or make pipes or links, where a system has none of them."""
+    if os.name == "posix":
+        return
+    for item in items:
+        text = inspect.getsource(item.obj) if isinstance(item, pytest.Function) else ""
+        if any(name in text for name in OF_POSIX):
+            item.add_marker(pytest.mark.skip(reason="signals, pipes, links and devices are those of POSIX"))
 
 
 @pytest.fixture(scope="module")

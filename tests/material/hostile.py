@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import resource
 import shutil
 import struct
 import sys
@@ -148,6 +147,8 @@ def main(command: str, folder: str) -> None:
         started = time.process_time()
         code, error = _done(command, Path(path), Path(folder))
         seconds = time.process_time() - started
+        import resource  # which Windows has not
+
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(json.dumps([name, code, error, seconds, memory]), flush=True)
 

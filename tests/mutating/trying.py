@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import json
 import os
-import resource
 import shutil
 import signal
 import subprocess
@@ -191,6 +190,8 @@ class Copy:
         code = 70
         try:
             os.setsid()
+            import resource  # which Windows has not
+
             resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds) + 5))
             stream = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
             for standard in (1, 2):

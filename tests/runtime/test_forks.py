@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -39,6 +40,7 @@ os._exit(0)
 """
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 @pytest.mark.parametrize(("size", "solver"), [(4, "clarabel"), (6, "columns")])
 def test_copies_made_while_a_thread_solves(size: int, solver: str) -> None:
     done = subprocess.run(
