@@ -59,6 +59,7 @@ def folder(tmp_path: Path) -> Path:
     """A folder with the data that examples name."""
     for file in DATA:
         (tmp_path / file.name).symlink_to(file)
+    (tmp_path / "traces").symlink_to(ROOT / "problems" / "traces")
     for name, text in MADE_UP.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     return tmp_path
