@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dxopt.runtime.shown import Shown
+from dxopt.spaces.units import per
 
 
 @dataclass(frozen=True, repr=False)
@@ -39,6 +40,6 @@ class Privacy(Shown):
         return promised(self.epsilon, self.delta)
 
 
-def promised(epsilon: float, delta: float) -> str:
-    """A promise of privacy in a few words."""
-    return f"ε {epsilon:.3g}" + (f", δ {delta:.3g}" if delta else "")
+def promised(epsilon: float, delta: float, unit: str = "") -> str:
+    """A promise of privacy in a few words; the unit is that of distances."""
+    return f"ε {epsilon:.3g}" + (f" {per(unit)}" if unit else "") + (f", δ {delta:.3g}" if delta else "")

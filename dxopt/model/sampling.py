@@ -119,7 +119,7 @@ class Sampler(Shown, ABC):
 
     def _privacy(self) -> str:
         promise = self._promise()
-        return "no privacy proven" if promise is None else promised(*promise)
+        return "no privacy proven" if promise is None else promised(*promise, self.space.unit)
 
     def _lines(self) -> Lines:
         return [

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 from dxopt.errors import PlausibilityWarning
 from dxopt.model.plausibility import of_problem
+from dxopt.model.privacy import promised
 from dxopt.model.problem import Problem
 from dxopt.results.files import DESCRIPTION, LEVEL, Contents, finite
 from dxopt.results.report import Report
 from dxopt.results.result import Result, description, parts
 from dxopt.runtime.shown import Lines
 from dxopt.runtime.stopping import Status
+from dxopt.spaces.units import with_unit
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -93,18 +95,24 @@ class Level(Result):
         return contents | parts([] if self.refuted is None else [self.refuted])
 
     def _said(self) -> str:
-        found = "no ε found" if self.report is None else f"ε {self.epsilon:.3g}"
-        return f"{self.problem.name}: {found} for a loss of at most {self.max_loss:.3g}, {self.status}"
+        found = "no ε found" if self.report is None else self._level(self.epsilon)
+        return f"{self.problem.name}: {found} for a loss of at most {self._loss(self.max_loss)}, {self.status}"
 
     def _lines(self) -> Lines:
         lines = [("problem", self.problem.name), ("status", str(self.status))]
-        lines += [("loss wanted", f"at most {self.max_loss:.3g}")]
+        lines += [("loss wanted", f"at most {self._loss(self.max_loss)}")]
         if self.report is not None:
-            value = self.report.certificate.value
-            lines.append(("possible", f"at ε {self.epsilon:.3g}, with a loss of {value:.3g}: proven"))
+            value = self._loss(self.report.certificate.value)
+            lines.append(("possible", f"at {self._level(self.epsilon)}, with a loss of {value}: proven"))
         if self.refuted is not None:
-            lines.append(("not possible", f"at ε {self.below:.3g}: proven"))
+            lines.append(("not possible", f"at {self._level(self.below)}: proven"))
         return lines
+
+    def _level(self, epsilon: float) -> str:
+        return promised(epsilon, 0.0, self.problem.space.unit)
+
+    def _loss(self, loss: float) -> str:
+        return with_unit(f"{loss:.3g}", self.problem.loss.unit)
 
     def __str__(self) -> str:
         if self.report is None:
