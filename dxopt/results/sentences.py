@@ -96,8 +96,12 @@ def proven_level(found: Explained) -> str:
     where = per(found.unit)
     if found.epsilon is None or not found.proven:
         return f"ε asked {three_digits(found.asked or 0.0)} {where}, nothing proven yet"
-    asked = "" if found.asked is None else f" (asked {three_digits(found.asked)})"
-    return f"ε proven {at_most(found.epsilon)} {where}{asked}"
+    if found.asked is None:
+        return f"ε proven {at_most(found.epsilon)} {where}"
+    # what was asked for is written as it was given, also where it was proven
+    alike = at_most(found.epsilon) == at_most(found.asked)
+    proven = three_digits(found.asked) if alike else at_most(found.epsilon)
+    return f"ε proven {proven} {where} (asked {three_digits(found.asked)})"
 
 
 def several(found: Explained) -> str:

@@ -31,7 +31,7 @@ def test_results_and_files(file: Path, tmp_path: Path) -> None:
     assert done.exit_code == 0
     assert done.stdout.count("two values 1 person apart by more than a factor of 2") == 2
     assert done.stdout.count("ε per person  factor at 1 person") == 2
-    assert "nothing proven yet" in done.stdout and "ε proven 0.694 per person (asked 0.693)" in done.stdout
+    assert "nothing proven yet" in done.stdout and "ε proven 0.693 per person (asked 0.693)" in done.stdout
 
 
 def test_json(file: Path, tmp_path: Path) -> None:
