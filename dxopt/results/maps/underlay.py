@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,8 @@ from dxopt.spaces.geo.areas import Area, described
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Kind = Literal["water", "road", "land"]
+Kind = str
+"""Water, road or land."""
 MEANT: Mapping[Kind, str] = {"water": "water", "road": "roads, railways", "land": "land, borders"}
 """What a legend says of each kind."""
 _FILLS: Mapping[Kind, str] = {"water": "#dbe8f2", "road": "#efeeea", "land": "#f3f3f1"}

@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dxopt.results.page.markup import Markup, element, rounded
+from dxopt.numerics.digits import three_digits
+from dxopt.results.page.markup import Markup, element
 
 _WIDTH = 440.0
 _NAME = 20.0
@@ -110,7 +111,7 @@ def _described(row: Bar, quantities: Sequence[tuple[str, int]]) -> str:
 
 
 def _figure(number: float | None) -> str:
-    return "none" if number is None else rounded(number)
+    return "none" if number is None else three_digits(number)
 
 
 def _finite(number: float | None) -> float | None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from dxopt.numerics.digits import three_digits
 from dxopt.results.comparison import Compared, Comparison
 from dxopt.results.order import lines_of
 from dxopt.results.page.bars import Bar, bars
-from dxopt.results.page.markup import Cell, Markup, element, folded, number, rounded, table, told
+from dxopt.results.page.markup import Cell, Markup, element, folded, number, table, told
 from dxopt.spaces.units import in_unit
 
 
@@ -91,8 +92,8 @@ def _bars(found: Comparison, unit: str) -> list[Markup]:
 
 def privacy(row: Compared) -> str:
     """How private a mechanism is, in words."""
-    realised = rounded(row.epsilon) if row.epsilon is not None else ""
-    realised += f", δ {rounded(row.delta)}" if row.delta else ""
+    realised = three_digits(row.epsilon) if row.epsilon is not None else ""
+    realised += f", δ {three_digits(row.delta)}" if row.delta else ""
     if row.private:
         return f"proven, ε {realised}"
     if row.baseline:

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dxopt.model.problem import Problem
 from dxopt.results.page.curves import Curve, chart
 from dxopt.results.page.entries import Entry
-from dxopt.results.page.markup import Markup
+from dxopt.results.page.markup import Markup, element, folded
+from dxopt.results.page.plainly import level_table
 from dxopt.results.report import Report
 from dxopt.results.units import level_axis, value_axis
 from dxopt.runtime.stopping import Status
@@ -66,9 +67,10 @@ def family_chart(group: Sequence[Report]) -> Markup:
     problem = group[0].problem
     names = list(dict.fromkeys(report.problem.name.partition(" [")[0] for report in group))
     about = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
-    return chart(
+    drawn = chart(
         curves(group),
         title=f"{about}: {problem.objective.title} at {len({r.problem.epsilon for r in group})} levels",
         across=level_axis(problem),
         up=value_axis(problem),
     )
+    return element("div", drawn, folded("What each ε promises and costs", level_table(group)))

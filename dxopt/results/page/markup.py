@@ -9,10 +9,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dxopt.numerics.digits import three_digits
+
 _VOID = ("br", "meta", "link", "input")
 _LONG = 40
-_DIGITS = 3
-_GROUPED = 1000
 Attribute = str | float | bool | None
 
 
@@ -56,18 +56,9 @@ def as_data(content: Any, identifier: str) -> Markup:
     return Markup(f'<script type="application/json" id="{html.escape(identifier)}">{text}</script>')
 
 
-def rounded(value: float) -> str:
-    """A number to three digits; whole numbers and the places before the point are never cut."""
-    if not math.isfinite(value):
-        return {math.inf: "infinite", -math.inf: "-infinite"}.get(value, "unknown")
-    if value == int(value):
-        return f"{int(value):,}" if abs(value) < 10**15 else f"{value:.{_DIGITS}g}"
-    return f"{value:,.0f}" if abs(value) >= _GROUPED else f"{value:#.{_DIGITS}g}".rstrip(".")
-
-
 def number(value: float, unit: str = "") -> Markup:
     """A number to three digits, with all of them on pointing and where the reader asks for them, and its unit."""
-    short, full = rounded(value), repr(float(value))
+    short, full = three_digits(value), repr(float(value))
     whole = not math.isfinite(value) or value == int(value)
     shown = short if whole else element("data", short, value=full, title=full)
     return joined([shown, f" {unit}" if unit else ""])

@@ -63,7 +63,7 @@ def _privacy(asked: Problem) -> Markup:
 
 def measures(report: Report) -> Markup:
     """Further measures, with their units."""
-    units = dict.fromkeys(_LOSSES, report.problem.loss.unit) | dict.fromkeys(_BITS, "bits")
+    units: dict[str, str] = dict.fromkeys(_LOSSES, report.problem.loss.unit) | dict.fromkeys(_BITS, "bits")
     rows = [
         [Cell(name.replace("_", " ")), Cell.number(value, units.get(name, ""))]
         for name, value in report.evaluation.items()

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from dxopt.results.held_out import lines_held_out
-from dxopt.results.off_prior import lines_off_prior
 from dxopt.results.page import problem, ranges, words
 from dxopt.results.page.comparison import compared
 from dxopt.results.page.entries import Entry
 from dxopt.results.page.markup import Markup, element, facts, folded, joined, number, section
+from dxopt.results.page.plainly import plainly
 from dxopt.results.page.plane import Plane
 from dxopt.results.page.published import published
 from dxopt.results.page.sweeps import against_epsilon
@@ -57,7 +57,7 @@ def sections(entry: Entry, shown: Shown, *, level: int) -> Markup:
     if entry.warnings:
         parts.append(element("ul", *(element("li", text) for text in entry.warnings), class_="failure"))
     if entry.report is not None:
-        parts += _summary(entry.report, entry)
+        parts += _summary(entry.report, entry, shown, level)
     titled: list[_Section] = []
     if entry.level:
         titled.append(("Smallest ε", [element("p", ranges.level(entry.level))]))
@@ -70,10 +70,11 @@ def sections(entry: Entry, shown: Shown, *, level: int) -> Markup:
     return joined([*parts, *(section(title, *content, level=level) for title, content in titled)])
 
 
-def _summary(report: Report, entry: Entry) -> Iterator[Markup]:
+def _summary(report: Report, entry: Entry, shown: Shown, rank: int) -> Iterator[Markup]:
     proof = report.certificate
     unit, level = report.problem.unit, per(report.problem.space.unit)
-    yield element("p", words.headline(report), class_="headline")
+    first, others = plainly(report, shown.plane)
+    yield first
     yield facts(
         [
             (report.problem.objective.title, number(proof.value, unit)),
@@ -85,6 +86,7 @@ def _summary(report: Report, entry: Entry) -> Iterator[Markup]:
         ],
         "figures",
     )
+    yield section("In plain words", others, level=rank)
 
 
 def _of_report(report: Report, entry: Entry, shown: Shown) -> Iterator[_Section]:
@@ -98,8 +100,6 @@ def _of_report(report: Report, entry: Entry, shown: Shown) -> Iterator[_Section]
         yield "Measures", [problem.measures(report)]
     if report.held_out:
         yield "On other data", [facts(lines_held_out(report.held_out))]
-    if lines := lines_off_prior(report.off_prior, report.problem.space, report.mechanism.reports):
-        yield "Off the prior", [facts(lines)]
     yield "What was proven", [words.certificate(report)]
     yield "The problem", [problem.problem(report, entry.metric)]
     yield "Every probability", [heat_map(report, shown.name) if shown.drawn else element("p", _omitted(report))]

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from dxopt.results.page.comparison import privacy
 from dxopt.results.page.curves import Curve, chart
 from dxopt.results.page.markup import Cell, Markup, folded, table
+from dxopt.results.page.plainly import level_table
 from dxopt.results.sweep import EpsilonSweep
 from dxopt.results.units import level_axis, value_axis
 
@@ -48,7 +49,12 @@ def against_epsilon(sweep: EpsilonSweep) -> list[Markup]:
         for row in (report.comparison.rows if report.comparison else ())
         if row.value is not None
     ]
-    return [loss, leakage, folded("The numbers", table("Mechanisms at each level", header, rows))]
+    return [
+        loss,
+        leakage,
+        level_table(sweep.reports),
+        folded("The numbers", table("Mechanisms at each level", header, rows)),
+    ]
 
 
 def _curves(sweep: EpsilonSweep, figures: Mapping[str, NDArray]) -> list[Curve]:

@@ -40,6 +40,7 @@ def certificate(report: Report) -> Markup:
     done = ((element("strong", f"{name}: "), text) for name, text in report.certificate.how.items())
     return joined(
         [
+            element("p", headline(report)),
             element("ul", *(element("li", *parts) for parts in stated)),
             element("p", "Beyond the rules of floating-point arithmetic (IEEE 754), the proof assumes:"),
             element("ul", *(element("li", text) for text in _assumed(report))),
@@ -71,7 +72,6 @@ def _statements(report: Report) -> list[tuple[str, str]]:
         )
     allowed = "of this privacy" if problem.private or problem.beliefs else "whatever its privacy"
     reached = "which counts as optimal" if report.status is Status.OPTIMAL else "so a better one may exist"
-    between = [pair for pair in report.explanation.sentences if pair[0] in ("positions", "several reports")]
     bound = (
         f"No channel {allowed}{{budget}} has a {'smaller' if less else 'larger'} {title} than {{bound}}. "
         "This holds by weak duality for whatever multipliers a solver gave, so that no solver is trusted."
@@ -83,7 +83,6 @@ def _statements(report: Report) -> list[tuple[str, str]]:
     return [
         ("Privacy", _privacy(report)),
         *([] if problem.beliefs is None else [("Beliefs", promise(problem, proof))]),
-        *((name.capitalize(), text) for name, text in between),
         (
             "Value",
             told(

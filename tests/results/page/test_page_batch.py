@@ -86,7 +86,7 @@ def test_frontiers_and_levels_are_shown(tmp_path: Path) -> None:
     level.save(tmp_path / "b-level")
     frontier, found = read(tmp_path)
     parsed = Parsed(page_of_batch([frontier, found]))
-    assert f"At ε = {level.epsilon:.3g} a loss of at most 0.800 is possible" in parsed.words
+    assert f"At ε = {level.epsilon:.3g} a loss of at most 0.8 is possible" in parsed.words
     assert len([a for a in parsed.all("figure") if a["class"] == "chart"]) == 1
     assert "0.5 to 2" in parsed.words and "lies within the shaded band: proven" in parsed.words
     keys = [cell.get("data-key") for cell in parsed.all("td")]
