@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from html import escape
 from typing import Any
 
 from dxopt.errors import PlausibilityWarning
 from dxopt.model.problem import Problem
+from dxopt.results import units
 from dxopt.results.comparison import Comparison
 from dxopt.results.figures.tables import cell, privacy_cell
 from dxopt.results.files import finite
@@ -35,6 +36,8 @@ class Line:
         Of a sweep, the largest one.
     sweep : sequence of dict
         The figures of each mechanism at each level, where a sweep was asked for: see `EpsilonSweep.figures`.
+    units : dict
+        Of `distance`, `loss` and `value`, "" where they are not known.
     warnings : sequence of dict
         What is seldom meant in the problem or its answer: `PlausibilityWarning.content` of each.
     """
@@ -59,6 +62,7 @@ class Line:
     folder: str = ""
     comparison: Comparison | None = None
     sweep: Sequence[Mapping[str, Any]] = ()
+    units: Mapping[str, str] = field(default_factory=dict)
     warnings: Sequence[Mapping[str, str]] = ()
 
     def warned(self, found: Iterable[PlausibilityWarning]) -> Line:
@@ -80,6 +84,7 @@ class Line:
             delta=problem.delta,
             method=method,
             objective=problem.objective.title,
+            units=units.content(problem),
         )
 
     @classmethod
@@ -119,6 +124,7 @@ COLUMNS = (
     "objective",
     "value",
     "bound",
+    "unit",
     "gap",
     "worst loss",
     "resolution",
@@ -141,6 +147,7 @@ def cells(line: Line) -> list[str]:
         line.objective,
         cell(line.value, ".7f"),
         cell(line.bound, ".7f"),
+        line.units.get("value", "") if line.value is not None else "",
         cell(line.gap, ".1e"),
         cell(line.worst_loss, ".4g"),
         cell(line.resolution, ".1e"),
@@ -161,6 +168,7 @@ _DISPENSABLE = (
     "method",
     "bound",
     "objective",
+    "unit",
     "n",
     "private",
     "seconds",

@@ -14,6 +14,7 @@ from dxopt.results.figures.tables import aligned, as_rich_table, cell, privacy_c
 from dxopt.results.order import Refined, lines_of, read
 from dxopt.runtime.plugins import Plugin
 from dxopt.runtime.shown import Shown, as_html_table, as_html_text
+from dxopt.spaces.units import per, with_unit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -101,6 +102,8 @@ class Comparison(Plotted, Shown):
         For each of the other priors, by name, a bound like `bound` under that prior.
     refinements : tuple of Refined
         For each ordered pair of mechanisms whether the first refines the second, where they are not too large.
+    unit, distance_unit : str
+        Of the values, and of the distances that ε is per; "" where they are not known.
     evidence : Evidence or None
         The channels and duals that prove the figures, where they are known.
     plugins : tuple of Plugin
@@ -127,9 +130,16 @@ class Comparison(Plotted, Shown):
     delta: float = 0.0
     bounds: Mapping[str, float] = field(default_factory=dict)
     refinements: tuple[Refined, ...] = ()
+    unit: str = ""
+    distance_unit: str = ""
 
     evidence: Evidence | None = field(default=None, repr=False, compare=False)
     plugins: tuple[Plugin, ...] = field(default=(), repr=False, compare=False)
+
+    @property
+    def measured(self) -> str:
+        """What the values are, with their unit: "expected loss (km)"."""
+        return f"{self.objective} ({self.unit})" if self.unit else self.objective
 
     @classmethod
     def read(cls, content: Mapping[str, Any]) -> Comparison:
@@ -171,7 +181,7 @@ class Comparison(Plotted, Shown):
         return bars(
             f"{self.problem}: {asked}",
             [_labelled(row) for row in rows],
-            (Quantity(self.objective, losses), Quantity("leakage (bits)", leakages)),
+            (Quantity(self.measured, losses), Quantity("leakage (bits)", leakages)),
             lines,
         )
 
@@ -198,22 +208,28 @@ class Comparison(Plotted, Shown):
     def _tables(self, digits: str = ".7f") -> list[list[list[str]]]:
         """The mechanisms that exist as text, below the names of the columns; a second table for other priors."""
         rows = [row for row in self.rows if row.value is not None]
-        tables = [[["mechanism", self.objective, *_COLUMNS], *(_cells(row, digits) for row in rows)]]
+        tables = [[["mechanism", self.measured, *_COLUMNS], *(_cells(row, digits) for row in rows)]]
         if self.bounds or any(row.under for row in rows):
             names = list(rows[0].under) if rows else []
-            header = ["mechanism", f"{self.objective} as asked", *(f"under {name}" for name in names)]
+            header = ["mechanism", f"{self.measured} as asked", *(f"under {name}" for name in names)]
             bound = ["bound", cell(self.bound, digits), *(cell(self.bounds.get(name), digits) for name in names)]
             tables.append([header, *(_cells_under(row, names, digits) for row in rows), bound])
         return tables
 
     def _head(self, digits: str = ".7f") -> list[str]:
-        asked = "no privacy asked for" if self.epsilon is None else f"epsilon {self.epsilon:.10g}"
+        asked = "no privacy asked for" if self.epsilon is None else f"epsilon {self.epsilon:.10g}{self._per}"
         lines = [f"{self.problem}, {asked}" + (f", delta {self.delta:.10g}" if self.delta else "")]
         if self.bound is not None and self.rows:
             best = self.rows[0]
             gap = "" if best.gap is None else f"; the optimal one is within {best.gap:.1e} of it"
-            lines.append(f"no mechanism of that privacy is better than {self.bound:{digits}}{gap}")
+            lines.append(
+                f"no mechanism of that privacy is better than {with_unit(f'{self.bound:{digits}}', self.unit)}{gap}"
+            )
         return lines if self.verdict is None else [*lines, f"the prior is {self.verdict}"]
+
+    @property
+    def _per(self) -> str:
+        return f" {per(self.distance_unit)}" if self.distance_unit else ""
 
     def _notes(self) -> list[str]:
         return [*lines_of(self.refinements), *(f"{row.name}: {row.note}" for row in self.rows if row.note)]

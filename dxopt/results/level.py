@@ -119,7 +119,8 @@ class Level(Result):
             return (
                 f"{self.status}: no level found with a loss of at most {self.max_loss:.10g}; above {self.below:.10g}"
             )
-        possible = f"{self.epsilon:.10g}: a loss of {self.report.certificate.value:.10g} is possible"
+        lost = with_unit(f"{self.report.certificate.value:.10g}", self.problem.unit)
+        possible = f"{self.epsilon:.10g}: a loss of {lost} is possible"
         proven = (
             f"{self.max_loss:.10g} is not at {self.below:.10g}" if self.below > 0 else "no lower level is excluded"
         )

@@ -19,6 +19,7 @@ from dxopt.results.report import Report
 from dxopt.results.result import Result, description, parts
 from dxopt.runtime.shown import as_html_table, as_html_text
 from dxopt.runtime.stopping import Status
+from dxopt.spaces.units import in_unit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -116,9 +117,10 @@ class ProvenRange(Plotted, Result):
     def __str__(self) -> str:
         asked = "" if self.resolution <= self.wanted else f" of {self.wanted:.3g} asked for ({self.status})"
         columns = self._columns()
+        title = f"{self.problem.objective.title}{in_unit(self.problem.unit)}"
         lines = [
             *(f"warning: {warning}" for warning in self.warnings),
-            f"{self.problem.name}: {self.problem.objective.title} at {len(self.reports)} {self.POINTS}",
+            f"{self.problem.name}: {title} at {len(self.reports)} {self.POINTS}",
             f"resolution {self.resolution:.3g}{asked}{self._remark()}",
             "  ".join(f"{name:>14}" for name in columns),
         ]

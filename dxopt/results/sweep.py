@@ -28,6 +28,7 @@ from dxopt.results.sweep_folder import FORMAT, swept
 from dxopt.results.units import level_axis, value_axis
 from dxopt.runtime.shown import as_html_table, as_html_text
 from dxopt.runtime.stopping import Status
+from dxopt.spaces.units import in_unit, per
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -258,11 +259,13 @@ class EpsilonSweep(Plotted, Result):
         count = len(self.reports)
         asked = len(self.asked)
         reached = f"{count} of {asked} levels" if count < asked else f"{asked} level{'' if asked == 1 else 's'}"
-        return f"{self.problem.name}: {self.problem.objective.title} at {reached} ({self.status})"
+        title = f"{self.problem.objective.title}{in_unit(self.problem.unit)}"
+        return f"{self.problem.name}: {title} at {reached} ({self.status})"
 
     def _table(self, digits: str = ".7f") -> list[list[str]]:
         others = self.methods[1:]
-        table = [["epsilon", OPTIMAL, "bound", "gap", "leakage (bits)", *others]]
+        level = f"epsilon {per(self.problem.space.unit)}" if self.problem.space.unit else "epsilon"
+        table = [[level, OPTIMAL, "bound", "gap", "leakage (bits)", *others]]
         for report, rows in zip(self.reports, self._rows, strict=True):
             proof = report.certificate
             best = rows.get(OPTIMAL)

@@ -123,6 +123,8 @@ def compare(
         delta=problem.delta,
         bounds={name: found.certificate.bound for name, found in optima.items()},
         refinements=tuple(order),
+        unit=problem.unit,
+        distance_unit=problem.space.unit,
         plugins=tuple(dict.fromkeys(plugin for found in answers for plugin in found.plugins)),
         evidence=Evidence(
             channels=channels,

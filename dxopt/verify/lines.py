@@ -30,7 +30,7 @@ from dxopt.verify.verdict import Broken, Unproved
 
 _STOPPED = ("interrupted", "time limit")
 _NUMBERS = ("value", "bound", "gap", "resolution", "comparison", "epsilon", "worst_loss", "belief_level")
-_TEXTS = ("method", "seconds", "expected", "folder", "warnings")
+_TEXTS = ("method", "seconds", "expected", "folder", "units", "warnings")
 """What a line has that follows from no other file."""
 
 

@@ -50,6 +50,8 @@ RULES = (
     Rule(r"(frontier|level|sweep)\.json: problem", "what the problem is called"),
     Rule(r"(problem\.yaml|report\.json): prior", "what the prior is called, but for uniform", "(?!uniform).*"),
     Rule(r"(problem\.yaml|report\.json): loss", "a loss of another name counts as given", "(?!distance).*"),
+    Rule(r"(report|input|summary)\.json: (.*\.)?comparison\.(distance_)?unit", "units convert nothing"),
+    Rule(r"(input|summary)\.json: (.*\.)?units(\..*)?", "units convert nothing"),
     Rule(r"(.*/)?report\.json: units(\..*)?|problem\.yaml: space\.unit", "units are words, and convert nothing"),
     Rule(r"(table|mechanism)\.npz: (\d+/)*space\.(.*\.)?unit", "units are words, and convert nothing"),
     Rule(r"report\.json: tolerance", "the tolerance is given; the status follows from it and the gap"),
