@@ -80,7 +80,7 @@ def _by_python(name: str, folder: Path) -> Path:
     """Run the Python of the page where the data is, and keep the picture that it saves."""
     import matplotlib
 
-    settings = {
+    settings: dict[Any, Any] = {
         "savefig.dpi": DOTS_PER_INCH,
         "savefig.bbox": "tight",
         "figure.constrained_layout.use": True,

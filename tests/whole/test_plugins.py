@@ -86,7 +86,7 @@ def test_the_example_in_python(tmp_path: Path) -> None:
         f"{kind} of dxopt-example-plugin 1.0"
         for kind in ("metric edit_distance", "loss at_most_two", "solver dual_simplex")
     ]
-    assert "plug-in           loss at_most_two of dxopt-example-plugin 1.0" in str(report)
+    assert "loss at_most_two of dxopt-example-plugin 1.0" in report.details()
     assert dx.load(report.save(tmp_path / "words")).plugins == report.plugins
 
     sweep = dx.sweep(problem, [0.5, 1.0], {"halves": "halves", "mine": np.full((5, 5), 0.2)})
