@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import sys
 from pathlib import Path
@@ -35,6 +36,7 @@ def main() -> None:
 
 def make(site: Path) -> None:
     """Builds the site; SystemExit where a page has a link that leads nowhere, or a warning."""
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s")
     config = load_config(str(ROOT / "mkdocs.yml"), site_dir=str(site))
     config.plugins.on_startup(command="build", dirty=False)
     try:
