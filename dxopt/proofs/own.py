@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,20 +14,17 @@ from dxopt.model.loss import Loss, Reports
 from dxopt.model.mechanism import MatrixMechanism, Mechanism, unpacked
 from dxopt.model.prior import Prior
 from dxopt.model.problem import PROBLEM_CELLS, Problem
-from dxopt.numerics.excess import bound_pairs, excesses, least_delta
 from dxopt.numerics.written import Written
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import certify as repaired
 from dxopt.proofs.certify import proven_privacy
-from dxopt.proofs.privacy import ROW_SUM_ERROR, realised_levels, require_channel
+from dxopt.proofs.refusing import ROUNDING, refused
 from dxopt.proofs.repair import repair as brought_to_privacy
 from dxopt.spaces.archive import pack
 from dxopt.spaces.space import MetricSpace
 
 WRITTEN_TRIPLES = 50_000_000
 """Up to this n²·m an implicit mechanism is written down, and its matrix is proven, which tells the least ε."""
-_ROUNDING = 1e-9
-_DIGITS = 6
 
 
 def certify(
@@ -98,9 +94,7 @@ def certify(
     if not repair:
         return proven_as_it_is(problem, given, name)
     _require_cells(problem, given)
-    # What a repair has to give to some report goes where the mechanism often goes.
-    unlikely = problem.but(loss=Loss(1.0 - given.matrix, given.reports, "unlikely"))
-    return repaired(unlikely, Candidate(given.matrix, name=name or given.name)).mechanism
+    return _repaired(problem, given, name)
 
 
 def proven_as_it_is(problem: Problem, mechanism: Mechanism | ArrayLike, name: str | None = None) -> Mechanism:
@@ -128,10 +122,42 @@ def proven_as_it_is(problem: Problem, mechanism: Mechanism | ArrayLike, name: st
         known = None if isinstance(given, MatrixMechanism) else _proven_again(problem, given)
         if known is not None:
             return known
-        raise _refused(problem, matrix) from error
+        raise refused(problem, matrix) from error
     pairs = f"{int(np.isfinite(problem.separations).sum()) - len(problem.space):,}"
     proof = replace(privacy, how=privacy.how.format(pairs=pairs)) if problem.private else None
     return Mechanism.from_matrix(problem.space, matrix, given.reports, name=called, privacy=proof)
+
+
+def proven_but_for_rounding(problem: Problem, mechanism: Mechanism | ArrayLike, name: str | None = None) -> Mechanism:
+    """The same, where entries are moved by 1e-9 at most if privacy fails by rounding alone; `privacy.how` states it.
+
+    Raises
+    ------
+    SpecError, UnsupportedError
+        As `proven_as_it_is`.
+    """
+    try:
+        return proven_as_it_is(problem, mechanism, name)
+    except SpecError:
+        if not problem.private:
+            raise
+        nearly_private(problem, mechanism)
+    given = _channel(mechanism, problem.space, problem.reports)
+    plain = Problem(
+        problem.space,
+        epsilon=problem.epsilon,
+        prior=Prior.uniform(problem.space),
+        delta=problem.delta,
+        pairs=problem.pairs,
+        loss=Loss(np.zeros(given.matrix.shape), given.reports, "none"),
+    )
+    return _repaired(plain, given, name)
+
+
+def _repaired(problem: Problem, given: Mechanism, name: str | None) -> Mechanism:
+    """The mechanism brought to privacy; what a repair has to give to some report goes where it often goes."""
+    unlikely = problem.but(loss=Loss(1.0 - given.matrix, given.reports, "unlikely"))
+    return repaired(unlikely, Candidate(given.matrix, name=name or given.name)).mechanism
 
 
 def nearly_private(problem: Problem, mechanism: Any) -> NDArray[np.float64]:
@@ -147,8 +173,8 @@ def nearly_private(problem: Problem, mechanism: Any) -> NDArray[np.float64]:
     given = _channel(mechanism, problem.space, problem.reports)
     _require_cells(problem, given)
     matrix = given.matrix
-    if np.abs(brought_to_privacy(problem, matrix) - matrix).max() > _ROUNDING:
-        raise _refused(problem, matrix)
+    if np.abs(brought_to_privacy(problem, matrix) - matrix).max() > ROUNDING:
+        raise refused(problem, matrix)
     return matrix
 
 
@@ -229,57 +255,3 @@ def _require_cells(problem: Problem, given: Mechanism) -> None:
             raise UnsupportedError("mechanism", wrong, f"make it at {problem.epsilon:.6g}")
         wrong = f"has {len(problem.space):,} secrets and {len(problem.reports):,} reports, too many for a proof"
         raise UnsupportedError("mechanism", wrong, "take fewer, or dx.tight_constraints or dx.solve on this space")
-
-
-def _refused(problem: Problem, matrix: NDArray[np.float64]) -> SpecError:
-    """Why a matrix is not private, by how much, and what would be right."""
-    mended = "or write repair=True to have it changed" if problem.private else ""
-    try:
-        require_channel(matrix)
-    except CertificateError:
-        off = np.array([abs(math.fsum([-1.0, *row])) for row in matrix])
-        wrong = f"row {int(off.argmax())} sums to 1 only within {off.max():.1e}; {ROW_SUM_ERROR:.1e} is allowed"
-        return SpecError("matrix", wrong, f"divide each row by its sum, {mended}".rstrip(", "))
-    if problem.delta:
-        bound = bound_pairs(problem.separations, problem.pairs)
-        least = least_delta(matrix, problem.separations, problem.epsilon, bound)
-        apart = excesses(matrix, problem.separations, problem.epsilon, bound)
-        x, other = (problem.space.labels[int(i)] for i in np.unravel_index(int(apart.argmax()), apart.shape))
-        told = f"{x} is told from {other} by delta {_above(min(least, 1.0))}"
-        wrong = f"is not private at epsilon {problem.epsilon:.6g}: {told}"
-        fix = f"give delta {_above(least)} or more, {mended}" if least < 1 else mended.removeprefix("or ")
-        return SpecError("matrix", f"{wrong}, above {problem.delta:.6g}", fix)
-    return _above_level(problem, matrix, mended)
-
-
-def _above_level(problem: Problem, matrix: NDArray[np.float64], mended: str) -> SpecError:
-    """The pair of secrets that needs the largest ε, and in which report."""
-    distances = problem.space.distances
-    levels = realised_levels(matrix, distances)
-    x, other = (int(index) for index in np.unravel_index(int(levels.argmax()), levels.shape))
-    least = float(levels.max())
-    labels = problem.space.labels
-    with np.errstate(divide="ignore", over="ignore"):
-        ratios = np.divide(matrix[x], matrix[other], out=np.zeros(matrix.shape[1]), where=matrix[x] > 0)
-    report = int(ratios.argmax())
-    where = f"report {problem.reports.labels[report]} has probability {matrix[x, report]:.6g} for {labels[x]} and "
-    where += f"{matrix[other, report]:.6g} for {labels[other]}"
-    if math.isinf(least):
-        apart = "at distance 0" if distances[x, other] == 0 else f"{distances[x, other]:.6g} apart"
-        wrong = f"is private at no epsilon: {where}, which are {apart}"
-        return SpecError("matrix", wrong, mended.removeprefix("or "))
-    if least <= problem.epsilon * (1 + _ROUNDING):
-        wrong = f"is private but for rounding: {where}, the largest ratio, is at the limit"
-        return SpecError("matrix", wrong, "write repair=True, which moves entries by about as much as rounding")
-    allowed = math.exp(min(float(problem.budgets[x, other]), 700.0))
-    budget = f"{distances[x, other]:.6g} apart, a factor {ratios[report]:.6g} where {allowed:.6g} is allowed"
-    wrong = f"is not private at epsilon {problem.epsilon:.6g}: {where}, {budget}"
-    return SpecError("matrix", wrong, f"give epsilon {_above(least)} or more, {mended}")
-
-
-def _above(number: float) -> str:
-    """A number rounded up to some digits."""
-    if not 0 < number < math.inf:
-        return f"{number:g}"
-    unit = 10.0 ** (math.floor(math.log10(number)) - _DIGITS + 1)
-    return f"{math.ceil(number / unit) * unit:.{_DIGITS}g}"

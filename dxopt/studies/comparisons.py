@@ -47,8 +47,8 @@ def compare(
 ) -> Comparison:
     """Compare mechanisms with the best one and with a proven bound on every private one.
 
-    Each mechanism is made for the problem's space, ε and δ, repaired and proven private; its value is what the
-    problem's objective is about. One that does not exist for the problem, or is over its budget, is a row that states
+    Each mechanism is made for the problem's space, ε and δ, and proven private; its value is what the problem's
+    objective is about. One that does not exist for the problem, or is over its budget, is a row that states
     why. Baselines such as cloaking are no private mechanisms: theirs is the level that they are measured to have.
     Up to 100 secrets it is decided which of them refines which: is better or equal for every prior and every loss.
 
@@ -58,7 +58,8 @@ def compare(
     methods : list of names, mechanisms, (n, m) arrays, functions or pairs of a name and one of these, optional
         Names of mechanisms, as for `dx.solve`, and of baselines; all that there are by default. "optimal" is always
         there, and first. A mechanism of one's own, or the matrix of one, is proven as private as the problem asks
-        for before it gets figures; a function makes one from ε. One alone needs no list, and a mapping has names.
+        for before it gets figures, moved by 1e-9 at most where rounding keeps it from that; a function makes one
+        from ε. Those that have names keep them. One alone needs no list, and a mapping has names.
     priors : mapping of names to priors, optional
         Others that may be the true one. Each mechanism, made for the problem's prior, is evaluated under them, and
         the optimum for each of them is a mechanism as well, evaluated under the problem's prior and the rest (Cha13).

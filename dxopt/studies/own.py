@@ -11,7 +11,7 @@ import numpy as np
 from dxopt.errors import CertificateError, SpecError
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.problem import Problem
-from dxopt.proofs.own import proven_as_it_is
+from dxopt.proofs.own import proven_but_for_rounding
 from dxopt.proofs.repair import expected_above
 from dxopt.solving.routes.choice import COMPARABLE, COMPARABLE_NAMES, MECHANISM_PLUGINS
 
@@ -47,6 +47,8 @@ class Own:
     def proven(self, problem: Problem) -> Mechanism:
         """The mechanism, proven to be as private as the problem asks for, and within its budget.
 
+        Where privacy fails by rounding alone, entries are moved by 1e-9 at most.
+
         Raises
         ------
         SpecError
@@ -61,7 +63,7 @@ class Own:
                 wrong = f"the function of {self.name!r} gives {type(given).__name__}"
                 raise SpecError("methods", wrong, "return a mechanism or an array of probabilities")
         try:
-            found = proven_as_it_is(problem, given, self.name)
+            found = proven_but_for_rounding(problem, given, self.name)
         except CertificateError as error:
             raise SpecError("mechanism", str(error), "give a private one") from None
         budget = problem.objective.max_loss

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -53,6 +54,25 @@ def test_what_is_not_proven_is_a_row_that_says_why(given: object, note: str) -> 
     assert row.value is None
     assert not row.private
     assert row.note.startswith(note)
+
+
+@pytest.mark.parametrize("epsilon", ["ln(2)", 0.3, 1.0])
+def test_one_at_the_limit_is_repaired_where_rounding_alone_is_wrong(epsilon: float | str) -> None:
+    problem = dx.Problem(LINE, epsilon=epsilon, prior="uniform")
+    assert problem.epsilon is not None
+
+    def response(level: float) -> np.ndarray:
+        return (np.ones((5, 5)) + math.expm1(level) * np.eye(5)) / (4 + math.exp(level))
+
+    above = response(problem.epsilon * (1 + 1e-6))
+    found = dx.compare(problem, [("at the limit", response(problem.epsilon)), response, ("above", above)])
+    limit, made, beyond = found.rows[1:]
+    assert limit.private
+    assert made.value == limit.value == pytest.approx(float((response(problem.epsilon) * LINE.distances).mean() * 5))
+    assert limit.epsilon is not None
+    assert limit.epsilon <= problem.epsilon
+    assert beyond.value is None
+    assert "is not private at epsilon" in beyond.note
 
 
 def test_names_and_mechanisms_in_one_mapping() -> None:
