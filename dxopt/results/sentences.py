@@ -56,7 +56,8 @@ def sentences(found: Explained) -> Iterator[tuple[str, str]]:
     if found.places and found.epsilon is not None:
         yield "positions", border(found)
     if found.few:
-        yield "left out", f"Too many {found.noun} to look at all of them: the radius is that of one."
+        unknown = "" if found.worst_loss is not None else ", and who is worst off is not known"
+        yield "left out", f"Too many {found.noun} to look at all of them: the radius is that of one{unknown}."
 
 
 def distance(found: Explained) -> str:
