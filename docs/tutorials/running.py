@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import sys
 import tempfile
@@ -21,8 +20,6 @@ ROOT = FOLDER.parents[1]
 DATA = ("csv", "geojson", "graphml")
 """Kinds of files of problems/ that notebooks read."""
 SECONDS = 120
-TIMED = re.compile(r"^seconds +[\d.]+\n?", re.MULTILINE)
-"""The line of a report that says how long it took."""
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
@@ -121,7 +118,7 @@ def _tidied(output: Any) -> Any:
     if "metadata" in output:
         output.metadata = nbformat.from_dict({})
     if output.output_type == "stream":
-        output.text = TIMED.sub("", output.text.replace("\r\n", "\n"))
+        output.text = output.text.replace("\r\n", "\n")
     return output
 
 
