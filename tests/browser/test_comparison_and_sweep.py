@@ -134,8 +134,8 @@ def test_points_of_a_sweep_are_where_their_values_are(browser: Any, swept: dx.Ep
 
 def test_the_numbers_of_a_sweep_unfold_and_are_sorted(browser: Any, swept: dx.EpsilonSweep) -> None:
     found = part(browser, 2)
-    fold = find(found, "section details")
-    table = find(found, "section details table")
+    fold = find(found, "article details")
+    table = find(found, "article details table")
     assert not table.is_displayed()
     find(fold, "summary").click()
     assert table.is_displayed()

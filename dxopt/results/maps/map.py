@@ -241,13 +241,13 @@ def _dots(axes: Axes, panel: _Panel, window: Window, scale: Normalize) -> Collec
 
 def _sizes(x: NDArray[np.float64], y: NDArray[np.float64], window: Window) -> NDArray[np.float64]:
     """Areas of dots, in square points, at which no dot of a panel hides another, as far as they can still be seen."""
-    from scipy.spatial import cKDTree
+    from scipy.spatial import KDTree
 
     most = np.clip(9000 / len(x), 10, 90)
     if len(x) < 2:
         return np.full(len(x), most)
     places = np.column_stack([x * window.shrinking, y])
-    near = cKDTree(places).query(places, k=2)[0][:, 1]
+    near = KDTree(places).query(places, k=2)[0][:, 1]
     points = 72 * _PANEL / ((window.east - window.west) * window.shrinking)
     return np.clip((near * points) ** 2, 8, most)
 

@@ -14,8 +14,8 @@ from dxopt.results.report import Report
 from dxopt.results.units import named_loss
 from dxopt.spaces.units import in_unit, per
 
-_LOSSES = ("expected_loss", "worst_loss")
-_BITS = ("min_entropy_leakage", "min_capacity")
+_LOSSES: tuple[str, ...] = ("expected_loss", "worst_loss")
+_BITS: tuple[str, ...] = ("min_entropy_leakage", "min_capacity")
 
 
 def problem(report: Report, metric: str) -> Markup:
@@ -63,7 +63,7 @@ def _privacy(asked: Problem) -> Markup:
 
 def measures(report: Report) -> Markup:
     """Further measures, with their units."""
-    units: dict[str, str] = dict.fromkeys(_LOSSES, report.problem.loss.unit) | dict.fromkeys(_BITS, "bits")
+    units = dict.fromkeys(_LOSSES, report.problem.loss.unit) | dict.fromkeys(_BITS, "bits")
     rows = [
         [Cell(name.replace("_", " ")), Cell.number(value, units.get(name, ""))]
         for name, value in report.evaluation.items()
