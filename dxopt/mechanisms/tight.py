@@ -24,6 +24,7 @@ from dxopt.numerics.written import Written
 from dxopt.proofs.candidate import Candidate, Claim
 from dxopt.proofs.certify import certify
 from dxopt.proofs.duals import Dual
+from dxopt.runtime.live import Progress, shows, told
 from dxopt.spaces.kernels.systems import structured, system
 from dxopt.spaces.space import MetricSpace
 
@@ -192,12 +193,13 @@ def _offending(space: MetricSpace, epsilon: float, solution: Weights) -> tuple[s
     return f"{singular}the weight of {', '.join(labels[:_NAMED])}{more} is negative", labels
 
 
+@shows
 def tight_constraints(
     space: MetricSpace,
     epsilon: Written,
     *,
     diagnose: bool = True,
-    progress: Callable[[str], None] | None = None,
+    progress: Progress | bool | None = None,
 ) -> Mechanism:
     """The mechanism K[x, z] = e^{-εd(x, z)} w_z with Φw = 1, proven private (ECP14, Def 6, Props 6 to 9).
 
@@ -215,8 +217,8 @@ def tight_constraints(
         Privacy level per unit of distance.
     diagnose : bool
         Where there is none, search for the ε from which on there is one.
-    progress : callable, optional
-        Given a line of text now and then.
+    progress : bool or callable, optional
+        True shows a bar, as in `dx.solve`; a callable is given a line of text now and then.
 
     Returns
     -------
@@ -241,7 +243,7 @@ def tight_constraints(
     [0.333, 0.333, 0.167, 0.167]
     """
     epsilon = checked_level(epsilon)
-    tell = progress or (lambda line: None)
+    tell = told(progress)
     if not space.symmetric:
         raise UnsupportedError("space", "tight needs symmetric distances", "make the distances symmetric")
     # An implicit mechanism is proven at ε by a kernel at a slightly smaller ε'. Where there is no such ε', and for

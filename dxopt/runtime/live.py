@@ -9,8 +9,9 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TextIO, TypeVar
 
 from dxopt.errors import SpecError
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 Progress = Callable[[str], None]
 """Given a line of text now and then."""
 T = TypeVar("T")
+P = ParamSpec("P")
+R = TypeVar("R")
 Shares = Callable[[str, float], None]
 """Given a line and the share that is done."""
 _EVERY = 5.0
@@ -34,14 +37,8 @@ _WIDTH = 24
 class Live:
     """A context that shows lines, the share that is done where it is known, and the time that is left where that is.
 
-    It is called with lines, as any `progress` is.
-
-    Parameters
-    ----------
-    stream : text stream, optional
-        Standard error by default.
-    time_limit : float, optional
-        Seconds from now after which the work stops.
+    It is called with lines, as any `progress` is. It writes to standard error, unless to a `stream`.
+    The work stops `time_limit` seconds from now, where that is given.
     """
 
     def __init__(self, stream: TextIO | None = None, time_limit: float | None = None) -> None:
@@ -231,14 +228,7 @@ def redraws(console: Console) -> bool:
 
 @contextmanager
 def showing(progress: Progress | bool | None, time_limit: float | None = None) -> Iterator[Progress | None]:
-    """A context with what is given lines of progress: a bar where `True` is given, nothing where `False` or None is.
-
-    Parameters
-    ----------
-    progress : callable or bool, optional
-    time_limit : float, optional
-        Seconds from now, where the work stops then.
-    """
+    """A context with what is given lines of progress: for True a bar, which knows of a limit in seconds."""
     if progress is True:
         with Live(time_limit=time_limit) as live:
             yield live
@@ -254,6 +244,24 @@ def showing_shares(progress: Shares | bool | None) -> Iterator[Shares | None]:
             yield live.at
     else:
         yield _callable(progress)
+
+
+def shows(function: Callable[P, R]) -> Callable[P, R]:
+    """A decorator of functions with a keyword `progress`: True becomes a bar, which is called with lines."""
+
+    @wraps(function)
+    def showing_it(*args: P.args, **kwargs: P.kwargs) -> R:
+        given: Any = kwargs.pop("progress", None)
+        with showing(given) as tell:
+            more: Any = {"progress": tell}
+            return function(*args, **kwargs, **more)
+
+    return showing_it
+
+
+def told(progress: Progress | bool | None) -> Progress:
+    """What is given lines, also where nobody wants any."""
+    return progress if callable(progress) else lambda line: None
 
 
 def _callable(progress: T | bool | None) -> T | None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
 from dxopt.numerics.kernels import KERNELS
+from dxopt.runtime.live import Progress, shows
 
 _WITH_KERNELS = (
     "dxopt.numerics.sums",
@@ -47,7 +48,8 @@ class WarmUp:
         return "\n".join([f"{done}; kept in", *map(str, self.folders)])
 
 
-def warm_up(*, progress: Callable[[str], None] | None = None) -> WarmUp:
+@shows
+def warm_up(*, progress: Progress | bool | None = None) -> WarmUp:
     """Compile everything that dxopt compiles, so that no solve has to; what is there already is left as it is.
 
     Machine code lies in `__pycache__` beside the source files, or where that cannot be written in the cache folder of
@@ -56,8 +58,8 @@ def warm_up(*, progress: Callable[[str], None] | None = None) -> WarmUp:
 
     Parameters
     ----------
-    progress : callable, optional
-        Given a line of text after each kernel that is compiled.
+    progress : bool or callable, optional
+        True shows a bar, as in `dx.solve`; a callable is given a line of text after each kernel that is compiled.
 
     Examples
     --------
@@ -74,7 +76,7 @@ def warm_up(*, progress: Callable[[str], None] | None = None) -> WarmUp:
         seconds = kernel.load()
         if seconds is not None:
             compiled[kernel.name] = seconds
-            if progress is not None:
+            if callable(progress):
                 progress(f"{number} of {len(KERNELS)}: {kernel.name}: compiled in {seconds:.1f} s")
     folders = {kernel.folder: None for kernel in KERNELS if kernel.folder is not None}
     return WarmUp(compiled, len(KERNELS) - len(compiled), tuple(folders))

@@ -151,7 +151,10 @@ def test_in_a_notebook_every_question_shows_one_bar(outputs: list[Handle]) -> No
     dx.smallest_epsilon(problem, 0.5, accuracy=0.5, progress=True)
     dx.budget_frontier(problem.but(objective=dx.AdversaryError(0.7)), 0.7, 0.8, resolution=0.9, progress=True)
     dx.apply(dx.solve(problem), _frame(), column="value", progress=True)
-    assert len(outputs) == 7
+    dx.integer_table(dx.solve(problem).mechanism, progress=True)
+    dx.tight_constraints(dx.line(3), 1.0, progress=True)
+    dx.regularity.threshold(dx.line(3), progress=True)
+    assert len(outputs) == 10
     assert all("<progress" in output.pages[0] for output in outputs)
     assert all(output.pages[-1].startswith("<small>took ") for output in outputs)
 

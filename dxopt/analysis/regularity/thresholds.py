@@ -7,7 +7,6 @@ Let Φ[x, y] = e^{-εd(x, y)}. A prior π is regular at ε if some μ ≥ 0 solv
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +21,7 @@ from dxopt.analysis.regularity.weights import CLASSED_POINTS
 from dxopt.errors import SpecError
 from dxopt.model.prior import PriorLike
 from dxopt.numerics.rounding import UNIT
+from dxopt.runtime.live import Progress, shows, told
 from dxopt.runtime.shown import Shown
 from dxopt.spaces.space import MetricSpace
 
@@ -69,6 +69,7 @@ class Threshold(Shown):
         return f"{self.value:.7g}: {self.reason}"
 
 
+@shows
 def threshold(
     space: MetricSpace,
     prior: PriorLike | None = None,
@@ -76,7 +77,7 @@ def threshold(
     tolerance: float = 1e-6,
     floor: float = 1e-3,
     evaluations: int = 400,
-    progress: Callable[[str], None] | None = None,
+    progress: Progress | bool | None = None,
 ) -> Threshold:
     """The least ε from which on a prior, uniform by default, is regular (ECP14 §6.1, after Cor 3; §7).
 
@@ -103,8 +104,9 @@ def threshold(
         Nothing below this fraction of the ε where the proof begins is examined.
     evaluations : int
         Intervals on which a proof is tried at most, for each factor of a product. What they leave is sampled.
-    progress : callable, optional
-        Given a line of text for each sample, in spaces of more than 2,000 points.
+    progress : bool or callable, optional
+        True shows a bar, as in `dx.solve`; a callable is given a line of text for each sample, in
+        spaces of more than 2,000 points.
 
     Raises
     ------
@@ -128,7 +130,7 @@ def threshold(
     probabilities = checked_prior("uniform" if prior is None else prior, space)
     # Proofs over intervals of ε need matrices of classes of points; above 2,000 points those are not formed.
     if len(space) > CLASSED_POINTS:
-        tell = progress or (lambda line: None)
+        tell = told(progress)
         value, low, high, count, reason = searched(space, probabilities, tolerance, floor, tell)
         return Threshold(value, low, high, False, count, reason)
     # What no ε changes: priors that are never regular, and those that always are.

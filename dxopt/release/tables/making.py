@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +16,7 @@ from dxopt.release.tables.difference import Difference
 from dxopt.release.tables.proof import Counts
 from dxopt.release.tables.rounding import Rounding
 from dxopt.release.tables.table import BITS, IntegerTable
+from dxopt.runtime.live import Progress, shows, told
 
 MOST_COST = 1e-12
 """The most that rounding may cost, relative to the expected loss, or to 1 where that is smaller."""
@@ -25,12 +25,13 @@ MOST_TRIPLES = 8_000_000_000
 _CERTIFIED = "one of dx.solve or dx.classic, or dx.certify(mechanism, space, epsilon)"
 
 
+@shows
 def integer_table(
     mechanism: Mechanism,
     *,
     prior: PriorLike | None = None,
     loss: LossLike | Loss | None = None,
-    progress: Callable[[str], None] | None = None,
+    progress: Progress | bool | None = None,
 ) -> IntegerTable:
     """The mechanism as integers with equal row totals, private at the same ε and δ: proven by integers alone.
 
@@ -47,8 +48,8 @@ def integer_table(
     loss : str, array `(n, m)`, callable or Loss, optional
         What the cost is measured in, and which report gets the rest of each row: the one that loses least. By
         default the distance, where reports are secrets or have coordinates; else the likeliest report gets it.
-    progress : callable, optional
-        Is called with lines that report how far it is.
+    progress : bool or callable, optional
+        True shows a bar, as in `dx.solve`; a callable is given lines that report how far it is.
 
     Returns
     -------
@@ -78,7 +79,7 @@ def integer_table(
     losses = _losses(mechanism, loss)
     rounding = Rounding.of(mechanism, privacy, beliefs, losses)
     difference = Difference(mechanism.matrix, beliefs, losses)
-    tell = progress or (lambda line: None)
+    tell = told(progress)
     refused = None
     # First over the row sums, which leaves more to the channel; without δ, and where the proof fails, as it is.
     # Larger T cost less: the first that costs little enough is taken.
@@ -89,7 +90,7 @@ def integer_table(
             if table is None:
                 continue
             try:
-                table.check(progress)
+                table.check(tell)
             except CertificateError as error:
                 refused = error
                 break
