@@ -211,7 +211,10 @@ def _loss_kind(found: Explained) -> str:
 
 def unlikely(found: Explained) -> str:
     """What secrets of prior 0 lose."""
-    text = f"{found.prior_zero:,} of {found.secrets:,} {found.noun} have prior 0, and the mechanism owes them nothing"
+    have = "has" if found.prior_zero == 1 else "have"
+    text = (
+        f"{found.prior_zero:,} of {found.secrets:,} {found.noun} {have} prior 0, and the mechanism owes them nothing"
+    )
     if found.prior_zero_mean is None:
         return f"{text}."
     mean, most = (amount(loss, found.loss_unit) for loss in (found.prior_zero_mean, found.prior_zero_worst))

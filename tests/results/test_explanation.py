@@ -63,7 +63,7 @@ def test_who_loses_and_who_is_left_out(city: dx.Report) -> None:
     found = dx.explain(city)
     losses = (city.mechanism.matrix * city.problem.losses).sum(axis=1)
     assert (found.worst_loss, found.worst_at) == (pytest.approx(losses.max()), "ABCD"[int(losses.argmax())])
-    assert told(found)["prior 0"].startswith("1 of 4 places have prior 0")
+    assert told(found)["prior 0"].startswith("1 of 4 places has prior 0")
     assert f"{three_digits(losses[3])} km for place D" in told(found)["prior 0"]
     nearest = city.problem.space.nearest
     assert f"{three_digits(nearest)} km or more" in told(found)["positions"]
