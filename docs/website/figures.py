@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -9,7 +11,7 @@ import dxopt as dx
 from docs.website.links import DOCS
 
 EPSILONS = np.geomspace(0.1, 3, 30)
-_STYLE = {"svg.hashsalt": "dxopt", "font.size": 11}
+_STYLE: dict[Any, Any] = {"svg.hashsalt": "dxopt", "font.size": 11}
 
 
 def loss_and_odds() -> Figure:

@@ -139,9 +139,9 @@ class Reference:
         """Keeps the shortest example of each key of a section, and of each section."""
         section = self._fitting(value, node)
         if isinstance(value, list):
-            items = next((one["items"] for one in [node, *branches(node)] if "items" in one), None)
-            for one in value if items else ():
-                self._collect(one, items, name)
+            for items in (one["items"] for one in [node, *branches(node)] if "items" in one):
+                for one in value:
+                    self._collect(one, items, name)
         if section is None or not isinstance(value, dict):
             return
         name, node = section

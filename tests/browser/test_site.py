@@ -51,7 +51,7 @@ PAGES = (
     "choose/epsilon.html",
     "api/errors.html",
     "tutorials/counts.html",
-    "reference/problem-files.html",
+    "faq.html",
 )
 
 
@@ -70,6 +70,7 @@ def test_axe_finds_no_error(chromium: Any, site: Path, axe: str, page: str, sche
 
 
 def test_no_page_asks_for_anything_from_elsewhere(chromium: Any, site: Path) -> None:
+    sized(chromium, 1200, 900)
     chromium.get_log("performance")
     for page in PAGES:
         opened(chromium, site / page)
