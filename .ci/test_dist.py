@@ -26,7 +26,7 @@ loss: distance
 method: optimal
 solver: highs
 """
-EXAMPLE = Path(__file__).resolve().parent.parent / "examples" / "dxopt-example-plugin"
+EXAMPLE = Path(__file__).resolve().parent.parent / "docs" / "examples" / "dxopt-example-plugin"
 PEOPLE = "person,value\n" + "".join(f"p{number},{number % 12}\n" for number in range(40))
 LIGHT = """
 import dxopt as dx

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from shutil import copytree
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "dxopt-example-plugin"
+EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "dxopt-example-plugin"
 _BUILD = "from setuptools import build_meta; build_meta.build_wheel('..')"
 
 
