@@ -63,8 +63,7 @@ def test_folder(counts: dx.Report, tmp_path: Path) -> None:
 
 def test_page(counts: dx.Report) -> None:
     text = page(counts)
-    assert "Off the prior" in text
-    assert "27 of 61 reports" in text and "11 of 61 secrets" in text
+    assert "27 of 61 outputs never come out" in text and "11 of 61 values have prior 0" in text
 
 
 def test_data_on_the_page(city: dx.Report) -> None:
