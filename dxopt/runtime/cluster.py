@@ -14,6 +14,7 @@ from dxopt.errors import SpecError
 from dxopt.runtime.process import Process
 
 LOCAL = "local:"
+_WORKER = "dxopt.runtime.cluster_worker"
 _START = 10.0
 """Seconds more for each worker that is started here."""
 _REPLACED = 3
@@ -21,7 +22,9 @@ _REPLACED = 3
 _LOOK = 1.0
 """Seconds between two looks whether one has died."""
 TIMEOUT = 20.0
-"""Seconds in which a scheduler has to answer, and the first worker has to be there."""
+"""Seconds in which a scheduler has to answer."""
+FIRST_WORKER = 20.0
+"""Seconds in which the first worker has to be there, once the scheduler has answered."""
 
 
 @contextmanager
@@ -39,7 +42,7 @@ def opened(address: str) -> Iterator[Any]:
     if address.startswith(LOCAL):
         count = int(address.removeprefix(LOCAL))
         with _started(count) as scheduler, Client(scheduler, set_as_default=False) as client:
-            _wait_for(client, count, address, TIMEOUT + _START * count)
+            _wait_for(client, count, address, FIRST_WORKER + _START * count)
             yield client
         return
     try:
@@ -103,23 +106,25 @@ def _started(count: int) -> Iterator[Any]:
 def _workers(count: int, scheduler: str) -> Iterator[None]:
     """Processes that work for a scheduler; one that dies is replaced, a few times."""
 
-    def started() -> Process:
-        process = Process("dxopt.runtime.cluster_worker")
-        process.connection.send(scheduler)
-        return process
+    def put_to_work(process: Process) -> None:
+        with suppress(OSError):  # it has died, which the next look finds
+            process.connection.send(scheduler)
 
-    def replace() -> None:
+    def attend() -> None:
+        for process in processes:  # all of them are starting by now
+            put_to_work(process)
         left = _REPLACED * count
         while left and not ended.wait(_LOOK):
             for number, process in enumerate(processes):
                 if process.process.poll() is not None:
                     process.end()
-                    processes[number] = started()
+                    processes[number] = Process(_WORKER)
+                    put_to_work(processes[number])
                     left -= 1
 
-    processes = [started() for _ in range(count)]
+    processes = [Process(_WORKER) for _ in range(count)]
     ended = threading.Event()
-    watching = threading.Thread(target=replace, daemon=True)
+    watching = threading.Thread(target=attend, daemon=True)
     watching.start()
     try:
         yield
@@ -170,7 +175,7 @@ class Cluster:
         self._open.close()
 
     def _require_workers(self, client: Any) -> None:
-        _wait_for(client, 1, self.address, TIMEOUT)
+        _wait_for(client, 1, self.address, FIRST_WORKER)
         try:
             versions = set(client.run(_version).values())
         except Exception:  # whatever a worker without dxopt makes of a function of dxopt

@@ -108,12 +108,7 @@ def at_fork(
 def resident(process: int) -> int:
     """Bytes that a process and those it started hold in memory; 0 of one that is gone."""
     if PORTABLE:
-        psutil = library("psutil")
-        try:
-            first = psutil.Process(process)
-            return sum(one.memory_info().rss for one in [first, *first.children(recursive=True)])
-        except psutil.Error:
-            return 0
+        return sum(map(_held_by, _family(process)))
     try:
         pages = int(Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()[1])
         tasks = list(Path(f"/proc/{process}/task").glob("*/children"))
@@ -121,6 +116,23 @@ def resident(process: int) -> int:
     except (OSError, IndexError):
         return 0
     return pages * os.sysconf("SC_PAGE_SIZE") + sum(map(resident, children))
+
+
+def _family(process: int) -> list[Any]:
+    """A process and those it started; none where it is gone."""
+    psutil = library("psutil")
+    try:
+        first = psutil.Process(process)
+        return [first, *first.children(recursive=True)]
+    except psutil.Error:
+        return []
+
+
+def _held_by(process: Any) -> int:
+    try:
+        return process.memory_info().rss
+    except library("psutil").Error:  # it ended since it was found; the others have not
+        return 0
 
 
 def memory() -> int:

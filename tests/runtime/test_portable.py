@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 import time
+from multiprocessing import AuthenticationError
+from multiprocessing.connection import Client, Connection
 from pathlib import Path
 
 import psutil
@@ -13,7 +16,7 @@ import pytest
 
 from dxopt.errors import UnsupportedError
 from dxopt.release.applying.writing import publish, write_json
-from dxopt.runtime import locking, platform
+from dxopt.runtime import dialled, locking, platform
 from dxopt.runtime.dialled import Dialled
 from dxopt.runtime.locking import file_held, folder_held
 from tests.material.batches import gone
@@ -48,6 +51,20 @@ def test_a_process_answers_is_interrupted_and_ends() -> None:
     assert one.connection.closed
     assert other.connection.closed
     assert gone([number, other.process.pid])
+
+
+def test_a_process_waits_for_the_one_that_knows_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    def after_others(address: tuple[str, int], authkey: bytes) -> Connection:
+        socket.create_connection(address).close()
+        with pytest.raises(AuthenticationError):
+            Client(address, authkey=authkey[::-1])
+        return Client(address, authkey=authkey)
+
+    monkeypatch.setattr(dialled, "Client", after_others)
+    process = Dialled(ECHO, {}, None, guarded=False)
+    process.connection.send("a")
+    assert process.connection.recv()[1] == "a"
+    process.end()
 
 
 def test_a_process_that_does_not_start_is_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,6 +134,14 @@ def test_memory_is_that_of_a_process_and_those_it_started(portable: bool) -> Non
     process.communicate(b"\n")
     assert platform.resident(process.pid) == 0
     assert platform.memory() == psutil.virtual_memory().total
+
+
+def test_memory_is_counted_without_what_has_just_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = psutil.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    monkeypatch.setattr(platform, "PORTABLE", True)
+    monkeypatch.setattr(psutil.Process, "children", lambda self, recursive: [ended])
+    assert platform.resident(os.getpid()) > 1 << 20
 
 
 def test_a_library_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -71,7 +71,7 @@ def test_the_answer_is_the_same_and_workers_that_die_lose_time_only(
         assert any("columns, round 4:" in line for line in lines[:lost])
 
         # 3. a scheduler without workers is of no use
-        monkeypatch.setattr("dxopt.runtime.cluster.TIMEOUT", 0.3)
+        monkeypatch.setattr("dxopt.runtime.cluster.FIRST_WORKER", 0.3)
         with pytest.raises(SpecError, match="has too few workers; start"):
             dx.solve(small, solver="columns", cluster=address)
 
