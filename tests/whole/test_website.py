@@ -46,3 +46,14 @@ def test_what_is_wrong_with_a_site_is_found(tmp_path: Path) -> None:
         "index.html: gone.html leads nowhere",
         "style.css: loads https://a.example/b.png",
     ]
+
+
+def test_parameters_that_are_described_together_are_read_apart() -> None:
+    pytest.importorskip("griffe")
+    from docs.website.parameters import apart
+
+    shared = "Does it.\n\nsolver, time_limit\n    As for one.\nlow, high : float\n    Both.\n"
+    assert apart(shared + 'device : {"gpu", "cpu"}, optional\n    What.') == (
+        "Does it.\n\nsolver\n    As for one.\ntime_limit\n    As for one.\n"
+        'low : float\n    Both.\nhigh : float\n    Both.\ndevice : "gpu" or "cpu", optional\n    What.'
+    )
