@@ -109,19 +109,26 @@ class KernelMechanism(Mechanism):
         # What the rest costs at the slack report; losses by distance are symmetric here.
         rest = math.fsum(prior * self.rest * loss.rows(np.array([self.slack]))[0])
 
+        if not self.structured(loss):
+            return self.cost_by_rows(prior, loss.rows)
+
         # Binary loss: 1 less the probability of reporting the secret, K[x, x] = w_x, as T[x, x] = 1.
-        if loss.by_distance and loss.name == "binary":
+        if loss.name == "binary":
             right = math.fsum(prior * self.weights) + float(prior[self.slack] * self.rest[self.slack])
             return max(0.0, 1.0 - right)
 
         # Other losses by distance, where T depends on the offset z - x alone: so does T[x, z] l(x, z), whose sum with
         # the weights is a convolution.
-        same_points = loss.reports.points is self.space.points
-        if loss.by_distance and same_points and isinstance(self._offsets, Toeplitz | Circulant):
-            kernel = self._offsets
-            spectrum = kernel.spectrum_of(kernel.table.reshape(-1) * loss.rows(np.array([0]))[0])
-            return math.fsum(prior * kernel.convolve(spectrum, self.weights)) + rest
-        return self.cost_by_rows(prior, loss.rows)
+        kernel = self._offsets
+        assert isinstance(kernel, Toeplitz | Circulant)
+        spectrum = kernel.spectrum_of(kernel.table.reshape(-1) * loss.rows(np.array([0]))[0])
+        return math.fsum(prior * kernel.convolve(spectrum, self.weights)) + rest
+
+    def structured(self, loss: Loss) -> bool:
+        """Whether `cost` need not go through all pairs of secrets and reports."""
+        if not loss.by_distance or loss.name == "binary":
+            return loss.by_distance
+        return loss.reports.points is self.space.points and isinstance(self._offsets, Toeplitz | Circulant)
 
     def cost_by_rows(self, prior: Array, losses: Callable[[NDArray[np.int64]], Array]) -> float:
         """Σ_x π_x Σ_z K[x, z] l(x, z) from a function that gives the losses `(k, n)` of k secrets, in O(n²) time.

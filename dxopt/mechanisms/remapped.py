@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,6 +62,8 @@ class RemappedMechanism(Mechanism):
         return made
 
     def cost(self, prior: Array, loss: Loss) -> float:
+        if (self.table == self.table[0]).all():
+            return math.fsum(prior * np.where(prior > 0, loss.column(int(self.table[0])), 0.0))
         return self.base.cost_by_rows(prior, lambda secrets: loss.rows(secrets)[:, self.table])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -20,6 +20,7 @@ from dxopt.spaces.units import checked_unit, squared_unit
 
 LossLike = str | ArrayLike | Callable[[Any, Any], float]
 Rows = Callable[[NDArray[np.int64]], NDArray[np.float64]]
+_ROWS = 64
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -87,6 +88,36 @@ class Loss(Shown):
         [[0.0, 1.0, 2.0, 3.0], [3.0, 2.0, 1.0, 0.0]]
         """
         return self.source(secrets) if callable(self.source) else self.source[secrets]
+
+    def column(self, report: int) -> NDArray[np.float64]:
+        """The losses `(n,)` of all secrets at one report, given by index.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> print(dx.Loss.of("distance", dx.line(4)).column(1).tolist())
+        [1.0, 0.0, 1.0, 2.0]
+        """
+        if not callable(self.source):
+            return self.source[:, report]
+        if self.reports.secrets:
+            return self.source(np.array([report]))[0]
+        blocks = np.array_split(np.arange(self.size), self.size // _ROWS + 1)
+        return np.concatenate([self.source(secrets)[:, report] for secrets in blocks])
+
+    def watched(self, look: Callable[[], None]) -> Loss:
+        """The same losses; a function is called before rows of them are taken, and may raise to end what takes them.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> import numpy as np
+        >>> watched = dx.Loss.of("distance", dx.line(2)).watched(lambda: print("taken"))
+        >>> print(watched.rows(np.array([1])).tolist())
+        taken
+        [[1.0, 0.0]]
+        """
+        return _Watched(**{field.name: getattr(self, field.name) for field in fields(Loss)}, look=look)
 
     @cached_property
     def is_binary(self) -> bool:
@@ -188,3 +219,12 @@ def _columns(matrix: NDArray[np.float64], space: MetricSpace) -> Reports:
     if matrix.shape[1] == len(space):
         return Reports.of(space)
     return Reports(tuple(str(column) for column in range(matrix.shape[1])))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Watched(Loss):
+    look: Callable[[], None] = lambda: None
+
+    def rows(self, secrets: NDArray[np.int64]) -> NDArray[np.float64]:
+        self.look()
+        return super().rows(secrets)

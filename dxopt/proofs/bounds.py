@@ -210,7 +210,9 @@ def _sum_of_bounds(parts: Split, duals: Sequence[AnyDual | None]) -> tuple[float
 
 
 def _rowwise(problem: Problem) -> float:
-    """Σ_x min_z π_x l(x, z), rounded down: what is proven without a dual."""
+    """Σ_x min_z π_x l(x, z), rounded down: what is proven without a dual; 0 where a secret may be reported itself."""
+    if problem.loss.by_distance and problem.reports.secrets:
+        return 0.0
     prior = problem.prior.probabilities
     step = max(1, _BLOCK_CELLS // problem.shape[1])
     likely = np.flatnonzero(prior)

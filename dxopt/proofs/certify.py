@@ -8,7 +8,7 @@ counted against it (`proofs.bounds`). The one assumption is stated in `numerics.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -31,6 +31,7 @@ from dxopt.proofs.privacy import ROW_SUM_ERROR, prove_private, require_channel
 from dxopt.proofs.repair import brought_within_budget, expected_above, repair
 from dxopt.runtime.archive import Arrays
 from dxopt.runtime.shown import Shown
+from dxopt.runtime.stopping import StoppedError, raising
 from dxopt.spaces.archive import unpack
 
 LEAST_VALUE = 1e-12
@@ -98,37 +99,46 @@ class Proven:
     claim: Claim
 
 
-def certify(problem: Problem, candidate: Candidate) -> Proven:
+def certify(problem: Problem, candidate: Candidate, should_stop: Callable[[], bool] | None = None) -> Proven:
     """Prove a candidate private, recompute its value, and bound its distance from the optimum: the one gate.
 
     A channel is repaired first, then proven entry by entry. A mechanism that is never written down was proven private
-    when it was made, which its `privacy` says; value and bound are computed anew.
+    when it was made, which its `privacy` says; value and bound are computed anew. Whether to stop is asked between
+    blocks of rows of these: where the bound is stopped, only what is proven without a dual is.
 
     Raises
     ------
+    StoppedError
+        If stopped before the value is known.
     CertificateError
         If privacy is not proven, or the loss exceeds its budget.
     """
     if isinstance(candidate.channel, Mechanism):
         mechanism = candidate.channel
-        dual = candidate.dual
-        certificate = _certificate_by_structure(problem, mechanism, dual)
+        certificate, dual = _certificate_by_structure(problem, mechanism, candidate.dual, should_stop)
     else:
         mechanism, certificate, dual = _repaired(problem, candidate, candidate.channel)
     return Proven(mechanism, certificate, dual, candidate.claim)
 
 
-def _certificate_by_structure(problem: Problem, mechanism: Mechanism, dual: AnyDual | None) -> Certificate:
+def _certificate_by_structure(
+    problem: Problem, mechanism: Mechanism, dual: AnyDual | None, should_stop: Callable[[], bool] | None
+) -> tuple[Certificate, AnyDual | None]:
     if problem.beliefs is not None:
         raise CertificateError(f"{mechanism.name} is not written down, so that no pairs of beliefs are proven for it")
     if mechanism.privacy is None or mechanism.privacy.epsilon > problem.epsilon:
         raise CertificateError(f"{mechanism.name} is not proven private at {problem.epsilon:g}")
-    value = mechanism.cost(problem.prior.probabilities, problem.loss)
-    bound, how = proven_bound(problem, dual)
+    watched = problem if should_stop is None else problem.but(loss=problem.loss.watched(raising(should_stop)))
+    value = mechanism.cost(problem.prior.probabilities, watched.loss)
+    try:
+        bound, how = proven_bound(watched, dual)
+    except StoppedError:
+        dual = None
+        bound, how = proven_bound(problem, dual)
     if not (math.isfinite(value) and math.isfinite(bound)):
         raise CertificateError(f"the value is {value}, the bound {bound}")
     proofs = {"privacy": mechanism.privacy.how, "bound": how}
-    return Certificate(True, mechanism.privacy.epsilon, value, bound, gap(value, bound), proofs)
+    return Certificate(True, mechanism.privacy.epsilon, value, bound, gap(value, bound), proofs), dual
 
 
 def _repaired(

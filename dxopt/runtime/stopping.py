@@ -6,7 +6,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from enum import StrEnum
 from types import FrameType, TracebackType
@@ -126,6 +126,20 @@ class Stop:
             # A stream that is closed, or in the middle of a line, is left alone.
             with suppress(AttributeError, RuntimeError, ValueError, OSError):
                 print(ASKED if self._partial else RAISING, file=sys.stderr, flush=True)
+
+
+class StoppedError(Exception):
+    """A stage gave up, as a stop was asked for; what it was to make is left out."""
+
+
+def raising(should_stop: Callable[[], bool]) -> Callable[[], None]:
+    """A function that raises StoppedError once a stop was asked for."""
+
+    def look() -> None:
+        if should_stop():
+            raise StoppedError
+
+    return look
 
 
 class Status(StrEnum):

@@ -33,11 +33,16 @@ from dxopt.spaces.lattices import coordinates_of_line, line, line_steps
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 NAME = "line: truncated geometric mechanism with optimal remap"
+WITHOUT_REMAP = "line: truncated geometric mechanism"
+WITH_NEAR_REMAP = "line: truncated geometric mechanism, each report replaced by the best one there"
+CONSTANT = "line: constant report"
 NOTE = (
     "n weights and a remap are optimal where the loss grows with the distance (Ghosh, Roughgarden and Sundararajan "
     "2009); proven here by their own dual"
 )
 _BLOCK_CELLS = 100_000
+_SOON_CELLS = 20_000_000
+"""From more pairs of secrets and reports on, a solve that was stopped does not go through all of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,13 +114,21 @@ def _geometric(problem: Problem) -> KernelMechanism:
 
 
 def _implicit(problem: Problem, base: KernelMechanism, found: LineOptimum | None) -> Candidate:
-    """With the optimal remap; or, where there was no time for it, each report replaced by the best one there."""
+    """With the optimal remap. Where there was no time for it, each report is replaced by the best one there; of long
+    lines, whose value would take long as well, no report is, or all are by one.
+    """
     if found is not None:
         table = found.table
         mechanism = remapped(replace(base, slack=found.safest), table, problem.reports, problem.epsilon)
-        return Candidate(mechanism, found.dual, "exact")
+        return Candidate(mechanism, found.dual, "exact", NAME)
+    if problem.variables > _SOON_CELLS and problem.reports.secrets and base.structured(problem.loss):
+        return Candidate(base, name=WITHOUT_REMAP)
+    if problem.variables > _SOON_CELLS:
+        middle = np.searchsorted(problem.prior.probabilities.cumsum(), 0.5)
+        always = np.full(len(problem.space), problem.loss.rows(np.array([middle]))[0].argmin())
+        return Candidate(remapped(base, always, problem.reports, problem.epsilon), name=CONSTANT)
     table = np.concatenate([costs.argmin(axis=1) for costs in _losses_by_blocks(problem)])
-    return Candidate(remapped(base, table, problem.reports, problem.epsilon))
+    return Candidate(remapped(base, table, problem.reports, problem.epsilon), name=WITH_NEAR_REMAP)
 
 
 def _losses_by_blocks(problem: Problem) -> Iterator[Array]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from dxopt.model.problem import Problem
 from dxopt.proofs.certify import certify
+from dxopt.runtime.stopping import StoppedError
 from dxopt.solving.attempts import Attempt, Options, Refusal
 from dxopt.solving.reductions.line import NAME, Line, best_remap
 from dxopt.solving.routes import limits
@@ -15,7 +16,8 @@ from dxopt.solving.routes.limits import is_line
 def by_line(problem: Problem, options: Options) -> Iterator[Attempt | Refusal]:
     """The optimum of a line, implicit above 100,000 variables; nothing where the space is none.
 
-    Where its bound leaves a gap, a matrix is dropped; an implicit mechanism is kept, as others may be too large.
+    Where its bound leaves a gap, a matrix is dropped; an implicit mechanism is kept, as others may be too large. One
+    that is stopped before its value is known gives way to one whose value is known soon.
     """
     if not is_line(problem):
         return
@@ -24,18 +26,28 @@ def by_line(problem: Problem, options: Options) -> Iterator[Attempt | Refusal]:
     if isinstance(reduced, str):
         yield Refusal("line", reduced)
         return
-    found = best_remap(reduced.smaller, lambda: options.stop.requested, options.progress)
+
+    def stopped() -> bool:
+        return options.stop.requested
+
+    found = best_remap(reduced.smaller, stopped, options.progress)
     if found is None and written:
         yield Refusal("line", "stopped")
         return
     options.progress("proving privacy")
-    proven = certify(problem, reduced.lift(found))
+    candidate = reduced.lift(found)
+    try:
+        proven = certify(problem, candidate, None if found is None else stopped)
+    except StoppedError:
+        found = None
+        candidate = reduced.lift(found)
+        proven = certify(problem, candidate)
     left = proven.certificate.gap
     exact = found is not None and left <= options.tolerance
     if exact:
         yield Attempt(proven, NAME, (reduced.record,))
     elif not written:
-        yield Attempt(proven, NAME)
+        yield Attempt(proven, candidate.name)
     if found is not None and not exact:
-        reason = f"its bound leaves a gap of {left:.1e}; exact where the loss grows with the distance"
-        yield Refusal("line", reason)
+        gap = f"its bound leaves a gap of {left:.1e}; exact where the loss grows with the distance"
+        yield Refusal("line", "stopped before its bound" if proven.dual is None and stopped() else gap)

@@ -12,13 +12,16 @@ from hypothesis import strategies as st
 
 import dxopt as dx
 from dxopt.mechanisms.remapped import RemappedMechanism, epsilon_of_base, remapped
+from dxopt.model import problem as problems
 from dxopt.proofs.duals import LineDual
 from dxopt.proofs.line_bound import line_bound
+from dxopt.solving.reductions import line as reduction
 from dxopt.solving.reductions.line import best_remap
 from dxopt.solving.routes import limits
 from tests.judges.exact import infinite_leakage, row_sum_errors, violations
 from tests.judges.oracle import optimum
 from tests.material.checks import assert_proven, change_array
+from tests.material.stopped import stop_after
 
 CLOSE = 1e-7
 NAMED = ("distance", "squared", "binary")
@@ -263,6 +266,45 @@ def test_stopped_at_once_it_is_private_all_the_same(implicit: None) -> None:
     assert report.certificate.private
     assert -1e-300 <= report.certificate.bound <= report.certificate.value
     assert violations(report.mechanism.matrix, report.problem.space.distances, report.problem.epsilon) == []
+
+
+@pytest.mark.parametrize("even", [True, False])
+def test_stopped_anywhere_it_takes_few_more_losses(
+    even: bool, implicit: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(reduction, "_SOON_CELLS", 0)
+    monkeypatch.setattr(problems, "_COST_CELLS", 0)
+    places = np.arange(100) if even else np.cumsum(1.0 + np.arange(100) % 3)
+    space = dx.MetricSpace.from_points(places[:, None])
+    problem = dx.Problem(space, epsilon=0.4, prior=skewed(space))
+    taken = [0]
+    rows = dx.Loss.rows
+
+    def counted(loss: dx.Loss, secrets: np.ndarray) -> np.ndarray:
+        taken[0] += len(secrets) * (asked[0] > moment)
+        return rows(loss, secrets)
+
+    monkeypatch.setattr(dx.Loss, "rows", counted)
+    moment = 10**9
+    asked = stop_after(monkeypatch, moment)
+    best = dx.solve(problem, method="optimal")
+    found: dict[str, dx.Report] = {}
+    for moment in range(0, asked[0], 6):
+        asked = stop_after(monkeypatch, moment)
+        taken[0] = 0
+        report = dx.solve(problem, method="optimal", partial=True)
+        assert taken[0] <= 3
+        assert report.status == "interrupted"
+        assert report.certificate.bound <= best.certificate.value <= report.certificate.value * (1 + 1e-12)
+        found[report.route] = report
+    assert list(found) == [reduction.WITHOUT_REMAP if even else reduction.CONSTANT, reduction.NAME]
+    for report in found.values():
+        matrix = report.mechanism.matrix
+        assert not violations(matrix, space.distances, problem.epsilon)
+        assert report.certificate.value == pytest.approx(
+            float((problem.prior.probabilities[:, None] * matrix * space.distances).sum())
+        )
+        assert dx.load(report.save(tmp_path / report.mechanism.name)).certificate == report.certificate
 
 
 def test_matrices_beyond_the_limit_are_refused() -> None:
