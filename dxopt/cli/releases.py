@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from dxopt.cli.shared import Json, bad_input
 
 if TYPE_CHECKING:
     from dxopt.release.budgets import Budgets
+    from dxopt.release.keys import Key
 
 commands = typer.Typer()
 
@@ -24,8 +26,8 @@ _COLUMN = "Column of values on a line, or of labels."
 _OUTSIDE = "What becomes of rows too far from every secret: refuse, nearest or drop."
 _WITHIN = "How far a position may be from its secret, in the unit of positions; otherwise as the space has it."
 _KEEP = "Other column to keep; may be given again. All are kept otherwise."
-_KEY = "Key of draws that give a person at a place the same report again; otherwise that in DXOPT_KEY."
-_RELEASE = "Name of what is published, for draws with a key."
+_KEY = "Key of draws that give a person at a place the same report again, for places that stay; or that in DXOPT_KEY."
+_RELEASE = "Name of what is published, for draws with a key; it needs --key-file or DXOPT_KEY."
 _LEDGER = "Ledger of `dxopt budget` that each row is paid from, by --person."
 _LEDGER_KEY = "Key of a ledger that stores persons as keyed hashes."
 _PRIOR = "Prior of the radius: uniform. Otherwise that of the result."
@@ -42,6 +44,20 @@ def _opened(ledger: Path | None, key_file: Path | None) -> Iterator[Budgets | No
         return
     with Budgets.open(ledger, key=None if key_file is None else Key.load(key_file)) as budgets:
         yield budgets
+
+
+def _key(file: Path | None, release: str | None) -> Key | None:
+    """The key in a file or, where a release is named, in the environment; SpecError where there is none for it."""
+    from dxopt.errors import SpecError
+    from dxopt.release.keys import VARIABLE, Key
+
+    if file is not None:
+        return Key.load(file)
+    if release is None:
+        return None
+    if VARIABLE not in os.environ:
+        raise SpecError("release", "needs a key", f"leave --release out, or give --key-file FILE or set {VARIABLE}")
+    return Key.from_environment()
 
 
 @commands.command("apply", epilog="Example: dxopt apply results/town people.csv -o public.csv --lat lat --lon lon")
@@ -79,13 +95,12 @@ def apply_table(
 
     from dxopt.errors import PlausibilityWarning
     from dxopt.release.applying import apply
-    from dxopt.release.keys import Key
     from dxopt.release.tables.table import IntegerTable
 
     with bad_input(), warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", PlausibilityWarning)
         table = IntegerTable.load(result)
-        key = Key.load(key_file) if key_file is not None else Key.from_environment() if release is not None else None
+        key = _key(key_file, release)
         with _opened(ledger, ledger_key) as budgets:
             done = apply(
                 table,

@@ -22,6 +22,9 @@ _FIX = "give 64 hexadecimal digits, as dx.Key.new().save(file) writes them"
 class Key:
     """A secret of 32 bytes. It is in no result, and is not printed, logged or pickled; `fingerprint` names it.
 
+    Draws with a key give a person at a secret the same report again. They suit secrets that stay: whether a person's
+    secret was the same again shows in the reports, however close the secrets are.
+
     Parameters
     ----------
     content : bytes

@@ -144,13 +144,16 @@ def apply(
         What the radius is about; that of the table where it has one, else uniform.
     key : Key, optional
         Draws that can be repeated: the same person at the same secret gets the same report, in all data of a release.
+        For secrets that stay: different reports of a person prove different secrets, however close they are.
     person : str, optional
         The column that says whose row it is, for `key` and `budgets`.
     release : str, optional
-        The name of what is published: under another one, all is drawn anew.
+        The name of what is published. With a key, all is drawn anew under another one; with a ledger and no key, it
+        is the name in the ledger alone.
     budgets : Budgets, optional
         The ledger that each row is paid from, before anything is written; a draw with a key that a person has had
-        before costs nothing. The output of a run that was stopped does not exist: the same call again goes on.
+        before costs nothing, so that what is spent and refused depends on the true secrets. The output of a run that
+        was stopped does not exist: the same call again goes on.
     sidecar : str or Path, optional
         Where to write what was done, for frames; for files it is `OUTPUT.dxopt.json`.
     force : bool

@@ -117,6 +117,27 @@ def _radius(plan: Plan, layout: Layout) -> dict[str, Any] | None:
     }
 
 
+def _of_key(delta: str, *, paid: bool) -> list[str]:
+    """What draws with a key promise, and what they show."""
+    told = [
+        "Draws have a key: the same person at the same secret gets the same report in all data of this release. "
+        "Privacy is computational, and whoever has the key can undo it.",
+        "Two different reports of one person therefore prove two different secrets, however close these are, and "
+        "equal reports suggest the same one: whether a person's secret was the same again is not hidden, and no "
+        "level covers it.",
+        "Two histories of a person in which the same rows share a secret are told apart by a factor of at most "
+        "exp(epsilon (d1 + ... + dk)), with the distances of the k distinct secrets"
+        f"{delta and delta + ' for each'}: a secret that stays costs its level once, however often it is reported.",
+    ]
+    if not paid:
+        return told
+    return [
+        *told,
+        "Budgets with a key count the distinct secrets of a person: what is spent, and who was refused, depends on "
+        "true secrets, which no level covers.",
+    ]
+
+
 def _statement(plan: Plan, noun: str) -> list[str]:
     """What is promised, and what is not, in plain words."""
     snapper = plan.snapper
@@ -129,11 +150,7 @@ def _statement(plan: Plan, noun: str) -> list[str]:
         "n independent reports of one person together cost n times as much: the levels add up.",
     ]
     if plan.persons is not None and plan.persons.key is not None:
-        lines.append(
-            "Draws have a key: the same person at the same secret gets the same report in all data of this release, "
-            "so that asking again costs nothing; each further secret of a person costs as much again. Privacy is "
-            "computational, and whoever has the key can undo it."
-        )
+        lines.extend(_of_key(delta, paid=plan.persons.ledger is not None))
     if plan.where.kind != "label":
         lines.append(
             f"The guarantee is between secrets. A position stands for the nearest one, which is up to {far} away: "

@@ -29,6 +29,9 @@ class Budgets(LedgerRuns):
     charge at once. Charge before anything is shown, so that a release is never paid for too late. What was charged
     stays charged.
 
+    The sum is what histories of a person are told apart by where each row is a draw of its own. Repeatable draws are
+    paid for once for each distinct secret, and show which rows share one: docs/guides/budgets.md.
+
     One object may be used by several threads. `open` makes it; it is a context manager, which closes the file.
 
     Examples
@@ -161,7 +164,7 @@ class Budgets(LedgerRuns):
             What the level is per.
         tags : (k,) sequence of bytes or None, optional
             For repeatable draws: a fingerprint of what was drawn, never the secret itself. A person pays for a tag
-            once at each level.
+            once at each level, so that what is spent, and a refusal, tell how many distinct secrets there were.
 
         Returns
         -------
@@ -216,7 +219,7 @@ class Budgets(LedgerRuns):
         unit : str
             What the level is per.
         release : str
-            What persons read in their history.
+            The name of the draw in the ledger, which persons read in their history; it needs no key.
         tag : bytes, optional
             For repeatable draws, as in `charge`.
 

@@ -57,6 +57,7 @@ CREATE FUNCTION {name}_field(content text) RETURNS bytea LANGUAGE sql IMMUTABLE 
 $$;
 
 -- The report that a person gets at a secret whenever it is asked for: HMAC-SHA256 of a key of 32 bytes.
+-- For secrets that stay: different reports of a person prove different secrets, however close these are.
 CREATE FUNCTION {name}_draw_for(key bytea, person text, of_secret text, release text) RETURNS text
 LANGUAGE plpgsql STABLE STRICT AS $$
 DECLARE

@@ -222,10 +222,10 @@ class IntegerTable(Sampler):
         """Reports that are the same whenever they are asked for again, `(k,)`.
 
         The random number of a person at a secret is HMAC-SHA256 of the key, over the texts "dxopt draw 1", the digest
-        of the table, release, person and the label of the secret (see `Key.digest`), its first bits. So asking again
-        costs no privacy, nothing averages out, and draws of another table are independent. The distribution is that
-        of `sample` for whoever cannot tell HMAC-SHA256 from a random function: privacy is computational, and lost to
-        whoever has the key. A person who moves has another secret, and each costs ε.
+        of the table, release, person and the label of the secret (see `Key.digest`), its first bits. So
+        nothing averages out. The distribution is that of `sample` for whoever cannot tell HMAC-SHA256 from a random
+        function: privacy is computational, and lost to whoever has the key. A secret that stays costs ε once. But two
+        different reports of a person prove two different secrets, however close: see docs/theory/proofs.md.
 
         Parameters
         ----------

@@ -163,7 +163,8 @@ const dxopt = (() => {
       return this.at(label, globalThis.crypto.getRandomValues(new Uint8Array(this.width)));
     }
 
-    // the report that a person gets at this secret whenever it is asked for: HMAC-SHA256 of the key gives the bits
+    // the report that a person gets at this secret whenever it is asked for: HMAC-SHA256 of the key gives the bits;
+    // for secrets that stay: different reports of a person prove different secrets, however close these are
     drawFor(key, person, label, release) {
       const digest = hmac(keyOf(key), message([DRAW, this.source, release, person, this.head.secrets[this.secret(label)]]));
       return this.at(label, digest.slice(0, this.width));

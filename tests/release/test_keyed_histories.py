@@ -1,0 +1,137 @@
+"""What draws with a key promise for histories, by exact rationals, where the key is a random function."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import product
+from math import prod
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dxopt as dx
+from tests.judges.exact import exp_enclosure
+
+PROMISE = "Two different reports of one person therefore prove two different secrets"
+History = tuple[int, ...]
+
+
+class Listening(dx.Key):
+    """A key that keeps what it was asked for."""
+
+    def __init__(self) -> None:
+        super().__init__(bytes(32))
+        self.asked: list[tuple[str, ...]] = []
+
+    def digest(self, *fields: str) -> bytes:
+        if hasattr(self, "asked"):
+            self.asked.append(fields)
+        return super().digest(*fields)
+
+
+def small(seed: int) -> dx.IntegerTable:
+    """A table of three secrets at random distances, and two reports or three."""
+    rng = np.random.default_rng(seed)
+    space = dx.MetricSpace.from_points(rng.uniform(0, 2, (3, 1)))
+    level = float(rng.uniform(0.2, 1.5))
+    if seed % 2:
+        return dx.integer_table(dx.classic.exponential(space, epsilon=level))
+    return dx.integer_table(dx.classic.randomised_response(space, epsilon=level))
+
+
+def functions(table: dx.IntegerTable) -> Iterator[tuple[History, Fraction]]:
+    """Every function from secrets to reports, with the probability that independent uniform draws make it."""
+    rows = [[Fraction(int(count), table.total) for count in row] for row in table.counts]
+    for reports in product(range(len(table.reports)), repeat=len(rows)):
+        yield reports, prod(row[report] for row, report in zip(rows, reports, strict=True))
+
+
+def likelihoods(table: dx.IntegerTable, history: History) -> dict[History, Fraction]:
+    """How likely a person with this history shows each tuple of reports, with a key."""
+    found: dict[History, Fraction] = {}
+    for function, chance in functions(table):
+        shown = tuple(function[secret] for secret in history)
+        found[shown] = found.get(shown, Fraction(0)) + chance
+    return found
+
+
+def pattern(history: History) -> tuple[bool, ...]:
+    """Which pairs of rows share a secret."""
+    return tuple(one == other for one in history for other in history)
+
+
+def exponential(table: dx.IntegerTable, history: History, other: History) -> Fraction:
+    """No less than e^{ε (d1 + ... + dk)}, with the distances of distinct secrets."""
+    distances = table.space.distances
+    apart = sum(Fraction(float(distances[x, y])) for x, y in set(zip(history, other, strict=True)))
+    return exp_enclosure(Fraction(table.epsilon) * apart)[1]
+
+
+def test_a_draw_is_a_function_of_table_release_person_and_secret() -> None:
+    key, tables = Listening(), (small(0), small(1))
+    for _ in range(2):
+        for table, release in product(tables, ("May", "June")):
+            table.sample_for(["ann", "ann", "ann", "bob"], index=[0, 1, 0, 0], key=key, release=release)
+    once, again = key.asked[:16], key.asked[16:]
+    assert once == again
+    assert len(set(once)) == 2 * 2 * 3
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_secret_that_changes_shows_for_certain(seed: int) -> None:
+    table = small(seed)
+    stays, moves = likelihoods(table, (0, 0)), likelihoods(table, (0, 1))
+    different = [shown for shown in moves if shown[0] != shown[1]]
+    assert different
+    assert all(moves[shown] > 0 for shown in different)
+    assert not any(stays.get(shown, 0) for shown in different)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_histories_of_one_pattern_pay_for_each_distinct_secret(seed: int) -> None:
+    table = small(seed)
+    shown = {history: likelihoods(table, history) for history in product(range(3), repeat=3)}
+    assert all(sum(chances.values()) == 1 for chances in shown.values())
+    tight = Fraction(0)
+    for one, other in product(shown, repeat=2):
+        if pattern(one) != pattern(other):
+            continue
+        most = exponential(table, one, other)
+        assert shown[one].keys() == shown[other].keys()
+        ratio = max(chance / shown[other][reports] for reports, chance in shown[one].items())
+        assert ratio <= most
+        tight = max(tight, ratio / most) if one != other else tight
+    assert tight > Fraction(1, 2)
+
+
+def test_reports_of_apply_show_who_moved() -> None:
+    table = dx.integer_table(dx.classic.geometric(dx.line(5), epsilon=0.1))
+    visits = pd.DataFrame({"who": ["stays", "stays", "moves", "moves"], "value": [2, 2, 2, 3]})
+    asked = {"column": "value", "within": 0, "person": "who", "release": "May"}
+    seen = {"stays": 0, "moves": 0}
+    for number in range(20):
+        public = dx.apply(table, visits, key=dx.Key(number.to_bytes(32)), **asked)
+        for person, reports in public.groupby("who")["report"]:
+            seen[str(person)] += reports.nunique() > 1
+    assert seen["stays"] == 0
+    assert seen["moves"] > 0
+
+
+@pytest.mark.parametrize(("keyed", "paid"), [(False, False), (True, False), (True, True), (False, True)])
+def test_the_sidecar_says_what_a_key_shows(tmp_path: Path, keyed: bool, paid: bool) -> None:
+    table = dx.integer_table(dx.classic.geometric(dx.line(5), epsilon=0.5))
+    asked = {"key": dx.Key.new(), "release": "May"} if keyed else {}
+    file = tmp_path / "said.json"
+    with dx.Budgets.open(tmp_path / "ledger.sqlite", create=True, default=9) as budgets:
+        person = {"person": "who"} if keyed or paid else {}
+        ledger = {"budgets": budgets} if paid else {}
+        visits = pd.DataFrame({"who": ["ann"], "value": [2]})
+        dx.apply(table, visits, column="value", within=0, sidecar=file, **asked, **person, **ledger)
+    text = " ".join(json.loads(file.read_text(encoding="utf-8"))["privacy"]["statement"])
+    assert (PROMISE in text) is keyed
+    assert ("costs its level once" in text) is keyed
+    assert ("who was refused, depends on true secrets" in text) is (keyed and paid)
