@@ -11,6 +11,8 @@ from dxopt.errors import SpecError
 from dxopt.model.mechanism import Mechanism
 from dxopt.runtime.shown import Shown
 
+RARE = 0.999
+"""What the radius holds beyond which errors are told as rare."""
 SHARE = 0.95
 """What a radius holds of all reports."""
 MOST_PAIRS = 2_000_000
@@ -95,6 +97,49 @@ def radii(mechanism: Mechanism, prior: Array | None = None) -> Radii | None:
         return Radii(chosen, np.array(each))
     together = np.concatenate(apart), np.concatenate(weights)
     return Radii(chosen, np.array(each), _smallest(*together, SHARE), _smallest(*together, 0.5))
+
+
+@dataclass(frozen=True)
+class Tails:
+    """How far off a single report may be.
+
+    Attributes
+    ----------
+    rare, rare_chance : float
+        The largest of the radii that hold 99.9 % of the reports of a secret, and the largest probability of a report
+        beyond it, whatever the secret.
+    most, most_chance : float
+        The largest distance of a report of positive probability, and the largest probability of one so far away.
+    """
+
+    rare: float
+    rare_chance: float
+    most: float
+    most_chance: float
+
+
+def tails(mechanism: Mechanism) -> Tails | None:
+    """How far off a single report may be; None without distances, or with over 2 million pairs.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> from dxopt.analysis.radii import tails
+    >>> found = tails(dx.classic.geometric(dx.line(31), epsilon=1.0))
+    >>> print(found.rare, found.most)
+    6.0 30.0
+    """
+    everything = np.arange(len(mechanism.space))
+    if len(everything) * len(mechanism.reports) > MOST_PAIRS:
+        return None
+    apart = _distances(mechanism, everything)
+    if apart is None:
+        return None
+    rows = mechanism.rows(everything)
+    rare = max(_smallest(far, chances, RARE) for far, chances in zip(apart, rows, strict=True))
+    most = float(apart[rows > 0].max(initial=0.0))
+    beyond, there = (float(np.where(where, rows, 0.0).sum(axis=1).max()) for where in (apart > rare, apart >= most))
+    return Tails(rare, beyond, most, there)
 
 
 def _distances(mechanism: Mechanism, secrets: NDArray[np.int64]) -> Array | None:

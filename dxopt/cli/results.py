@@ -76,6 +76,10 @@ def explain_results(
         typer.Argument(metavar="RESULT...", help="Result folders, or problem files not solved yet."),
     ],
     epsilon: Annotated[str | None, typer.Option(help=_TABLE)] = None,
+    distance: Annotated[
+        float | None, typer.Option(help="How far apart the secrets are that factors are for.")
+    ] = None,
+    reports: Annotated[int | None, typer.Option(help="Reports of one person that are told of; 2 by default.")] = None,
     tolerance: Annotated[float, typer.Option(help="With --epsilon, on the gap between value and bound.")] = 1e-4,
     time_limit: Annotated[float | None, typer.Option(help="With --epsilon, seconds for all levels.")] = None,
     as_json: Json = False,
@@ -95,7 +99,7 @@ def explain_results(
             found = read(place) if place.suffix in (".yaml", ".yml") else saved(place)
             tell = functools.partial(progress.tell, str(place))
             options = {} if levels is None else {"tolerance": tolerance, "time_limit": time_limit, "progress": tell}
-            told.append(explain(found, epsilons=levels, **options))
+            told.append(explain(found, epsilons=levels, distance=distance, reports=reports, **options))
     if as_json:
         content = {"results": [one.content() for one in told]}
         typer.echo(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))

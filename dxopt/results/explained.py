@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,8 @@ class Explained:
         The distance of which `factor` is told: 1, or a typical distance where 1 is none.
     factor : float or None
         By which the odds between two secrets so far apart change at most once a report is seen.
+    reports : int
+        So many reports of one person are told of beside one.
     one_way : bool
         Whether distances have a direction.
     endless : bool
@@ -75,12 +78,18 @@ class Explained:
         The largest of the radii that hold 95 % of the reports of a secret, and the secret.
     few : bool
         Whether the radii are of that one secret alone, as there are too many.
+    rare, rare_chance : float or None
+        An error and the probability of a larger one, whatever the secret: of values alone, and at most 0.1 %.
+    most_off, most_off_chance : float or None
+        The largest error that is possible, and its probability for the secret where that is largest.
     prior_zero : int
         How many secrets have prior 0.
     prior_zero_mean, prior_zero_worst, prior_zero_at : float, float and str, or None
         What they lose on average, and most, and which one that is.
     never : int or None
-        How many outputs never, or hardly ever, come out; None where that is not known.
+        How many outputs never come out, or with a probability below 1e-6; None where that is not known.
+    hardly : int
+        Those of the second kind among them.
     outputs : int
     never_labels : tuple of str
         The first of them.
@@ -88,6 +97,10 @@ class Explained:
         How far the two secrets are apart that are closest, where that is known.
     places : bool
         Whether the secrets are places to which positions are moved.
+    cell, mean_way : float or None
+        Where places stand for areas: how far a position is from its place at most, and the mean over an area.
+    where : dict
+        Positions on the Earth, as text, of the secrets that are named by their labels.
     beliefs, priors : str
         What is proven of pairs of beliefs; the set of priors. "" where there is none.
     next_best, next_excess : str and float, or None
@@ -111,6 +124,9 @@ class Explained:
     places: bool
     nearest: float | None
     unproven: bool = False
+    reports: int = 2
+    cell: float | None = None
+    mean_way: float | None = None
     title: str = "expected loss"
     kind: str = "distance"
     value_unit: str = ""
@@ -127,15 +143,21 @@ class Explained:
     worst_radius: float | None = None
     radius_at: str | None = None
     few: bool = False
+    rare: float | None = None
+    rare_chance: float | None = None
+    most_off: float | None = None
+    most_off_chance: float | None = None
     prior_zero: int = 0
     prior_zero_mean: float | None = None
     prior_zero_worst: float | None = None
     prior_zero_at: str | None = None
     never: int | None = None
+    hardly: int = 0
     outputs: int = 0
     never_labels: tuple[str, ...] = ()
     beliefs: str = ""
     priors: str = ""
     next_best: str | None = None
     next_excess: float | None = None
+    where: Mapping[str, str] = field(default_factory=dict)
     choices: tuple[Choice, ...] = ()

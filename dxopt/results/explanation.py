@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from dxopt.analysis import evaluate
 from dxopt.analysis.fitting import loss_of
 from dxopt.analysis.off_prior import OffPrior, off_prior
-from dxopt.analysis.radii import Radii, radii
+from dxopt.analysis.radii import Radii, radii, tails
 from dxopt.model.loss import Loss, LossLike
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.objective import AdversaryError, WorstLoss
@@ -26,6 +26,7 @@ from dxopt.results.files import finite
 from dxopt.results.sentences import sentences, table_of
 from dxopt.runtime.shown import Shown, as_html, as_html_table
 from dxopt.spaces.geo.located import known
+from dxopt.spaces.geo.reach import ways
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.spread import Spread, spread_of
 
@@ -46,6 +47,12 @@ class Explanation(Explained, Shown):
     def sentences(self) -> tuple[tuple[str, str], ...]:
         """What it comes to: topics, such as "privacy" and "worst off", each with a sentence or two."""
         return tuple(sentences(self))
+
+    def told_at(self, distance: float) -> Explanation:
+        """The same with the factors of secrets so far apart."""
+        choices = tuple(replace(one, factor=_factor(one.epsilon * distance)) for one in self.choices)
+        factor = None if self.epsilon is None else _factor(self.epsilon * distance)
+        return replace(self, apart=distance, factor=factor, choices=choices)
 
     def content(self) -> dict[str, Any]:
         """The numbers and sentences by name, for JSON; what is infinite is None."""
@@ -111,8 +118,14 @@ def of_space(space: MetricSpace, epsilon: float | None) -> dict[str, Any]:
         "one_way": space.given is not None and not space.symmetric,
         "endless": _endless(space),
         "places": places,
+        **_of_cells(space),
         "nearest": least if len(spread.nearest) == len(space) and math.isfinite(least) else None,
     }
+
+
+def _of_cells(space: MetricSpace) -> dict[str, float]:
+    found = ways(space)
+    return {} if found is None else {"cell": found.furthest, "mean_way": found.mean}
 
 
 def _factor(exponent: float) -> float:
@@ -152,10 +165,35 @@ def paid(found: OffPrior, far: Radii | None, mechanism: Mechanism) -> dict[str, 
     if (named := found.not_reported) is not None:
         first = tuple(str(mechanism.reports.labels[z]) for z in named[:SHOWN].tolist())
         fields |= {"never": len(named), "never_labels": first}
+        fields["hardly"] = 0 if found.hardly is None else len(found.hardly)
     if far is not None:
         fields |= {"radius": far.all, "half": far.half, "worst_radius": far.worst}
         fields |= {"radius_at": str(labels[far.worst_at]), "few": len(far.secrets) < len(mechanism.space)}
-    return fields
+    if mechanism.space.structure.kind == "path" and (off := tails(mechanism)) is not None:
+        fields |= {"rare": off.rare, "rare_chance": off.rare_chance}
+        fields |= {"most_off": off.most, "most_off_chance": off.most_chance}
+    named = [fields.get(key) for key in ("worst_at", "prior_zero_at", "radius_at")]
+    return fields | {"where": _where(mechanism.space, [label for label in named if label is not None])}
+
+
+def _where(space: MetricSpace, named: Iterable[str]) -> dict[str, str]:
+    """Positions on the Earth of secrets by their labels, but for labels that are positions."""
+    found = known(space)
+    if found is None:
+        return {}
+    labels = list(space.labels)
+    places = {label: found.degrees[labels.index(label)].tolist() for label in named}
+    return {
+        label: f"{latitude:.4f}, {longitude:.4f}"
+        for label, (latitude, longitude) in places.items()
+        if not _is_position(label)
+    }
+
+
+def _is_position(label: str) -> bool:
+    """Whether a label is a pair of degrees itself; rows and columns of cells are whole numbers."""
+    parts = label.strip("()").split(", ")
+    return len(parts) == 2 and all(part.lstrip("-").replace(".", "", 1).isdigit() and "." in part for part in parts)
 
 
 def _plain(value: Any) -> Any:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dxopt.analysis import evaluate
 from dxopt.numerics.digits import three_digits
 from dxopt.results import sentences as say
+from dxopt.results.amounts import factor
 from dxopt.results.answer import Answer
 from dxopt.results.beliefs import lines_of_beliefs, privacy_line
 from dxopt.results.held_out import lines_held_out
@@ -50,7 +51,7 @@ def _further(report: Answer) -> Iterator[tuple[str, str]]:
         yield "measures", "; ".join(_measure(report, name, value) for name, value in report.evaluation.items())
     yield from lines_held_out(report.held_out)
     found = dict(report.explanation.sentences)
-    for topic in ("radius", "worst off", "prior 0", "never reported", "positions", "delta"):
+    for topic in ("radius", "worst off", "largest error", "prior 0", "never reported", "positions", "delta"):
         if topic in found:
             yield topic, found[topic]
 
@@ -76,7 +77,7 @@ def _private(report: Answer) -> str:
     found = report.explanation
     if found.epsilon is None:
         return privacy_line(report.problem, report.certificate)
-    once, twice = (say.factor(times * found.epsilon * found.apart) for times in (1, 2))
+    once, twice = (factor(times * found.epsilon * found.apart) for times in (1, 2))
     delta = f", δ proven {three_digits(found.delta)}" if found.delta else ""
     return (
         f"{say.proven_level(found)}{delta}: one report changes the odds between {say.distance(found)} by a factor of "

@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterator, Sequence
 
 from dxopt.numerics.digits import at_most, three_digits
+from dxopt.results.amounts import amount, factor, floor_of
 from dxopt.results.explained import Explained
+from dxopt.results.positioned import border, from_positions
 from dxopt.spaces.units import per, with_unit
 
-_MOST_FACTOR = 1e6
-"""Larger factors are told as powers of ten: hardly anything is hidden there."""
 _MANY = 10
 """So many reports of one person are told of."""
 _FAR = 1e3
@@ -41,14 +41,21 @@ def sentences(found: Explained) -> Iterator[tuple[str, str]]:
         yield "beliefs", found.beliefs
     if found.value is not None:
         yield found.title, value(found)
+        if found.cell is not None and found.mean_way is not None and _by_distance(found):
+            yield "from positions", from_positions(found)
     if found.priors:
-        yield "priors", f"Of the priors in the set {found.priors}, the worst for the mechanism counts."
+        yield (
+            "priors",
+            f"The loss is told for one prior of the set {found.priors}: the one under which it is largest.",
+        )
     if found.next_best is not None and found.next_excess is not None:
         yield "compared", f"Of the others, {found.next_best} comes closest: {_excess(found.next_excess)}."
     if text := radius(found):
         yield "radius", text
     if found.worst_loss is not None:
         yield "worst off", worst(found)
+    if found.most_off is not None:
+        yield "largest error", largest(found)
     if found.prior_zero:
         yield "prior 0", unlikely(found)
     if found.never:
@@ -76,10 +83,13 @@ def privacy(found: Explained) -> str:
         promise = "for the pairs of beliefs below alone" if found.beliefs else "and none is claimed"
         return f"No privacy between single {found.noun} was asked for, {promise}."
     once = factor(found.epsilon * found.apart)
-    twice = factor(2 * found.epsilon * found.apart)
     unless = " (apart from δ, see there)" if found.delta else ""
     text = f"Seeing one report, nobody can change the odds between {distance(found)} by more than a factor of {once}"
-    return f"{text}{unless}; after two reports of the same person {twice}."
+    if found.reports == 1:
+        return f"{text}{unless}."
+    many = "two" if found.reports == 2 else f"{found.reports:,}"
+    power = factor(found.reports * found.epsilon * found.apart)
+    return f"{text}{unless}; after {many} reports of the same person {power}."
 
 
 def level(found: Explained) -> str:
@@ -88,7 +98,7 @@ def level(found: Explained) -> str:
     double = math.log(2) / found.epsilon if found.epsilon else math.inf
     if found.nearest is None or not found.nearest <= double <= _FAR * found.nearest:
         return told
-    within = with_unit(three_digits(_floor(double)), found.unit)
+    within = with_unit(three_digits(floor_of(double)), found.unit)
     return f"{told} Within {'a distance of ' if not found.unit else ''}{within} the odds at most double."
 
 
@@ -144,9 +154,9 @@ def _past(found: Explained, bound: str) -> str:
 def _is(found: Explained, worth: str) -> str:
     match found.title:
         case "worst loss":
-            return f"Whatever the {found.noun.removesuffix('s')}, a report {loses(found.kind, worth)}, or less"
+            return f"Whatever the {found.noun.removesuffix('s')}, a report {loses(found, worth)}, or less"
         case "worst expected loss":
-            return f"Under the worst of the priors, a report {loses(found.kind, worth)}"
+            return f"Under the worst of the priors, a report {loses(found, worth)}"
         case "worst regret":
             return f"Under none of the priors a report costs more than {worth} above the optimum for that prior"
         case "adversary's error":
@@ -154,26 +164,32 @@ def _is(found: Explained, worth: str) -> str:
             most = "" if found.budget is None else f" (at most {amount(found.budget, found.loss_unit)} was allowed)"
             at = f", while reports cost {spent} on average{most}" if spent else ""
             return f"An adversary who knows the prior errs by {worth} on average{at}"
-    return f"A report {loses(found.kind, worth)}"
+    between = ", from centre to centre" if found.cell is not None and found.kind in ("distance", "squared") else ""
+    return f"A report {loses(found, worth)}{between}"
 
 
-def loses(kind: str, worth: str) -> str:
-    """What a loss means: "is 0.84 km from the truth on average"."""
+def loses(found: Explained, worth: str) -> str:
+    """What a loss means: "is 0.84 km from the true place on average"."""
     if worth == three_digits(math.inf):
         return "costs infinitely much on average"
-    match kind:
+    match found.kind if found.title != "adversary's error" else "":
         case "distance":
-            return f"is {worth} from the truth on average"
+            return f"is {worth} from {_truth(found)} on average"
         case "squared":
-            return f"has a squared distance of {worth} from the truth on average"
+            return f"has a squared distance of {worth} from {_truth(found)} on average"
         case "binary":
-            return f"is not the truth with probability {worth}"
+            return f"does not name {_truth(found)} with probability {worth}"
     return f"costs {worth} on average"
 
 
 def _of(found: Explained, label: str | None) -> str:
     """One of the secrets: "place A"."""
-    return f"{found.noun.removesuffix('s')} {label}"
+    where = found.where.get(label or "", "")
+    return f"{found.noun.removesuffix('s')} {label}{f' at {where}' if where else ''}"
+
+
+def _truth(found: Explained) -> str:
+    return "the truth" if found.noun == "secrets" else f"the true {found.noun.removesuffix('s')}"
 
 
 def radius(found: Explained) -> str:
@@ -182,12 +198,13 @@ def radius(found: Explained) -> str:
         return ""
     far = _within(found.worst_radius, found.unit)
     if found.few:
-        return f"For {_of(found, found.radius_at)}, 95 % of reports lie {far} of the truth."
+        return f"For {_of(found, found.radius_at)}, 95 % of reports lie {far} of {_truth(found)}."
     if found.radius is None:
-        return f"Whatever the {found.noun.removesuffix('s')}, 95 % of reports lie {far} of the truth."
-    text = f"95 % of reports lie {_within(found.radius, found.unit)} of the truth"
+        return f"Whatever the {found.noun.removesuffix('s')}, 95 % of reports lie {far} of {_truth(found)}."
+    text = f"95 % of reports lie {_within(found.radius, found.unit)} of {_truth(found)}"
     if found.half is not None:
-        text += f", half of them {_within(found.half, found.unit)}" if found.half else ", half of them are the truth"
+        close = _within(found.half, found.unit)
+        text += f", half of them {close}" if found.half else f"; half of the reports name {_truth(found)}"
     if found.worst_radius == found.radius:
         return f"{text}; that holds for each of the {found.noun}."
     return f"{text}; for {_of(found, found.radius_at)}, where this is worst, 95 % lie {far}."
@@ -202,11 +219,30 @@ def _within(distance: float, unit: str) -> str:
 def worst(found: Explained) -> str:
     """Who loses most."""
     worth = amount(found.worst_loss, found.loss_unit)
-    return f"For {_of(found, found.worst_at)} a report {loses(_loss_kind(found), worth)}."
+    whose = _of(found, found.worst_at)
+    return f"{whose[:1].upper()}{whose[1:]} has the largest mean loss: a report {loses(found, worth)}."
 
 
-def _loss_kind(found: Explained) -> str:
-    return found.kind if found.title != "adversary's error" else ""
+def largest(found: Explained) -> str:
+    """How far off a single report may be."""
+    most = with_unit(three_digits(found.most_off or 0.0), found.unit)
+    chance = _percent(found.most_off_chance or 0.0)
+    ever = f"whatever the {found.noun.removesuffix('s')}"
+    if not found.rare_chance or found.rare is None:
+        return f"No report is more than {most} off; so far off are at most {chance} of reports, {ever}."
+    rare = with_unit(three_digits(found.rare), found.unit)
+    return (
+        f"More than {rare} off are at most {_percent(found.rare_chance)} of reports, {ever}; {most} off, the most "
+        f"that is possible, at most {chance}."
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{at_most(100 * share)} %"
+
+
+def _by_distance(found: Explained) -> bool:
+    return found.title == "expected loss" and found.kind == "distance" and math.isfinite(found.value or 0.0)
 
 
 def unlikely(found: Explained) -> str:
@@ -226,42 +262,8 @@ def never(found: Explained) -> str:
     count = found.never or 0
     more = count - len(found.never_labels)
     named = ", ".join(found.never_labels) + (f" and {more:,} more" if more else "")
-    return f"{count:,} of {found.outputs:,} outputs never come out, or hardly ever: {named}."
-
-
-def border(found: Explained) -> str:
-    """What the promise means for positions."""
-    text = (
-        "The promise is about places, to which positions are moved first: within one place nothing can be told apart"
-    )
-    if found.nearest is None or found.epsilon is None:
-        return f"{text}, and two positions across a border are as far apart as their places."
-    near = with_unit(three_digits(found.nearest), found.unit)
-    times = factor(found.epsilon * found.nearest)
-    return (
-        f"{text}, but two positions on both sides of a border, however close, are as far apart as their places, "
-        f"{near} or more: the odds between them may change by a factor of {times} or more."
-    )
-
-
-def factor(exponent: float) -> str:
-    """e^exponent in words, never less than it is."""
-    if exponent <= math.log(_MOST_FACTOR):
-        return at_most(math.exp(exponent))
-    return f"10^{math.ceil(exponent / math.log(10))} (hardly anything is hidden)"
-
-
-def amount(value: float | None, unit: str) -> str:
-    """A loss with its unit, to three digits."""
-    if value is None:
-        return "unknown"
-    return with_unit(three_digits(value), unit) if math.isfinite(value) else three_digits(value)
-
-
-def _floor(value: float) -> float:
-    """A number cut to three digits, so that what holds within it is not said of more."""
-    place = 10.0 ** (math.floor(math.log10(value)) - 2)
-    return math.floor(value / place * (1 + 1e-12)) * place
+    hardly = f" (or with a probability below one in a million: {found.hardly:,} of these)" if found.hardly else ""
+    return f"{count:,} of {found.outputs:,} outputs never come out{hardly}: {named}."
 
 
 def table_of(found: Explained) -> Sequence[Sequence[str]]:
@@ -269,7 +271,10 @@ def table_of(found: Explained) -> Sequence[Sequence[str]]:
     unit = f" ({found.value_unit})" if found.value_unit else ""
     far = f" ({found.unit})" if found.unit else ""
     head = [f"ε {per(found.unit)}", f"factor at {_short(found)}", f"{found.title}{unit}", "no mechanism better than"]
-    head += [f"worst off ({found.loss_unit})" if found.loss_unit else "worst off", f"95 % within{far}"]
+    head += [
+        f"largest mean loss ({found.loss_unit})" if found.loss_unit else "largest mean loss",
+        f"95 % within{far}",
+    ]
     rows = []
     for choice in found.choices:
         mark = " *" if found.asked is not None and math.isclose(choice.epsilon, found.asked) else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +28,8 @@ def explain(
     found: Report | EpsilonSweep | Mechanism | Problem,
     *,
     epsilons: Iterable[Written] | None = None,
+    distance: float | None = None,
+    reports: int | None = None,
     prior: PriorLike | None = None,
     loss: LossLike | Loss = "distance",
     **options: Any,
@@ -40,6 +43,11 @@ def explain(
     epsilons : k numbers, optional
         Levels per unit of distance: the explanation then has a table of what each of them costs. The problem is
         solved at each, as by `dx.sweep`.
+    distance : float, optional
+        How far apart the two secrets are of which factors are told, in the unit of distances; 1 by default, or a
+        typical distance where 1 is none.
+    reports : int, optional
+        How many reports of one person are told of beside one; 2 by default.
     prior : Prior, "uniform" or (n,) array, optional
     loss : str, array, callable or Loss
         For a mechanism alone, which has none of its own. Without a prior the worst cases are told alone.
@@ -62,7 +70,31 @@ def explain(
     >>> print(dx.explain(problem).sentences[0][1])
     Seeing one report, nobody can change the odds between two values 1 person apart by more than a factor of 2; \
 after two reports of the same person 4.
+    >>> print(dx.explain(problem, distance=3, reports=5).sentences[0][1])
+    Seeing one report, nobody can change the odds between two values 3 people apart by more than a factor of 8; \
+after 5 reports of the same person 32,768.
     """
+    told = _explained(found, epsilons, prior, loss, options)
+    return told if distance is None and reports is None else _as_asked(told, distance, reports)
+
+
+def _as_asked(told: Explanation, distance: float | None, reports: int | None) -> Explanation:
+    """An explanation for another distance and number of reports."""
+    if distance is not None:
+        if not (isinstance(distance, int | float) and 0 < distance < math.inf):
+            raise SpecError("distance", f"is {distance!r}", "give a positive distance in the unit of the space")
+        told = told.told_at(float(distance))
+    if reports is None:
+        return told
+    if isinstance(reports, bool) or not isinstance(reports, int) or reports < 1:
+        raise SpecError("reports", f"is {reports!r}", "give a whole number from 1")
+    return replace(told, reports=reports)
+
+
+def _explained(
+    found: Any, epsilons: Iterable[Written] | None, prior: PriorLike | None, loss: Any, options: dict[str, Any]
+) -> Explanation:
+    """The explanation for the distance and the number of reports that are usual."""
     if isinstance(found, EpsilonSweep) and epsilons is None:
         return replace(of_problem(found.problem), choices=choices_of(report.explanation for report in found.reports))
     if isinstance(found, Mechanism):

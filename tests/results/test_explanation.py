@@ -55,7 +55,10 @@ def test_the_radius_is_counted_again(city: dx.Report) -> None:
     within = [row[far <= found.worst_radius].sum() for far, row in zip(apart, matrix, strict=True)]
     assert min(within) >= 0.95 - 1e-9
     assert found.radius_at in list("ABCD")
-    assert f"{three_digits(found.half or 0)} km" in told(found)["radius"] or "are the truth" in told(found)["radius"]
+    assert (
+        f"{three_digits(found.half or 0)} km" in told(found)["radius"]
+        or "name the true place" in told(found)["radius"]
+    )
 
 
 def test_who_loses_and_who_is_left_out(city: dx.Report) -> None:
@@ -73,7 +76,7 @@ def test_counts_have_no_border(counts: dx.Report) -> None:
     lines = told(dx.explain(counts))
     assert "two values 1 person apart by more than a factor of 2; after two" in lines["privacy"]
     assert "Within 1 person the odds at most double" in lines["level"]
-    assert "people from the truth on average" in lines["expected loss"]
+    assert "people from the true value on average" in lines["expected loss"]
     assert "positions" not in lines
 
 
@@ -88,7 +91,7 @@ def test_other_objectives_and_losses() -> None:
     assert "δ = 0.1" in lines["delta"] and "apart from δ" in lines["privacy"]
     assert lines["radius"].startswith("Whatever the value, 95 % of reports lie within")
     binary = dx.solve(dx.Problem(space, epsilon=1.0, prior="uniform", loss="binary"))
-    assert "is not the truth with probability" in told(dx.explain(binary))["expected loss"]
+    assert "does not name the true value with probability" in told(dx.explain(binary))["expected loss"]
     hull = dx.Prior.hull([dx.Prior.of([0.6, 0.2, 0.2], space), dx.Prior.of([0.2, 0.2, 0.6], space)])
     several = told(dx.explain(dx.solve(dx.Problem(space, epsilon=1.0, prior=hull))))
     assert "Under the worst of the priors" in several["worst expected loss"] and "priors" in several
@@ -96,6 +99,60 @@ def test_other_objectives_and_losses() -> None:
     believed = dx.solve(dx.Problem(dx.line(4), epsilon=None, prior="uniform", beliefs=pairs.at(1.0)))
     lines = told(dx.explain(believed))
     assert "for the pairs of beliefs below alone" in lines["privacy"] and "Nobody who holds" in lines["beliefs"]
+
+
+def test_another_distance_and_more_reports(city: dx.Report) -> None:
+    found = dx.explain(city, distance=0.5, reports=5)
+    assert "two places 0.5 km apart by more than a factor of 2; after 5 reports of the same person 32" in str(found)
+    assert found.factor == pytest.approx(2.0, rel=1e-6) and dx.explain(city).reports == 2
+    assert "after" not in told(dx.explain(city, reports=1))["privacy"]
+    for wrong in ({"distance": 0}, {"distance": math.nan}, {"reports": 0}, {"reports": 2.5}):
+        with pytest.raises(dx.SpecError, match=next(iter(wrong))):
+            dx.explain(city, **wrong)  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize(("metric", "project"), [("haversine", False), ("geodesic", False), ("haversine", True)])
+def test_positions_in_cells(metric: str, project: bool) -> None:
+    """No two positions are further apart by their cells than is said, and their mean way is that of the corners."""
+    options = {"metric": metric, "project": project, "shape": (3, 4)}
+    space = dx.geo.bounding_grid(45.41, -73.72, 45.61, -73.48, **options)  # pyright: ignore[reportArgumentType]
+    found = dx.explain(dx.Problem(space, epsilon=0.5, prior="uniform"), distance=0.5)
+    assert found.cell is not None and found.mean_way is not None
+    # positions 0.5 km apart at most, drawn on the sphere, and the distances of their cells
+    rng = np.random.default_rng(3)
+    places = rng.uniform([45.41, -73.72], [45.61, -73.48], (400, 2))
+    others = np.clip(places + rng.uniform(-0.003, 0.003, (400, 2)), [45.41, -73.72], [45.61, -73.48])
+    globe = dx.geo.positions(space).degrees
+    near, beside = (dx.geo.nearest(dx.geo.points(globe), rows) for rows in (places, others))
+    between = [dx.geo.points(pair).distances[0, 1] for pair in zip(places, others, strict=True)]
+    apart = space.distances[near, beside]
+    assert (apart <= (np.array(between) * 1.1 + 2 * found.cell)).all() and apart.max() > 0
+    ways = [dx.geo.points([here, globe[cell]]).distances[0, 1] for here, cell in zip(places, near, strict=True)]
+    assert max(ways) <= found.cell and np.mean(ways) == pytest.approx(found.mean_way, rel=0.15)
+    text = told(found)["positions"]
+    far = 0.5 + 2 * found.cell
+    assert f"two positions 0.5 km apart may lie in places up to {at_most(far)} km apart" in text
+    asked = float(text.rsplit("take ε = ", 1)[1].split(" ", maxsplit=1)[0])
+    assert 0.25 * 0.99 <= asked * far <= 0.25
+
+
+def test_losses_from_positions_are_told_beside_those_of_places(city: dx.Report) -> None:
+    space = dx.geo.bounding_grid(45.41, -73.72, 45.61, -73.48, shape=(2, 3))
+    found = dx.explain(dx.solve(dx.Problem(space, epsilon=0.5, prior="uniform")))
+    assert "from centre to centre" in told(found)["expected loss"]
+    assert found.mean_way is not None and found.value is not None
+    assert f"at most {at_most(found.value + found.mean_way)} km" in told(found)["from positions"]
+    assert "at 45.4" in told(found)["worst off"] or "at 45.5" in told(found)["worst off"]
+    assert found.cell is not None and "from positions" not in told(dx.explain(city))
+
+
+def test_the_largest_error_is_counted_again(counts: dx.Report) -> None:
+    found = dx.explain(counts)
+    off, matrix = counts.problem.space.distances, counts.mechanism.matrix
+    assert found.rare is not None and found.most_off is not None and found.most_off == off[matrix > 0].max()
+    assert found.most_off_chance == pytest.approx(max(np.where(off >= found.most_off, matrix, 0).sum(axis=1)))
+    assert found.rare_chance == pytest.approx(max(np.where(off > found.rare, matrix, 0).sum(axis=1)))
+    assert "people off" in told(found)["largest error"] and "largest error" in dict(counts.lines())
 
 
 def test_infinite_distances_and_losses() -> None:
@@ -114,7 +171,7 @@ def test_a_mechanism_alone_is_told_of_what_is_proven() -> None:
     own = dx.Mechanism.from_matrix(space, np.eye(5))
     lines = told(dx.explain(own, prior="uniform", loss="binary"))
     assert lines["privacy"].startswith("Nothing is proven")
-    assert lines["expected loss"] == "A report is not the truth with probability 0."
+    assert lines["expected loss"] == "A report does not name the true value with probability 0."
 
 
 def test_the_distance_that_is_told_is_one_that_occurs() -> None:

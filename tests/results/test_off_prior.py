@@ -32,10 +32,10 @@ def city() -> dx.Report:
 
 def test_print(counts: dx.Report) -> None:
     lines = dict(counts.lines())
-    assert lines["worst off"] == "For value 60 a report is 22 from the truth on average."
+    assert lines["worst off"] == "Value 60 has the largest mean loss: a report is 22 from the true value on average."
     assert lines["prior 0"].startswith("11 of 61 values have prior 0")
     assert lines["prior 0"].endswith("their mean loss is 17, the largest 22 for value 60.")
-    never = "27 of 61 outputs never come out, or hardly ever: 0, 1, 2, 3, 4, 39, 40, 41 and 19 more."
+    never = "27 of 61 outputs never come out: 0, 1, 2, 3, 4, 39, 40, 41 and 19 more."
     assert lines["never reported"] == never
     assert "positions" not in lines
     assert "60: expected loss 22.00000168" in counts.details()
@@ -45,7 +45,7 @@ def test_print(counts: dx.Report) -> None:
 
 def test_positions_are_snapped(city: dx.Report) -> None:
     text = dict(city.lines())["positions"]
-    assert "The promise is about places" in text and "two positions on both sides of a border" in text
+    assert "The promise is between places" in text and "two positions" in text
     assert text in page(city)
 
 

@@ -13,15 +13,13 @@ from dxopt.release.applying.snapping import Snapper, unit_of
 from dxopt.release.applying.where import report_coordinates
 from dxopt.release.tables.table import IntegerTable
 from dxopt.spaces.geo.located import known
+from dxopt.spaces.geo.reach import ELLIPSOID
 from dxopt.spaces.globe import Haversine
 
 SHARE = 0.95
 """The probability with which a radius holds the true position."""
 _ROUNDING = 1e-9
 """A share is reached where it is by as much, so that rounding never makes a radius too small."""
-ELLIPSOID = 1.0045
-"""WGS 84 is at most so many times as long as a sphere of radius 6371.0088 km: its largest radius of curvature is
-a²/b = 6399.594 km."""
 
 
 @dataclass(frozen=True, eq=False)

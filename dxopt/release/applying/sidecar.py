@@ -11,9 +11,10 @@ from typing import Any
 from dxopt.release.applying.layout import GENERALIZATIONS, Layout
 from dxopt.release.applying.persons import per
 from dxopt.release.applying.plan import Plan
-from dxopt.release.applying.radii import ELLIPSOID, SHARE, shown
+from dxopt.release.applying.radii import SHARE, shown
 from dxopt.release.applying.snapping import unit_of
 from dxopt.release.applying.tally import Tally
+from dxopt.spaces.geo.reach import ELLIPSOID
 
 FORMAT = 1
 """The version of sidecars."""

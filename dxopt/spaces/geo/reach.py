@@ -2,18 +2,79 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
 from dxopt.spaces.geo.located import known
+from dxopt.spaces.globe import OnEarth
 from dxopt.spaces.lattices import Wrapped
 from dxopt.spaces.positions import Positions, distance_of, on_sphere
 from dxopt.spaces.space import MetricSpace
 
 NORMS = {"euclidean": 2.0, "manhattan": 1.0, "chebyshev": np.inf}
 """Metrics of the plane that are norms, with their order."""
+ELLIPSOID = 1.0045
+"""WGS 84 is at most so many times as long as a sphere of radius 6371.0088 km: its largest radius of curvature is
+a²/b = 6399.594 km."""
+_FLAT = 1.1
+"""Distances on a local map are at most so many times as long as great circles: see `points.MOST_DISTORTION`."""
 _ROWS = 500
+
+
+@dataclass(frozen=True)
+class Ways:
+    """How far the positions in a cell are from its centre, in the unit of distances.
+
+    Attributes
+    ----------
+    furthest : float
+        At most, in every cell.
+    mean : float
+        On average over the area of a cell, in the cell where this is largest.
+    """
+
+    furthest: float
+    mean: float
+
+
+def ways(space: MetricSpace) -> Ways | None:
+    """How far positions are from the centres of cells; None where points stand for no areas on the Earth.
+
+    The mean takes a cell for flat: relative errors are of the order of its size over that of the globe, squared.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> from dxopt.spaces.geo.reach import ways
+    >>> found = ways(dx.geo.bounding_grid(45.4, -73.8, 45.6, -73.4, shape=(4, 6)))
+    >>> print(round(found.furthest, 2), round(found.mean, 2))
+    3.81 2.06
+    """
+    found = known(space)
+    earth = isinstance(space.metric, OnEarth)
+    flat = space.metric is not None and space.metric.name == "euclidean"
+    if found is None or found.outlines is None or not (earth or flat):
+        return None
+    longer = _FLAT if flat else ELLIPSOID if getattr(space.metric, "name", "") == "geodesic" else 1.0
+    centres = on_sphere(found.degrees)
+    corners = on_sphere(found.outlines.reshape(-1, 2)).reshape(*found.outlines.shape[:2], 3) - centres[:, None, :]
+    mean = float(distance_of(_mean_ways(corners).max(), found.unit))
+    return Ways(_on_earth(found) * longer, mean * longer)
+
+
+def _mean_ways(corners: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The mean distance from the origin over polygons around it, `(n, k, 3)`: by triangles with a corner there."""
+    following = np.roll(corners, -1, axis=1)
+    areas = np.linalg.norm(np.cross(corners, following), axis=2)
+    places, weights = np.polynomial.legendre.leggauss(16)
+    along = (places + 1)[:, None, None, None] / 2
+    lengths = np.linalg.norm(corners + along * (following - corners), axis=3)
+    # over a triangle the mean is 2/3 of that over the opposite side
+    means = 2 / 3 * np.einsum("q,qnk->nk", weights / 2, lengths)
+    return (areas * means).sum(axis=1) / areas.sum(axis=1)
 
 
 def reach(space: MetricSpace) -> float:
