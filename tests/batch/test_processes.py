@@ -19,7 +19,20 @@ import dxopt as dx
 from dxopt import batch
 from dxopt.batch import pool, worker
 from dxopt.cli.application import app
-from tests.material.batches import FAMILY, LONG, SMALL, alive, arrays, below, gone, start, told, until_told, write
+from tests.material.batches import (
+    FAMILY,
+    LONG,
+    SMALL,
+    alive,
+    arrays,
+    below,
+    gone,
+    once_below,
+    start,
+    told,
+    until_told,
+    write,
+)
 
 
 def test_two_processes_give_what_one_gives(tmp_path: Path) -> None:
@@ -121,14 +134,8 @@ def test_a_second_stop_is_at_once(tmp_path: Path) -> None:
 def test_a_killed_coordinator_takes_its_processes_along(tmp_path: Path) -> None:
     write(tmp_path, a=LONG, b=LONG)
     running = start(tmp_path, "-j", "2")
-    processes: list[int] = []
-    until = time.monotonic() + 30
-    while len(processes) < 4 and time.monotonic() < until:
-        time.sleep(0.1)
-        processes = below(running.pid)
-    assert len(processes) == 4
-    running.kill()
-    running.communicate()
+    with once_below(running, 4) as processes:
+        assert len(processes) == 4
     assert gone(processes, 3)
 
 
@@ -139,15 +146,13 @@ def test_a_solver_ends_with_the_program_that_asked_it(sent: str) -> None:
         "dx.solve(dx.Problem(space, epsilon=0.1, prior=prior), method='optimal', solver='clarabel')"
     )
     running = subprocess.Popen([sys.executable, "-c", program])
-    until = time.monotonic() + 30
-    while not (solvers := below(running.pid)) and time.monotonic() < until:
-        time.sleep(0.05)
-    time.sleep(3)
-    assert solvers
-    assert all(map(alive, solvers))
-    running.send_signal(getattr(signal, sent))
-    running.wait()
-    assert gone(solvers, 2)
+    with once_below(running, 1) as solvers:
+        time.sleep(3)
+        assert solvers
+        assert all(map(alive, solvers))
+        running.send_signal(getattr(signal, sent))
+        running.wait()
+        assert gone(solvers, 2)
 
 
 def _killed_at_start(monkeypatch: pytest.MonkeyPatch, deaths: int) -> list[int]:

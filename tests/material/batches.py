@@ -7,6 +7,8 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +56,23 @@ def below(process: int) -> list[int]:
         return [child.pid for child in psutil.Process(process).children(recursive=True)]
     except psutil.NoSuchProcess:
         return []
+
+
+@contextmanager
+def once_below(running: subprocess.Popen[Any], count: int) -> Iterator[list[int]]:
+    """A context with the processes below one, once there are so many, which takes long where much else runs.
+
+    None of them is left where a test fails.
+    """
+    found: list[int] = []
+    try:
+        until = time.monotonic() + 120
+        while len(found := below(running.pid)) < count and time.monotonic() < until:
+            time.sleep(0.05)
+        yield found
+    finally:
+        running.kill()
+        running.communicate()
 
 
 def alive(process: int) -> bool:
