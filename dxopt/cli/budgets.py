@@ -23,7 +23,7 @@ _MOST = 20
 """Persons that are shown; `--json` has all."""
 _AMOUNT = "Budget in all, such as 2, ln(4), 1/2, or 10x0.1 for ten releases at 0.1; makes the ledger."
 _PERSON = "One person: whose budget is set, and whose payments are shown."
-_UNIT = 'What levels are per, such as "per km"; said once for a ledger.'
+_UNIT = 'What levels are per: "per km", or "per person" for a space whose unit is people; said once for a ledger.'
 _KEY = "File of the key of a ledger that stores persons as keyed hashes; `dxopt key` makes one."
 _CLOSE = "End runs that were killed: what they paid stays paid, and the same command begins anew."
 

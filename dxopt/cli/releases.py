@@ -29,6 +29,7 @@ _KEEP = "Other column to keep; may be given again. All are kept otherwise."
 _KEY = "Key of draws that give a person at a place the same report again, for places that stay; or that in DXOPT_KEY."
 _RELEASE = "Name of what is published, for draws with a key; it needs --key-file or DXOPT_KEY."
 _LEDGER = "Ledger of `dxopt budget` that each row is paid from, by --person."
+_OVER_BUDGET = "What becomes of rows that a person cannot pay for: refuse, or drop all but the first that are paid."
 _LEDGER_KEY = "Key of a ledger that stores persons as keyed hashes."
 _PRIOR = "Prior of the radius: uniform. Otherwise that of the result."
 
@@ -82,6 +83,7 @@ def apply_table(
     release: Annotated[str | None, typer.Option(help=_RELEASE)] = None,
     ledger: Annotated[Path | None, typer.Option(help=_LEDGER)] = None,
     ledger_key: Annotated[Path | None, typer.Option(help=_LEDGER_KEY)] = None,
+    over_budget: Annotated[str, typer.Option(help=_OVER_BUDGET)] = "refuse",
     force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -122,6 +124,7 @@ def apply_table(
                 person=person,
                 release=release,
                 budgets=budgets,
+                over_budget=over_budget,  # pyright: ignore[reportArgumentType]
                 force=force,
                 command=["dxopt", *sys.argv[1:]],
                 progress=True,

@@ -67,6 +67,8 @@ class Applied(Shown):
             lines.append(f"left out: {len(self.dropped):,} ({rows['dropped_are'].split(',')[0]} {shown}{more})")
         elif rows["outside"]:
             lines.append(f"outside of the space, taken for the nearest secret: {rows['outside']:,}")
+        if (left := _unpaid(self.said)) is not None:
+            lines.append(f"left out for want of budget: {left}")
         return "\n".join([*lines, f"what was done: {self.sidecar}"])
 
     def _said(self) -> str:
@@ -78,10 +80,20 @@ class Applied(Shown):
             ("written to", str(self.output)),
             ("rows", f"{rows['out']:,} of {rows['in']:,}"),
             ("left out", f"{len(self.dropped):,}"),
+            *([] if (left := _unpaid(self.said)) is None else [("left out for want of budget", left)]),
             ("outside of the space", f"{rows['outside']:,}"),
             ("privacy of a row", f"ε {privacy['epsilon']:.3g} per {privacy['unit'] or 'unit of distance'}"),
             ("what was done", str(self.sidecar)),
         ]
+
+
+def _unpaid(said: dict[str, Any]) -> str | None:
+    """The rows that were left out for want of budget, in words; None where none may be."""
+    paid = said["budgets"]
+    if paid is None or paid["over_budget"] != "drop":
+        return None
+    rows, persons = paid["left_out"]["rows"], paid["left_out"]["persons"]
+    return f"{rows:,} row{'' if rows == 1 else 's'} of {persons:,} person{'' if persons == 1 else 's'}"
 
 
 def apply(
@@ -105,6 +117,7 @@ def apply(
     person: str | None = None,
     release: str | None = None,
     budgets: Ledger | None = None,
+    over_budget: Literal["refuse", "drop"] = "refuse",
     sidecar: str | Path | None = None,
     force: bool = False,
     command: Sequence[str] | None = None,
@@ -154,6 +167,9 @@ def apply(
         The ledger that each row is paid from, before anything is written; a draw with a key that a person has had
         before costs nothing, so that what is spent and refused depends on the true secrets. The output of a run that
         was stopped does not exist: the same call again goes on.
+    over_budget : {"refuse", "drop"}
+        What becomes of rows that a person cannot pay for: an error before anything is paid, or, without a key, the
+        first rows of each person are kept in the order of the data, as many as the budget pays for.
     sidecar : str or Path, optional
         Where to write what was done, for frames; for files it is `OUTPUT.dxopt.json`.
     force : bool
@@ -189,8 +205,8 @@ def apply(
     ['unit', 'beds', 'report'] ['A', 'B'] [0.5, 0.5]
     """
     columns = {"lat": lat, "lon": lon, "x": x, "y": y, "column": column, "label": label}
-    options = Options(outside, within, worst, keep, drop)
-    asked = Persons.of(person, key, release, budgets)
+    options = Options(outside, within, worst, keep, drop, over_budget)
+    asked = Persons.of(person, key, release, budgets, over_budget)
     if not isinstance(data, str | Path):
         if output is not None:
             raise SpecError("output", "is given for a frame", "leave it out: a frame is returned")

@@ -90,16 +90,16 @@ def apply_to_file(
     if source.geometry is not None and not plan.where.geometry:
         hidden.append(source.geometry)
     layout = plan.layout(source.names, hidden)
-    payment = Payment.of(plan, needed, name, begun=partial_of(output).exists())
+    drawn = plan.tally(source.noun)
+    payment = Payment.of(plan, needed, name, drawn)
 
     # 2. reports are paid for, drawn and written
     with whole(output, marked=payment is not None) as stream:
-        drawn = plan.tally(source.noun)
         sink = source.sink(stream, layout)
         try:
             for chunk, settled in _settled(plan, source, drawn, tell, "drawing"):
                 if payment is not None:
-                    payment.charge(settled)
+                    settled = payment.charge(settled)
                 sink.write(chunk, settled.kept, plan.drawn(settled))
         finally:
             # also of an output that is given up, as writers of Parquet end with their file

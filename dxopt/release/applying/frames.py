@@ -136,10 +136,10 @@ def apply_to_frame(
     tally.require()
     layout = plan.layout(frame.names, frame.hidden(plan))
     settled = Settled(kept, np.concatenate(secrets), persons)
-    payment = Payment.of(plan, Counter(persons), lambda: f"apply {token_hex(16)}", begun=False)
+    payment = Payment.of(plan, Counter(persons), lambda: f"apply {token_hex(16)}", tally)
     if payment is not None:
-        payment.charge(settled)
+        settled = payment.charge(settled)
         payment.finish()
     drawn = plan.drawn(settled)
     tell(f"drawn, {len(drawn):,} rows", 1.0)
-    return frame.replaced(layout, kept, drawn), layout, tally
+    return frame.replaced(layout, settled.kept, drawn), layout, tally

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
@@ -11,20 +10,31 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import BudgetExceeded, SpecError
-from dxopt.release.applying.snapping import is_missing, unit_of
+from dxopt.errors import SpecError
+from dxopt.release.applying.snapping import is_missing
 from dxopt.release.keys import Key
 from dxopt.release.tables.table import IntegerTable
+from dxopt.spaces import units
 
-_BLOCK = 10_000
 _TAG = "dxopt tag 1"
+OVER_BUDGET = ("refuse", "drop")
+"""What becomes of rows that a person cannot pay for."""
 
 
 class Ledger(Protocol):
     """What is asked of `dx.Budgets`."""
 
-    def left(self, persons: Sequence[str]) -> list[Fraction]:
-        """What each person may still spend."""
+    def affordable(
+        self,
+        needed: Mapping[str, int],
+        level: Fraction,
+        *,
+        delta: Fraction = ...,
+        unit: str,
+        run: str | None = None,
+        drop: bool = False,
+    ) -> dict[str, int]:
+        """How many of their rows persons can pay for."""
         ...
 
     def begin(self, name: str, *, release: str | None = None) -> str:
@@ -43,6 +53,10 @@ class Ledger(Protocol):
         tags: Sequence[bytes | None] | None = None,
     ) -> NDArray[np.bool_]:
         """Charge rows of a run, all or none."""
+        ...
+
+    def give_up(self, run: str, *, refund: bool) -> None:
+        """End a run of which nothing will be published."""
         ...
 
     def finish(self, run: str) -> None:
@@ -75,12 +89,15 @@ class Persons:
     ledger: Ledger | None
 
     @classmethod
-    def of(cls, column: str | None, key: Key | None, release: str | None, ledger: Any) -> Persons | None:
+    def of(
+        cls, column: str | None, key: Key | None, release: str | None, ledger: Any, over_budget: str = "refuse"
+    ) -> Persons | None:
         """The persons that are asked for, if any; SpecError where something is missing."""
         if key is not None and not isinstance(key, Key):
             raise SpecError("key", f"is of type {type(key).__name__}", "give a dx.Key")
         if ledger is not None and not hasattr(ledger, "charge"):
             raise SpecError("budgets", f"is of type {type(ledger).__name__}", "give a dx.Budgets")
+        _require_policy(over_budget, key, ledger)
         if key is None and ledger is None:
             for name, given in (("person", column), ("release", release)):
                 if given is not None:
@@ -109,20 +126,23 @@ class Persons:
         delta = Fraction(table.delta)
         self.ledger.charge(run, first, persons, level, delta=delta, unit=per(table), tags=tags)
 
-    def require_left(self, table: IntegerTable, needed: Counter[str]) -> None:
-        """Raise BudgetExceeded where a person has too little left for so many rows; keyed draws show that later."""
-        if self.ledger is None or self.key is not None:
-            return
-        listed = list(needed)
-        for start in range(0, len(listed), _BLOCK):
-            some = listed[start : start + _BLOCK]
-            for person, left in zip(some, self.ledger.left(some), strict=True):
-                asked = needed[person] * Fraction(table.epsilon)
-                if asked > left:
-                    rows = f"{needed[person]:,} row{'s' if needed[person] > 1 else ''}"
-                    shown = f"{float(left):.7g} left {per(table)}, but {float(asked):.7g} is asked for {rows}"
-                    wrong = f"person {person!r} has {shown}"
-                    raise BudgetExceeded(person, asked, left, wrong, "leave rows out, or set a larger budget")
+    def affordable(self, table: IntegerTable, needed: Mapping[str, int], run: str, *, drop: bool) -> dict[str, int]:
+        """How many of so many rows each person pays for; keyed draws show that later.
+
+        Raises
+        ------
+        SpecError
+            If the ledger is in another unit, or somebody has too little left and is not to lose rows.
+        """
+        if self.ledger is None:
+            return dict(needed)
+        level, delta = Fraction(table.epsilon), Fraction(table.delta)
+        asked = needed if self.key is None else {}
+        found = self.ledger.affordable(asked, level, delta=delta, unit=per(table), run=run, drop=drop)
+        if asked and not any(found.values()):
+            # an output without rows helps nobody
+            self.ledger.affordable(asked, level, delta=delta, unit=per(table), run=run)
+        return found
 
     def _tags(
         self, key: Key, table: IntegerTable, secrets: NDArray[np.int64], persons: Sequence[str]
@@ -135,9 +155,22 @@ class Persons:
         ]
 
 
+def _require_policy(over_budget: str, key: Key | None, ledger: Any) -> None:
+    """Raise SpecError unless rows that cannot be paid for may be treated so."""
+    if over_budget not in OVER_BUDGET:
+        raise SpecError("over_budget", f"is {over_budget!r}", f"choose one of {', '.join(OVER_BUDGET)}")
+    if over_budget == "drop" and ledger is None:
+        raise SpecError(
+            "over_budget", "is 'drop', but there is no ledger", "give budgets (--ledger), or leave it out"
+        )
+    if over_budget == "drop" and key is not None:
+        wrong = "is 'drop' with a key: what a row costs would then say whether the person was there before"
+        raise SpecError("over_budget", wrong, "leave out the key, or set larger budgets")
+
+
 def per(table: IntegerTable) -> str:
     """What levels of a table are per, as ledgers have it."""
-    return f"per {unit_of(table.space) or 'unit'}"
+    return units.per(table.space.unit) if table.space.unit else "per unit"
 
 
 def texts_of(column: Any) -> list[str]:

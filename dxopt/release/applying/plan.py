@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import SpecError
+from dxopt.errors import BudgetExceeded, SpecError
 from dxopt.model.mechanism import Mechanism
 from dxopt.release.applying.layout import Layout, columns_of_reports
 from dxopt.release.applying.persons import Ledger, Persons, texts_of
 from dxopt.release.applying.radii import Radii, radii
-from dxopt.release.applying.snapping import Snapper, unit_of
+from dxopt.release.applying.snapping import Snapper
 from dxopt.release.applying.tally import Tally
 from dxopt.release.applying.where import Where, require_column
 from dxopt.release.tables.table import IntegerTable
@@ -34,6 +34,7 @@ class Options:
     worst: bool = False
     keep: Sequence[str] | None = None
     drop: Sequence[str] = ()
+    over_budget: str = "refuse"
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +123,7 @@ class Plan:
     def level(self) -> str:
         """The level of privacy in words."""
         table = self.table
-        unit = unit_of(table.space)
+        unit = table.space.unit
         relaxed = f", delta {table.delta:.6g}" if table.delta else ""
         return f"epsilon {table.epsilon:.10g} per {unit or 'unit of distance'}{relaxed}"
 
@@ -145,41 +146,66 @@ class Payment:
     ledger: Ledger
     name: str
     run: str
+    rest: dict[str, int]
     row: int = 0
 
     @classmethod
-    def of(cls, plan: Plan, needed: Counter[str], name: Callable[[], str], *, begun: bool) -> Payment | None:
+    def of(cls, plan: Plan, needed: Counter[str], name: Callable[[], str], tally: Tally) -> Payment | None:
         """The run of this name, or None without a ledger.
 
         Parameters
         ----------
         needed : Counter
-            How many rows each person pays for.
-        begun : bool
-            Whether a run was stopped, which has paid for some of them.
+            How many rows each person has.
+        name : callable
+            Of the run, which may have been stopped and then has paid for some of them.
+        tally : Tally
+            Told of rows that are left out, as they cannot be paid for.
 
         Raises
         ------
         SpecError
-            If somebody has not enough left; of a run that was stopped that is found when its rows are paid for.
+            If the ledger is in another unit, or somebody has not enough left and is not to lose rows.
         """
         persons = plan.persons
         if persons is None or persons.ledger is None:
             return None
-        if not begun:
-            persons.require_left(plan.table, needed)
         asked = name()
-        return cls(plan, persons, persons.ledger, asked, persons.ledger.begin(asked, release=persons.release or None))
+        dropping = plan.options.over_budget == "drop"
+        rest = persons.affordable(plan.table, needed, asked, drop=dropping) if needed else {}
+        if dropping:
+            tally.add_unpaid([rows - rest[person] for person, rows in needed.items() if rows > rest[person]])
+        run = persons.ledger.begin(asked, release=persons.release or None)
+        return cls(plan, persons, persons.ledger, asked, run, rest)
 
     @property
     def token(self) -> list[str]:
         """What names the run in the sidecar, so that its output is known again."""
         return [self.name, self.run]
 
-    def charge(self, settled: Settled) -> None:
-        """Pay for the next rows, all or none."""
-        self.persons.charge(self.run, self.row, self.plan.table, settled.secrets, settled.persons)
-        self.row += len(settled.secrets)
+    def charge(self, settled: Settled) -> Settled:
+        """Pay for the next rows, and say which of them are kept; BudgetExceeded gives up the run."""
+        paid = self._payable(settled) if self.plan.options.over_budget == "drop" else settled
+        try:
+            self.persons.charge(self.run, self.row, self.plan.table, paid.secrets, paid.persons)
+        except BudgetExceeded:
+            # keyed draws stay paid: the next run finds them so
+            self.ledger.give_up(self.run, refund=self.persons.key is None)
+            raise
+        self.row += len(paid.secrets)
+        return paid
+
+    def _payable(self, settled: Settled) -> Settled:
+        """The first rows of each person, as many as can be paid for."""
+        payable = np.zeros(len(settled.persons), dtype=bool)
+        for row, person in enumerate(settled.persons):
+            if self.rest.get(person, 0):
+                self.rest[person] -= 1
+                payable[row] = True
+        kept = settled.kept.copy()
+        kept[kept] = payable
+        persons = [person for person, pays in zip(settled.persons, payable.tolist(), strict=True) if pays]
+        return Settled(kept, settled.secrets[payable], persons)
 
     def finish(self) -> None:
         """End the run: what follows is that its output gets its name."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
-from dxopt.release.applying.snapping import Snapper, unit_of
+from dxopt.release.applying.snapping import Snapper
 from dxopt.release.applying.where import report_coordinates
 from dxopt.release.tables.table import IntegerTable
 from dxopt.spaces.geo.located import known
@@ -53,7 +53,7 @@ def radii(table: IntegerTable, prior: NDArray[np.float64], snapper: Snapper) -> 
     worst = max(_smallest(row, weights) for row, weights in zip(apart, chances, strict=True))
     found = np.array([*columns, worst]) + snapper.within
     if snapper.where.kind != "earth":
-        return Radii(found[:-1], float(found[-1]), unit_of(table.space))
+        return Radii(found[:-1], float(found[-1]), table.space.unit)
     metres = found * (1000.0 / Haversine.units[snapper.unit]) * ELLIPSOID
     whole = np.ceil(metres - _ROUNDING)
     return Radii(whole[:-1], float(whole[-1]), "m")

@@ -12,7 +12,6 @@ from dxopt.release.applying.layout import GENERALIZATIONS, Layout
 from dxopt.release.applying.persons import per
 from dxopt.release.applying.plan import Plan
 from dxopt.release.applying.radii import SHARE, shown
-from dxopt.release.applying.snapping import unit_of
 from dxopt.release.applying.tally import Tally
 from dxopt.spaces.geo.reach import ELLIPSOID
 
@@ -39,7 +38,6 @@ def content(
     table = plan.table
     prior = plan.prior
     space = table.space
-    persons = plan.persons
     return {
         "format": FORMAT,
         "version": sys.modules["dxopt"].__version__,
@@ -56,7 +54,7 @@ def content(
             "delta": table.delta,
             "pairs": table.pairs,
             "metric": "given distances" if space.metric is None else space.metric.name,
-            "unit": unit_of(space),
+            "unit": space.unit,
             "statement": _statement(plan, noun),
         },
         "prior": {
@@ -74,7 +72,7 @@ def content(
         "radius": _radius(plan, layout),
         "rows": {
             "in": tally.rows,
-            "out": tally.rows - len(tally.dropped),
+            "out": tally.rows - len(tally.dropped) - tally.unpaid_rows,
             "outside": tally.outside,
             "unusable": tally.bad,
             "dropped": tally.dropped,
@@ -82,11 +80,19 @@ def content(
         },
         "columns": {"made": list(layout.made), "left_out": list(layout.left_out)},
         "draws": _draws(plan),
-        "budgets": None
-        if persons is None or persons.ledger is None
-        else {"person": persons.column, "unit": per(table)},
+        "budgets": _budgets(plan, tally),
         "output": output,
     }
+
+
+def _budgets(plan: Plan, tally: Tally) -> dict[str, Any] | None:
+    """What rows were paid from, and how many were not, without saying whose."""
+    persons = plan.persons
+    if persons is None or persons.ledger is None:
+        return None
+    left_out = {"rows": tally.unpaid_rows, "persons": tally.unpaid_persons}
+    paid = {"person": persons.column, "unit": per(plan.table), "over_budget": plan.options.over_budget}
+    return paid | {"left_out": left_out}
 
 
 def _draws(plan: Plan) -> dict[str, Any]:
@@ -142,7 +148,7 @@ def _of_key(delta: str, *, paid: bool) -> list[str]:
 def _statement(plan: Plan, noun: str) -> list[str]:
     """What is promised, and what is not, in plain words."""
     snapper = plan.snapper
-    unit = unit_of(plan.table.space)
+    unit = plan.table.space.unit
     far = f"{snapper.within:.6g} {snapper.unit}".rstrip()
     delta = f", up to a probability of {plan.table.delta:.6g}" if plan.table.delta else ""
     lines = [
@@ -169,6 +175,12 @@ def _statement(plan: Plan, noun: str) -> list[str]:
                 f"Positions further than {far} from every secret stand for the nearest one; for these the radii hold "
                 "about their secret, not about their position."
             )
+    if plan.options.over_budget == "drop":
+        lines.append(
+            f"Of each person the first {noun}s were kept, in the order of the data, as many as the budget pays for. "
+            "How many that is follows from whose they are and from the ledger alone, not from what is protected"
+            + (", but for those that were left out as they are outside." if plan.options.outside == "drop" else ".")
+        )
     if plan.radii is not None:
         lines.append(
             "Radii and other columns that were added are functions of the report, the table and the prior: they tell "

@@ -17,7 +17,6 @@ from dxopt.release.applying.where import Where
 from dxopt.spaces.geo.located import known
 from dxopt.spaces.geo.nearest import nearest_of
 from dxopt.spaces.geo.reach import reach
-from dxopt.spaces.globe import OnEarth
 from dxopt.spaces.space import MetricSpace
 
 GOOD, BAD, NO_DEGREES, OUTSIDE, UNKNOWN = range(5)
@@ -91,7 +90,7 @@ class Snapper:
                 "scipy", "is not installed", "install dxopt[geo], or name a column of labels"
             ) from None
         found = known(space)
-        unit = found.unit if found is not None else unit_of(space)
+        unit = found.unit if found is not None else space.unit
         return cls(space, where, reach(space) if within is None else float(within), unit, within is None)
 
     def snap(self, values: Sequence[Any], *, swapped: bool = False) -> Snapped:
@@ -148,11 +147,6 @@ def is_missing(value: Any) -> bool:
         return value is None or bool(value != value)
     except (TypeError, ValueError):
         return True
-
-
-def unit_of(space: MetricSpace) -> str:
-    """The unit of the distances of a space, where it is known; blank otherwise."""
-    return space.metric.unit if isinstance(space.metric, OnEarth) else ""
 
 
 def numbers(column: Any) -> NDArray[np.float64]:

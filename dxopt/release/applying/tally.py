@@ -23,7 +23,9 @@ class Tally:
     ----------
     rows : int
     dropped : list of int
-        The lines that are left out.
+        The lines that are left out, as they are outside or unusable.
+    unpaid_rows, unpaid_persons : int
+        How many rows are left out for want of budget, and of how many persons.
     """
 
     def __init__(self, snapper: Snapper, policy: str, noun: str) -> None:
@@ -40,6 +42,8 @@ class Tally:
         self._furthest = (0.0, 0)
         self._nameless: list[int] = []
         self._without = 0
+        self.unpaid_rows = 0
+        self.unpaid_persons = 0
 
     @property
     def outside(self) -> int:
@@ -72,6 +76,11 @@ class Tally:
         """Count rows that are kept and say not whose they are."""
         self._without += len(lines)
         self._nameless += lines[: _SHOWN - len(self._nameless)]
+
+    def add_unpaid(self, rows: list[int]) -> None:
+        """Count the rows of persons who lose some for want of budget."""
+        self.unpaid_rows += sum(rows)
+        self.unpaid_persons += len(rows)
 
     def _look_at_far(self, lines: NDArray[np.int64], snapped: Snapped) -> None:
         far = np.where(snapped.code == OUTSIDE, snapped.apart, 0.0)

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from dxopt.errors import SpecError
+from dxopt.errors import BudgetExceeded, SpecError
 from dxopt.runtime.locking import file_held, rename
 from dxopt.runtime.reading import is_file
 from dxopt.runtime.whole import partial_of
@@ -38,7 +38,8 @@ def whole(file: Path, *, marked: bool = False) -> Iterator[IO[bytes]]:
     ----------
     file : Path
     marked : bool
-        Whether the hidden file is left behind, empty, where the context ends badly, as a sign that it did.
+        Whether the hidden file is left behind, empty, where the context ends badly, as a sign that it did; not after
+        BudgetExceeded, which nothing goes on from.
 
     Raises
     ------
@@ -62,7 +63,7 @@ def whole(file: Path, *, marked: bool = False) -> Iterator[IO[bytes]]:
         except BaseException as error:
             with suppress(OSError):
                 stream.close()
-            _clear(partial, marked=marked)
+            _clear(partial, marked=marked and not isinstance(error, BudgetExceeded))
             if isinstance(error, OSError):
                 raise _unwritable(file, error) from None
             raise

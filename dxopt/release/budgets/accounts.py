@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
 from dxopt.numerics.amounts import float_above, float_below
@@ -113,6 +114,21 @@ class Totals(Shown):
 def shown(amount: Fraction, *, up: bool = True) -> str:
     """An amount for people: seven digits, or as many as the double next to it has."""
     return f"{float_above(amount) if up else float_below(amount):.7g}"
+
+
+def apart(left: Fraction, asked: Fraction) -> tuple[str, str]:
+    """What is left and what is asked, with three digits, or as many more as show that it is too little."""
+    for digits in range(3, 13):
+        few = f"{float(left):.{digits}g}", f"{float(asked):.{digits}g}"
+        if float(few[0]) < float(few[1]):
+            return few
+    return f"{float(left):.7g}", "a little more"
+
+
+def enough(amount: Fraction) -> str:
+    """A budget that is not below an amount, rounded up to four digits, as people write it."""
+    up = Context(prec=4, rounding=ROUND_CEILING)
+    return f"{float(up.divide(Decimal(amount.numerator), Decimal(amount.denominator))):.4g}"
 
 
 def printable(text: str) -> str:

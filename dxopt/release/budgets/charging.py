@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import BudgetExceeded, SpecError
-from dxopt.numerics.amounts import as_text, float_above, float_below
-from dxopt.release.budgets.accounts import Account, shown
+from dxopt.numerics.amounts import as_text
+from dxopt.release.budgets.accounts import Account, apart, enough
 from dxopt.release.budgets.persons import encodable
 
 _AT_A_TIME = 500
@@ -118,7 +118,9 @@ def charge(
     if broke:
         first_name = next(at for at, name in enumerate(names) if name in broke)
         payer = found[names[first_name]]
-        raise refusal(persons[first_name], payer.account, payer.rows, level)
+        short = [payer for payer in payers if payer.account.person in broke]
+        needed = largest(lacking(payer.account, payer.rows, level) for payer in short)
+        raise refusal(persons[first_name], payer.account, payer.rows, level, over=len(short), needed=needed)
     _write(db, run, level_id, payers, after)
     if first is not None:
         new = ((run, first + at, found[names[at]].id, level_id) for at in np.flatnonzero(paid).tolist())
@@ -134,8 +136,16 @@ def keep_unit(db: sqlite3.Connection, unit: str) -> None:
     kept = setting(db, "unit")
     if kept is None:
         db.execute("INSERT INTO settings VALUES ('unit', ?)", (unit,))
-    elif kept != unit:
-        raise SpecError("unit", f"is {unit!r}, but the ledger is in {kept!r}", "keep a ledger for each unit")
+    else:
+        require_unit(kept, unit)
+
+
+def require_unit(kept: str | None, unit: str) -> None:
+    """Raise SpecError where a ledger has another unit than a level."""
+    if kept is not None and kept != unit:
+        wrong = f"is {unit!r}, but the ledger is in {kept!r}"
+        fix = f'keep a ledger for each unit: dxopt budget LEDGER --set AMOUNT --unit "{unit}"'
+        raise SpecError("unit", wrong, fix)
 
 
 def setting(db: sqlite3.Connection, name: str) -> str | None:
@@ -206,26 +216,54 @@ def _before(db: sqlite3.Connection, run: int, first: int, count: int) -> dict[in
     return {row: (person, level) for row, person, level in db.execute(asked, (run, first, first + count))}
 
 
-def refusal(person: str, account: Account, count: int, level: Level) -> BudgetExceeded:
-    """The error about a person who cannot pay for the rows."""
+def lacking(account: Account, count: int, level: Level) -> tuple[Fraction, Fraction]:
+    """The budgets of ε and δ that would pay for so many rows more."""
+    return account.spent + count * level.epsilon, account.spent_delta + count * level.delta
+
+
+def largest(budgets: Iterable[tuple[Fraction, Fraction]]) -> tuple[Fraction, Fraction]:
+    """The ε and the δ that are enough for each of several persons."""
+    epsilons, deltas = zip(*budgets, strict=True)
+    return max(epsilons), max(deltas)
+
+
+def refusal(
+    person: str,
+    account: Account,
+    count: int,
+    level: Level,
+    *,
+    over: int = 1,
+    needed: tuple[Fraction, Fraction] | None = None,
+    other: str = "release nothing",
+) -> BudgetExceeded:
+    """The error about a person who cannot pay for the rows.
+
+    Parameters
+    ----------
+    over : int
+        How many persons cannot.
+    needed : tuple of Fraction, optional
+        The ε and δ that would pay for each of them; for this one by default.
+    other : str
+        What may be done instead of setting a larger budget.
+    """
     asked, left, budget, kind = count * level.epsilon, account.left, account.budget, ""
+    who = f"{over:,} persons have too little left; the first, {person!r}," if over > 1 else f"person {person!r}"
     if budget is None:
         fix = "set one, or a default: dxopt budget LEDGER --set AMOUNT"
-        return BudgetExceeded(person, asked, left, f"person {person!r} has no budget", fix)
+        return BudgetExceeded(person, asked, left, f"{who} has no budget", fix)
+    wanted = enough((needed or lacking(account, count, level))[0])
     if asked <= left:
         asked, left, kind = count * level.delta, account.left_delta, "delta "
         budget = account.budget_delta or Fraction(0)
-    has, wanted = apart(left, asked)
+        wanted = enough((needed or lacking(account, count, level))[1])
+    has, more = apart(left, asked)
     rows = f" for {count:,} rows" if count > 1 else ""
-    wrong = f"person {person!r} has {kind}{has} left of {shown(budget)} {level.unit}, but {wanted} is asked{rows}"
-    needed = float_above(budget - left + asked)
-    return BudgetExceeded(person, asked, left, wrong, f"release nothing, or set {kind}{needed!r} or more")
-
-
-def apart(left: Fraction, asked: Fraction) -> tuple[str, str]:
-    """What is left and what is asked, with all digits where less of them would hide that it is too little."""
-    few = shown(left, up=False), shown(asked)
-    return few if float(few[0]) < float(few[1]) else (repr(float_below(left)), repr(float_above(asked)))
+    unit = f" {level.unit}" if not kind else ""
+    wrong = f"{who} has {kind}{has} left of {float(budget):.3g}{unit}, but {more} is asked{rows}"
+    whom = " for each of them" if over > 1 else ""
+    return BudgetExceeded(person, asked, left, wrong, f"{other}, or set {kind}{wanted} or more{whom}")
 
 
 def _write(

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from dxopt.errors import SpecError
+from dxopt.numerics.amounts import Amount, amount_of
 from dxopt.release.budgets import runs
-from dxopt.release.budgets.persons import text
+from dxopt.release.budgets.affording import affordable
+from dxopt.release.budgets.charging import Level, require_unit
+from dxopt.release.budgets.persons import stored, text
 from dxopt.release.budgets.view import LedgerView
 
 
@@ -61,6 +67,85 @@ class LedgerRuns(LedgerView):
         """Whether a run is finished, so that its output may be published; SpecError if it is not this process's."""
         with self._file.reading() as db:
             return runs.run_of(db, run)[1]
+
+    def give_up(self, run: str, *, refund: bool) -> None:
+        """End a run of which nothing was or will be published.
+
+        Parameters
+        ----------
+        run : str
+            From `begin`.
+        refund : bool
+            Whether its payments are given back, as nothing of it was seen. Not where rows had tags: these stay paid,
+            so that the same draws cost nothing later.
+
+        Raises
+        ------
+        SpecError
+            If the run is not this process's, or is finished.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> with dx.Budgets.open("budget.sqlite", create=True, default=2) as budgets:
+        ...     run = budgets.begin("taxis.csv to public.csv")
+        ...     paid = budgets.charge(run, 0, ["ann"], 0.5, unit="per km")
+        ...     budgets.give_up(run, refund=True)
+        ...     print(float(budgets.account("ann").spent), budgets.totals().unfinished)
+        0.0 ()
+        """
+        with self._file.writing() as db:
+            number, finished = runs.run_of(db, run)
+            if finished:
+                raise SpecError("run", "is finished", "its output may be published; what it paid stays paid")
+            runs.give_up(db, number, refund=refund)
+
+    def affordable(
+        self,
+        needed: Mapping[str, int],
+        level: Amount | str,
+        *,
+        delta: Amount | str = 0,
+        unit: str,
+        run: str | None = None,
+        drop: bool = False,
+    ) -> dict[str, int]:
+        """How many of their rows persons can pay for, at one level; nothing is charged.
+
+        Parameters
+        ----------
+        needed : mapping of str to int
+            How many rows each person has.
+        level, delta : amount
+            ε and δ of each row.
+        unit : str
+            What the level is per.
+        run : str, optional
+            The name of a run that may be unfinished: what it has paid for is paid for.
+        drop : bool
+            Whether a person may have rows that cannot be paid for.
+
+        Raises
+        ------
+        BudgetExceeded
+            Without `drop`, where somebody has too little left for all rows, saying how many persons have.
+        SpecError
+            If the unit is another.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> with dx.Budgets.open("budget.sqlite", create=True, default=1) as budgets:
+        ...     print(budgets.affordable({"ann": 3, "bob": 1}, 0.5, unit="per km", drop=True))
+        {'ann': 2, 'bob': 1}
+        """
+        cost = Level(amount_of(level, "level"), amount_of(delta, "delta"), unit)
+        require_unit(self.unit, unit)
+        with self._file.reading() as db:
+            paid = {} if run is None else runs.paid_in(db, run)
+        names = stored(list(needed), self._key)
+        started = {person: paid.get(name, 0) for person, name in zip(needed, names, strict=True)}
+        return affordable(self._accounts(list(needed)), needed, started, cost, drop=drop)
 
     def close_runs(self, name: str | None = None) -> int:
         """End runs that were killed, of one name or all, and return how many. What they paid stays paid."""

@@ -6,7 +6,8 @@ import secrets
 import sqlite3
 
 from dxopt.errors import SpecError
-from dxopt.release.budgets.charging import now
+from dxopt.numerics.amounts import as_text
+from dxopt.release.budgets.charging import now, rational
 
 _UNFINISHED = "finished IS NULL AND token IS NOT NULL"
 
@@ -43,6 +44,35 @@ def finish(db: sqlite3.Connection, run: int) -> None:
     """End a run. Which rows it paid for is known by person from now on, no longer one by one."""
     db.execute("UPDATE runs SET finished = ? WHERE id = ?", (now(), run))
     db.execute("DELETE FROM rows WHERE run = ?", (run,))
+
+
+def paid_in(db: sqlite3.Connection, name: str) -> dict[str, int]:
+    """How many rows the unfinished run of a name has paid for, by persons as stored."""
+    asked = (
+        "SELECT persons.person, sum(payments.rows) FROM payments JOIN persons ON persons.id = payments.person "
+        f"WHERE payments.run IN (SELECT id FROM runs WHERE name = ? AND {_UNFINISHED}) GROUP BY payments.person"
+    )
+    return dict(db.execute(asked, (name,)))
+
+
+def give_up(db: sqlite3.Connection, run: int, *, refund: bool) -> None:
+    """End a run of which nothing was published, and leave no trace of one that nobody has paid in."""
+    if refund:
+        paid = db.execute(
+            "SELECT payments.person, payments.rows, levels.epsilon, levels.delta FROM payments "
+            "JOIN levels ON levels.id = payments.level WHERE payments.run = ?",
+            (run,),
+        ).fetchall()
+        for person, rows, epsilon, delta in paid:
+            spent = db.execute("SELECT spent_epsilon, spent_delta FROM persons WHERE id = ?", (person,)).fetchone()
+            left = (
+                as_text(rational(text) - rows * rational(each), "spent")
+                for text, each in zip(spent, (epsilon, delta), strict=True)
+            )
+            db.execute("UPDATE persons SET spent_epsilon = ?, spent_delta = ? WHERE id = ?", (*left, person))
+        db.execute("DELETE FROM payments WHERE run = ?", (run,))
+    finish(db, run)
+    db.execute("DELETE FROM runs WHERE id = ? AND id NOT IN (SELECT run FROM payments)", (run,))
 
 
 def close(db: sqlite3.Connection, name: str | None) -> int:

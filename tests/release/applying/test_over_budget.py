@@ -1,0 +1,132 @@
+"""Rows that persons cannot pay for: refused without a trace, or left out."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dxopt as dx
+from dxopt.release.applying import csv_files
+from tests.material.people import people, town
+
+pd = pytest.importorskip("pandas")
+
+KEY = dx.Key(bytes(range(32)))
+COLUMNS: dict[str, Any] = {"lat": "lat", "lon": "lon"}
+
+
+class TestOverBudget:
+    """A file in which some have more rows than their budgets pay for."""
+
+    @pytest.fixture(autouse=True)
+    def _ledger(self, tmp_path: Path) -> Any:
+        self.level = Fraction(town().epsilon)
+        self.ledger = dx.Budgets.open(tmp_path / "ledger.sqlite", create=True, default=3 * self.level)
+        self.data = tmp_path / "people.csv"
+        self.output = tmp_path / "out.csv"
+        # ann has three rows, bob two
+        columns = people(20)
+        columns["person"] = ["ann", "bob", "ann", "bob", "ann", *(f"p{row}" for row in range(15))]
+        columns["row"] = [*range(20)]
+        self.frame = pd.DataFrame(columns)
+        self.frame.to_csv(self.data, index=False)
+        yield
+        self.ledger.close()
+
+    def spent(self) -> dict[str, Fraction]:
+        return {account.person: account.spent / self.level for account in self.ledger.accounts()}
+
+    def apply(self, **options: Any) -> Any:
+        asked = {**COLUMNS, "person": "person", "budgets": self.ledger, "force": True}
+        return dx.apply(town(), self.data, self.output, **{**asked, **options})
+
+    @pytest.mark.parametrize("form", ["csv", "frame"])
+    def test_the_first_rows_that_can_be_paid_for_are_kept(
+        self, form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(csv_files, "ROWS", 2)
+        self.ledger.set(2 * self.level)
+        self.ledger.set(0, person="p3")
+        if form == "csv":
+            done = self.apply(over_budget="drop")
+            found, said = pd.read_csv(self.output), done.said
+            assert "left out for want of budget: 2 rows of 2 persons" in str(done)
+        else:
+            asked: dict[str, Any] = {"person": "person", "budgets": self.ledger, "over_budget": "drop"}
+            found = dx.apply(town(), self.frame, sidecar=tmp_path / "said.json", **COLUMNS, **asked)
+            said = json.loads((tmp_path / "said.json").read_text(encoding="utf-8"))
+        # the third row of ann and that of p3 are left out
+        assert list(found["row"]) == list(self.frame["row"].drop([4, 8]))
+        assert said["rows"]["out"] == 18 == len(found)
+        assert said["budgets"]["left_out"] == {"rows": 2, "persons": 2}
+        assert self.spent() == Counter(found["person"]) | {"p3": 0}
+        self.ledger.check()
+
+    def test_a_stopped_run_that_leaves_rows_out_goes_on_with_the_same_ones(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(csv_files, "ROWS", 2)
+        self.ledger.set(2 * self.level)
+        written = csv_files.CsvSink.write
+        calls: list[int] = []
+
+        def stopped(*arguments: Any) -> None:
+            calls.append(1)
+            if len(calls) == 3:
+                raise KeyboardInterrupt
+            written(*arguments)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(csv_files.CsvSink, "write", stopped)
+            with pytest.raises(KeyboardInterrupt):
+                self.apply(over_budget="drop")
+        self.apply(over_budget="drop")
+        assert list(pd.read_csv(self.output)["row"]) == list(self.frame["row"].drop(4))
+        assert self.spent()["ann"] == 2
+        self.ledger.check()
+
+    @pytest.mark.parametrize(
+        ("options", "words"),
+        [
+            ({"over_budget": "some"}, "over_budget: is 'some'; choose one of refuse, drop"),
+            ({"over_budget": "drop", "budgets": None, "person": None}, "over_budget: .* there is no ledger"),
+            ({"over_budget": "drop", "key": KEY, "release": "a"}, "over_budget: is 'drop' with a key"),
+        ],
+    )
+    def test_what_no_ledger_can_do(self, options: dict[str, Any], words: str) -> None:
+        with pytest.raises(dx.SpecError, match=words):
+            self.apply(**options)
+
+    def test_an_output_without_rows_is_refused(self) -> None:
+        self.ledger.set(0)
+        with pytest.raises(dx.BudgetExceeded, match="17 persons have too little left"):
+            self.apply(over_budget="drop")
+
+    def test_another_unit_is_refused_before_anything_is_begun(self, tmp_path: Path) -> None:
+        with dx.Budgets.open(tmp_path / "other.sqlite", create=True, default=9, unit="per m") as other:
+            with pytest.raises(dx.SpecError, match=r"unit: is 'per km', but the ledger is in 'per m'; .*--unit"):
+                self.apply(budgets=other)
+            assert not other.totals().unfinished
+        assert not self.output.with_name(".out.csv.part").exists()
+
+    @pytest.mark.parametrize("key", [None, KEY])
+    def test_a_refusal_on_the_way_leaves_neither_a_run_nor_a_file(
+        self, key: dx.Key | None, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(csv_files, "ROWS", 2)
+        self.ledger.set(2 * self.level)
+        if key is None:
+            # another process spends what was there when all was checked
+            monkeypatch.setattr(type(self.ledger), "affordable", lambda ledger, needed, *_, **__: dict(needed))
+        with pytest.raises(dx.BudgetExceeded, match="'ann'"):
+            self.apply(key=key, release="autumn" if key else None)
+        assert not self.ledger.totals().unfinished
+        assert not self.output.with_name(".out.csv.part").exists()
+        # keyed draws stay paid, as they are the same the next time
+        assert sum(self.spent().values()) == (4 if key else 0)
+        self.ledger.check()
