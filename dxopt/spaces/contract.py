@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Protocol, Self
+from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,7 @@ class Metric(Protocol):
 class OnNumbers:
     """A metric on coordinates that takes nothing from the whole set."""
 
-    name: ClassVar[str]
+    name: str
     symmetric = True
 
     def prepare(self, points: NDArray) -> Self:

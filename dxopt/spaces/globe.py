@@ -62,7 +62,7 @@ class OnEarth(OnNumbers):
 class Haversine(OnEarth):
     """Great-circle distance on a sphere of radius 6371.0088 km: 0.57 % too long at most, 0.45 % too short."""
 
-    name: ClassVar[str] = "haversine"
+    name = "haversine"
     shrink: ClassVar[float] = 1.0
 
     def block(self, rows: NDArray, columns: NDArray) -> Array:
@@ -83,7 +83,7 @@ class ConservativeHaversine(Haversine):
     No great-circle distance is R a / b² = 1.0056144… times the geodesic one or more; see docs/theory/earth.md.
     """
 
-    name: ClassVar[str] = "conservative_haversine"
+    name = "conservative_haversine"
     shrink: ClassVar[float] = STRETCH
 
 
@@ -95,7 +95,7 @@ class Geodesic(OnEarth):
     nanometres: both are as exact as the triangle inequality needs, to 1e-12 relative.
     """
 
-    name: ClassVar[str] = "geodesic"
+    name = "geodesic"
 
     def prepare(self, points: NDArray) -> Self:
         """As of every metric on the Earth; UnsupportedError where pyproj is not installed."""

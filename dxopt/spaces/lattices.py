@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ class Wrapped:
 
     flat: Metric
     circumference: tuple[float, ...]
-    name: ClassVar[str] = "wrapped"
+    name = "wrapped"
     symmetric = True
 
     def prepare(self, points: NDArray) -> Wrapped:

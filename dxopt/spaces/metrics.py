@@ -7,7 +7,6 @@ Every metric computes a block of distances between two arrays of points, `(p, k)
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +46,7 @@ def _differences(rows: NDArray, columns: NDArray) -> NDArray[np.float64]:
 class Euclidean(OnNumbers):
     """`d_2`; on one coordinate, the numeric distance |x - x'|."""
 
-    name: ClassVar[str] = "euclidean"
+    name = "euclidean"
 
     def block(self, rows: NDArray, columns: NDArray) -> NDArray[np.float64]:
         difference = _differences(rows, columns)
@@ -64,7 +63,7 @@ class Euclidean(OnNumbers):
 class Manhattan(OnNumbers):
     """`d_1`."""
 
-    name: ClassVar[str] = "manhattan"
+    name = "manhattan"
 
     def block(self, rows: NDArray, columns: NDArray) -> NDArray[np.float64]:
         return _differences(rows, columns).sum(axis=2)
@@ -82,7 +81,7 @@ class NormalisedManhattan:
     """
 
     diameter: float | None = None
-    name: ClassVar[str] = "normalised_manhattan"
+    name = "normalised_manhattan"
     symmetric = True
 
     def prepare(self, points: NDArray) -> NormalisedManhattan:
@@ -103,7 +102,7 @@ class NormalisedManhattan:
 class Chebyshev(OnNumbers):
     """`d_∞`, the maximum metric."""
 
-    name: ClassVar[str] = "chebyshev"
+    name = "chebyshev"
 
     def block(self, rows: NDArray, columns: NDArray) -> NDArray[np.float64]:
         return _differences(rows, columns).max(axis=2)
@@ -123,7 +122,7 @@ class _OnValues:
 class Hamming(_OnValues):
     """`d_h` on tuples: the number of coordinates in which two points differ."""
 
-    name: ClassVar[str] = "hamming"
+    name = "hamming"
 
     def block(self, rows: NDArray, columns: NDArray) -> NDArray[np.float64]:
         return (rows[:, None, :] != columns[None, :, :]).sum(axis=2).astype(float)
@@ -134,7 +133,7 @@ class Hamming(_OnValues):
 class Discrete(_OnValues):
     """1 between different points, 0 otherwise."""
 
-    name: ClassVar[str] = "discrete"
+    name = "discrete"
 
     def block(self, rows: NDArray, columns: NDArray) -> NDArray[np.float64]:
         return (rows[:, None, :] != columns[None, :, :]).any(axis=2).astype(float)
@@ -149,7 +148,7 @@ class OverTraces:
 
     length: int
     step: Metric = Euclidean()  # pyright: ignore[reportAssignmentType]
-    name: ClassVar[str] = "traces"
+    name = "traces"
 
     @property
     def symmetric(self) -> bool:
@@ -175,7 +174,7 @@ class WithNull:
 
     values: Metric = Euclidean()  # pyright: ignore[reportAssignmentType]
     diameter: float | None = None
-    name: ClassVar[str] = "with_null"
+    name = "with_null"
 
     @property
     def symmetric(self) -> bool:
