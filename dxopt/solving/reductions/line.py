@@ -122,7 +122,8 @@ def _implicit(problem: Problem, base: KernelMechanism, found: LineOptimum | None
         mechanism = remapped(replace(base, slack=found.safest), table, problem.reports, problem.epsilon)
         return Candidate(mechanism, found.dual, "exact", NAME)
     if problem.variables > _SOON_CELLS and problem.reports.secrets and base.structured(problem.loss):
-        return Candidate(base, name=WITHOUT_REMAP)
+        same = np.arange(len(problem.space))
+        return Candidate(remapped(base, same, problem.reports, problem.epsilon), name=WITHOUT_REMAP)
     if problem.variables > _SOON_CELLS:
         middle = np.searchsorted(problem.prior.probabilities.cumsum(), 0.5)
         always = np.full(len(problem.space), problem.loss.rows(np.array([middle]))[0].argmin())

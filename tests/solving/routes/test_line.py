@@ -247,7 +247,7 @@ def test_the_report_says_why_it_is_exact() -> None:
     report = dx.solve(dx.Problem(dx.line(40), epsilon=1.0, prior=skewed(dx.line(40))))
     (reduction,) = report.reductions
     assert (reduction.name, reduction.exact, reduction.before, reduction.after) == ("line", True, 1600, 40)
-    assert "1,600 to 40 variables, exact" in str(report)
+    assert "1,600 to 40 variables, exact" in report.details()
     assert "Ghosh" in reduction.note
 
 
