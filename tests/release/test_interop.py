@@ -77,9 +77,8 @@ class TestFrames:
         ):
             with pytest.raises(dx.SpecError, match=message):
                 mechanism_from_frame(SPACE, wrong)
-        alike = dx.MetricSpace.from_distances(np.zeros((2, 2)), labels=["same", "same"])
-        with pytest.raises(dx.SpecError, match="alike"):
-            mechanism_from_frame(alike, self.pd.DataFrame(np.eye(1), index=["same"], columns=["same"]))
+        with pytest.raises(dx.SpecError, match="labels: points 0 and 1 are both 'same'"):
+            dx.MetricSpace.from_distances(np.zeros((2, 2)), labels=["same", "same"])
 
     def test_what_is_no_frame(self, mechanism: dx.Mechanism) -> None:
         frame = to_frame(mechanism)
