@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ import pytest
 
 import dxopt as dx
 from dxopt.release.exports.sql import duckdb, postgresql
+from tests.material.documents import ROOT
 from tests.material.postgres import Server, programs, server
 from tests.material.vectors import FILE, tables
 
@@ -71,6 +73,17 @@ def test_postgresql_draws_by_itself_with_the_probabilities_of_the_table(postgres
 def test_postgresql_has_the_points_of_reports(postgres: Server) -> None:
     rows = postgres.ask("SELECT report, c1, c2 FROM places_points ORDER BY c1;")
     assert rows == [["a\\b", "45.75", "4.84"], ["l'île", "45.76", "4.83"], ['Ω "x"', "45.77", "4.85"]]
+
+
+def test_the_query_of_the_documents_finds_the_nearest_place(postgres: Server) -> None:
+    text = (ROOT / "docs" / "guides" / "deploying.md").read_text(encoding="utf-8")
+    query = next(block for block in re.findall(r"```sql\n(.*?)```", text, re.DOTALL) if "CROSS JOIN LATERAL" in block)
+    visits = (
+        "CREATE TABLE visits (id int, lat float8, lon float8);"
+        "INSERT INTO visits VALUES (1, 45.7601, 4.8302), (2, 45.751, 4.84);"
+    )
+    rows = postgres.ask(visits + query.replace("dxopt_", "places_"))
+    assert [(row[0], row[1], float(row[2]) < 0.15) for row in rows] == [("1", "l'île", True), ("2", "a\\b", True)]
 
 
 @pytest.mark.parametrize(
