@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import product
 from math import prod
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -47,7 +48,8 @@ def functions(table: dx.IntegerTable) -> Iterator[tuple[History, Fraction]]:
     """Every function from secrets to reports, with the probability that independent uniform draws make it."""
     rows = [[Fraction(int(count), table.total) for count in row] for row in table.counts]
     for reports in product(range(len(table.reports)), repeat=len(rows)):
-        yield reports, prod(row[report] for row, report in zip(rows, reports, strict=True))
+        chances = (row[report] for row, report in zip(rows, reports, strict=True))
+        yield reports, prod(chances, start=Fraction(1))
 
 
 def likelihoods(table: dx.IntegerTable, history: History) -> dict[History, Fraction]:
@@ -111,7 +113,7 @@ def test_histories_of_one_pattern_pay_for_each_distinct_secret(seed: int) -> Non
 def test_reports_of_apply_show_who_moved() -> None:
     table = dx.integer_table(dx.classic.geometric(dx.line(5), epsilon=0.1))
     visits = pd.DataFrame({"who": ["stays", "stays", "moves", "moves"], "value": [2, 2, 2, 3]})
-    asked = {"column": "value", "within": 0, "person": "who", "release": "May"}
+    asked: dict[str, Any] = {"column": "value", "within": 0, "person": "who", "release": "May"}
     seen = {"stays": 0, "moves": 0}
     for number in range(20):
         public = dx.apply(table, visits, key=dx.Key(number.to_bytes(32)), **asked)
@@ -124,13 +126,13 @@ def test_reports_of_apply_show_who_moved() -> None:
 @pytest.mark.parametrize(("keyed", "paid"), [(False, False), (True, False), (True, True), (False, True)])
 def test_the_sidecar_says_what_a_key_shows(tmp_path: Path, keyed: bool, paid: bool) -> None:
     table = dx.integer_table(dx.classic.geometric(dx.line(5), epsilon=0.5))
-    asked = {"key": dx.Key.new(), "release": "May"} if keyed else {}
+    asked: dict[str, Any] = {"key": dx.Key.new(), "release": "May"} if keyed else {}
     file = tmp_path / "said.json"
     with dx.Budgets.open(tmp_path / "ledger.sqlite", create=True, default=9) as budgets:
-        person = {"person": "who"} if keyed or paid else {}
-        ledger = {"budgets": budgets} if paid else {}
+        asked["person"] = "who" if keyed or paid else None
+        asked["budgets"] = budgets if paid else None
         visits = pd.DataFrame({"who": ["ann"], "value": [2]})
-        dx.apply(table, visits, column="value", within=0, sidecar=file, **asked, **person, **ledger)
+        dx.apply(table, visits, column="value", within=0, sidecar=file, **asked)
     text = " ".join(json.loads(file.read_text(encoding="utf-8"))["privacy"]["statement"])
     assert (PROMISE in text) is keyed
     assert ("costs its level once" in text) is keyed
