@@ -4,29 +4,27 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dxopt.analysis.at_positions import OF_DISTANCE, is_of_distance, measure
 from dxopt.analysis.fitting import loss_of
 from dxopt.analysis.observed import Observed, observed
 from dxopt.errors import SpecError, UnsupportedError
-from dxopt.model.loss import Loss, LossLike, Reports
+from dxopt.model.loss import Loss, LossLike
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
+from dxopt.numerics.digits import three_digits
 from dxopt.runtime.shown import Shown
-from dxopt.spaces.geo.located import known
-from dxopt.spaces.globe import Haversine, OnEarth
 from dxopt.spaces.matrices import BLOCK_CELLS, between
-from dxopt.spaces.space import MetricSpace
+from dxopt.spaces.units import with_unit
 
 Array = NDArray[np.float64]
 PAIRS = 1_000_000_000
 """The most pairs of a datum and a report that are summed."""
-_OF_DISTANCE = {"distance": 1, "squared": 2}
-"""The losses that are known between positions, as powers of the distance."""
 
 
 class Solved(Protocol):
@@ -88,6 +86,8 @@ class HeldOut(Shown):
         The share of all data that is further than `within` from every secret.
     positions : AtPositions or None
         The same between positions and reports, where both are known: for the losses distance and squared.
+    unit, distance_unit : str
+        Of the losses, and of distances; "" where they are not known.
     """
 
     data: Observed
@@ -98,6 +98,8 @@ class HeldOut(Shown):
     prior_zero: float | None
     outside: float
     positions: AtPositions | None = None
+    unit: str = ""
+    distance_unit: str = ""
 
     def _said(self) -> str:
         told = f"{self.data.name}: " if self.data.name else ""
@@ -105,8 +107,8 @@ class HeldOut(Shown):
 
     def __str__(self) -> str:
         told = f"{self.data.name}: " if self.data.name else ""
-        told += f"loss {mean_text(self.loss, self.standard_error)} over {self.data.rows:,} rows"
-        told += f", worst {self.worst:.6g} at {self.worst_at}"
+        told += f"mean loss {self._amount(self.loss, self.standard_error)} over {self.data.rows:,} rows"
+        told += f", largest mean {self._amount(self.worst)} at {self.worst_at}"
         if self.prior_zero is not None:
             told += f"; {self.prior_zero:.2%} at secrets of prior 0"
         told += f"; {self.outside:.2%} outside"
@@ -114,9 +116,14 @@ class HeldOut(Shown):
             return told
         found = self.positions
         return (
-            f"{told}; from the positions themselves {mean_text(found.loss, found.standard_error)}, "
-            f"worst {found.worst:.6g}; they lie {found.moved:.6g} from their secrets on average"
+            f"{told}; from the positions themselves {self._amount(found.loss, found.standard_error)}, "
+            f"largest mean {self._amount(found.worst)}; positions were moved by "
+            f"{with_unit(three_digits(found.moved), self.distance_unit)} on average, each to its secret"
         )
+
+    def _amount(self, mean: float, error: float | None = None) -> str:
+        spread = "" if error is None else f" ± {error:.2g}"
+        return with_unit(f"{three_digits(mean)}{spread}", self.unit)
 
 
 def on(
@@ -218,6 +225,8 @@ def worth_on(data: Observed, mechanism: Mechanism, loss: Loss, prior: Array | No
         unlikely,
         data.outside / (data.outside + total),
         _at_positions(data, mechanism, loss),
+        loss.unit,
+        mechanism.space.unit,
     )
 
 
@@ -250,9 +259,9 @@ def _losses(mechanism: Mechanism, loss: Loss, secrets: NDArray[np.int64]) -> Arr
 
 def _at_positions(data: Observed, mechanism: Mechanism, loss: Loss) -> AtPositions | None:
     """Losses between the positions of the data and the positions of the reports, where these are known."""
-    if data.positions is None or not loss.by_distance or loss.name not in _OF_DISTANCE:
+    if data.positions is None or not is_of_distance(mechanism, loss):
         return None
-    measured = _measure(mechanism.space, loss.reports)
+    measured = measure(mechanism.space, loss.reports)
     if measured is None or len(data.positions) * len(mechanism.reports) > PAIRS:
         return None
     metric, places, secrets = measured
@@ -261,7 +270,7 @@ def _at_positions(data: Observed, mechanism: Mechanism, loss: Loss) -> AtPositio
     for start in range(0, len(losses), step):
         some = slice(start, start + step)
         rows = mechanism.rows(data.secrets[some])
-        apart = between(data.positions[some], places, metric) ** _OF_DISTANCE[loss.name]
+        apart = between(data.positions[some], places, metric) ** OF_DISTANCE[loss.name]
         losses[some] = (rows * apart).sum(axis=1)
     moved = np.empty(len(losses))
     for secret in np.unique(data.secrets).tolist():
@@ -270,20 +279,3 @@ def _at_positions(data: Observed, mechanism: Mechanism, loss: Loss) -> AtPositio
     mean, error = weighted_mean(losses, data.often * data.each, data.often * data.each**2, data.rows)
     total = math.fsum(data.often * data.each)
     return AtPositions(mean, error, float(losses.max()), math.fsum(data.often * data.each * moved) / total)
-
-
-def _measure(space: MetricSpace, reports: Reports) -> tuple[Any, Array, Array] | None:
-    """The metric between positions, where the reports are, and where the secrets are; None where one is not known.
-
-    On the Earth these are great circles, for spaces on a local map as well; ways along streets are not known.
-    """
-    if space.metric is None or space.points is None:
-        return None
-    found = known(space)
-    if found is None or isinstance(space.metric, OnEarth):
-        if reports.points is None:
-            return None
-        return space.metric, cast("Array", reports.points), cast("Array", space.points)
-    if not reports.secrets:
-        return None
-    return Haversine(found.unit), found.degrees, found.degrees

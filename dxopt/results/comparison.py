@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
+from dxopt.numerics.digits import three_digits
+from dxopt.results.compared import losses_of, told_verdict
 from dxopt.results.evidence import Evidence
 from dxopt.results.figures.bars import Bars, Line, Quantity, Row, bars
 from dxopt.results.figures.plotted import Plotted
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import Group
 
-_COLUMNS = ("vs. optimal", "with optimal remap", "vs. optimal", "private", "leakage (bits)")
+_COLUMNS = ("vs. optimal", "with optimal remap", "remapped vs. optimal", "private", "leakage (bits)")
 
 
 @dataclass(frozen=True)
@@ -217,22 +219,24 @@ class Comparison(Plotted, Shown):
         return tables
 
     def _head(self, digits: str = ".7f") -> list[str]:
-        asked = "no privacy asked for" if self.epsilon is None else f"epsilon {self.epsilon:.10g}{self._per}"
-        lines = [f"{self.problem}, {asked}" + (f", delta {self.delta:.10g}" if self.delta else "")]
+        asked = "no privacy asked for" if self.epsilon is None else f"ε = {three_digits(self.epsilon)}{self._per}"
+        lines = [f"{self.problem}, {asked}" + (f", δ = {three_digits(self.delta)}" if self.delta else "")]
         if self.bound is not None and self.rows:
             best = self.rows[0]
             gap = "" if best.gap is None else f"; the optimal one is within {best.gap:.1e} of it"
             lines.append(
                 f"no mechanism of that privacy is better than {with_unit(f'{self.bound:{digits}}', self.unit)}{gap}"
             )
-        return lines if self.verdict is None else [*lines, f"the prior is {self.verdict}"]
+        return lines if self.verdict is None else [*lines, told_verdict(self.verdict)]
 
     @property
     def _per(self) -> str:
         return f" {per(self.distance_unit)}" if self.distance_unit else ""
 
     def _notes(self) -> list[str]:
-        return [*lines_of(self.refinements), *(f"{row.name}: {row.note}" for row in self.rows if row.note)]
+        rows = [(row.name, row.value, row.excess) for row in self.rows]
+        losses = losses_of(rows, self.unit) if self.objective == "expected loss" else []
+        return [*losses, *lines_of(self.refinements), *(f"{row.name}: {row.note}" for row in self.rows if row.note)]
 
 
 def _cells(row: Compared, digits: str) -> list[str]:

@@ -42,22 +42,22 @@ def read(entries: Iterable[Mapping[str, Any]], names: Collection[str]) -> tuple[
 
 
 def lines_of(refinements: Iterable[Refined]) -> list[str]:
-    """Who refines whom, in one line for each that refines or may refine another."""
+    """Who refines whom and who does not, in up to three lines for each."""
     found = list(refinements)
     lines = []
     for better in dict.fromkeys(one.better for one in found):
         refined = [one for one in found if one.better == better and one.holds]
+        worse = [one.worse for one in found if one.better == better and one.holds is False]
         unknown = [one.worse for one in found if one.better == better and one.holds is None]
         if refined:
             most = max(one.shortfall or 0.0 for one in refined)
             names = ", ".join(one.worse for one in refined)
-            lines.append(
-                f"{better} refines {names}: worse for no prior and no loss from 0 to 1 by more than {most:.1g}"
-            )
+            exact = f", up to {most:.1g} for losses from 0 to 1" if most else ""
+            lines.append(f"{better} refines {names}: it is at least as good for every prior and every loss{exact}")
+        if worse:
+            lines.append(f"{better} does not refine {', '.join(worse)}: for some prior and loss it is worse")
         if unknown:
-            lines.append(f"undecided: whether {better} refines {', '.join(unknown)}")
-    return (
-        lines
-        if lines or not found
-        else ["none of these refines another: each is the better one for some prior and loss"]
-    )
+            lines.append(f"whether {better} refines {', '.join(unknown)} is not decided")
+    if found and all(one.holds is False for one in found):
+        return ["none of these refines another: each is the better one for some prior and loss"]
+    return lines

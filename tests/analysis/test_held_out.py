@@ -28,7 +28,7 @@ def test_by_hand(mechanism: dx.Mechanism) -> None:
     assert (found.worst, found.worst_at) == (0.5, "0")
     assert (found.prior_zero, found.outside, found.positions) == (0.25, 0.0, None)
     assert found.data.weights.tolist() == [2, 1, 1]
-    assert "0.4375 ± 0.062 over 4 rows" in str(found)
+    assert "0.438 ± 0.062 over 4 rows" in str(found)
 
 
 def test_weights_and_counts(mechanism: dx.Mechanism) -> None:

@@ -76,6 +76,14 @@ def test_data_on_the_page(city: dx.Report) -> None:
     assert "from the positions themselves" in str(report)
 
 
+def test_loaded_results_know_the_losses_of_positions(city: dx.Report, tmp_path: Path) -> None:
+    places = np.array([[45.5, -73.6], [45.6, -73.5]])
+    fresh, again = (dx.evaluate.on(one, places) for one in (city, dx.load(city.save(tmp_path / "city"))))
+    assert fresh.positions is not None and again.positions is not None
+    assert again.positions.loss == pytest.approx(fresh.positions.loss) and " km over 2 rows" in str(again)
+    assert f"moved by {again.positions.moved:.3g} km on average" in str(again)
+
+
 def test_folders_of_earlier_versions(counts: dx.Report, tmp_path: Path) -> None:
     folder = counts.save(tmp_path / "out")
     content = json.loads((folder / "report.json").read_text(encoding="utf-8"))

@@ -165,10 +165,17 @@ def test_as_text_as_a_table_and_as_html(problem: dx.Problem) -> None:
     comparison = dx.compare(problem, ["exponential"])
     comparison = replace(comparison, rows=(*comparison.rows, Compared("tight", note="there is none")))
     lines = str(comparison).splitlines()
-    assert lines[0] == "town, epsilon 0.9"
+    assert lines[0] == "town, ε = 0.9"
     assert lines[1].startswith(f"no mechanism of that privacy is better than {comparison.bound:.7f}; ")
     assert lines[2].split("  ")[0] == "mechanism"
-    assert [line.split()[0] for line in lines[3:]] == ["optimal", "exponential", "none", "optimal:", "tight:"]
+    starts = ["optimal", "exponential", "exponential", "none", "optimal:", "tight:"]
+    assert [line.split()[0] for line in lines[3:]] == starts
+    row = comparison.rows[1]
+    assert row.value is not None and row.excess is not None and comparison.rows[0].value is not None
+    more = row.value - comparison.rows[0].value
+    assert lines[5] == (
+        f"exponential loses {row.value:.3g} on average, {more:.3g} more (+{100 * row.excess:.3g} %) than optimal"
+    )
     assert f"{comparison.rows[1].excess:+.1%}" in lines[4]
     console = Console(record=True, width=80, force_terminal=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
     console.print(comparison)

@@ -71,7 +71,7 @@ def test_delta_is_shown_and_used(problem: dx.Problem) -> None:
     assert "delta is positive" in rows["tight"].note
     assert comparison.verdict is None
     lines = str(comparison).splitlines()
-    assert lines[0] == "problem, epsilon 1, delta 0.2"
+    assert lines[0] == "problem, ε = 1, δ = 0.2"
     assert "proven, 1, δ 0.2" in lines[4]
     assert "δ" not in lines[5]
     assert dx.Comparison.read(json.loads(json.dumps(comparison.content()))) == comparison

@@ -59,4 +59,4 @@ def cell(number: float | None, how: str) -> str:
 
 def privacy_cell(epsilon: float | None, delta: float | None) -> str:
     """Return ε as a cell of a table: blank where there is none, with δ where there is one."""
-    return cell(epsilon, ".5g") + (f", δ {delta:.3g}" if delta else "")
+    return cell(epsilon, ".3g") + (f", δ {delta:.3g}" if delta else "")
