@@ -20,8 +20,16 @@ from dxopt.spec import load
 from tests.material.documents import DOCS, ROOT, resolve
 
 README = ROOT / "README.md"
-PAGES = [README, *sorted(DOCS.glob("**/*.md"))]
-EVERY = sorted({*PAGES, *ROOT.glob("*.md"), *ROOT.glob("problems/**/*.md"), *ROOT.glob("benchmarks/**/*.md")})
+PAGES = [README, *sorted({*DOCS.glob("**/*.md")} - {*DOCS.glob("examples/**/*.md")})]
+EVERY = sorted(
+    {
+        *PAGES,
+        *DOCS.glob("examples/**/*.md"),
+        *ROOT.glob("*.md"),
+        *ROOT.glob("problems/**/*.md"),
+        *ROOT.glob("benchmarks/**/*.md"),
+    }
+)
 LARGEST_README = 6144
 DATA = [file for kind in ("csv", "txt", "graphml") for file in sorted((ROOT / "problems").glob(f"*.{kind}"))]
 MADE_UP = {
