@@ -20,6 +20,7 @@ from dxopt.release.keys import Key
 from dxopt.release.tables.table import IntegerTable
 from dxopt.runtime.live import Shares, showing_shares
 from dxopt.runtime.shown import Lines, Shown
+from dxopt.spaces.units import per
 
 if TYPE_CHECKING:
     from dxopt.model.prior import PriorLike
@@ -59,7 +60,7 @@ class Applied(Shown):
     def __str__(self) -> str:
         rows = self.said["rows"]
         privacy = self.said["privacy"]
-        level = f"epsilon {privacy['epsilon']:.10g} per {privacy['unit'] or 'unit of distance'}"
+        level = f"epsilon {privacy['epsilon']:.10g} {per(privacy['unit'])}"
         lines = [f"{self.output}: {rows['out']:,} of {rows['in']:,} rows, {level} each"]
         if self.dropped:
             shown = ", ".join(f"{line:,}" for line in self.dropped[:10])
@@ -82,7 +83,7 @@ class Applied(Shown):
             ("left out", f"{len(self.dropped):,}"),
             *([] if (left := _unpaid(self.said)) is None else [("left out for want of budget", left)]),
             ("outside of the space", f"{rows['outside']:,}"),
-            ("privacy of a row", f"ε {privacy['epsilon']:.3g} per {privacy['unit'] or 'unit of distance'}"),
+            ("privacy of a row", f"ε {privacy['epsilon']:.3g} {per(privacy['unit'])}"),
             ("what was done", str(self.sidecar)),
         ]
 

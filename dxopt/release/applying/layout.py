@@ -97,7 +97,9 @@ class Layout:
                 "data", f"has a column {taken!r}, as the output will", "rename it, or leave it out by drop"
             )
         order = (*rest, *(name for name in made if name not in rest and name not in away.intersection(where.names)))
-        _warn_of([name for name in rest if name not in made])
+        if where.kind != "value":
+            # the place of a count is no secret
+            _warn_of([name for name in rest if name not in made])
         left_out = tuple(name for name in names if name in away)
         return cls(order, {name: made[name] for name in order if name in made}, left_out)
 

@@ -20,6 +20,7 @@ from dxopt.release.applying.snapping import Snapper
 from dxopt.release.applying.tally import Tally
 from dxopt.release.applying.where import Where, require_column
 from dxopt.release.tables.table import IntegerTable
+from dxopt.spaces.units import per
 
 if TYPE_CHECKING:
     from dxopt.model.prior import PriorLike
@@ -123,9 +124,8 @@ class Plan:
     def level(self) -> str:
         """The level of privacy in words."""
         table = self.table
-        unit = table.space.unit
         relaxed = f", delta {table.delta:.6g}" if table.delta else ""
-        return f"epsilon {table.epsilon:.10g} per {unit or 'unit of distance'}{relaxed}"
+        return f"epsilon {table.epsilon:.10g} {per(table.space.unit)}{relaxed}"
 
     @property
     def said(self) -> str:

@@ -41,7 +41,7 @@ def content(
     return {
         "format": FORMAT,
         "version": sys.modules["dxopt"].__version__,
-        "command": None if command is None else list(command),
+        **({} if command is None else {"command": list(command)}),
         "mechanism": {
             "name": table.name,
             "secrets": len(space),
@@ -148,6 +148,7 @@ def _of_key(delta: str, *, paid: bool) -> list[str]:
 def _statement(plan: Plan, noun: str) -> list[str]:
     """What is promised, and what is not, in plain words."""
     snapper = plan.snapper
+    what = plan.where.kind if plan.where.kind in ("value", "label") else "position"
     unit = plan.table.space.unit
     far = f"{snapper.within:.6g} {snapper.unit}".rstrip()
     delta = f", up to a probability of {plan.table.delta:.6g}" if plan.table.delta else ""
@@ -160,20 +161,20 @@ def _statement(plan: Plan, noun: str) -> list[str]:
         lines.extend(_of_key(delta, paid=plan.persons.ledger is not None))
     if plan.where.kind != "label":
         lines.append(
-            f"The guarantee is between secrets. A position stands for the nearest one, which is up to {far} away: "
-            "positions with the same secret are not told apart at all, and two positions on either side of a border "
+            f"The guarantee is between secrets. A {what} stands for the nearest one, which is up to {far} away: "
+            f"{what}s with the same secret are not told apart at all, and two {what}s on either side of a border "
             "between secrets are told apart as their secrets are, however close they are."
         )
     match plan.options.outside:
         case "drop":
             lines.append(
-                f"Rows without a position in the space were left out: that a {noun} is missing says so, which no "
+                f"Rows without a {what} in the space were left out: that a {noun} is missing says so, which no "
                 "level of privacy covers."
             )
         case "nearest":
             lines.append(
-                f"Positions further than {far} from every secret stand for the nearest one; for these the radii hold "
-                "about their secret, not about their position."
+                f"{what.capitalize()}s further than {far} from every secret stand for the nearest one; for these "
+                f"the radii hold about their secret, not about the {what} itself."
             )
     if plan.options.over_budget == "drop":
         lines.append(
@@ -186,5 +187,5 @@ def _statement(plan: Plan, noun: str) -> list[str]:
             "Radii and other columns that were added are functions of the report, the table and the prior: they tell "
             "no more than the report does."
         )
-    kept = "Other columns were kept as they are; the guarantee is about the position alone, not about what they tell."
+    kept = f"Other columns were kept as they are; the guarantee is about the {what} alone, not about what they tell."
     return [*lines, kept, f"{GENERALIZATIONS} says the same in one line."]

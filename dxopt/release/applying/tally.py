@@ -39,7 +39,6 @@ class Tally:
         self._counts = np.zeros(5, dtype=np.int64)
         self._first: dict[int, list[int]] = {}
         self._swapped = 0
-        self._furthest = (0.0, 0)
         self._nameless: list[int] = []
         self._without = 0
         self.unpaid_rows = 0
@@ -63,7 +62,6 @@ class Tally:
         for kind in np.unique(code[code != GOOD]).tolist():
             first = self._first.setdefault(kind, [])
             first += lines[code == kind][: _SHOWN - len(first)].tolist()
-        self._look_at_far(lines, snapped)
         self._look_at_swapped(values, code)
         kept = code == GOOD
         if self._policy == "nearest":
@@ -81,11 +79,6 @@ class Tally:
         """Count the rows of persons who lose some for want of budget."""
         self.unpaid_rows += sum(rows)
         self.unpaid_persons += len(rows)
-
-    def _look_at_far(self, lines: NDArray[np.int64], snapped: Snapped) -> None:
-        far = np.where(snapped.code == OUTSIDE, snapped.apart, 0.0)
-        if len(far) and far.max() > self._furthest[0]:
-            self._furthest = float(far.max()), int(lines[far.argmax()])
 
     def _look_at_swapped(self, values: list, code: NDArray[np.int8]) -> None:
         off = (code == OUTSIDE) | (code == NO_DEGREES)
@@ -118,7 +111,8 @@ class Tally:
             wrong = f"{self._without:,} of {self.rows:,} rows ({rows}) name nobody"
             raise SpecError("person", wrong, "name a person in each row, or remove it")
         if not self._counts[GOOD]:
-            raise SpecError("data", "has no row whose position is within the space", "check columns, unit and space")
+            what = "value" if self._snapper.where.kind == "value" else "position"
+            raise SpecError("data", f"has no row whose {what} is within the space", "check columns, unit and space")
 
     @property
     def _kind(self) -> str:
@@ -127,11 +121,14 @@ class Tally:
 
     def _outside(self) -> SpecError:
         unit = self._snapper.unit
-        apart, line = self._furthest
-        furthest = f"the furthest, {self._noun} {line}, is {apart:,.4g} {unit}".rstrip() + " away"
         reach = f"{self._snapper.within:,.4g} {unit}".rstrip()
-        wrong = f"{self._share(OUTSIDE)} further than {reach} from every secret; {furthest}"
+        wrong = f"{self._share(OUTSIDE)} further than {reach} from every secret"
         fix = "check their columns and unit, give a larger within, or set outside to 'nearest' or 'drop'"
+        points = self._snapper.space.points
+        if self._snapper.where.kind == "value" and points is not None:
+            # of the space, not of the data: how far a row is away would tell what it has
+            wrong += f", which run from {points.min():.10g} to {points.max():.10g}"
+            fix = "take a line of all values that may be, or give a larger within, or outside 'nearest' or 'drop'"
         return SpecError("data", wrong, fix)
 
     def _share(self, kind: int) -> str:

@@ -7,7 +7,7 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
 from dxopt.numerics.amounts import float_above, float_below
-from dxopt.runtime.shown import Shown
+from dxopt.runtime.shown import Lines, Shown
 
 
 @dataclass(frozen=True, repr=False)
@@ -23,6 +23,7 @@ class Account(Shown):
     own : bool
         Whether the budget is the person's own, and not the default.
     spent, spent_delta : Fraction
+        Exactly; `float(account.spent)` is the nearest double.
     """
 
     person: str
@@ -109,6 +110,14 @@ class Totals(Shown):
     rows: int
     spent: Fraction
     unfinished: tuple[str, ...]
+
+    def _lines(self) -> Lines:
+        return [
+            ("persons", f"{self.persons:,}"),
+            ("rows paid", f"{self.rows:,}"),
+            ("most spent by one person", f"{float(self.spent):.3g}"),
+            ("unfinished runs", ", ".join(self.unfinished) or "none"),
+        ]
 
 
 def shown(amount: Fraction, *, up: bool = True) -> str:

@@ -130,3 +130,22 @@ class TestOverBudget:
         # keyed draws stay paid, as they are the same the next time
         assert sum(self.spent().values()) == (4 if key else 0)
         self.ledger.check()
+
+
+def test_counts_are_values_of_their_unit(tmp_path: Path) -> None:
+    table = dx.integer_table(dx.classic.geometric(dx.line(7, unit="people"), epsilon=0.7))
+    frame = pd.DataFrame({"district": ["a", "b"], "cases": [3, 6]})
+    with dx.Budgets.open(tmp_path / "ledger.sqlite", create=True, default=1, unit="per person") as ledger:
+        found = dx.apply(
+            table, frame, column="cases", within=0, person="district", budgets=ledger, sidecar=tmp_path / "said.json"
+        )
+    assert "epsilon 0.7 per person" in found["dataGeneralizations"][0]
+    text = (tmp_path / "said.json").read_text(encoding="utf-8")
+    said = json.loads(text)
+    assert (said["privacy"]["unit"], said["budgets"]["unit"], "command" in said) == ("people", "per person", False)
+    assert "position" not in " ".join(said["privacy"]["statement"]).lower()
+    with pytest.raises(
+        dx.SpecError, match=r"every secret, which run from 0 to 6; take a line of all values"
+    ) as caught:
+        dx.apply(table, frame.assign(cases=[3, 9]), column="cases", within=0)
+    assert "9" not in str(caught.value) and "away" not in str(caught.value)

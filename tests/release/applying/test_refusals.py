@@ -38,7 +38,7 @@ def test_rows_without_a_number_are_refused_or_left_out(value: object) -> None:
 
 def test_rows_outside_are_refused_snapped_or_left_out() -> None:
     frame = frame_with(lat=(6, NORTH + 0.5), lon=(9, 5.2))
-    words = r"^data: 2 of 40 rows \(rows 7, 10\) are further than 1\.04 km from every secret; the furthest, row 7, "
+    words = r"^data: 2 of 40 rows \(rows 7, 10\) are further than 1\.04 km from every secret; check "
     with pytest.raises(dx.SpecError, match=words) as refused:
         applied(frame)
     assert str(NORTH + 0.5) not in str(refused.value)
