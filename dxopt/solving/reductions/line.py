@@ -42,7 +42,7 @@ NOTE = (
 )
 _BLOCK_CELLS = 100_000
 _SOON_CELLS = 20_000_000
-"""From more pairs of secrets and reports on, a solve that was stopped does not go through all of them."""
+"""From more pairs of secrets and reports on, a solve that was interrupted does not go through all of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,22 +114,25 @@ def _geometric(problem: Problem) -> KernelMechanism:
 
 
 def _implicit(problem: Problem, base: KernelMechanism, found: LineOptimum | None) -> Candidate:
-    """With the optimal remap. Where there was no time for it, each report is replaced by the best one there; of long
-    lines, whose value would take long as well, no report is, or all are by one.
-    """
+    """With the optimal remap; or, where there was no time for it, each report replaced by the best one there."""
     if found is not None:
         table = found.table
         mechanism = remapped(replace(base, slack=found.safest), table, problem.reports, problem.epsilon)
         return Candidate(mechanism, found.dual, "exact", NAME)
-    if problem.variables > _SOON_CELLS and problem.reports.secrets and base.structured(problem.loss):
-        same = np.arange(len(problem.space))
-        return Candidate(remapped(base, same, problem.reports, problem.epsilon), name=WITHOUT_REMAP)
-    if problem.variables > _SOON_CELLS:
-        middle = np.searchsorted(problem.prior.probabilities.cumsum(), 0.5)
-        always = np.full(len(problem.space), problem.loss.rows(np.array([middle]))[0].argmin())
-        return Candidate(remapped(base, always, problem.reports, problem.epsilon), name=CONSTANT)
     table = np.concatenate([costs.argmin(axis=1) for costs in _losses_by_blocks(problem)])
     return Candidate(remapped(base, table, problem.reports, problem.epsilon), name=WITH_NEAR_REMAP)
+
+
+def at_once(problem: Problem) -> Candidate | None:
+    """A mechanism of a long line whose value is known without going through all pairs; None for other lines."""
+    if problem.variables <= _SOON_CELLS:
+        return None
+    base = _geometric(problem)
+    if problem.reports.secrets and base.structured(problem.loss):
+        return Candidate(base, name=WITHOUT_REMAP)
+    middle = np.searchsorted(problem.prior.probabilities.cumsum(), 0.5)
+    always = np.full(len(problem.space), problem.loss.rows(np.array([middle]))[0].argmin())
+    return Candidate(remapped(base, always, problem.reports, problem.epsilon), name=CONSTANT)
 
 
 def _losses_by_blocks(problem: Problem) -> Iterator[Array]:

@@ -8,7 +8,7 @@ from dxopt.model.problem import Problem
 from dxopt.proofs.certify import certify
 from dxopt.runtime.stopping import StoppedError
 from dxopt.solving.attempts import Attempt, Options, Refusal
-from dxopt.solving.reductions.line import NAME, Line, best_remap
+from dxopt.solving.reductions.line import NAME, Line, at_once, best_remap
 from dxopt.solving.routes import limits
 from dxopt.solving.routes.limits import is_line
 
@@ -17,7 +17,7 @@ def by_line(problem: Problem, options: Options) -> Iterator[Attempt | Refusal]:
     """The optimum of a line, implicit above 100,000 variables; nothing where the space is none.
 
     Where its bound leaves a gap, a matrix is dropped; an implicit mechanism is kept, as others may be too large. One
-    that is stopped before its value is known gives way to one whose value is known soon.
+    that is interrupted before its value is known gives way to one whose value is known soon.
     """
     if not is_line(problem):
         return
@@ -27,20 +27,24 @@ def by_line(problem: Problem, options: Options) -> Iterator[Attempt | Refusal]:
         yield Refusal("line", reduced)
         return
 
-    def stopped() -> bool:
-        return options.stop.requested
-
-    found = best_remap(reduced.smaller, stopped, options.progress)
+    stop = options.stop
+    found = best_remap(reduced.smaller, lambda: stop.requested, options.progress)
     if found is None and written:
         yield Refusal("line", "stopped")
         return
     options.progress("proving privacy")
-    candidate = reduced.lift(found)
+
+    def interrupted() -> bool:
+        # not by a time limit: what that leaves to be proven is proven all the same
+        return stop.requested and stop.interrupted
+
+    hurried = at_once(problem) if found is None and stop.interrupted else None
+    candidate = hurried or reduced.lift(found)
     try:
-        proven = certify(problem, candidate, None if found is None else stopped)
+        proven = certify(problem, candidate, None if found is None else interrupted)
     except StoppedError:
         found = None
-        candidate = reduced.lift(found)
+        candidate = at_once(problem) or reduced.lift(None)
         proven = certify(problem, candidate)
     left = proven.certificate.gap
     exact = found is not None and left <= options.tolerance
@@ -50,4 +54,4 @@ def by_line(problem: Problem, options: Options) -> Iterator[Attempt | Refusal]:
         yield Attempt(proven, candidate.name)
     if found is not None and not exact:
         gap = f"its bound leaves a gap of {left:.1e}; exact where the loss grows with the distance"
-        yield Refusal("line", "stopped before its bound" if proven.dual is None and stopped() else gap)
+        yield Refusal("line", "stopped before its bound" if proven.dual is None and stop.interrupted else gap)
