@@ -62,7 +62,7 @@ def test_what_are_no_units_is_refused(wrong: object, tmp_path: Path):
 def test_tables_and_texts_have_units():
     problem = dx.Problem(dx.line(3, unit="visits"), epsilon=1.0, prior="uniform", name="counts")
     compared = str(dx.compare(problem, ["geometric"]))
-    assert "epsilon 1 per visit" in compared and "expected loss (visits)" in compared
+    assert "ε = 1 per visit" in compared and "expected loss (visits)" in compared
     swept = str(dx.sweep(problem, [0.5, 1.0]))
     assert "expected loss in visits at 2 levels" in swept and "epsilon per visit" in swept
     assert "expected loss in visits at" in str(dx.frontier(problem, 0.5, 1.0, resolution=0.5))
