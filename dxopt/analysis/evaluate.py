@@ -30,6 +30,7 @@ from dxopt.errors import SpecError
 from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import PriorLike
+from dxopt.model.required import required_mechanism
 
 
 def expected_loss(mechanism: Mechanism, prior: PriorLike, loss: LossLike | Loss = "distance") -> float:
@@ -57,7 +58,8 @@ def expected_loss(mechanism: Mechanism, prior: PriorLike, loss: LossLike | Loss 
     >>> print(round(dx.evaluate.expected_loss(mechanism, [0, 0, 1, 0, 0], loss="squared"), 3))
     1.132
     """
-    return mechanism.cost(matching(mechanism, prior), loss_of(mechanism, loss))
+    weights, losses = matching(mechanism, prior), loss_of(mechanism, loss)
+    return mechanism.cost(weights, losses)
 
 
 def worst_loss(mechanism: Mechanism, loss: LossLike | Loss = "distance") -> float:
@@ -112,7 +114,8 @@ def utility(mechanism: Mechanism, prior: PriorLike, gain: str | LossLike = "bina
     if isinstance(gain, str):
         if gain != "binary":
             raise SpecError("gain", f"there is no {gain!r}", "use binary or a matrix")
-        return mechanism.correct(matching(mechanism, prior))
+        weights = matching(mechanism, prior)
+        return mechanism.correct(weights)
     gains = Loss.of(gain, mechanism.space).matrix
     return math.fsum((gains.T @ joint(mechanism, prior)).max(axis=0))
 
@@ -216,6 +219,7 @@ def adversary_error(
 
 def _guesses(mechanism: Mechanism, loss: LossLike | Loss, guesses: Reports | None) -> NDArray[np.float64]:
     """The loss of each guess, `(n, w)`."""
+    required_mechanism(mechanism)
     return Loss.of(loss, mechanism.space, guesses).matrix
 
 

@@ -9,10 +9,12 @@ from dxopt.errors import SpecError
 from dxopt.model.loss import Loss, LossLike
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior, PriorLike
+from dxopt.model.required import required_mechanism
 
 
 def loss_of(mechanism: Mechanism, loss: LossLike | Loss) -> Loss:
     """The loss of each report of the mechanism; SpecError where their numbers differ."""
+    required_mechanism(mechanism)
     resolved = Loss.of(loss, mechanism.space, mechanism.reports if isinstance(loss, str) else None)
     if len(resolved.reports) != len(mechanism.reports):
         raise SpecError("loss", f"has {len(resolved.reports)} columns", f"the mechanism has {len(mechanism.reports)}")
@@ -29,6 +31,7 @@ def matching(mechanism: Mechanism, prior: PriorLike) -> NDArray[np.float64]:
     >>> print(dx.evaluate.matching(mechanism, "uniform").tolist())
     [0.25, 0.25, 0.25, 0.25]
     """
+    required_mechanism(mechanism)
     return Prior.of(prior, mechanism.space).probabilities
 
 

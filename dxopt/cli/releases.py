@@ -27,7 +27,7 @@ _OUTSIDE = "What becomes of rows too far from every secret: refuse, nearest or d
 _WITHIN = "How far a position may be from its secret, in the unit of positions; otherwise as the space has it."
 _KEEP = "Other column to keep; may be given again. All are kept otherwise."
 _KEY = "Key of draws that give a person at a place the same report again, for places that stay; or that in DXOPT_KEY."
-_RELEASE = "Name of what is published, for draws with a key; it needs --key-file or DXOPT_KEY."
+_RELEASE = "Name of what is published: for draws with a key (--key-file or DXOPT_KEY), and in the ledger."
 _LEDGER = "Ledger of `dxopt budget` that each row is paid from, by --person."
 _OVER_BUDGET = "What becomes of rows that a person cannot pay for: refuse, or drop all but the first that are paid."
 _LEDGER_KEY = "Key of a ledger that stores persons as keyed hashes."
@@ -47,8 +47,11 @@ def _opened(ledger: Path | None, key_file: Path | None) -> Iterator[Budgets | No
         yield budgets
 
 
-def _key(file: Path | None, release: str | None) -> Key | None:
-    """The key in a file or, where a release is named, in the environment; SpecError where there is none for it."""
+def _key(file: Path | None, release: str | None, ledger: Path | None) -> Key | None:
+    """The key in a file or, where a release is named, in the environment.
+
+    Without either the release is a name in the ledger; SpecError where there is none.
+    """
     from dxopt.errors import SpecError
     from dxopt.release.keys import VARIABLE, Key
 
@@ -57,6 +60,8 @@ def _key(file: Path | None, release: str | None) -> Key | None:
     if release is None:
         return None
     if VARIABLE not in os.environ:
+        if ledger is not None:
+            return None
         raise SpecError("release", "needs a key", f"leave --release out, or give --key-file FILE or set {VARIABLE}")
     return Key.from_environment()
 
@@ -102,7 +107,7 @@ def apply_table(
     with bad_input(), warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", PlausibilityWarning)
         table = IntegerTable.load(result)
-        key = _key(key_file, release)
+        key = _key(key_file, release, ledger)
         with _opened(ledger, ledger_key) as budgets:
             done = apply(
                 table,

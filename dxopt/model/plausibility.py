@@ -5,7 +5,6 @@ docs/guides/plausibility.md has all of them. Each check gives at most one warnin
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -16,7 +15,6 @@ from dxopt.model.objective import WorstLoss
 from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
 from dxopt.spaces.axes import are_degrees
-from dxopt.spaces.labels import LazyLabels
 from dxopt.spaces.matrices import BLOCK_CELLS
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.spread import Spread, spread_of
@@ -75,7 +73,6 @@ def every_kind(*several: Warnings) -> Warnings:
 
 def _of_problem(problem: Problem, level: bool) -> Iterator[PlausibilityWarning]:
     yield from _degrees(problem.space)
-    yield from _alike_labels(problem.space)
     apart = spread_of(problem.space)
     if apart.diameter == 0:
         yield _degenerate(problem.space, apart)
@@ -148,17 +145,6 @@ def _look_like_degrees(space: MetricSpace) -> bool:
     off_centre = np.abs(points.mean(axis=0)) >= _OFF_CENTRE * sides
     precise = np.abs(points - points.round(_DECIMALS)) > 1e-9
     return bool(sides.min() > 0 and sides.max() <= _WIDEST and off_centre.any() and precise.mean() > 0.5)
-
-
-def _alike_labels(space: MetricSpace) -> Iterator[PlausibilityWarning]:
-    """Whether labels that were given name several points each."""
-    if isinstance(space.labels, LazyLabels):
-        return
-    label, times = Counter(space.labels).most_common(1)[0]
-    if times > 1:
-        seen = f"has the label {label!r} {times} times"
-        fix = "give each point a label of its own, as draws, tables and priors are matched by label"
-        yield PlausibilityWarning("labels_alike", "space", seen, fix)
 
 
 def _on_one_point(prior: Prior) -> Iterator[PlausibilityWarning]:

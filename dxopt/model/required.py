@@ -1,4 +1,4 @@
-"""What studies and solving ask for first: that they are given a problem."""
+"""What is asked for first: that a problem is given, or a mechanism."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from dxopt.errors import SpecError, UnsupportedError
 from dxopt.model.problem import Problem
+from dxopt.model.sampling import Sampler
 from dxopt.numerics.written import shortened
 
 
@@ -24,3 +25,12 @@ def required_problem(problem: Any, study: str = "") -> None:
         wrong = f"is the name of a file, {shortened(name)}"
         raise SpecError("problem", wrong, f"read it with dx.read({shortened(name)}), or run `dxopt solve` on it")
     raise SpecError("problem", f"is of type {type(problem).__name__}", "give a dx.Problem")
+
+
+def required_mechanism(mechanism: Any) -> None:
+    """SpecError unless a mechanism or a table is given; where a matrix is, the error says how to make one of it."""
+    if isinstance(mechanism, Sampler):
+        return
+    proven, plain = "dx.certify(matrix, space, epsilon)", "dx.Mechanism.from_matrix(space, matrix)"
+    fix = f"give a mechanism: {proven} makes one with a proof of privacy, {plain} without"
+    raise SpecError("mechanism", f"is of type {type(mechanism).__name__}", fix)

@@ -15,7 +15,8 @@ def factor(exponent: float) -> str:
     """e^exponent in words, never less than it is."""
     if exponent <= math.log(_MOST_FACTOR):
         return at_most(math.exp(exponent))
-    return f"10^{math.ceil(exponent / math.log(10))} (hardly anything is hidden)"
+    power, share = divmod(exponent / math.log(10), 1)
+    return f"{at_most(10**share)}·10^{power:.0f} (hardly anything is hidden)"
 
 
 def amount(value: float | None, unit: str) -> str:

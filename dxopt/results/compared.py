@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dxopt.numerics.digits import three_digits
 from dxopt.spaces.units import with_unit
 
-_ALIKE = 5e-4
+_ALIKE = 1e-6
 """Up to this relative difference a mechanism is told to lose as much as another."""
 
 

@@ -41,6 +41,15 @@ class Explanation(Explained, Shown):
     """What a report, a mechanism or a problem promises and costs: `str` has it in plain words.
 
     The numbers are attributes: see `dxopt.results.explained.Explained`.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> found = dx.explain(dx.solve(dx.Problem(dx.line(4), epsilon="ln(4)", prior="uniform")))
+    >>> print(round(found.factor, 3), round(found.told_at(2.0).factor, 3), round(found.value, 3))
+    4.0 16.0 0.356
+    >>> print(found.content()["sentences"][0][1][:45])
+    Seeing one report, nobody can change the odds
     """
 
     @property

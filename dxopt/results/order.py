@@ -55,9 +55,10 @@ def lines_of(refinements: Iterable[Refined]) -> list[str]:
             exact = f", up to {most:.1g} for losses from 0 to 1" if most else ""
             lines.append(f"{better} refines {names}: it is at least as good for every prior and every loss{exact}")
         if worse:
-            lines.append(f"{better} does not refine {', '.join(worse)}: for some prior and loss it is worse")
+            where = "for some prior and loss, perhaps others, it is worse"
+            lines.append(f"{better} does not refine {', '.join(worse)}: {where}")
         if unknown:
             lines.append(f"whether {better} refines {', '.join(unknown)} is not decided")
     if found and all(one.holds is False for one in found):
-        return ["none of these refines another: each is the better one for some prior and loss"]
+        return ["none of these refines another: each is the better one for some prior and loss, perhaps others"]
     return lines

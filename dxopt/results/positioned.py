@@ -44,9 +44,10 @@ def between_cells(found: Explained, cell: float, epsilon: float) -> str:
     text = (
         "The promise is between places, to which positions are moved first, and within one place nothing can be told "
         f"apart: two positions {near} apart may lie in places up to {apart} apart: "
-        f"a factor of {factor(epsilon * far)}"
+        f"a factor of {factor(epsilon * far)}, after {found.reports} reports {factor(found.reports * epsilon * far)}"
     )
     less = epsilon * found.apart / far
     if not less > 0:
         return f"{text}."
-    return f"{text}; for {factor(epsilon * found.apart)} take ε = {three_digits(floor_of(less))} {per(found.unit)}."
+    promised, lower = factor(epsilon * found.apart), f"{three_digits(floor_of(less))} {per(found.unit)}"
+    return f"{text}. If it is to be {promised} for positions as well, take ε = {lower}."

@@ -129,7 +129,15 @@ class Report(Answer):
         return short(self)
 
     def details(self) -> str:
-        """Everything that is known, as text: all digits, the routes and why others were not taken, and the proofs."""
+        """Everything that is known, as text: all digits, the routes and why others were not taken, and the proofs.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> report = dx.solve(dx.Problem(dx.line(4), epsilon="ln(4)", prior="uniform"))
+        >>> print(len(str(report).splitlines()) <= 10 < len(report.details().splitlines()))
+        True
+        """
         return as_text(everything(self))
 
     def contents(self) -> Contents:

@@ -45,7 +45,7 @@ def check_refinements(refinements: tuple[Refined, ...], evidence: Evidence) -> N
             shown = fits and shortfall_above(better, worse, exact_channel(found)) <= one.shortfall + _ROUNDING
         else:
             fits = found.ndim == 2 and len(found) == len(better) and found.size > 0 and _are_amounts(found)
-            shown = fits and shortfall_below(better, worse, found) >= one.shortfall - _ROUNDING
+            shown = fits and 0 < one.shortfall <= shortfall_below(better, worse, found) + _ROUNDING
         if not shown:
             raise CertificateError(f"{where}: the shortfall {one.shortfall:.17g} does not follow")
 

@@ -11,8 +11,8 @@ from dxopt.results.explained import Explained
 from dxopt.results.positioned import border, from_positions
 from dxopt.spaces.units import per, with_unit
 
-_MANY = 10
-"""So many reports of one person are told of."""
+_FEW, _MANY = 2, 10
+"""So many reports of one person are told of, unless another number is asked for."""
 _FAR = 1e3
 """A distance that is so many times the least one is not told of."""
 _CLOSE = 1e-5
@@ -117,10 +117,11 @@ def proven_level(found: Explained) -> str:
 
 def several(found: Explained) -> str:
     """What n reports of one person cost."""
-    factors = factor(_MANY * (found.epsilon or 0.0) * found.apart)
+    many = found.reports if found.reports > _FEW else _MANY
+    factors = factor(many * (found.epsilon or 0.0) * found.apart)
     also = " and n times δ" if found.delta else ""
     return (
-        f"n reports of one person cost n times ε{also}, and the factor is taken to the power n: after {_MANY} "
+        f"n reports of one person cost n times ε{also}, and the factor is taken to the power n: after {many} "
         f"reports it is {factors}. A person's own budget has to cover all of them."
     )
 

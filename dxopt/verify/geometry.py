@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from dxopt.verify.metrics import (
     GIVEN,
     KNOWN,
     NORMS,
+    ON_EARTH,
     PARAMETERS,
     Measured,
     Points,
@@ -61,6 +63,7 @@ def _check_points(result: Result) -> list[str]:
     if not isinstance(described, dict):
         raise Broken("problem.yaml does not describe the space")
     metric = described.get("metric")
+    _check_unit(result, described)
     if "space.kind" in result.mechanism:
         points = Space.read(result.mechanism).points if _has_numbers(result.mechanism) else None
         if points is not None:
@@ -77,6 +80,20 @@ def _check_points(result: Result) -> list[str]:
     if points.dtype.kind in "fiu":
         check_placed(result, points.astype(np.float64))
     return [_check_metric(result, metric, points)]
+
+
+def _check_unit(result: Result, described: Mapping[str, Any]) -> None:
+    """Broken where distances on the Earth are said to be in another unit than that in which they are checked."""
+    if described.get("metric") not in ON_EARTH:
+        return
+    keys = (key for key in ("positions.unit", "space.positions.unit") if key in result.mechanism)
+    checked = next((str(result.mechanism[key]) for key in keys), None)
+    units = result.summary.get("units")
+    reported = units.get("distance") if isinstance(units, dict) else None
+    told = {"problem.yaml": described.get("unit"), "report.json": reported}
+    for file, unit in told.items():
+        if checked is not None and unit not in (None, "", checked):
+            raise Broken(f"{file}: distances are said to be in {unit!r}, but are in {checked!r}")
 
 
 def _has_numbers(arrays: Arrays) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,6 +27,23 @@ def prior(space: dx.MetricSpace) -> dx.Prior:
 def mechanism(space: dx.MetricSpace) -> dx.Mechanism:
     matrix = [[0.5, 0.5, 0.0], [0.25, 0.5, 0.25], [0.0, 0.25, 0.75]]
     return dx.Mechanism.from_matrix(space, matrix)
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        lambda matrix: dx.evaluate.expected_loss(matrix, "uniform"),
+        lambda matrix: dx.evaluate.utility(matrix, "uniform"),
+        lambda matrix: dx.evaluate.worst_loss(matrix),
+        lambda matrix: dx.evaluate.min_entropy_leakage(matrix, "uniform"),
+        lambda matrix: dx.evaluate.optimal_remap(matrix, "uniform"),
+        lambda matrix: dx.evaluate.adversary_error(matrix, "uniform"),
+        lambda matrix: dx.evaluate.refines(matrix, matrix),
+    ],
+)
+def test_a_matrix_is_refused_with_what_makes_a_mechanism_of_it(measure: Callable[[Any], Any]) -> None:
+    with pytest.raises(dx.SpecError, match=r"mechanism: is of type ndarray; give a mechanism: dx.certify\(matrix, "):
+        measure(np.eye(3))
 
 
 def test_expected_loss(mechanism: dx.Mechanism, prior: dx.Prior) -> None:

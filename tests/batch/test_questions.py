@@ -108,7 +108,7 @@ def test_the_table_and_its_json(tmp_path: Path) -> None:
     head, first, second, third = summary(outcome.lines).splitlines()
     assert "resolution" in head
     assert "expected" not in head.split("objective")[1]
-    assert first.split()[:5] == ["a", "2", "1.3863", "auto,", "smallest"]
+    assert first.split()[:5] == ["a", "2", "1.39", "auto,", "smallest"]
     assert second.split()[:9] == ["b", "2", "auto,", "frontier", "for", "epsilon", "0.5", "to", "2"]
     assert third.split()[:8] == ["c", "2", "1", "auto,", "frontier", "for", "max_loss", "0.3"]
     lines = json.loads(outcome.as_json())["problems"]

@@ -116,11 +116,21 @@ def test_rows_are_paid_for_and_drawn_with_a_key(result: Path, data: Path, tmp_pa
     for name in ("c.csv", "d.csv"):
         assert call(*keyed, "-o", tmp_path / name).exit_code == 0
     assert (tmp_path / "c.csv").read_bytes() == (tmp_path / "d.csv").read_bytes()
-    for without in (keyed[:-4], asked):
-        no_key = call(*without, "--release", "autumn", "-o", tmp_path / "e.csv")
-        words = "release: needs a key; leave --release out, or give --key-file FILE or set DXOPT_KEY\n"
-        assert (no_key.exit_code, no_key.stderr) == (2, words)
-        assert not (tmp_path / "e.csv").exists()
+    no_key = call(*keyed[:-4], "--release", "autumn", "-o", tmp_path / "e.csv")
+    words = "release: needs a key; leave --release out, or give --key-file FILE or set DXOPT_KEY\n"
+    assert (no_key.exit_code, no_key.stderr) == (2, words)
+    assert not (tmp_path / "e.csv").exists()
+
+
+def test_a_release_without_a_key_is_named_in_the_ledger(result: Path, data: Path, tmp_path: Path) -> None:
+    ledger = tmp_path / "budget.sqlite"
+    assert call("budget", ledger, "--set", "9", "--unit", "per km").exit_code == 0
+    paid = ("--person", "person", "--ledger", ledger, "--release", "autumn", "-o", tmp_path / "a.csv")
+    done = call("apply", result, data, *COLUMNS, *paid)
+    assert done.exit_code == 0, done.output
+    assert not json.loads((tmp_path / "a.csv.dxopt.json").read_text(encoding="utf-8"))["draws"]["keyed"]
+    with dx.Budgets.open(ledger) as budgets:
+        assert {payment.release for payment in budgets.history("p0")} == {"autumn"}
 
 
 def test_what_is_no_result_is_refused(result: Path, data: Path, tmp_path: Path) -> None:

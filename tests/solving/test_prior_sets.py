@@ -207,7 +207,7 @@ def test_regret_by_columns_and_its_comparison() -> None:
     assert columns.certificate.gap <= 1e-6
     assert math.isclose(columns.certificate.value, general.certificate.value, rel_tol=2e-6)
     shown = dict(general.lines())
-    assert shown["worst prior"].startswith("number") and "worst regret" in shown["value"]
+    assert shown["worst prior"].startswith("number") and shown["value"].startswith("Under none of the priors")
     rows = dx.compare(problem, ["exponential"], reference=general).rows
     assert rows[0].value == general.certificate.value and (rows[1].excess or 0) > 0
 

@@ -12,6 +12,7 @@ from dxopt.analysis.composition.composing import require_same
 from dxopt.analysis.order import searching
 from dxopt.analysis.order.evidence import exact_channel, shortfall_above, shortfall_below
 from dxopt.errors import SpecError, UnsupportedError
+from dxopt.model.required import required_mechanism
 from dxopt.model.sampling import Sampler
 from dxopt.runtime.shown import Shown
 
@@ -139,6 +140,8 @@ def refines(better: Sampler, worse: Sampler, *, tolerance: float = TOLERANCE) ->
     """
     if not 0 <= tolerance < 1:
         raise SpecError("tolerance", f"is {tolerance:g}", "give a number from 0 to below 1")
+    required_mechanism(better)
+    required_mechanism(worse)
     require_same(better.space, worse.space)
     cells = len(better.space) * len(better.reports) * len(worse.reports)
     if cells > MOST_CELLS:

@@ -25,7 +25,8 @@ def level(level: Written, radius: Written) -> float:
     """ε for a privacy loss of at most `level`, such as ln 4, between locations one `radius` apart: level / radius.
 
     This is how geo-indistinguishability is stated (Cha13; Andrés, Bordenabe, Chatzikokolakis, Palamidessi 2013,
-    Definition 3.1).
+    Definition 3.1). It is about locations of the space: positions `radius` apart may lie in cells that are further
+    apart, of which `dx.explain(problem, distance=radius)` tells the factor, and the ε that keeps it.
 
     Parameters
     ----------
@@ -42,8 +43,8 @@ def level(level: Written, radius: Written) -> float:
     Examples
     --------
     >>> import dxopt as dx
-    >>> print(round(dx.geo.level("ln(4)", 0.5), 4), "per km, for a factor of 4 within 500 m")
-    2.7726 per km, for a factor of 4 within 500 m
+    >>> print(round(dx.geo.level("ln(4)", 0.5), 4), "per km, for a factor of 4 between places 500 m apart")
+    2.7726 per km, for a factor of 4 between places 500 m apart
     """
     level = number_of(level, "level") if isinstance(level, str) else level
     radius = number_of(radius, "radius") if isinstance(radius, str) else radius

@@ -37,6 +37,8 @@ def check_refined(entry: Mapping[str, Any], better: Array, worse: Array, proof: 
         found = shortfall_of(better, worse, remap)
         holds = found <= claimed + AGREEMENT
     else:
+        if claimed <= 0:
+            raise Broken(f"{source}: it is said not to, but by a shortfall of {float(claimed):.17g}")
         found = advantage_of(better, worse, _nonnegative(proof, "gains", len(better), None))
         holds = found >= claimed - AGREEMENT
     if not holds:

@@ -235,7 +235,5 @@ def test_too_many_probabilities() -> None:
 
 
 def test_it_says_what_it_is() -> None:
-    assert (
-        repr(good())
-        == "<ProductSanitisation of 2 records by <Mechanism randomised response mechanism: 3 secrets, 3 reports>>"
-    )
+    mechanism = "<Mechanism randomised response mechanism: 3 secrets, 3 reports, ε 1>"
+    assert repr(good()) == f"<ProductSanitisation of 2 records by {mechanism}>"

@@ -76,7 +76,7 @@ def test_reports_within_an_area() -> None:
     report = dx.solve(problem)
     assert report.certificate.private
     assert report.mechanism.matrix.shape == (5, 3)
-    assert "5 secrets, 3 reports" in str(report)
+    assert "5 places, 3 outputs" in str(report)
     assert dx.Reports.within(space, shapely.box(0, 0, 90, 90)).secrets
     with pytest.raises(dx.SpecError, match="reports: none of the 5 places lies in the area"):
         dx.Reports.within(space, shapely.box(0, 0, 1, 1))
