@@ -14,9 +14,9 @@ _ALIKE = 1e-6
 
 def losses_of(rows: Sequence[tuple[str, float | None, float | None]], unit: str) -> list[str]:
     """How much more than the first the others lose, a sentence for each: name, mean loss, relative difference."""
-    if not rows or rows[0][1] is None:
+    first, best, _ = rows[0] if rows else ("", None, None)
+    if best is None:
         return []
-    first, best, _ = rows[0]
     told = []
     for name, value, excess in rows[1:]:
         if value is None or excess is None or not math.isfinite(value):

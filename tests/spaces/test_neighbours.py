@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -190,10 +191,8 @@ def test_graphs() -> None:
 
 def test_streams() -> None:
     universe = dx.Universe.streams([0, 1], 3, users=2)
-    event, window, user = (
-        dx.neighbours(universe, name, **more).distances
-        for name, more in (("event", {}), ("w_event", {"window": 2}), ("user", {}))
-    )
+    notions: dict[str, dict[str, Any]] = {"event": {}, "w_event": {"window": 2}, "user": {}}
+    event, window, user = (dx.neighbours(universe, name, **more).distances for name, more in notions.items())
     flat = [tuple(itertools.chain(*stream)) for stream in universe.secrets]  # pyright: ignore
     assert np.array_equal(event, [[sum(a != b for a, b in zip(x, y, strict=True)) for y in flat] for x in flat])
     start = universe.places[((0, 0), (0, 0), (0, 0))]
@@ -232,7 +231,12 @@ def test_one_sided_and_individual_privacy_are_solved_like_any_other() -> None:
     universe = dx.Universe.databases([0, 1], 2)
     losses = np.array([[abs(sum(x) - z) for z in range(3)] for x in universe.secrets], dtype=float)  # pyright: ignore
     values = {}
-    for name, more in (("bounded", {}), ("one_sided", {"sensitive": [1]}), ("individual", {"at": (0, 0)})):
+    notions: dict[str, dict[str, Any]] = {
+        "bounded": {},
+        "one_sided": {"sensitive": [1]},
+        "individual": {"at": (0, 0)},
+    }
+    for name, more in notions.items():
         space = dx.neighbours(universe, name, **more)
         problem = dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space), loss=losses)
         report = dx.solve(problem)
