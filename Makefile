@@ -28,7 +28,7 @@ test-portable: $(STAMP)-test
 	DXOPT_PORTABLE=1 $(BIN)/python -m pytest -n 2
 
 test-browser: $(STAMP)-browser
-	$(BIN)/python -m pytest tests/browser
+	$(BIN)/python -m pytest tests/browser tests/whole/test_website.py
 
 test-tutorials: $(STAMP)-tutorials
 	$(BIN)/python -m docs.tutorials --check
