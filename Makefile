@@ -72,32 +72,12 @@ $(STAMP)-run: pyproject.toml | $(BIN)/python
 	$(BIN)/dxopt warm-up
 	touch $@
 
-$(STAMP)-bench: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
-	touch $@
+# the extras of a stamp: those of its own name, where no others are listed here
+EXTRAS_browser := test,browser,docs
+EXTRAS_lint := test,lint,data,browser,docs,tutorials
 
-$(STAMP)-test: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
-	touch $@
-
-$(STAMP)-dist: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dist]'
-	touch $@
-
-$(STAMP)-browser: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,browser,docs]'
-	touch $@
-
-$(STAMP)-tutorials: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[tutorials]'
-	touch $@
-
-$(STAMP)-docs: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
-	touch $@
-
-$(STAMP)-lint: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,lint,data,browser,docs,tutorials]'
+$(STAMP)-%: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(or $(EXTRAS_$*),$*)]'
 	touch $@
 
 clean:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 import dxopt as dx
 
@@ -61,3 +63,32 @@ def write_geojson(file: Path, columns: dict[str, list[Any]], **members: Any) -> 
     content = {"type": "FeatureCollection", "bbox": [1, 2, 3, 4], **members, "features": features, "name": "people"}
     file.write_text(json.dumps(content), encoding="utf-8")
     return file
+
+
+class WithLedger:
+    """A file of twenty rows, and a ledger that pays for three of each person."""
+
+    @pytest.fixture(autouse=True)
+    def _ledger(self, tmp_path: Path) -> Any:
+        pandas = pytest.importorskip("pandas")
+        self.level = Fraction(town().epsilon)
+        self.ledger = dx.Budgets.open(tmp_path / "ledger.sqlite", create=True, default=3 * self.level)
+        self.data = tmp_path / "people.csv"
+        self.output = tmp_path / "out.csv"
+        # ann has three rows, bob two
+        columns = people(20)
+        columns["person"] = ["ann", "bob", "ann", "bob", "ann", *(f"p{row}" for row in range(15))]
+        columns["row"] = [*range(20)]
+        self.frame = pandas.DataFrame(columns)
+        self.frame.to_csv(self.data, index=False)
+        yield
+        self.ledger.close()
+
+    def spent(self) -> dict[str, Fraction]:
+        """How many times the level of the table each person has spent."""
+        return {account.person: account.spent / self.level for account in self.ledger.accounts()}
+
+    def apply(self, **options: Any) -> Any:
+        """The table on the file, paid from the ledger."""
+        asked = {"lat": "lat", "lon": "lon", "person": "person", "budgets": self.ledger, "force": True}
+        return dx.apply(town(), self.data, self.output, **{**asked, **options})

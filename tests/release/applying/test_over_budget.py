@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 
 import dxopt as dx
 from dxopt.release.applying import csv_files
-from tests.material.people import people, town
+from tests.material.people import WithLedger, town
 
 pd = pytest.importorskip("pandas")
 
@@ -20,30 +19,8 @@ KEY = dx.Key(bytes(range(32)))
 COLUMNS: dict[str, Any] = {"lat": "lat", "lon": "lon"}
 
 
-class TestOverBudget:
+class TestOverBudget(WithLedger):
     """A file in which some have more rows than their budgets pay for."""
-
-    @pytest.fixture(autouse=True)
-    def _ledger(self, tmp_path: Path) -> Any:
-        self.level = Fraction(town().epsilon)
-        self.ledger = dx.Budgets.open(tmp_path / "ledger.sqlite", create=True, default=3 * self.level)
-        self.data = tmp_path / "people.csv"
-        self.output = tmp_path / "out.csv"
-        # ann has three rows, bob two
-        columns = people(20)
-        columns["person"] = ["ann", "bob", "ann", "bob", "ann", *(f"p{row}" for row in range(15))]
-        columns["row"] = [*range(20)]
-        self.frame = pd.DataFrame(columns)
-        self.frame.to_csv(self.data, index=False)
-        yield
-        self.ledger.close()
-
-    def spent(self) -> dict[str, Fraction]:
-        return {account.person: account.spent / self.level for account in self.ledger.accounts()}
-
-    def apply(self, **options: Any) -> Any:
-        asked = {**COLUMNS, "person": "person", "budgets": self.ledger, "force": True}
-        return dx.apply(town(), self.data, self.output, **{**asked, **options})
 
     @pytest.mark.parametrize("form", ["csv", "frame"])
     def test_the_first_rows_that_can_be_paid_for_are_kept(

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ import dxopt as dx
 from dxopt.release.applying import csv_files
 from tests.judges.table_file import Reader, keyed
 from tests.material.files import ROOT
-from tests.material.people import people, town
+from tests.material.people import WithLedger, people, town
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
@@ -106,29 +105,8 @@ def test_rows_of_nobody_are_refused(nobody: object) -> None:
             dx.apply(town(), frame, key=KEY, outside=outside, **ASKED)  # pyright: ignore[reportArgumentType]
 
 
-class TestBudgets:
+class TestBudgets(WithLedger):
     """Rows are paid for before they are drawn, none twice."""
-
-    @pytest.fixture(autouse=True)
-    def _ledger(self, tmp_path: Path) -> Any:
-        self.level = Fraction(town().epsilon)
-        self.ledger = dx.Budgets.open(tmp_path / "ledger.sqlite", create=True, default=3 * self.level)
-        self.data = tmp_path / "people.csv"
-        self.output = tmp_path / "out.csv"
-        # ann has three rows, bob two
-        columns = people(20)
-        columns["person"] = ["ann", "bob", "ann", "bob", "ann", *(f"p{row}" for row in range(15))]
-        self.frame = pd.DataFrame(columns)
-        self.frame.to_csv(self.data, index=False)
-        yield
-        self.ledger.close()
-
-    def spent(self) -> dict[str, Fraction]:
-        return {account.person: account.spent / self.level for account in self.ledger.accounts()}
-
-    def apply(self, **options: Any) -> Any:
-        asked = {**COLUMNS, "person": "person", "budgets": self.ledger, "force": True}
-        return dx.apply(town(), self.data, self.output, **{**asked, **options})
 
     def test_each_row_costs_its_level(self) -> None:
         self.apply()
