@@ -13,7 +13,6 @@ from docs.website.schema_types import Node, branches, in_words, instance, name_o
 from dxopt.spec import json_schema
 
 PAGE = DOCS / "reference" / "problem-files.md"
-GUIDE = DOCS / "guides" / "problem-files.md"
 LONGEST = 60
 """Examples of more letters are not shown in a table."""
 GUIDES = {
