@@ -61,7 +61,7 @@ def test_a_result_folder_is_applied_with_its_prior(result: Path, data: Path) -> 
     for report, radius in zip(frame["report"], frame["coordinateUncertaintyInMeters"], strict=True):
         z = table.reports.labels.index(report)
         behind = [weight * row[z] for weight, row in zip(weights, table.counts.tolist(), strict=True)]
-        assert radius == metres(space.distances[:, z].tolist(), behind, said["positions"]["within"])
+        assert radius == metres(space.distances[:, z].tolist(), behind, said["secret"]["within"])
 
 
 def test_a_table_is_applied_and_warnings_are_printed(data: Path, tmp_path: Path) -> None:

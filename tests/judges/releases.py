@@ -94,7 +94,7 @@ def judged(table_file: Path, output: Path, sidecar: Path, rows: list[dict[str, A
     table = Table(table_file)
     size = len(table.places)
     uniform = np.full(size, 1 / size)
-    within = said["positions"]["within"]
+    within = said["secret"]["within"]
     prior = [Fraction(1, size)] * size
     radii = [table.metres(z, prior, within) for z in range(len(table.reports))]
     claims = {

@@ -130,10 +130,11 @@ class Plan:
     @property
     def said(self) -> str:
         """What is said in each row of what was done."""
-        what = {"earth": "Coordinates", "plane": "Coordinates", "value": "Value", "label": "Label"}[self.where.kind]
+        noun = self.where.noun
+        what = "Coordinates" if noun == "position" else noun.capitalize()
         return (
             f"{what} replaced by a random report of the mechanism '{self.table.name}' on {len(self.table.space):,} "
-            f"possible values (dxopt, metric differential privacy, {self.level})"
+            f"possible {noun}s (dxopt, metric differential privacy, {self.level})"
         )
 
 

@@ -1,4 +1,4 @@
-"""What was done, for whoever gets the output: written beside it, without keys and without positions."""
+"""What was done, for whoever gets the output: written beside it, without keys and without secrets."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def content(
             "name": prior.name,
             "sha256": hashlib.sha256(prior.probabilities.astype("<f8").tobytes()).hexdigest(),
         },
-        "positions": {
+        "secret": {
             "columns": list(plan.where.names),
             "kind": plan.where.kind,
             "within": plan.snapper.within,
@@ -145,10 +145,21 @@ def _of_key(delta: str, *, paid: bool) -> list[str]:
     ]
 
 
+def _of_values(plan: Plan, far: str) -> str:
+    """Between which values the guarantee is."""
+    among = f"The guarantee is between the {len(plan.table.space):,} values of the space"
+    if plan.snapper.within == 0 and plan.options.outside != "nearest":
+        return f"{among}, and no other value was taken for one of them."
+    return (
+        f"{among}. Any other value is taken for the nearest of them, which is up to {far} away: values with the same "
+        "nearest one are not told apart at all, others as their nearest ones are, however close they are."
+    )
+
+
 def _statement(plan: Plan, noun: str) -> list[str]:
     """What is promised, and what is not, in plain words."""
     snapper = plan.snapper
-    what = plan.where.kind if plan.where.kind in ("value", "label") else "position"
+    what = plan.where.noun
     unit = plan.table.space.unit
     far = f"{snapper.within:.6g} {snapper.unit}".rstrip()
     delta = f", up to a probability of {plan.table.delta:.6g}" if plan.table.delta else ""
@@ -159,12 +170,15 @@ def _statement(plan: Plan, noun: str) -> list[str]:
     ]
     if plan.persons is not None and plan.persons.key is not None:
         lines.extend(_of_key(delta, paid=plan.persons.ledger is not None))
-    if plan.where.kind != "label":
-        lines.append(
-            f"The guarantee is between secrets. A {what} stands for the nearest one, which is up to {far} away: "
-            f"{what}s with the same secret are not told apart at all, and two {what}s on either side of a border "
-            "between secrets are told apart as their secrets are, however close they are."
-        )
+    match plan.where.noun:
+        case "position":
+            lines.append(
+                f"The guarantee is between secrets. A position stands for the nearest one, which is up to {far} "
+                "away: positions with the same secret are not told apart at all, and two positions on either side of "
+                "a border between secrets are told apart as their secrets are, however close they are."
+            )
+        case "value":
+            lines.append(_of_values(plan, far))
     match plan.options.outside:
         case "drop":
             lines.append(

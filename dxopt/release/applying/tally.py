@@ -1,4 +1,4 @@
-"""What is found of rows, by their lines, and why data is refused; no message has a position in it."""
+"""What is found of rows, by their lines, and why data is refused; no message has a secret in it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Tally:
 
     @property
     def bad(self) -> int:
-        """How many rows have no position at all."""
+        """How many rows have no secret at all."""
         return int(self._counts[BAD] + self._counts[NO_DEGREES])
 
     def add(self, lines: NDArray[np.int64], values: list, snapped: Snapped) -> NDArray[np.bool_]:
@@ -111,7 +111,7 @@ class Tally:
             wrong = f"{self._without:,} of {self.rows:,} rows ({rows}) name nobody"
             raise SpecError("person", wrong, "name a person in each row, or remove it")
         if not self._counts[GOOD]:
-            what = "value" if self._snapper.where.kind == "value" else "position"
+            what = self._snapper.where.noun
             raise SpecError("data", f"has no row whose {what} is within the space", "check columns, unit and space")
 
     @property

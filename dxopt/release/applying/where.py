@@ -37,6 +37,11 @@ class Where:
     names: tuple[str, ...]
     geometry: bool = False
 
+    @property
+    def noun(self) -> str:
+        """What a row has there: a position, a value or a label."""
+        return self.kind if self.kind in ("value", "label") else "position"
+
     @classmethod
     def of(
         cls,

@@ -48,7 +48,7 @@ def test_a_judge_finds_every_claim_of_the_sidecar_true(tmp_path: Path, ending: s
     # the judge is awake
     said = json.loads(done.sidecar.read_text(encoding="utf-8"))
     said["privacy"]["epsilon"] *= 0.999
-    said["positions"]["within"] *= 0.5
+    said["secret"]["within"] *= 0.5
     done.sidecar.write_text(json.dumps(said), encoding="utf-8")
     wrong = judged(table, output, done.sidecar, rows_of(output))
     assert {"epsilon", "worst radius"} <= set(wrong)
@@ -174,5 +174,34 @@ def test_the_statement_says_what_the_policy_costs(tmp_path: Path, outside: Any) 
     assert "n independent reports of one person together cost n times as much" in text
     assert "The guarantee is between secrets" in text
     assert said["command"] == ["dxopt", "apply"]
-    assert (said["positions"]["outside"], said["positions"]["within_unit"]) == (outside, "km")
-    assert (said["positions"]["within"], said["positions"]["within_from_space"]) == (reach(town().space), True)
+    assert (said["secret"]["outside"], said["secret"]["within_unit"]) == (outside, "km")
+    assert (said["secret"]["within"], said["secret"]["within_from_space"]) == (reach(town().space), True)
+
+
+@pytest.mark.parametrize(
+    ("within", "outside", "told"),
+    [
+        (0, "refuse", "between the 11 values of the space, and no other value was taken for one of them."),
+        (0, "nearest", "Any other value is taken for the nearest of them"),
+        (None, "refuse", "which is up to 0.5 beds away"),
+    ],
+)
+def test_counts_are_values_throughout_the_sidecar(
+    tmp_path: Path, within: float | None, outside: Any, told: str
+) -> None:
+    file = tmp_path / "done.json"
+    beds = dx.classic.geometric(dx.line(11, unit="beds"), epsilon=0.5)
+    counted = pd.DataFrame({"beds": [3, 7]})
+    found = dx.apply(beds, counted, column="beds", within=within, outside=outside, sidecar=file)
+    text = file.read_text(encoding="utf-8")
+    assert told in " ".join(json.loads(text)["privacy"]["statement"])
+    assert "position" not in text and "border" not in text
+    assert "11 possible values" in found["dataGeneralizations"][0]
+
+
+def test_labels_are_labels_throughout_the_sidecar(tmp_path: Path) -> None:
+    file = tmp_path / "done.json"
+    words = dx.classic.exponential(dx.MetricSpace.from_points(["yes", "no"], "discrete"), epsilon=0.5)
+    found = dx.apply(words, pd.DataFrame({"answer": ["no"]}), label="answer", sidecar=file)
+    assert "position" not in file.read_text(encoding="utf-8")
+    assert "2 possible labels" in found["dataGeneralizations"][0]
