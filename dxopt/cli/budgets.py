@@ -71,7 +71,8 @@ def budget(
                 if closed:
                     typer.echo(f"runs that were closed: {closed}")
                 if check:
-                    typer.echo("checked: everybody has spent the sum of their payments, within their budget")
+                    said = "everybody has spent the sum of their payments, once for each tag, within their budget"
+                    typer.echo(f"checked: {said}")
 
 
 def _print_tables(budgets: Budgets, person: str | None) -> None:
@@ -83,7 +84,7 @@ def _print_tables(budgets: Budgets, person: str | None) -> None:
     totals = budgets.totals()
     default = _pair(budgets.default, budgets.default_delta)
     typer.echo(
-        f"{budgets.file}: {unit}; default budget {default}; persons: {totals.persons:,}; rows: {totals.rows:,}"
+        f"{budgets.file}: {unit}; default budget {default}; persons: {totals.persons:,}; rows: {totals.rows_said}"
     )
     console = Console()
     if person is not None:
@@ -91,6 +92,7 @@ def _print_tables(budgets: Budgets, person: str | None) -> None:
         payments = budgets.history(person)
         if payments:
             console.print(_payments(payments))
+        _print_promise(any(one.keyed is not False for one in payments))
         return
     accounts = budgets.accounts()
     if accounts:
@@ -101,6 +103,15 @@ def _print_tables(budgets: Budgets, person: str | None) -> None:
         typer.echo(
             f"runs that were not finished: {len(totals.unfinished)}; each goes on when its command is given again"
         )
+    _print_promise(bool(totals.keyed or totals.unrecorded))
+
+
+def _print_promise(keyed: bool) -> None:
+    """Print what is promised of draws with a key, where there are some."""
+    from dxopt.release.budgets.accounts import KEYED
+
+    if keyed:
+        typer.echo(KEYED)
 
 
 def _accounts(accounts: Sequence[Account]) -> Table:
@@ -129,11 +140,12 @@ def _payments(payments: Sequence[Payment]) -> Table:
 
     from dxopt.release.budgets.accounts import printable, shown
 
-    table = Table("release", "last paid (UTC)", "rows", "each", "in all", box=None, pad_edge=False)
+    table = Table("release", "last paid (UTC)", "rows", "draws", "each", "in all", box=None, pad_edge=False)
     for one in payments:
         name = escape(printable(one.release)) + ("" if one.finished else " (not finished)")
         cost = _pair(one.cost, one.cost_delta)
-        table.add_row(name, one.last[:16].replace("T", " "), f"{one.rows:,}", shown(one.level), cost)
+        time, draws = one.last[:16].replace("T", " "), escape(printable(one.draws))
+        table.add_row(name, time, f"{one.rows:,}", draws, shown(one.level), cost)
     return table
 
 
@@ -155,6 +167,8 @@ def _print_json(budgets: Budgets, person: str | None) -> None:
         "hashed": budgets.hashed,
         "default": _amounts(budget=budgets.default, budget_delta=budgets.default_delta),
         "rows": totals.rows,
+        "rows_keyed": totals.keyed,
+        "rows_unrecorded": totals.unrecorded,
         "unfinished": list(totals.unfinished),
     }
     if person is None:
@@ -162,6 +176,7 @@ def _print_json(budgets: Budgets, person: str | None) -> None:
     else:
         payments = [
             {"release": one.release, "first": one.first, "last": one.last, "rows": one.rows, "finished": one.finished}
+            | {"keyed": one.keyed, "key": one.key}
             | _amounts(level=one.level, level_delta=one.level_delta, cost=one.cost, cost_delta=one.cost_delta)
             for one in budgets.history(person)
         ]

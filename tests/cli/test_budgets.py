@@ -86,6 +86,21 @@ def test_json_is_exact(ledger: Path) -> None:
     ]
 
 
+def test_it_says_what_a_key_shows(ledger: Path) -> None:
+    assert "With a key" not in call(ledger).stdout
+    key = dx.Key(bytes(32))
+    with dx.Budgets.open(ledger) as budgets:
+        budgets.pay("anna", 0.1, unit=KM, release="home", tag=b"1", key=key)
+    for done in (call(ledger), call(ledger, "--person", "anna")):
+        assert "rows: 5 (1 drawn with a key)" in done.stdout
+        assert "covers only histories that have equal secrets in the same rows" in done.stdout
+    assert f"key {key.fingerprint}" in call(ledger, "--person", "anna").stdout
+    assert "With a key" not in call(ledger, "--person", "bob").stdout
+    content = json.loads(call(ledger, "--json", "--person", "anna").stdout)
+    assert (content["rows_keyed"], content["rows_unrecorded"]) == (1, 0)
+    assert [(one["keyed"], one["key"]) for one in content["payments"]] == [(False, None), (True, key.fingerprint)]
+
+
 def test_runs_are_closed_and_the_ledger_is_checked(ledger: Path) -> None:
     done = call(ledger, "--close-runs", "--check")
     assert done.exit_code == 0

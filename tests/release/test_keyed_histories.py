@@ -110,6 +110,55 @@ def test_histories_of_one_pattern_pay_for_each_distinct_secret(seed: int) -> Non
     assert tight > Fraction(1, 2)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_spent_covers_histories_of_one_pattern(seed: int, tmp_path: Path) -> None:
+    new, keyed = small(seed), small(seed + 1)
+    key = dx.Key(bytes(32))
+    histories = list(product(range(3), repeat=3))
+    names = [str(history) for history in histories]
+    with dx.Budgets.open(tmp_path / "ledger.sqlite", create=True, default=99) as budgets:
+        run = budgets.begin("a new draw, and two with a key")
+        budgets.charge(run, 0, names, new.epsilon, unit="per unit")
+        for place in (1, 2):
+            tags = [key.digest(str(history[place])) for history in histories]
+            budgets.charge(run, place * 27, names, keyed.epsilon, unit="per unit", tags=tags, key=key)
+        spent = {history: budgets.account(name).spent for history, name in zip(histories, names, strict=True)}
+    shown: dict[History, dict[History, Fraction]] = {
+        (first, *rest): {
+            (report, *reports): Fraction(int(new.counts[first, report]), new.total) * chance
+            for report in range(len(new.reports))
+            for reports, chance in likelihoods(keyed, tuple(rest)).items()
+        }
+        for first, *rest in histories
+    }
+    tight = Fraction(0)
+    for one, other in product(histories, repeat=2):
+        if one == other or pattern(one[1:]) != pattern(other[1:]):
+            continue
+        tables = (new, keyed, keyed)
+        rows = zip(tables, one, other, strict=True)
+        apart = max(Fraction(float(table.space.distances[x, y])) for table, x, y in rows)
+        ratio = max(chance / shown[other][reports] for reports, chance in shown[one].items())
+        assert spent[one] == spent[other]
+        most = exp_enclosure(spent[one] * apart)[1]
+        assert ratio <= most
+        tight = max(tight, ratio / most)
+    assert tight > Fraction(1, 4)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_secret_that_stays_is_worth_independent_releases_and_two_secrets_are_not(seed: int) -> None:
+    table = small(seed)
+    stays = [likelihoods(table, (secret, secret)) for secret in range(3)]
+    alone = [Fraction(int(count), table.total) for count in table.counts[0]]
+    assert [stays[0][report, report] for report in range(len(alone))] == alone
+    moves = likelihoods(table, (0, 1))
+    level = dx.compose(table, 2).pure
+    assert dx.compose(table, 2).delta(level).delta == 0
+    most = exp_enclosure(Fraction(level) * Fraction(float(table.space.distances.max())))[1]
+    assert sum(max(Fraction(0), chance - most * stays[0].get(shown, 0)) for shown, chance in moves.items()) > 0
+
+
 def test_reports_of_apply_show_who_moved() -> None:
     table = dx.integer_table(dx.classic.geometric(dx.line(5), epsilon=0.1))
     visits = pd.DataFrame({"who": ["stays", "stays", "moves", "moves"], "value": [2, 2, 2, 3]})

@@ -51,6 +51,7 @@ class Ledger(Protocol):
         delta: Fraction = ...,
         unit: str,
         tags: Sequence[bytes | None] | None = None,
+        key: Key | None = None,
     ) -> NDArray[np.bool_]:
         """Charge rows of a run, all or none."""
         ...
@@ -124,7 +125,7 @@ class Persons:
         tags = None if self.key is None else self._tags(self.key, table, secrets, persons)
         level = Fraction(table.epsilon)
         delta = Fraction(table.delta)
-        self.ledger.charge(run, first, persons, level, delta=delta, unit=per(table), tags=tags)
+        self.ledger.charge(run, first, persons, level, delta=delta, unit=per(table), tags=tags, key=self.key)
 
     def affordable(self, table: IntegerTable, needed: Mapping[str, int], run: str, *, drop: bool) -> dict[str, int]:
         """How many of so many rows each person pays for; keyed draws show that later.

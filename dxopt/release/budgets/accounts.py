@@ -9,6 +9,12 @@ from fractions import Fraction
 from dxopt.numerics.amounts import float_above, float_below
 from dxopt.runtime.shown import Lines, Shown
 
+KEYED = (
+    "With a key, two different reports of a person in one release prove two different secrets, and what is spent "
+    "covers only histories that have equal secrets in the same rows."
+)
+"""What is promised of rows that were drawn with a key (docs/theory/proofs.md)."""
+
 
 @dataclass(frozen=True, repr=False)
 class Account(Shown):
@@ -69,6 +75,10 @@ class Payment(Shown):
         How many rows were paid.
     finished : bool
         False for a run that is under way or was killed, which goes on or is closed.
+    keyed : bool or None
+        Whether the rows were drawn with a key; None where a ledger of format 1 does not say.
+    key : str or None
+        The fingerprint of that key, where it is known.
     """
 
     release: str
@@ -78,6 +88,15 @@ class Payment(Shown):
     level_delta: Fraction
     rows: int
     finished: bool
+    keyed: bool | None = False
+    key: str | None = None
+
+    @property
+    def draws(self) -> str:
+        """How the rows were drawn, in words."""
+        if self.keyed is None:
+            return "not recorded"
+        return f"key {self.key or 'not named'}" if self.keyed else "new"
 
     @property
     def cost(self) -> Fraction:
@@ -104,17 +123,30 @@ class Totals(Shown):
         The most that any person has spent.
     unfinished : tuple of str
         Names of runs that are under way, or were killed.
+    keyed : int
+        Rows that were drawn with a key.
+    unrecorded : int
+        Rows that may have been: a ledger of format 1 did not say.
     """
 
     persons: int
     rows: int
     spent: Fraction
     unfinished: tuple[str, ...]
+    keyed: int = 0
+    unrecorded: int = 0
+
+    @property
+    def rows_said(self) -> str:
+        """How many rows were paid, and how many of them with a key, in words."""
+        kinds = ((self.keyed, "drawn with a key"), (self.unrecorded, "not known to be drawn without a key"))
+        said = ", ".join(f"{rows:,} {kind}" for rows, kind in kinds if rows)
+        return f"{self.rows:,}" + (f" ({said})" if said else "")
 
     def _lines(self) -> Lines:
         return [
             ("persons", f"{self.persons:,}"),
-            ("rows paid", f"{self.rows:,}"),
+            ("rows paid", self.rows_said),
             ("most spent by one person", f"{float(self.spent):.3g}"),
             ("unfinished runs", ", ".join(self.unfinished) or "none"),
         ]

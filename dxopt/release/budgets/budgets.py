@@ -16,6 +16,7 @@ from dxopt.release.budgets.charging import Level, charge, keep_unit, setting
 from dxopt.release.budgets.file import LedgerFile
 from dxopt.release.budgets.persons import mark, stored, text
 from dxopt.release.budgets.purse import Purse
+from dxopt.release.budgets.repeated import Tags
 from dxopt.release.budgets.running import LedgerRuns
 from dxopt.release.budgets.setting import set_default, set_person, unset_person
 from dxopt.release.keys import Key
@@ -30,7 +31,8 @@ class Budgets(LedgerRuns):
     stays charged.
 
     The sum is what histories of a person are told apart by where each row is a draw of its own. Repeatable draws are
-    paid for once for each distinct secret, and show which rows share one: docs/guides/budgets.md.
+    paid for once for each distinct secret, and show which rows share one: docs/guides/budgets.md. The ledger says
+    which payments were for these, and by the fingerprint of which key.
 
     One object may be used by several threads. `open` makes it; it is a context manager, which closes the file.
 
@@ -145,6 +147,7 @@ class Budgets(LedgerRuns):
         delta: Amount | str = 0,
         unit: str,
         tags: Sequence[bytes | None] | None = None,
+        key: Key | None = None,
     ) -> NDArray[np.bool_]:
         """Charge rows of a run, all or none.
 
@@ -165,6 +168,8 @@ class Budgets(LedgerRuns):
         tags : (k,) sequence of bytes or None, optional
             For repeatable draws: a fingerprint of what was drawn, never the secret itself. A person pays for a tag
             once at each level, so that what is spent, and a refusal, tell how many distinct secrets there were.
+        key : Key, optional
+            Of these draws. The ledger keeps its fingerprint, for `history` and `composed`, and never the key.
 
         Returns
         -------
@@ -192,12 +197,13 @@ class Budgets(LedgerRuns):
         if isinstance(first, bool) or not isinstance(first, int | np.integer) or first < 0:
             raise SpecError("first", f"is {first!r}", "give the number of the first row, from 0")
         persons = list(persons) if not isinstance(persons, str) else persons
-        cost, names = self._cost(persons, level, delta, unit, tags)
+        cost, names = self._cost(persons, level, delta, unit)
+        drawn = Tags.of(tags, key, len(names))
         with self._file.writing() as db:
             number, finished = runs.run_of(db, run)
             if finished:
                 raise SpecError("run", "is finished", "begin another one")
-            return charge(db, number, int(first), persons, names, cost, tags)
+            return charge(db, number, int(first), persons, names, cost, drawn)
 
     def pay(
         self,
@@ -208,6 +214,7 @@ class Budgets(LedgerRuns):
         unit: str,
         release: str,
         tag: bytes | None = None,
+        key: Key | None = None,
     ) -> bool:
         """Charge one person for one draw, such as one answer of a server; False if its tag was paid for before.
 
@@ -219,8 +226,9 @@ class Budgets(LedgerRuns):
         unit : str
             What the level is per.
         release : str
-            The name of the draw in the ledger, which persons read in their history; it needs no key.
-        tag : bytes, optional
+            The name of the draw in the ledger, which persons read in their history; it needs no key. Of a repeatable
+            draw give the one that it is made of.
+        tag, key : bytes and Key, optional
             For repeatable draws, as in `charge`.
 
         Raises
@@ -237,10 +245,11 @@ class Budgets(LedgerRuns):
         ...     print(budgets.pay("ann", 0.5, unit="per km", release="Monday"), float(budgets.left(["ann"])[0]))
         True 0.0
         """
-        cost, names = self._cost([person], level, delta, unit, [tag])
+        cost, names = self._cost([person], level, delta, unit)
+        drawn = Tags.of(None if tag is None else [tag], key, 1)
         called = text(release, "release")
         with self._file.writing() as db:
-            return bool(charge(db, runs.open_ended(db, called), None, [person], names, cost, [tag])[0])
+            return bool(charge(db, runs.open_ended(db, called), None, [person], names, cost, drawn)[0])
 
     def purse(self, person: str, *, unit: str, release: str) -> Purse:
         """What one person pays from, draw by draw, as a stream of `dx.traces` does.
@@ -279,17 +288,8 @@ class Budgets(LedgerRuns):
                 set_default(db, budget, Fraction(0))
 
     def _cost(
-        self,
-        persons: Sequence[str],
-        level: Amount | str,
-        delta: Amount | str,
-        unit: str,
-        tags: Sequence[bytes | None] | None,
+        self, persons: Sequence[str], level: Amount | str, delta: Amount | str, unit: str
     ) -> tuple[Level, list[str]]:
         """What each row costs, and who pays, as stored."""
-        if tags is not None and len(tags) != len(persons):
-            raise SpecError("tags", f"are {len(tags)} for {len(persons)} rows", "give one for each row, or None")
-        if tags is not None and not all(tag is None or isinstance(tag, bytes) for tag in tags):
-            raise SpecError("tags", "are not all bytes or None", "give fingerprints, such as Key.digest")
         cost = Level(amount_of(level, "level"), amount_of(delta, "delta"), unit)
         return cost, stored(persons, self._key)

@@ -16,6 +16,7 @@ from dxopt.errors import BudgetExceeded, SpecError
 from dxopt.numerics.amounts import as_text
 from dxopt.release.budgets.accounts import Account, apart, enough
 from dxopt.release.budgets.persons import encodable
+from dxopt.release.budgets.repeated import NEW, Tags
 
 _AT_A_TIME = 500
 """Parameters of one statement; SQLite takes 999 everywhere."""
@@ -32,11 +33,12 @@ class Level:
 
 @dataclass
 class Found:
-    """A person's account as a transaction found it, and the rows that it pays for."""
+    """A person's account as a transaction found it, and the rows that it pays for: all, and those with a key."""
 
     id: int
     account: Account
     rows: int = 0
+    keyed: int = 0
 
     def after(self, level: Level) -> tuple[Fraction, Fraction]:
         """What is spent of ε and δ once the rows are paid."""
@@ -56,7 +58,7 @@ def charge(
     persons: Sequence[str],
     names: Sequence[str],
     level: Level,
-    tags: Sequence[bytes | None] | None,
+    tags: Tags | None,
 ) -> NDArray[np.bool_]:
     """Charge rows within a transaction.
 
@@ -71,8 +73,8 @@ def charge(
         Who is charged for each row: as errors name them, and as stored.
     level : Level
         What each row costs.
-    tags : (k,) sequence of bytes or None, optional
-        What was drawn, as a fingerprint: a person pays once for a tag at a level.
+    tags : Tags, optional
+        What was drawn with a key: a person pays once for a tag at a level.
 
     Returns
     -------
@@ -102,11 +104,12 @@ def charge(
             continue
 
         # A tag is written once for a person and a level; where it was there, it was paid for.
-        tag = None if tags is None else tags[at]
+        tag = None if tags is None else tags.fingerprints[at]
         if tag is not None:
             asked = db.execute("INSERT OR IGNORE INTO tags VALUES (?, ?, ?)", (person.id, level_id, tag))
             if not asked.rowcount:
                 continue
+            person.keyed += 1
         paid[at] = True
         person.rows += 1
 
@@ -121,7 +124,7 @@ def charge(
         short = [payer for payer in payers if payer.account.person in broke]
         needed = largest(lacking(payer.account, payer.rows, level) for payer in short)
         raise refusal(persons[first_name], payer.account, payer.rows, level, over=len(short), needed=needed)
-    _write(db, run, level_id, payers, after)
+    _write(db, run, level_id, payers, after, NEW if tags is None else tags.key)
     if first is not None:
         new = ((run, first + at, found[names[at]].id, level_id) for at in np.flatnonzero(paid).tolist())
         db.executemany("INSERT INTO rows VALUES (?, ?, ?, ?)", new)
@@ -267,9 +270,14 @@ def refusal(
 
 
 def _write(
-    db: sqlite3.Connection, run: int, level: int, payers: Sequence[Found], after: Sequence[tuple[Fraction, Fraction]]
+    db: sqlite3.Connection,
+    run: int,
+    level: int,
+    payers: Sequence[Found],
+    after: Sequence[tuple[Fraction, Fraction]],
+    key: str,
 ) -> None:
-    """Write what persons have spent afterwards, and their payments."""
+    """Write what persons have spent afterwards, and their payments: for new draws, and for those with the key."""
     spent = (
         (as_text(epsilon, "spent"), as_text(delta, "spent"), payer.id)
         for payer, (epsilon, delta) in zip(payers, after, strict=True)
@@ -277,7 +285,12 @@ def _write(
     db.executemany("UPDATE persons SET spent_epsilon = ?, spent_delta = ? WHERE id = ?", spent)
     time = now()
     db.executemany(
-        "INSERT INTO payments VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (person, run, level) "
+        "INSERT INTO payments VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (person, run, level, key) "
         "DO UPDATE SET rows = rows + excluded.rows, last = excluded.last",
-        ((payer.id, run, level, payer.rows, time, time) for payer in payers),
+        (
+            (payer.id, run, level, drawn, rows, time, time)
+            for payer in payers
+            for drawn, rows in ((NEW, payer.rows - payer.keyed), (key, payer.keyed))
+            if rows
+        ),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -20,6 +20,7 @@ def composed(payments: Sequence[Payment], tables: Mapping[str, IntegerTable], pa
     from dxopt.analysis.composition import compose
 
     counts: Counter[str] = Counter()
+    keyed: dict[str, Counter[str | None]] = defaultdict(Counter)
     for payment in payments:
         table = tables.get(payment.release)
         if table is None:
@@ -30,6 +31,26 @@ def composed(payments: Sequence[Payment], tables: Mapping[str, IntegerTable], pa
             )
             raise SpecError("tables", f"{wrong} {shown(payment.level)}", "give the table that was drawn from")
         counts[payment.release] += payment.rows
+        if payment.keyed is not False:
+            keyed[payment.release][payment.key] += payment.rows
     if not counts:
         raise SpecError("person", "has paid for nothing", "there is nothing to compose")
+    for release, rows in keyed.items():
+        _require_one_secret(release, rows)
     return compose([tables[release] for release in counts], list(counts.values()), pairs=pairs)
+
+
+def _require_one_secret(release: str, keyed: Counter[str | None]) -> None:
+    """SpecError where a person has paid for two draws with one key, which are about two secrets, or may have.
+
+    Parameters
+    ----------
+    keyed : Counter
+        How many rows of the release were drawn with each key; None stands for a key that is not known.
+    """
+    surely = max((rows for key, rows in keyed.items() if key is not None), default=0)
+    perhaps = surely + keyed[None]
+    if perhaps > 1:
+        has = "has" if surely > 1 else "may have"
+        wrong = f"{has} paid for {max(surely, 2)} secrets in release {release!r}, which was drawn with a key"
+        raise SpecError("person", wrong, "take the sum of levels, account(person).spent: what is composed is of one")

@@ -12,34 +12,8 @@ from urllib.parse import quote
 
 from dxopt.errors import SpecError
 from dxopt.numerics.amounts import exactly
+from dxopt.release.budgets.formats import APPLICATION, FORMAT, TABLES, bring_up, head, make, read_as_new
 
-FORMAT = 1
-"""The version of ledgers."""
-APPLICATION = 0x64786267
-"""What the head of the database says of its program: "dxbg"."""
-SCHEMA = """
-CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE persons (
-    id INTEGER PRIMARY KEY, person TEXT NOT NULL UNIQUE, epsilon TEXT, delta TEXT,
-    spent_epsilon TEXT NOT NULL DEFAULT '0', spent_delta TEXT NOT NULL DEFAULT '0');
-CREATE TABLE levels (
-    id INTEGER PRIMARY KEY, epsilon TEXT NOT NULL, delta TEXT NOT NULL, UNIQUE (epsilon, delta));
-CREATE TABLE runs (
-    id INTEGER PRIMARY KEY, name TEXT NOT NULL, release TEXT NOT NULL, token TEXT UNIQUE, begun TEXT NOT NULL,
-    finished TEXT);
-CREATE INDEX runs_name ON runs (name, finished);
-CREATE TABLE payments (
-    person INTEGER NOT NULL REFERENCES persons, run INTEGER NOT NULL REFERENCES runs,
-    level INTEGER NOT NULL REFERENCES levels, rows INTEGER NOT NULL, first TEXT NOT NULL, last TEXT NOT NULL,
-    PRIMARY KEY (person, run, level)) WITHOUT ROWID;
-CREATE TABLE rows (
-    run INTEGER NOT NULL REFERENCES runs, row INTEGER NOT NULL, person INTEGER NOT NULL, level INTEGER NOT NULL,
-    PRIMARY KEY (run, row)) WITHOUT ROWID;
-CREATE TABLE tags (
-    person INTEGER NOT NULL, level INTEGER NOT NULL, tag BLOB NOT NULL,
-    PRIMARY KEY (person, level, tag)) WITHOUT ROWID;
-"""
-_TABLES = {"settings", "persons", "levels", "runs", "payments", "rows", "tags"}
 # What SQLite says, by its result code, extended or primary, in plain words.
 _WORDS = {
     sqlite3.SQLITE_BUSY: ("is locked by another process", "wait until it ends, and try again"),
@@ -74,6 +48,7 @@ class LedgerFile:
         self.file = file
         self._lock = threading.RLock()
         self._process = os.getpid()
+        self._old = False
         new = not file.exists()
         if new and not create:
             raise SpecError("ledger", f"{file} is not there", "make it: dxopt budget LEDGER --set AMOUNT --unit UNIT")
@@ -97,7 +72,10 @@ class LedgerFile:
                     file.chmod(0o600)  # it says who was where how often
             if create:
                 self._make(kept)
-            self._check()
+            self._old = self._check() < FORMAT
+            if self._old:
+                with self._plainly():
+                    read_as_new(self._db)
         except BaseException:
             self._db.close()
             raise
@@ -113,8 +91,11 @@ class LedgerFile:
             self._same_process()
             self._db.execute("BEGIN IMMEDIATE")
             try:
+                if self._old:
+                    bring_up(self._db)
                 yield self._db
                 self._db.execute("COMMIT")
+                self._old = False
             except BaseException:
                 # SQLite may have rolled back by itself, as where the disk is full.
                 if self._db.in_transaction:
@@ -141,28 +122,26 @@ class LedgerFile:
         """Make the tables, unless there are some: another process may be as quick."""
         with self.writing() as db:
             empty = not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-            if empty and not _head(db, "application_id"):
-                for statement in SCHEMA.split(";\n"):
-                    db.execute(statement)
+            if empty and not head(db, "application_id"):
+                make(db)
                 db.executemany("INSERT INTO settings VALUES (?, ?)", kept.items())
-                db.execute(f"PRAGMA application_id = {APPLICATION}")
-                db.execute(f"PRAGMA user_version = {FORMAT}")
 
-    def _check(self) -> None:
-        """SpecError unless the file is a ledger of this version."""
+    def _check(self) -> int:
+        """The version of the ledger; SpecError unless the file is one that this dxopt knows."""
         with self.reading() as db:
             tables = {name for kind, name in db.execute("SELECT type, name FROM sqlite_master") if kind != "index"}
             if not tables:
                 raise SpecError(
                     "ledger", f"{self.file} is empty", "make it: dxopt budget LEDGER --set AMOUNT --unit UNIT"
                 )
-            if _head(db, "application_id") != APPLICATION:
+            if head(db, "application_id") != APPLICATION:
                 raise SpecError("ledger", f"{self.file} is the database of another program", "name another file")
-            version = _head(db, "user_version")
+            version = head(db, "user_version")
             if version > FORMAT:
                 raise SpecError("ledger", f"{self.file} was made by a later dxopt (format {version})", "update dxopt")
-            if version != FORMAT or tables != _TABLES:
+            if version < 1 or tables != TABLES:
                 raise self.damaged()
+        return version
 
     def damaged(self) -> SpecError:
         """The error about contents that no ledger has."""
@@ -182,8 +161,3 @@ class LedgerFile:
             unknown = f"cannot be used: {error}", "look at the file"
             wrong, fix = _WORDS.get(code) or _WORDS.get(code & 0xFF) or unknown
             raise SpecError("ledger", f"{self.file} {wrong}", fix) from error
-
-
-def _head(db: sqlite3.Connection, name: str) -> int:
-    """A number in the head of the database."""
-    return db.execute(f"PRAGMA {name}").fetchone()[0]

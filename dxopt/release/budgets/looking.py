@@ -10,6 +10,13 @@ from fractions import Fraction
 from dxopt.errors import SpecError
 from dxopt.release.budgets.accounts import Account, Payment, Totals, shown
 from dxopt.release.budgets.charging import account_of, defaults, rational
+from dxopt.release.budgets.repeated import NEW, UNRECORDED, read
+
+_TAGS = "SELECT person, level, count(*) FROM tags GROUP BY person, level"
+_KEYED = (
+    "SELECT person, level, sum(CASE WHEN key = ? THEN 0 ELSE rows END), sum(CASE WHEN key = ? THEN rows ELSE 0 END) "
+    "FROM payments WHERE key <> ? GROUP BY person, level"
+)
 
 
 def default_of(db: sqlite3.Connection) -> tuple[Fraction | None, Fraction | None]:
@@ -36,15 +43,15 @@ def history(db: sqlite3.Connection, name: str) -> list[Payment]:
     """The payments of a person, stored under a name, in the order of time."""
     rows = db.execute(
         "SELECT runs.release, payments.first, payments.last, levels.epsilon, levels.delta, payments.rows, "
-        "runs.finished IS NOT NULL OR runs.token IS NULL "
+        "runs.finished IS NOT NULL OR runs.token IS NULL, payments.key "
         "FROM payments JOIN persons ON persons.id = payments.person JOIN runs ON runs.id = payments.run "
         "JOIN levels ON levels.id = payments.level WHERE persons.person = ? "
-        "ORDER BY payments.first, runs.id, levels.id",
+        "ORDER BY payments.first, runs.id, levels.id, payments.key",
         (name,),
     )
     return [
-        Payment(release, first, last, rational(epsilon), rational(delta), count, bool(finished))
-        for release, first, last, epsilon, delta, count, finished in rows
+        Payment(release, first, last, rational(epsilon), rational(delta), count, bool(finished), *read(key))
+        for release, first, last, epsilon, delta, count, finished, key in rows
     ]
 
 
@@ -52,13 +59,16 @@ def totals(db: sqlite3.Connection) -> Totals:
     """The ledger in a few numbers."""
     spent = max((account.spent for _, account in each_account(db)), default=Fraction(0))
     persons = db.execute("SELECT count(*) FROM persons").fetchone()[0]
-    rows = db.execute("SELECT coalesce(sum(rows), 0) FROM payments").fetchone()[0]
+    rows = dict(db.execute("SELECT key, sum(rows) FROM payments GROUP BY key"))
+    new, unrecorded = rows.get(NEW, 0), rows.get(UNRECORDED, 0)
+    paid = sum(rows.values())
     unfinished = "SELECT name FROM runs WHERE finished IS NULL AND token IS NOT NULL ORDER BY id"
-    return Totals(persons, rows, spent, tuple(name for (name,) in db.execute(unfinished)))
+    names = tuple(name for (name,) in db.execute(unfinished))
+    return Totals(persons, paid, spent, names, paid - new - unrecorded, unrecorded)
 
 
 def check(db: sqlite3.Connection, damaged: Callable[[], SpecError]) -> None:
-    """SpecError unless the database is whole, and everybody has spent the sum of the payments, within the budget."""
+    """SpecError unless the database is whole, and accounts, payments, rows and tags agree, within the budgets."""
     if [row[0] for row in db.execute("PRAGMA integrity_check")] != ["ok"]:
         raise damaged()
 
@@ -83,7 +93,17 @@ def check(db: sqlite3.Connection, damaged: Callable[[], SpecError]) -> None:
 
     # A run that is not finished knows its rows one by one.
     numbered = "SELECT run, person, level, count(*) FROM rows GROUP BY run, person, level"
-    kept = "SELECT run, person, level, rows FROM payments WHERE run IN (SELECT id FROM runs WHERE {})"
-    running = kept.format("finished IS NULL AND token IS NOT NULL")
+    running = (
+        "SELECT run, person, level, sum(rows) FROM payments WHERE run IN "
+        "(SELECT id FROM runs WHERE finished IS NULL AND token IS NOT NULL) GROUP BY run, person, level"
+    )
     if sorted(db.execute(numbered).fetchall()) != sorted(db.execute(running).fetchall()):
         raise SpecError("ledger", "has rows of a run that do not match its payments", "it was altered")
+
+    # A draw with a key left a tag when it was paid for; what format 1 did not say may have.
+    tags = {(person, level): count for person, level, count in db.execute(_TAGS)}
+    for person, level, keyed, unrecorded in db.execute(_KEYED, (UNRECORDED, UNRECORDED, NEW)):
+        if not keyed <= tags.pop((person, level), 0) <= keyed + unrecorded:
+            raise SpecError("ledger", "has draws with a key that do not match their tags", "it was altered")
+    if tags:
+        raise SpecError("ledger", "has tags of draws that nobody paid for", "it was altered")

@@ -76,8 +76,8 @@ class LedgerRuns(LedgerView):
         run : str
             From `begin`.
         refund : bool
-            Whether its payments are given back, as nothing of it was seen. Not where rows had tags: these stay paid,
-            so that the same draws cost nothing later.
+            Whether its payments are given back, as nothing of it was seen. Draws with tags stay paid: another run
+            may have shown them, and they cost nothing later.
 
         Raises
         ------

@@ -8,6 +8,7 @@ import sqlite3
 from dxopt.errors import SpecError
 from dxopt.numerics.amounts import as_text
 from dxopt.release.budgets.charging import now, rational
+from dxopt.release.budgets.repeated import NEW
 
 _UNFINISHED = "finished IS NULL AND token IS NOT NULL"
 
@@ -56,12 +57,15 @@ def paid_in(db: sqlite3.Connection, name: str) -> dict[str, int]:
 
 
 def give_up(db: sqlite3.Connection, run: int, *, refund: bool) -> None:
-    """End a run of which nothing was published, and leave no trace of one that nobody has paid in."""
+    """End a run of which nothing was published, and leave no trace of one that nobody has paid in.
+
+    Draws with a key stay paid, as another run may have shown them without paying again.
+    """
     if refund:
         paid = db.execute(
             "SELECT payments.person, payments.rows, levels.epsilon, levels.delta FROM payments "
-            "JOIN levels ON levels.id = payments.level WHERE payments.run = ?",
-            (run,),
+            "JOIN levels ON levels.id = payments.level WHERE payments.run = ? AND payments.key = ?",
+            (run, NEW),
         ).fetchall()
         for person, rows, epsilon, delta in paid:
             spent = db.execute("SELECT spent_epsilon, spent_delta FROM persons WHERE id = ?", (person,)).fetchone()
@@ -70,7 +74,7 @@ def give_up(db: sqlite3.Connection, run: int, *, refund: bool) -> None:
                 for text, each in zip(spent, (epsilon, delta), strict=True)
             )
             db.execute("UPDATE persons SET spent_epsilon = ?, spent_delta = ? WHERE id = ?", (*left, person))
-        db.execute("DELETE FROM payments WHERE run = ?", (run,))
+        db.execute("DELETE FROM payments WHERE run = ? AND key = ?", (run, NEW))
     finish(db, run)
     db.execute("DELETE FROM runs WHERE id = ? AND id NOT IN (SELECT run FROM payments)", (run,))
 

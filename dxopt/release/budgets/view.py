@@ -108,7 +108,8 @@ class LedgerView(Shown):
         """What a person has paid for, as (ε, δ): less than the sum of levels where there are many releases.
 
         It holds for draws about one secret that stays, as a home or a count does. For a person who moves, levels add
-        up, as the ledger has it: budgets are always refused by sums.
+        up, as the ledger has it: budgets are always refused by sums. Who has paid twice under one key in a release
+        has two secrets there, as one is paid for once, and is refused here (docs/theory/proofs.md).
 
         Parameters
         ----------
@@ -121,7 +122,8 @@ class LedgerView(Shown):
         Raises
         ------
         SpecError
-            If the person has paid for nothing, a release has no table, or one of another level.
+            If the person has paid for nothing, or for two secrets under one key; or a release has no table, or one of
+            another level.
 
         Examples
         --------
@@ -200,7 +202,7 @@ class LedgerView(Shown):
             ("levels are", unit or "of no unit yet"),
             ("default budget", "none" if default is None else f"{float(default):.3g}"),
             ("persons", f"{totals.persons:,}"),
-            ("rows paid", f"{totals.rows:,}"),
+            ("rows paid", totals.rows_said),
             ("most spent by a person", f"{float(totals.spent):.3g}"),
         ]
 

@@ -245,3 +245,6 @@ dx.apply(
         with pytest.raises(dx.BudgetExceeded, match="budget: person 'ann' has"):
             self.apply(key=KEY, release="winter")
         assert self.spent()["ann"] == 2
+        assert [(one.rows, one.key) for one in self.ledger.history("ann")] == [(2, KEY.fingerprint)]
+        with pytest.raises(dx.SpecError, match="person: has paid for 2 secrets in release 'autumn'"):
+            self.ledger.composed("ann", {"autumn": town()})

@@ -77,7 +77,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "is no ledger; name a file": lambda file: file.write_text("person,budget\n" * 99),
     "is empty; make it": lambda file: file.write_bytes(b""),
     "is the database of another program": another,
-    "was made by a later dxopt .format 2.; update dxopt": change("PRAGMA user_version = 2"),
+    "was made by a later dxopt .format 3.; update dxopt": change("PRAGMA user_version = 3"),
     "is damaged; take a copy": spoil_middle,
     "budget.sqlite is damaged": change("DROP TABLE tags"),
     "is damaged; take": change("CREATE TRIGGER free AFTER INSERT ON payments BEGIN DELETE FROM payments; END"),
@@ -85,6 +85,8 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "has the amount 'much'; it was altered": spoil_amount,
     "says that 'anna' has overspent": change("UPDATE settings SET value = '1/4' WHERE name = 'epsilon'"),
     "has rows of a run that do not match": change("INSERT INTO rows VALUES (1, 7, 1, 1)"),
+    "has draws with a key that do not match their tags": change("UPDATE payments SET key = '9e39bbe0'"),
+    "has tags of draws that nobody paid for": change("INSERT INTO tags VALUES (1, 1, x'00')"),
 }
 
 
