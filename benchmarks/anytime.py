@@ -21,7 +21,7 @@ from benchmarks.usage import Usage
 from dxopt.mechanisms.classic.contract import CLASSICS
 
 LIMITS = (1.0, 2.0, 4.0, 8.0, 16.0)
-SHOWN = re.compile(r"^(?:columns, round \d+|proven): ([-+.e\d]+)")
+SHOWN = re.compile(r"^(?:column generation, round \d+|proven): ([-+.e\d]+)")
 """The value in a line of progress, where it has one."""
 RISE = 1e-6
 """What counts as no rise of a value, relative to it: the tolerance of the solve."""

@@ -18,7 +18,7 @@ from benchmarks.contract import (
     TightInstance,
 )
 
-_ROUND = re.compile(r"columns, round (\d+):")
+_ROUND = re.compile(r"column generation, round (\d+):")
 
 
 def solving(

@@ -13,7 +13,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from docs.website import api, links, notebooks
+from docs.website import api, links, notebooks, papers
 
 _CODE = re.compile(r"(<pre.*?</pre>|<code.*?</code>)", flags=re.DOTALL)
 _EXPONENT = re.compile(r"\^\{([^{}<>]+)\}")
@@ -54,6 +54,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     source = page.file.abs_src_path
     if source:
         markdown = links.rewritten(markdown, Path(source))
+        if Path(source).parent == papers.FOLDER:
+            markdown = papers.counted(markdown)
     return re.sub(r"^( *```\w+) fragment$", r"\1", markdown, flags=re.MULTILINE)
 
 

@@ -107,16 +107,25 @@ class HeldOut(Shown):
 
     def __str__(self) -> str:
         told = f"{self.data.name}: " if self.data.name else ""
-        told += f"mean loss {self._amount(self.loss, self.standard_error)} over {self.data.rows:,} rows"
+        return "; ".join([told + self.of_secrets, *filter(None, [self.of_positions])])
+
+    @property
+    def of_secrets(self) -> str:
+        """The losses of secrets, in words."""
+        told = f"mean loss {self._amount(self.loss, self.standard_error)} over {self.data.rows:,} rows"
         told += f", largest mean {self._amount(self.worst)} at {self.worst_at}"
         if self.prior_zero is not None:
             told += f"; {self.prior_zero:.2%} at secrets of prior 0"
-        told += f"; {self.outside:.2%} outside"
-        if self.positions is None:
-            return told
+        return f"{told}; {self.outside:.2%} outside"
+
+    @property
+    def of_positions(self) -> str:
+        """The losses of positions, in words; blank where they are not known."""
         found = self.positions
+        if found is None:
+            return ""
         return (
-            f"{told}; from the positions themselves {self._amount(found.loss, found.standard_error)}, "
+            f"from the positions themselves {self._amount(found.loss, found.standard_error)}, "
             f"largest mean {self._amount(found.worst)}; positions were moved by "
             f"{with_unit(three_digits(found.moved), self.distance_unit)} on average, each to its secret"
         )
@@ -239,11 +248,6 @@ def weighted_mean(values: Array, weights: Array, squares: Array, rows: int) -> t
     if not math.isfinite(mean):
         return mean, math.inf
     return mean, math.sqrt(rows / (rows - 1) * math.fsum(squares * (values - mean) ** 2)) / total
-
-
-def mean_text(mean: float, error: float | None) -> str:
-    """A mean with its standard error, as text."""
-    return f"{mean:.6g}" if error is None else f"{mean:.6g} ± {error:.2g}"
 
 
 def _losses(mechanism: Mechanism, loss: Loss, secrets: NDArray[np.int64]) -> Array:

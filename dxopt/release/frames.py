@@ -1,4 +1,4 @@
-"""Mechanisms and priors as tables of pandas, matched by label.
+"""Mechanisms, priors and the figures of answers as tables of pandas, matched by label.
 
 Columns of coordinates need no help: `dx.MetricSpace.from_points(frame[["lat", "lon"]], "haversine",
 labels=frame.index)`.
@@ -7,7 +7,7 @@ labels=frame.index)`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +22,33 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def to_frame(mechanism: Mechanism) -> pd.DataFrame:
-    """All probabilities `(n, m)`: a row for each secret, a column for each report, by label.
+class Tabled(Protocol):
+    """An answer with a table: a comparison, a sweep or a frontier."""
+
+    @property
+    def figures(self) -> list[dict[str, Any]]:
+        """Its rows, by the names of the columns."""
+        ...
+
+
+def to_frame(answer: Mechanism | Tabled) -> pd.DataFrame:
+    """The probabilities of a mechanism, or the table of an answer with all its digits.
+
+    Parameters
+    ----------
+    answer : Mechanism, Comparison, EpsilonSweep, Frontier or BudgetFrontier
+
+    Returns
+    -------
+    DataFrame
+        Of a mechanism all probabilities `(n, m)`: a row for each secret, a column for each report, by label. Of an
+        answer its `figures`, in its units: a row for each mechanism, for each mechanism at each level, or for each
+        point of the range.
 
     Raises
     ------
+    SpecError
+        If it has no table.
     UnsupportedError
         If pandas is not installed, or the mechanism is too large for a matrix.
 
@@ -36,16 +58,22 @@ def to_frame(mechanism: Mechanism) -> pd.DataFrame:
     >>> frame = dx.to_frame(dx.classic.geometric(dx.line(2), epsilon="ln(3)"))
     >>> print(frame.loc["0"].round(3).to_dict())
     {'0': 0.75, '1': 0.25}
+    >>> found = dx.compare(dx.Problem(dx.line(4), epsilon=1.0, prior="uniform"), ["randomised_response"])
+    >>> print(dx.to_frame(found)[["method", "value"]].round(2).to_csv(index=False, lineterminator="; "))
+    method,value; optimal,0.52; randomised_response,0.87;
     """
     try:
         import pandas as pd
     except ImportError:
         raise UnsupportedError("pandas", "is not installed", "install dxopt[frames]") from None
-    if not isinstance(mechanism, Mechanism):
-        raise SpecError("mechanism", f"is of type {type(mechanism).__name__}", "give a Mechanism")
-    secrets = pd.Index(list(mechanism.space.labels))
-    reports = pd.Index(list(mechanism.reports.labels))
-    return pd.DataFrame(mechanism.matrix, index=secrets.rename("secret"), columns=reports.rename("report"), copy=True)
+    if not isinstance(answer, Mechanism):
+        if not hasattr(answer, "figures"):
+            fix = "give a mechanism, a comparison, a sweep or a frontier"
+            raise SpecError("answer", f"is of type {type(answer).__name__}", fix)
+        return pd.DataFrame(answer.figures)
+    secrets = pd.Index(list(answer.space.labels))
+    reports = pd.Index(list(answer.reports.labels))
+    return pd.DataFrame(answer.matrix, index=secrets.rename("secret"), columns=reports.rename("report"), copy=True)
 
 
 def mechanism_from_frame(

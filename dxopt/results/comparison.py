@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from dxopt.numerics.digits import three_digits
-from dxopt.results.compared import losses_of, told_verdict
+from dxopt.results.compared import excess_cell, losses_of, told_verdict
 from dxopt.results.evidence import Evidence
 from dxopt.results.figures.bars import Bars, Line, Quantity, Row, bars
 from dxopt.results.figures.plotted import Plotted
@@ -156,6 +156,31 @@ class Comparison(Plotted, Shown):
         figures |= {"rows": [asdict(row) for row in self.rows], "bounds": dict(self.bounds)}
         return {**figures, "refinements": [asdict(one) for one in self.refinements]}
 
+    @property
+    def figures(self) -> list[dict[str, Any]]:
+        """What is known of each mechanism that exists, as `EpsilonSweep.figures` names it, and under other priors.
+
+        `excess` and `remapped_excess` are as in `Compared`; "under NAME" is the value under another prior.
+        """
+        return [
+            {
+                "epsilon": self.epsilon,
+                "method": row.name,
+                "value": row.value,
+                "bound": self.bound,
+                "gap": row.gap,
+                "excess": row.excess,
+                "remapped": row.remapped,
+                "remapped_excess": row.remapped_excess,
+                "leakage": row.leakage,
+                "private": row.private,
+                "realised": row.epsilon,
+                **{f"under {name}": value for name, value in row.under.items()},
+            }
+            for row in self.rows
+            if row.value is not None
+        ]
+
     def figure(self) -> Figure:
         """Bars: the loss of each mechanism next to the optimum and the bound, and its leakage in bits.
 
@@ -243,9 +268,9 @@ def _cells(row: Compared, digits: str) -> list[str]:
     return [
         row.name,
         cell(row.value, digits),
-        cell(row.excess, "+z.1%"),
+        excess_cell(row.excess),
         cell(row.remapped, digits),
-        cell(row.remapped_excess, "+z.1%"),
+        excess_cell(row.remapped_excess),
         _privacy(row),
         cell(row.leakage, ".4f"),
     ]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dxopt.analysis.held_out import AtPositions, HeldOut, mean_text, worth_on
+from dxopt.analysis.held_out import AtPositions, HeldOut, worth_on
 from dxopt.analysis.observed import Observed
 from dxopt.errors import SpecError
 from dxopt.model.mechanism import Mechanism
@@ -22,14 +22,9 @@ def lines_held_out(several: Sequence[HeldOut]) -> list[tuple[str, str]]:
     """Lines of a name and a text for each set of data."""
     lines = []
     for found in several:
-        told = f"loss {mean_text(found.loss, found.standard_error)} over {found.data.rows:,} rows"
-        told += f", worst {found.worst:.6g} at {found.worst_at}; {found.prior_zero or 0:.2%} at secrets of prior 0"
-        lines.append((f"on {found.data.name}", f"{told}, {found.outside:.2%} outside"))
+        lines.append((f"on {found.data.name}", found.of_secrets))
         if found.positions is not None:
-            at = found.positions
-            told = f"loss {mean_text(at.loss, at.standard_error)} from the positions themselves, worst {at.worst:.6g}"
-            moved = f"they lie {at.moved:.6g} from their secrets on average"
-            lines.append((f"{found.data.name}, positions", f"{told}; {moved}"))
+            lines.append((f"{found.data.name}, positions", found.of_positions))
     return lines
 
 

@@ -9,6 +9,7 @@ from dxopt.errors import PlausibilityWarning
 from dxopt.model.plausibility import of_problem
 from dxopt.model.privacy import promised
 from dxopt.model.problem import Problem
+from dxopt.results import units
 from dxopt.results.files import DESCRIPTION, LEVEL, Contents, finite
 from dxopt.results.report import Report
 from dxopt.results.result import Result, description, parts
@@ -91,7 +92,12 @@ class Level(Result):
         contents: Contents = {DESCRIPTION: description(self.problem, epsilon=asked)}
         if self.report is not None:
             contents = self.report.contents()
-        contents[LEVEL] = {"problem": self.problem.name, **asked, **proven}
+        contents[LEVEL] = {
+            "problem": self.problem.name,
+            "units": units.content(self.problem),
+            **asked,
+            **proven,
+        }
         return contents | parts([] if self.refuted is None else [self.refuted])
 
     def _said(self) -> str:

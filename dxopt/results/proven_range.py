@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dxopt.errors import PlausibilityWarning, SpecError
 from dxopt.model.plausibility import common
 from dxopt.model.problem import Problem
+from dxopt.results import units
 from dxopt.results.figures import plots
 from dxopt.results.figures.plotted import Plotted
 from dxopt.results.files import DESCRIPTION, FRONTIER, Contents, finite, numbers
@@ -73,6 +74,12 @@ class ProvenRange(Plotted, Result):
     def resolution(self) -> float:
         """How far what is possible and what is proven are apart at most, as a share of the whole range of values."""
 
+    @property
+    def figures(self) -> list[dict[str, Any]]:
+        """What is possible and what is proven at each point, by the names of the columns."""
+        columns = {name: column.tolist() for name, column in self._columns().items()}
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
     @abstractmethod
     def figure(self) -> Figure:
         """What is possible, and what is proven."""
@@ -87,6 +94,7 @@ class ProvenRange(Plotted, Result):
         proven = {
             "problem": self.problem.name,
             "objective": self.problem.objective.name,
+            "units": units.content(self.problem),
             **self._setting(),
             "status": str(self.status),
             "wanted": self.wanted,

@@ -70,7 +70,15 @@ def _status(report: Answer) -> str:
         return f"optimal (gap {gap:.1e})"
     certified = "" if report.delivered else " (not certified optimal)"
     better = "an arbitrarily better one" if not gap <= 1 else f"one better by up to {gap:.2%}"
-    return f"{report.status}{certified}: {report.mechanism.name}; there may be {better}"
+    return f"{report.status}{certified}: {report.mechanism.name}; there may be {better}{_continued(report)}"
+
+
+def _continued(report: Answer) -> str:
+    """How to go on with a solve that was stopped, where a later one can begin with what is known."""
+    stopped = report.status in (Status.INTERRUPTED, Status.TIME_LIMIT)
+    if not (stopped and report.dual is not None and report.route.startswith("column generation")):
+        return ""
+    return ", which dx.solve(problem, start=report) goes on to look for"
 
 
 def _private(report: Answer) -> str:

@@ -15,6 +15,8 @@ _FEW, _MANY = 2, 10
 """So many reports of one person are told of, unless another number is asked for."""
 _FAR = 1e3
 """A distance that is so many times the least one is not told of."""
+_LEAST_PERCENT, _RARE = 1e-4, 1e-6
+"""Below the first a share is told as one of many, below the second as one in a million."""
 _CLOSE = 1e-5
 """Up to this gap, a value is told as the best possible without saying how close it is."""
 
@@ -227,19 +229,24 @@ def worst(found: Explained) -> str:
 def largest(found: Explained) -> str:
     """How far off a single report may be."""
     most = with_unit(three_digits(found.most_off or 0.0), found.unit)
-    chance = _percent(found.most_off_chance or 0.0)
+    chance = _share(found.most_off_chance or 0.0)
     ever = f"whatever the {found.noun.removesuffix('s')}"
     if not found.rare_chance or found.rare is None:
-        return f"No report is more than {most} off; so far off are at most {chance} of reports, {ever}."
+        return f"No report is more than {most} off; so far off are at most {chance}, {ever}."
     rare = with_unit(three_digits(found.rare), found.unit)
     return (
-        f"More than {rare} off are at most {_percent(found.rare_chance)} of reports, {ever}; {most} off, the most "
+        f"More than {rare} off are at most {_share(found.rare_chance)}, {ever}; {most} off, the most "
         f"that is possible, at most {chance}."
     )
 
 
-def _percent(share: float) -> str:
-    return f"{at_most(100 * share)} %"
+def _share(probability: float) -> str:
+    """A share of reports, never less than it is: in percent, or one of many where that is below 0.01 %."""
+    if probability >= _LEAST_PERCENT:
+        return f"{at_most(100 * probability)} % of reports"
+    if probability <= _RARE:
+        return "one in a million reports"
+    return f"one in {three_digits(math.floor(floor_of(1 / probability)))} reports"
 
 
 def _by_distance(found: Explained) -> bool:

@@ -16,6 +16,7 @@ from dxopt.errors import PlausibilityWarning
 from dxopt.model.plausibility import common
 from dxopt.model.problem import Problem
 from dxopt.proofs.certify import gap
+from dxopt.results import units
 from dxopt.results.comparison import Compared
 from dxopt.results.figures import plots
 from dxopt.results.figures.panels import Panel, panels
@@ -171,6 +172,7 @@ class EpsilonSweep(Plotted, Result):
             "format": FORMAT,
             "problem": self.problem.name,
             "objective": self.problem.objective.name,
+            "units": units.content(self.problem),
             "status": str(self.status),
             "asked": list(self.asked),
             "epsilons": self.epsilons.tolist(),

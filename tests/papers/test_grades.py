@@ -20,10 +20,10 @@ def table(name: str) -> list[list[str]]:
 @pytest.mark.parametrize("name", TABLES)
 def test_every_row_has_a_grade(name: str) -> None:
     head, _, *rows = table(name)
-    assert head == ["statement", "what it says", "function", "problem file", "test", "grade"]
+    assert head == ["statement", "what it says", "function", "problem file", "what is checked", "tests"]
     for row in rows:
         assert len(row) == 6, row
-        *_, function, _, tests, grade = row
+        *_, function, _, grade, tests = row
         assert GRADE.fullmatch(grade), row
         # a grade of none has no test, and no other grade goes without
         assert (grade.startswith("none: ")) == (not tests), row
@@ -33,6 +33,6 @@ def test_every_row_has_a_grade(name: str) -> None:
 def test_the_grades_of_each_table_are_counted() -> None:
     sources = (DOCS / "theory" / "sources.md").read_text(encoding="utf-8")
     for name in TABLES:
-        grades = [row[-1].split(":")[0] for row in table(name)[2:]]
+        grades = [row[4].split(":")[0] for row in table(name)[2:]]
         counts = [len(grades), *(grades.count(grade) for grade in ("the statement itself", "less", "none"))]
         assert f"](papers/{name}.md) | {' | '.join(map(str, counts))} |" in sources

@@ -49,6 +49,20 @@ class TestFrames:
         frame.loc["dock", "bank"] = 5.0
         assert mechanism.matrix[2, 0] < 1
 
+    def test_tables_of_answers(self) -> None:
+        problem = dx.Problem(SPACE, epsilon=1.0, prior="uniform")
+        found = dx.compare(problem, ["randomised_response", "geometric"], priors={"skewed": [0.6, 0.2, 0.2]})
+        frame = to_frame(found)
+        assert frame["method"].tolist() == ["optimal", "randomised_response", "geometric", "optimal for skewed"]
+        assert frame["value"].tolist() == [row.value for row in found.rows if row.value is not None]
+        assert frame["under skewed"].tolist() == [row.under["skewed"] for row in found.rows if row.under]
+        sweep = dx.sweep(problem, [0.5, 1.0], ["randomised_response"])
+        assert to_frame(sweep).to_dict("records") == sweep.figures
+        frontier = dx.frontier(problem, 0.5, 2.0, resolution=0.5)
+        assert to_frame(frontier)["possible"].tolist() == frontier.values.tolist()
+        with pytest.raises(dx.SpecError, match="answer: is of type MetricSpace; give a mechanism, a comparison"):
+            to_frame(SPACE)  # pyright: ignore
+
     def test_any_order_is_matched_by_label(self, mechanism: dx.Mechanism) -> None:
         frame = to_frame(mechanism).loc[["dock", "bank", "café"], ["café", "dock", "bank"]]
         back = mechanism_from_frame(SPACE, frame, name="read")
@@ -87,7 +101,7 @@ class TestFrames:
             (lambda: mechanism_from_frame(SPACE, frame["bank"]), "frame: is of type Series"),  # pyright: ignore
             (lambda: prior_from_frame(SPACE, [1, 2, 3]), "series: is of type list"),  # pyright: ignore
             (lambda: prior_from_frame(SPACE, frame), "series: is of type DataFrame"),  # pyright: ignore
-            (lambda: to_frame(integer_table(mechanism)), "mechanism: is of type IntegerTable"),  # pyright: ignore
+            (lambda: to_frame(integer_table(mechanism)), "answer: is of type IntegerTable"),  # pyright: ignore
         ):
             with pytest.raises(dx.SpecError, match=message):
                 attempt()

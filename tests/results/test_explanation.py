@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -153,6 +154,19 @@ def test_the_largest_error_is_counted_again(counts: dx.Report) -> None:
     assert found.most_off_chance == pytest.approx(max(np.where(off >= found.most_off, matrix, 0).sum(axis=1)))
     assert found.rare_chance == pytest.approx(max(np.where(off > found.rare, matrix, 0).sum(axis=1)))
     assert "people off" in told(found)["largest error"] and "largest error" in dict(counts.lines())
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "chance"),
+    [(1.0, "% of reports"), (2.2, "at most one in"), (9.0, "at most one in a million reports")],
+)
+def test_shares_of_reports_are_told_so_that_they_can_be_read(epsilon: float, chance: str) -> None:
+    space = dx.line(6)
+    found = dx.explain(dx.classic.geometric(space, epsilon=epsilon), prior="uniform", loss="distance")
+    text = told(found)["largest error"]
+    assert chance in text and "e-" not in text
+    if (share := re.search(r"at most one in ([\d,]+) reports", text.partition(";")[2])) is not None:
+        assert found.most_off_chance is not None and found.most_off_chance <= 1 / int(share[1].replace(",", ""))
 
 
 def test_infinite_distances_and_losses() -> None:

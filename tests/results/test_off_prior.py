@@ -72,7 +72,7 @@ def test_data_on_the_page(city: dx.Report) -> None:
     tried = dx.evaluate.on(city, np.array([[45.5, -73.6], [45.6, -73.5]]), name="new places")
     report = replace(city, held_out=(tried,))
     assert "On other data" in page(report) and "on new places" in page(report)
-    assert f"loss {tried.loss:.6g}" in str(report)
+    assert f"mean loss {tried.loss:.3g} ± {tried.standard_error:.2g} km over 2 rows" in str(report)
     assert "from the positions themselves" in str(report)
 
 

@@ -77,7 +77,7 @@ ANSWERS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "composed": (
         lambda: dx.compose([report().mechanism] * 2).epsilon(1e-3),
-        "<Composed 2 releases together: epsilon at most 1.59",
+        "<Composed 2 releases together, for all pairs of secrets: epsilon at most 1.59",
     ),
     "threshold": (lambda: dx.regularity.threshold(dx.line(3)), "<Threshold 0: regular at every level"),
     "verdict": (lambda: dx.regularity.verdict("uniform", dx.line(3), 1.0), "<Verdict regular: every entry"),

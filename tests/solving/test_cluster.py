@@ -61,14 +61,14 @@ def test_the_answer_is_the_same_and_workers_that_die_lose_time_only(
         def told(line: str) -> None:
             lines.append(line)
             for number, worker in enumerate(workers):
-                if f"columns, round {3 + 4 * number}:" in line:
+                if f"column generation, round {3 + 4 * number}:" in line:
                     os.kill(worker.pid, signal.SIGKILL)
 
         larger = town(30)
         found = dx.solve(larger, **columns, cluster=address, progress=told)
         assert same(found, dx.solve(larger, **columns))
         lost = lines.index("the cluster is lost; reports are priced here")
-        assert any("columns, round 4:" in line for line in lines[:lost])
+        assert any("column generation, round 4:" in line for line in lines[:lost])
 
         # 3. a scheduler without workers is of no use
         monkeypatch.setattr("dxopt.runtime.cluster.FIRST_WORKER", 0.3)

@@ -103,7 +103,7 @@ def test_a_device_that_is_lost_costs_time_only(cupy: list[str], monkeypatch: pyt
 
     def told(line: str) -> None:
         lines.append(line)
-        if "columns, round 3:" in line:
+        if "column generation, round 3:" in line:
             stream.synchronize = lost
 
     stream = sys.modules["cupy"].cuda.get_current_stream()

@@ -34,6 +34,7 @@ def test_saved_and_loaded(found: dx.EpsilonSweep, tmp_path: Path) -> None:
         "format": 1,
         "problem": "square",
         "objective": "expected_loss",
+        "units": {"distance": "", "loss": "", "value": ""},
         "status": "optimal",
         "asked": [0.3, 0.8, 2.0],
         "epsilons": [0.3, 0.8, 2.0],

@@ -158,6 +158,11 @@ def test_a_frontier_that_reached_its_resolution_is_optimal(folder: Path, status:
     assert f"status is {status}" in failing(verify(folder))["frontier.json"].replace("'", "")
 
 
+def test_units_are_those_of_the_parts(folder: Path) -> None:
+    change(folder / "frontier.json", units={"distance": "km", "loss": "km", "value": "km"})
+    assert "units is " in failing(verify(folder))["frontier.json"]
+
+
 def test_a_frontier_that_is_too_wide_is_not_optimal(folder: Path) -> None:
     text = (folder / "problem.yaml").read_text(encoding="utf-8")
     (folder / "problem.yaml").write_text(re.sub(r"resolution: \S+", "resolution: 1.0e-06", text), encoding="utf-8")

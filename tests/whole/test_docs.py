@@ -228,7 +228,7 @@ NUMBERED = {
 
 
 def rows(key: str) -> list[list[str]]:
-    """The cells of the table of one document: statement, what it says, function, problem file, test, grade."""
+    """The cells of the table of one document: statement, says, function, problem file, what is checked, tests."""
     lines = (DOCS / "theory" / "papers" / f"{key.lower()}.md").read_text(encoding="utf-8").splitlines()
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")][2:]
 
@@ -251,7 +251,7 @@ def functions_in(file: str) -> set[str]:
 @pytest.mark.parametrize("key", NUMBERED)
 def test_every_row_of_the_papers_names_what_exists(key: str) -> None:
     for row in rows(key):
-        statement, says, function, problems, tests, *_ = row
+        statement, says, function, problems, _, tests = row
         assert statement, row
         assert says, row
         names = re.findall(r"`(dx(?:opt)?(?:\.\w+)+)`", function)

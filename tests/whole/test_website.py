@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import dxopt as dx
-from docs.website import api
+from docs.website import api, papers
 from docs.website.checks import faults
 
 
@@ -57,3 +57,12 @@ def test_parameters_that_are_described_together_are_read_apart() -> None:
         "Does it.\n\nsolver\n    As for one.\ntime_limit\n    As for one.\n"
         'low : float\n    Both.\nhigh : float\n    Both.\ndevice : "gpu" or "cpu", optional\n    What.'
     )
+
+
+def test_tests_of_the_papers_are_counted_on_the_site() -> None:
+    text = (papers.FOLDER / "ecp14.md").read_text(encoding="utf-8")
+    shown = papers.counted(text)
+    rows = [line for line in shown.splitlines() if line.startswith("| ") and "::" in line]
+    assert rows and all(line.endswith("</abbr> |") for line in rows)
+    one = "| Definition 1 | `dx.solve` | the statement itself | `a/b.py::test_c`, `::test_d` |"
+    assert papers.counted(one).endswith('| the statement itself | <abbr title="a/b.py::test_c, ::test_d">2</abbr> |')

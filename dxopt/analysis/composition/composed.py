@@ -33,7 +33,7 @@ class Composed(Shown):
     worst : tuple of two str, or None
         The labels of the pair of secrets that is told apart best, as far as the bounds say; None where no pair is.
     pairs : {"all", "adjacent"}
-        Which ordered pairs of secrets are bound.
+        Which pairs of secrets it is about: all, or neighbours alone.
 
     Examples
     --------
@@ -54,6 +54,7 @@ class Composed(Shown):
 
     def __str__(self) -> str:
         several = f"{self.releases} releases" if self.releases > 1 else "1 release"
+        among = "for all pairs of secrets" if self.pairs == "all" else "for neighbours alone"
         pure = "at no epsilon" if math.isinf(self.pure) else f"at epsilon {_above(self.pure)}"
         if self.asked == "epsilon":
             said = f"epsilon {self.epsilon:.6g}, delta at most {_above(self.delta)}"
@@ -62,7 +63,7 @@ class Composed(Shown):
         else:
             said = f"epsilon at most {_above(self.epsilon)} at delta {self.delta:.6g}"
         pair = "" if self.worst is None else f"; worst pair {self.worst[0]} and {self.worst[1]}"
-        return f"{several} together: {said} (and at least {self.least:.6g}){pair}; delta 0 {pure}"
+        return f"{several} together, {among}: {said} (and at least {self.least:.6g}){pair}; delta 0 {pure}"
 
 
 def _above(number: float) -> str:

@@ -226,7 +226,9 @@ def compose(
     counts : int or sequence of int
         How often each one is used; once by default.
     pairs : {"all", "adjacent"}
-        Which ordered pairs of secrets are bound, as for `dx.Problem`.
+        Which pairs of secrets the answers are about. "all": every two at a finite distance d, at the level εd. Or
+        neighbours alone, which have no third secret between them, as counts that differ by 1 and adjacent databases:
+        the (ε, δ) of differential privacy. At δ = 0 one follows from the other; at a positive δ "all" promises more.
     accuracy : float
         The grid is refined until both bounds agree to this part of the answer, or the finest grid is reached.
 

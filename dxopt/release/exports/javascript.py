@@ -5,6 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 from importlib.resources import files
 
+from dxopt.release.exports.rows import heading
 from dxopt.release.tables import IntegerTable
 
 _END = """
@@ -25,6 +26,4 @@ def javascript(table: IntegerTable) -> str:
     What only a proof needs, distances and the prior, is left out; the head has the digest of the whole file.
     """
     content = b64encode(table.encoded(small=True)).decode("ascii")
-    promise = f"epsilon {table.epsilon!r}" + (f", delta {table.delta!r}" if table.delta else "")
-    said = " ".join(f"{table.name}: {promise}, made of the table {table.digest}".split())
-    return f"// {said}\n{sampler()}{_END.format(content=content)}"
+    return f"// {heading(table)}, made of the table {table.digest}\n{sampler()}{_END.format(content=content)}"

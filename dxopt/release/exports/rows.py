@@ -9,6 +9,7 @@ from itertools import accumulate
 import numpy as np
 
 from dxopt.release.tables import IntegerTable
+from dxopt.spaces.units import per
 
 
 def rows(table: IntegerTable) -> Iterator[tuple[int, list[tuple[str, int]]]]:
@@ -21,6 +22,12 @@ def rows(table: IntegerTable) -> Iterator[tuple[int, list[tuple[str, int]]]]:
         reports = np.flatnonzero(row).tolist()
         firsts = [0, *accumulate(row[reports].tolist())][:-1]
         yield x, [(f"{first:0{digits}x}", report) for first, report in zip(firsts, reports, strict=True)]
+
+
+def heading(table: IntegerTable) -> str:
+    """The name of a table and its level in one line: "town: epsilon 0.5 per km"."""
+    relaxed = f", delta {table.delta!r}" if table.delta else ""
+    return " ".join(f"{table.name}: epsilon {table.epsilon!r} {per(table.space.unit)}{relaxed}".split())
 
 
 def as_json(table: IntegerTable) -> str:

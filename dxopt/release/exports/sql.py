@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from dxopt.errors import SpecError
-from dxopt.release.exports.rows import rows
+from dxopt.release.exports.rows import heading, rows
 from dxopt.release.tables import IntegerTable
 
 _TOGETHER = 1000
@@ -122,10 +122,9 @@ def _script(
         raise SpecError("name", f"is {name!r}", "give small letters, digits and underscores, 48 at most")
     points = table.head["report_points"]
     axes = len(points[0]) if points else 0
-    about = f"{table.name}: epsilon {table.epsilon!r}" + (f", delta {table.delta!r}" if table.delta else "")
     known = {
         "name": name,
-        "about": " ".join(about.split()),
+        "about": heading(table),
         "digest": table.digest,
         "text": "text",
         "bytes": blob,

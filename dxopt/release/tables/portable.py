@@ -132,7 +132,7 @@ def head(parts: Parts) -> dict[str, Any]:
         **{name: _number(parts[name]) for name in _NUMBERS},
         "pairs": parts["pairs"],
         "metric": None if metric is None else metric.name,
-        "unit": getattr(metric, "unit", None),
+        "unit": space.unit or None,
         "secrets": [str(label) for label in space.labels],
         "reports": [str(label) for label in reports.labels],
         "secrets_are_reports": reports.secrets,

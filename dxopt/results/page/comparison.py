@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dxopt.numerics.digits import three_digits
+from dxopt.results.compared import excess_cell
 from dxopt.results.comparison import Compared, Comparison
 from dxopt.results.order import lines_of
 from dxopt.results.page.bars import Bar, bars
@@ -62,7 +63,7 @@ def _compared(row: Compared) -> list[Cell]:
 
 
 def _share(excess: float | None) -> Cell:
-    return Cell("") if excess is None else Cell(f"{100 * (round(excess, 4) + 0.0):+.3g}%", excess)
+    return Cell("") if excess is None else Cell(excess_cell(excess), excess)
 
 
 def _under(row: Compared, priors: list[str]) -> list[Cell]:

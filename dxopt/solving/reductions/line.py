@@ -175,7 +175,7 @@ def best_remap(problem: Problem, should_stop: Callable[[], bool], tell: Callable
     cheapest = np.zeros(problem.shape[1], np.int64)
     least = np.full(problem.shape[1], np.inf)
     totals = np.zeros(problem.shape[1])
-    tell("line: costs from one side")
+    tell("optimal remap on the line, pass 1 of 2")
     for rows, costs in problem.cost_blocks():
         if should_stop():
             return None
@@ -187,7 +187,7 @@ def best_remap(problem: Problem, should_stop: Callable[[], bool], tell: Callable
     behind = np.zeros(problem.shape[1])
     best = np.zeros(len(problem.space))
     table = np.zeros(len(problem.space), np.int64)
-    tell("line: best remap")
+    tell("optimal remap on the line, pass 2 of 2")
     for (rows, costs), start in zip(problem.cost_blocks(backwards=True), reversed(starts), strict=True):
         if should_stop():
             return None

@@ -74,7 +74,7 @@ def solve_by_columns(
         told = [f"{best:.8g}"] if np.isfinite(best) and stage != "bound" else []
         told += [f"bound {low:.8g}"] if np.isfinite(low) and stage != "mechanism" else []
         told += [f"gap {gap(best, low):.1e}"] if len(told) == 2 else []
-        options.progress(f"{begin}columns, round {rounds}: {', '.join(told)}")
+        options.progress(f"{begin}column generation, round {rounds}: {', '.join(told)}")
 
     def stopped() -> bool:
         return options.stop.requested
@@ -106,7 +106,7 @@ def solve_by_columns(
         return Solved(ChannelSolution(Status.FAILED, None, None, message=message), ())
 
     # 4. solve it, and go back through the reductions in reverse
-    options.progress(f"{begin}columns, up to {amount}")
+    options.progress(f"{begin}column generation, up to {amount}")
     tolerance = MARGIN * options.tolerance if accuracy is None else accuracy
     start = _earlier(compiled, options.start, smaller=bool(applied))
     known: Known | None = None

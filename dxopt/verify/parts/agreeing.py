@@ -45,6 +45,8 @@ def agree_repeated(
     described = read_yaml(folder, "problem.yaml")
     agree(name, "problem", content.get("problem"), parts[0].summary.get("problem"))
     agree(name, "objective", content.get("objective"), parts[0].summary.get("objective"))
+    units = parts[0].summary.get("units")
+    agree(name, "units", content.get("units", units), units)
     agree("problem.yaml", varied, described.get(varied), asked)
     agree_described(described, parts[0].described, varied)
 

@@ -158,7 +158,7 @@ def test_points_at_distance_0_and_infinity() -> None:
 
 def test_answers_print_readably() -> None:
     composition = dx.compose(dx.classic.geometric(SPACE, epsilon=0.8), 3)
-    assert "3 releases together: epsilon 1, delta at most" in str(composition.delta(1.0))
+    assert "3 releases together, for all pairs of secrets: epsilon 1, delta at most" in str(composition.delta(1.0))
     assert str(composition.epsilon(1e-3)).endswith("delta 0 at epsilon 2.4")
     told = dx.Mechanism.from_matrix(SPACE, np.eye(3))
     assert "no epsilon at delta 0" in str(dx.compose(told).epsilon(0.0))

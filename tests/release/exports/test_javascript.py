@@ -13,6 +13,7 @@ import pytest
 
 import dxopt as dx
 from dxopt.release.exports.javascript import javascript, sampler
+from dxopt.release.exports.sql import duckdb, postgresql
 from tests.material.vectors import FILE, tables
 
 VECTORS = json.loads(FILE.read_text(encoding="utf-8"))
@@ -152,3 +153,16 @@ def test_the_script_is_small() -> None:
 def test_the_table_in_the_script_names_its_source() -> None:
     table = tables()["line"]
     assert table.digest in javascript(table)
+
+
+@needs_node
+def test_the_script_knows_the_level_and_its_unit(tmp_path: Path) -> None:
+    table = dx.integer_table(dx.classic.geometric(dx.line(4, unit="people"), epsilon=0.7))
+    dx.export(table, "js", tmp_path / "beds.js")
+    code = """
+        const { table } = require("./beds.js");
+        console.log(JSON.stringify([table.epsilon, table.delta, table.unit]));
+    """
+    assert run(code, tmp_path) == [table.epsilon, 0, "people"]
+    for script in (javascript(table), postgresql(table), duckdb(table)):
+        assert f"{table.name}: epsilon {table.epsilon!r} per person" in script

@@ -36,7 +36,7 @@ def simple(problem: dx.Problem) -> float:
 
 def shown(lines: list[str]) -> list[tuple[float, float]]:
     """The values and bounds of the rounds, infinite where they are not shown."""
-    found = [SHOWN.search(line) for line in lines if line.startswith("columns, round")]
+    found = [SHOWN.search(line) for line in lines if line.startswith("column generation, round")]
     return [(float(one[1] or "inf"), float(one[2] or "-inf")) for one in found if one is not None]
 
 

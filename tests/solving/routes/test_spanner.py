@@ -50,8 +50,8 @@ def test_the_choice_is_by_size(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
     # each program tells what it is solved for: the value of the one is no value of the other
-    first = [line for line in lines if line.startswith("mechanism, columns, round")]
-    second = [line for line in lines if line.startswith("bound, columns, round")]
+    first = [line for line in lines if line.startswith("mechanism, column generation, round")]
+    second = [line for line in lines if line.startswith("bound, column generation, round")]
     assert first
     assert second
     assert not any("bound" in line for line in first)

@@ -105,6 +105,6 @@ def test_progress_names_value_and_bound() -> None:
     lines: list[str] = []
     space = dx.grid((5, 5))
     by_columns(dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space)), progress=lines.append)
-    rounds = [line for line in lines if line.startswith("columns, round")]
+    rounds = [line for line in lines if line.startswith("column generation, round")]
     assert len(rounds) > 3
     assert "bound" in rounds[-1]

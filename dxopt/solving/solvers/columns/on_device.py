@@ -59,11 +59,13 @@ class OnDevice:
         """Take no more masters of so many entries where memory ran out, and none after anything else."""
         if isinstance(error, MemoryError):
             self.room = min(self.room, entries)
-            self.tell(f"no room on {self.device.name} for {entries:,} entries; such masters are solved here")
+            self.tell(
+                f"no room on {self.device.name} for {entries:,} entries; such master problems are solved on the CPU"
+            )
             return
         self.room = 0
         reason = " ".join(f"{type(error).__name__}: {error}".split())
-        self.tell(f"{self.device.name} is lost ({reason}); masters are solved here")
+        self.tell(f"{self.device.name} is lost ({reason}); master problems are solved on the CPU")
 
 
 class DeviceFactor:
