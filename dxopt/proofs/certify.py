@@ -147,10 +147,8 @@ def _repaired(
     channel = repair(problem, raw)
     if math.isfinite(problem.objective.max_loss):
         channel = brought_within_budget(problem, channel, candidate.within_budget)
-    moved = float(np.abs(channel - np.where(np.isfinite(raw), raw, 0.0)).max())
-    privacy = proven_privacy(problem, channel)
+    mechanism, privacy = proven_repair(problem, raw, channel, candidate.name or "mechanism")
     belief_level = None if problem.beliefs is None else prove_beliefs(problem, channel)
-    pairs = _pairs(problem)
     value = objective_value(problem, channel)
     dual = candidate.dual
     bound, how_bound = proven_bound(problem, dual)
@@ -164,21 +162,31 @@ def _repaired(
     if 0 < problem.objective.sign * (bound - value) <= ROW_SUM_ERROR * abs(value):
         # rows that sum to a little less than 1 may cost less than any that sum to 1; a bound may always be weaker
         bound = value
-    proven = f"repair moved entries by at most {moved:.1e}; {privacy.how.format(pairs=pairs)}"
-    how = {"privacy": proven, "bound": how_bound}
+    how = {"privacy": privacy.how, "bound": how_bound}
     if problem.beliefs is not None:
         checked = f"all {len(problem.beliefs):,} ordered pairs of beliefs checked in every report"
         how["beliefs"] = f"{checked} with rounding counted"
-    mechanism = Mechanism.from_matrix(
-        problem.space,
-        channel,
-        problem.reports,
-        name=candidate.name or "mechanism",
-        privacy=replace(privacy, how=proven) if problem.private else None,
-    )
     apart = gap(value, bound)
     proof = Certificate(problem.private, privacy.epsilon, value, bound, apart, how, privacy.delta, belief_level)
     return mechanism, proof, dual
+
+
+def proven_repair(
+    problem: Problem, raw: NDArray[np.float64], channel: NDArray[np.float64], name: str
+) -> tuple[Mechanism, Privacy]:
+    """The mechanism of a channel `(n, m)` that was repaired, and what is proven of it, which it has if it is private.
+
+    Raises
+    ------
+    CertificateError
+        As `proven_privacy`.
+    """
+    moved = float(np.abs(channel - np.where(np.isfinite(raw), raw, 0.0)).max())
+    privacy = proven_privacy(problem, channel)
+    how = f"repair moved entries by at most {moved:.1e}; {privacy.how.format(pairs=_pairs(problem))}"
+    privacy = replace(privacy, how=how)
+    proof = privacy if problem.private else None
+    return Mechanism.from_matrix(problem.space, channel, problem.reports, name=name, privacy=proof), privacy
 
 
 def proven_privacy(problem: Problem, channel: NDArray[np.float64]) -> Privacy:

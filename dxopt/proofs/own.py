@@ -17,7 +17,7 @@ from dxopt.model.problem import PROBLEM_CELLS, Problem
 from dxopt.numerics.written import Written
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import certify as repaired
-from dxopt.proofs.certify import proven_privacy
+from dxopt.proofs.certify import proven_privacy, proven_repair
 from dxopt.proofs.refusing import ROUNDING, refused
 from dxopt.proofs.repair import repair as brought_to_privacy
 from dxopt.spaces.archive import pack
@@ -94,7 +94,8 @@ def certify(
     if not repair:
         return proven_as_it_is(problem, given, name)
     _require_cells(problem, given)
-    return _repaired(problem, given, name)
+    unlikely = problem.but(loss=_unlikely(given))
+    return repaired(unlikely, Candidate(given.matrix, name=name or given.name)).mechanism
 
 
 def proven_as_it_is(problem: Problem, mechanism: Mechanism | ArrayLike, name: str | None = None) -> Mechanism:
@@ -141,23 +142,32 @@ def proven_but_for_rounding(problem: Problem, mechanism: Mechanism | ArrayLike, 
     except SpecError:
         if not problem.private:
             raise
-        nearly_private(problem, mechanism)
     given = _channel(mechanism, problem.space, problem.reports)
+    _require_cells(problem, given)
+    matrix = given.matrix
     plain = Problem(
         problem.space,
         epsilon=problem.epsilon,
         prior=Prior.uniform(problem.space),
         delta=problem.delta,
         pairs=problem.pairs,
-        loss=Loss(np.zeros(given.matrix.shape), given.reports, "none"),
+        loss=_unlikely(given),
     )
-    return _repaired(plain, given, name)
+    channel = _moved_by_rounding(plain, matrix)
+    return proven_repair(plain, matrix, channel, name or given.name)[0]
 
 
-def _repaired(problem: Problem, given: Mechanism, name: str | None) -> Mechanism:
-    """The mechanism brought to privacy; what a repair has to give to some report goes where it often goes."""
-    unlikely = problem.but(loss=Loss(1.0 - given.matrix, given.reports, "unlikely"))
-    return repaired(unlikely, Candidate(given.matrix, name=name or given.name)).mechanism
+def _unlikely(given: Mechanism) -> Loss:
+    """A loss for repairs: what they have to give to some report goes where the mechanism often goes."""
+    return Loss(1.0 - given.matrix, given.reports, "unlikely")
+
+
+def _moved_by_rounding(problem: Problem, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A matrix `(n, m)` brought to privacy; SpecError where an entry is moved by more than 1e-9."""
+    channel = brought_to_privacy(problem, matrix)
+    if np.abs(channel - matrix).max() > ROUNDING:
+        raise refused(problem, matrix)
+    return channel
 
 
 def nearly_private(problem: Problem, mechanism: Any) -> NDArray[np.float64]:
@@ -172,10 +182,8 @@ def nearly_private(problem: Problem, mechanism: Any) -> NDArray[np.float64]:
     """
     given = _channel(mechanism, problem.space, problem.reports)
     _require_cells(problem, given)
-    matrix = given.matrix
-    if np.abs(brought_to_privacy(problem, matrix) - matrix).max() > ROUNDING:
-        raise refused(problem, matrix)
-    return matrix
+    _moved_by_rounding(problem, given.matrix)
+    return given.matrix
 
 
 def _channel(given: Any, space: MetricSpace, reports: Reports | None) -> Mechanism:
