@@ -16,6 +16,8 @@ commands = typer.Typer()
 _PAGE = "Page to write; report.html in the folder by default."
 _UNDERLAY = "GeoJSON file to draw under maps: coasts, rivers, roads, points with names."
 _TABLE = "A table of what other levels cost, each solved: FROM:TO:STEP, ends included, or A,B,C; also ln(4) or 1/2."
+_VERIFIED = "A result folder, a folder of them, or a table file *.dxt; with --result a file that `apply` wrote."
+_OF_RESULT = "Result folder, or table file *.dxt, whose mechanism made the file PATH."
 _SECRET = "Label of a secret, or its index where no label is a number; may be given again."
 
 
@@ -108,19 +110,23 @@ def explain_results(
 
 
 @commands.command("verify", epilog="Example: dxopt verify results/town")
-def verify_folder(
-    folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A result folder, a folder of them, or a table file *.dxt.")
-    ],
+def verify_results(
+    path: Annotated[Path, typer.Argument(metavar="PATH", help=_VERIFIED)],
+    result: Annotated[Path | None, typer.Option(metavar="RESULT", help=_OF_RESULT)] = None,
     as_json: Json = False,
 ) -> None:
-    """Prove results again from their files alone: 0 if all holds, 1 if a claim fails, 3 if some are left open."""
+    """Prove results again from their files alone: 0 if all holds, 1 if a claim fails, 3 if some are left open.
+
+    With --result, PATH is a file that `apply` wrote: the result is proven
+    again, and that the file and its sidecar belong to its mechanism.
+    """
     from rich.console import Console
 
     from dxopt.batch.progress import Progress
-    from dxopt.verify import verify_all
+    from dxopt.verify import verify_all, verify_published
 
     with bad_input(), Progress(Console(stderr=True), after=2.0) as progress:
-        verdict = verify_all(folder, tell=lambda line: progress.tell(str(folder), line))
+        tell = functools.partial(progress.tell, str(path))
+        verdict = verify_all(path, tell=tell) if result is None else verify_published(path, result, tell=tell)
     typer.echo(verdict.as_json() if as_json else str(verdict))
     raise typer.Exit(verdict.exit_code)

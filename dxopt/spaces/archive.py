@@ -46,9 +46,17 @@ def pack(space: MetricSpace, prefix: str = "space") -> Arrays:
         own = {"kind": "distances", "distances": space.distances, "labels": list(space.labels)}
     if space.unit and getattr(metric, "unit", "") != space.unit:
         own["unit"] = space.unit
-    own |= pack_positions(space.positions, f"{prefix}.positions")
+    own |= pack_positions(_stated(space), f"{prefix}.positions")
     # the arrays of factors and positions have the prefix already
     return {key if "." in key else f"{prefix}.{key}": np.asarray(value) for key, value in own.items()}
+
+
+def _stated(space: MetricSpace) -> Positions | None:
+    """The positions of a space, but for those that its points and metric say already."""
+    found, metric = space.positions, space.metric
+    if found is None or found.outlines is not None or found.streets is not None or not isinstance(metric, OnEarth):
+        return found
+    return None if found.unit == metric.unit and np.array_equal(found.degrees, np.asarray(space.points)) else found
 
 
 def pack_positions(found: Positions | None, prefix: str = "positions") -> Arrays:

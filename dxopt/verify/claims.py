@@ -52,9 +52,9 @@ def check_losses(result: Result) -> str:
         raise Unproved(f"{name!r} is no loss that is derived, but may be taken for one")
     if name in NAMED and not result.summary.get("secrets_are_reports"):
         check_losses_to_reports(result, name)
-        return f"{shape} numbers are the {name}"
+        return f"{shape} losses, each the {name} between the points"
     if name not in NAMED:
-        return f"{shape} finite numbers, as they were given"
+        return f"{shape} losses, finite and as they were given"
     if losses.shape[0] != losses.shape[1]:
         raise Broken(f"{shape}, but the reports are the secrets")
     named = 1.0 - np.eye(len(losses))
@@ -69,7 +69,7 @@ def check_losses(result: Result) -> str:
             f"it is {losses[x, z]:.17g} in secret {result.secret(x)} and report {result.report(z)}, "
             f"but {name} is {named[x, z]:.17g}"
         )
-    return f"{shape} numbers are the {name}"
+    return f"{shape} losses, each as {name!r} defines it"
 
 
 def check_rows(result: Result) -> str:
@@ -110,7 +110,7 @@ def check_privacy(result: Result) -> str:
     if largest < Fraction(delta) - LEAST_DELTA:
         raise Broken(f"{result.source}: delta {delta:.17g} is not the least, {float(largest):.17g}")
     pairs = int(result.bound.sum())
-    return f"{pairs:,} pairs, epsilon {epsilon:.10g}, delta {delta:.10g}"
+    return f"epsilon {epsilon:.10g} and delta {delta:.10g} hold for {pairs:,} pairs of secrets"
 
 
 def _check_own_level(result: Result, epsilon: float, delta: float) -> None:
@@ -128,7 +128,8 @@ def _check_pure(result: Result, epsilon: float) -> str:
         raise Broken(f"{distinguished(result, violated)} at epsilon {epsilon:.17g}")
     if not is_least(result.channel, levels):
         raise Broken(f"{result.source}: epsilon {epsilon:.17g} is not the least")
-    return f"{int(result.bound.sum()):,} pairs in {result.matrix.shape[1]:,} reports, epsilon {epsilon:.10g}"
+    reports = result.matrix.shape[1]
+    return f"epsilon {epsilon:.10g} holds for {int(result.bound.sum()):,} pairs of secrets in {reports:,} reports"
 
 
 def distinguished(result: Result, violated: Triple) -> str:
@@ -144,9 +145,9 @@ def check_value(result: Result) -> str:
     """The value, to 1e-12 of the size of its terms; and that the expected loss is within its budget, exactly."""
     claimed = check_attained(result)
     if result.objective != "adversary_error":
-        return f"{claimed:.12g}, {result.objective.replace('_', ' ')}"
+        return f"{result.objective.replace('_', ' ')} {claimed:.12g}"
     check_budget(result)
-    return f"{claimed:.12g}, adversary error; the expected loss is within its budget"
+    return f"adversary error {claimed:.12g}; the expected loss is within its budget"
 
 
 def check_attained(result: Result) -> float:
@@ -189,7 +190,7 @@ def check_bound(result: Result) -> str:
         result
     ):
         raise Broken(f"certificate.json: bound is {claimed:.17g}, but dual.npz proves {float(proven):.17g}")
-    return f"{claimed:.12g}, {how}"
+    return f"no such mechanism has {result.better} than {claimed:.12g} ({how})"
 
 
 def lost(result: Result) -> Fraction:
@@ -217,7 +218,7 @@ def check_gap(result: Result) -> str:
         raise Broken(
             f"report.json: the status {status} does not fit a gap of {gap:.3g} and a tolerance of {tolerance}"
         )
-    return f"{gap:.3g}, {status}"
+    return f"value and bound are {gap:.3g} of the value apart: {status}"
 
 
 def _within(result: Result, value: float, limit: float, tolerance: float) -> bool:

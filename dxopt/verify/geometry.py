@@ -35,7 +35,7 @@ def check_distances(result: Result) -> str:
     relative, and points of a lattice lie where report.json has them. Unproved where the metric is not derived here.
     """
     require_triangles(result.distances, result.secret)
-    return "; ".join(["0 on the diagonal", "the triangle inequality holds", *_check_points(result)])
+    return "; ".join(["each secret is at 0 from itself", "the triangle inequality holds", *_check_points(result)])
 
 
 def require_triangles(distances: Array, secret: Callable[[int], str]) -> None:
@@ -71,7 +71,7 @@ def _check_points(result: Result) -> list[str]:
         check_described(result, result.mechanism)
         if str(result.mechanism["space.kind"]) in ("product", "tree", "distances") and metric != GIVEN:
             raise Unproved(f"there are no points, from which {metric!r} distances would follow")
-        return [f"those of {result.mechanism['space.kind']} in mechanism.npz"]
+        return [f"they are those of the {result.mechanism['space.kind']} in mechanism.npz"]
     if "points" not in result.mechanism:
         if metric != GIVEN or described.get("structure") in ("path", "lattice", "torus"):
             raise Unproved(f"there are no points, from which {metric!r} distances would follow")
@@ -111,7 +111,8 @@ def _points(arrays: Arrays, size: int, key: str = "points") -> Points:
 
 def _check_metric(result: Result, metric: object, points: Points) -> str:
     """That distances are those of the points, in words; Unproved where the metric is not derived from points."""
-    return f"the {_require(result, _measured(result, metric, points, points), result.distances)} ones of the points"
+    found = _require(result, _measured(result, metric, points, points), result.distances)
+    return f"they are the {found} ones of the points"
 
 
 def _measured(result: Result, metric: object, points: Points, others: Points) -> list[Measured]:

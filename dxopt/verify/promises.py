@@ -50,4 +50,5 @@ def check_beliefs(result: Result) -> str:
         )
     if not is_least(pairs, sums, Fraction(claimed)):
         raise Broken(f"{result.source}: {LEVEL} {claimed:.17g} is not the least")
-    return f"{len(pairs.first):,} ordered pairs in {result.matrix.shape[1]:,} reports, epsilon {claimed:.10g}"
+    reports = result.matrix.shape[1]
+    return f"epsilon {claimed:.10g} holds for {len(pairs.first):,} ordered pairs of beliefs in {reports:,} reports"

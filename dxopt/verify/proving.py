@@ -98,6 +98,9 @@ def verify_all(folder: str | Path, *, tell: Tell = lambda line: None) -> Verdict
     path = Path(folder)
     if path.suffix == SUFFIX:
         return verify_table(path)
+    if path.is_file():
+        fix = "name a result folder or a table *.dxt; for a file that dxopt apply wrote, add --result FOLDER"
+        raise SpecError("folder", f"{path} is a file", fix)
     if holds_result(path):
         return verify(path, tell=tell)
     found = list(_results(path))
@@ -108,7 +111,7 @@ def verify_all(folder: str | Path, *, tell: Tell = lambda line: None) -> Verdict
         name = inner.relative_to(path)
         tell(f"{name}, {count} of {len(found)}")
         verdicts.append(verify(inner, tell=lambda line, name=name: tell(f"{name}: {line}")))
-    summary = [_check(SUMMARY, lambda: check_summary(path))] if (path / SUMMARY).is_file() else []
+    summary = [checked(SUMMARY, lambda: check_summary(path))] if (path / SUMMARY).is_file() else []
     return Verdicts(str(path), tuple(verdicts), tuple(summary))
 
 
@@ -123,7 +126,7 @@ def verify_table(file: str | Path) -> Verdict:
     path = Path(file)
     if not path.is_file():
         raise SpecError("table", f"{path} is no file", "name one that dxopt export wrote")
-    return Verdict(str(path), tuple(_check(name, claim) for name, claim in table_checks(path)))
+    return Verdict(str(path), tuple(checked(name, claim) for name, claim in table_checks(path)))
 
 
 def _results(folder: Path) -> Iterator[Path]:
@@ -147,7 +150,7 @@ def _within(folder: Path) -> list[Path]:
 
 def _checks(folder: Path, tell: Tell) -> Iterator[Check]:
     """The digests, the claims of a report if there is one, and of what rests on parts if there is such."""
-    yield _check("digests", lambda: check_digests(folder))
+    yield checked("digests", lambda: check_digests(folder))
     result = None
     if any((folder / name).is_file() for name in PROOF):
         try:
@@ -166,16 +169,16 @@ def _checks(folder: Path, tell: Tell) -> Iterator[Check]:
     elif (folder / PARTS).exists():
         yield Check("files", Outcome.FAILS, f"there are {PARTS}, but nothing rests on them")
     if (folder / INPUT).is_file():
-        yield _check(INPUT, lambda: check_input(folder))
+        yield checked(INPUT, lambda: check_input(folder))
 
 
 def _report(result: Result) -> Iterator[Check]:
     """The claims of a report: those of the certificate, measures and the comparison."""
     others = {} if result.written else implicit.CLAIMS
     for name, claim in _CLAIMS:
-        yield _check(name, partial(others.get(name, claim), result))
+        yield checked(name, partial(others.get(name, claim), result))
     if claims_beliefs(result):
-        yield _check("beliefs", partial(check_beliefs, result))
+        yield checked("beliefs", partial(check_beliefs, result))
     yield from _figures(result)
 
 
@@ -202,7 +205,7 @@ def _optima(folder: Path, result: Result) -> Iterator[Check]:
         require_all(checks)
         return found
 
-    yield _check("optima", claim)
+    yield checked("optima", claim)
 
 
 def _rested(folder: Path, question: str, result: Result | None, tell: Tell) -> Iterator[Check]:
@@ -225,7 +228,7 @@ def _rested(folder: Path, question: str, result: Result | None, tell: Tell) -> I
         require_all(checks)
         return found
 
-    yield _check(question, claim)
+    yield checked(question, claim)
 
 
 def _figures(result: Result) -> Iterator[Check]:
@@ -237,16 +240,16 @@ def _figures(result: Result) -> Iterator[Check]:
         yield Check("measures", Outcome.FAILS, "report.json: evaluation is no object")
     else:
         for name, claimed in evaluation.items():
-            yield _check(f"measure: {name}", partial(check_measure, result, name, claimed))
+            yield checked(f"measure: {name}", partial(check_measure, result, name, claimed))
     if off_prior is not None:
-        yield _check("off prior", partial(check_off_prior, result, off_prior))
+        yield checked("off prior", partial(check_off_prior, result, off_prior))
     yield from _on_data(result)
     if comparison is None:
         return
     if not isinstance(comparison, dict):
         yield Check("comparison", Outcome.FAILS, "report.json: it is no object")
         return
-    agreed = _check("comparison", partial(check_comparison, result, comparison))
+    agreed = checked("comparison", partial(check_comparison, result, comparison))
     yield agreed
     if agreed.status is Outcome.HOLDS:
         try:
@@ -254,7 +257,7 @@ def _figures(result: Result) -> Iterator[Check]:
         except DAMAGED as error:
             yield Check("comparison", Outcome.FAILS, f"damaged: {error}")
             return
-        yield from (_check(name, proof) for name, proof in found)
+        yield from (checked(name, proof) for name, proof in found)
 
 
 def _on_data(result: Result) -> Iterator[Check]:
@@ -265,12 +268,12 @@ def _on_data(result: Result) -> Iterator[Check]:
         yield Check("held out", Outcome.FAILS, str(error))
         return
     for place, entry in claimed:
-        yield _check(f"held out: {entry['name']}", partial(check_held_out, result, place, entry))
+        yield checked(f"held out: {entry['name']}", partial(check_held_out, result, place, entry))
         if entry["positions"] is not None:
-            yield _check(f"held out: {entry['name']}, positions", partial(check_positions, entry))
+            yield checked(f"held out: {entry['name']}, positions", partial(check_positions, entry))
 
 
-def _check(name: str, claim: Callable[[], str]) -> Check:
+def checked(name: str, claim: Callable[[], str]) -> Check:
     """The check of a claim: what it returns holds, and what it raises decides how it does not."""
     try:
         return Check(name, Outcome.HOLDS, claim())

@@ -25,7 +25,7 @@ from dxopt.verify.verdict import Broken
 
 Array = NDArray[np.float64]
 SUFFIX = ".dxt"
-_MAGIC = b"dxtable1"
+MAGIC = b"dxtable1"
 _DIGEST = 32
 _BITS = (64, 128, 192, 256)
 _SECTIONS = ("starts", "reports", "steps", "distances")
@@ -56,7 +56,7 @@ class TableFile:
     @classmethod
     def of(cls, written: bytes) -> TableFile:
         """The contents of the bytes; Broken where they are no table."""
-        if written[:8] != _MAGIC:
+        if written[:8] != MAGIC:
             raise Broken("it does not begin as a table file does")
         length = int.from_bytes(written[8:16], "little")
         head = json.loads(written[16 : 16 + length].decode("utf-8"), object_pairs_hook=once)

@@ -30,17 +30,18 @@ def check_table(result: Result) -> str:
         raise Broken(f"report.json says that there is none: {result.summary['table']}")
     result.require_written()
     arrays = read_arrays(result.folder, TABLE)
-    bits, counts = _counts(result, arrays)
+    bits, counts = read_counts(result, arrays)
     _check_names(result, arrays)
     for name in ("epsilon", "delta"):
         if number(arrays, name) != result.claimed(name):
             raise Broken(f"its {name} is {number(arrays, name)}, the certificate's {result.claimed(name)}")
     _check_private(result, arrays, counts, bits)
     cost = _check_distance(result, counts, bits, arrays)
-    return f"rows sum to 2^{bits}, private at the certificate's levels, costs {cost:.1e}"
+    told = f"{abs(cost):.1e} {'below' if cost < 0 else 'above'} that of the matrix, in the unit of the loss"
+    return f"rows sum to 2^{bits}; private at the certificate's levels; its expected loss is {told}"
 
 
-def _counts(result: Result, arrays: Arrays) -> tuple[int, Counts]:
+def read_counts(result: Result, arrays: Arrays) -> tuple[int, Counts]:
     """The bits and the counts of the table; Broken unless each row sums to 2^bits."""
     stored = arrays["counts"]
     bits = int(number(arrays, "bits"))

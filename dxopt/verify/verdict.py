@@ -47,10 +47,13 @@ class Verdict:
     folder : str
     checks : tuple of Check
         First the digests, then what was proven again.
+    note : str
+        Of a published file of which all holds: what that proves together, and what it does not.
     """
 
     folder: str
     checks: tuple[Check, ...]
+    note: str = ""
 
     @property
     def outcome(self) -> Outcome:
@@ -71,8 +74,9 @@ class Verdict:
 
     @property
     def content(self) -> dict[str, Any]:
-        """`{"folder", "outcome", "checks": [{"name", "status", "detail"}]}`."""
-        return {"folder": self.folder, "outcome": self.outcome, "checks": list(map(asdict, self.checks))}
+        """`{"folder", "outcome", "checks": [{"name", "status", "detail"}]}`, and `note` where there is one."""
+        note = {"note": self.note} if self.note else {}
+        return {"folder": self.folder, "outcome": self.outcome, "checks": list(map(asdict, self.checks)), **note}
 
     def as_json(self) -> str:
         """The content as JSON."""
@@ -85,7 +89,8 @@ class Verdict:
         lines = [f"{check.name:{wide}}  {check.status:13}  {check.detail}".rstrip() for check in some]
         if left_only:
             lines = [f"  {line}" for line in lines]
-        return [f"{self.folder}: {self.outcome}" + (f", {len(self.checks)} claims" if left_only else ""), *lines]
+        said = f"{self.folder}: {self.outcome}" + (f", {len(self.checks)} claims" if left_only else "")
+        return [said, *lines, *([self.note] if self.note else [])]
 
     def __str__(self) -> str:
         return "\n".join(self.lines())

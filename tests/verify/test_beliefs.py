@@ -50,7 +50,7 @@ def refused(folder: Path) -> dict[str, str]:
 def test_an_honest_result_holds(honest: Path) -> None:
     verdict = verify(honest)
     assert verdict.exit_code == 0, str(verdict)
-    assert verdict.of("beliefs").detail.startswith("6 ordered pairs in 8 reports")
+    assert verdict.of("beliefs").detail.endswith("for 6 ordered pairs of beliefs in 8 reports")
     assert "multipliers" in verdict.of("bound").detail
     loaded = dx.load(honest)
     pairs = loaded.problem.beliefs

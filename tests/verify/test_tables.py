@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dxopt.verify.table_file import _require_sections
-from dxopt.verify.tables import _counts
+from dxopt.verify.tables import read_counts
 from dxopt.verify.verdict import Broken
 
 
@@ -18,10 +18,10 @@ def test_tables_are_of_so_many_bits(bits: int) -> None:
     count = np.frombuffer((1 << max(bits, 0)).to_bytes(41, "big"), dtype=np.uint8)[None, None]
     arrays = {"counts": count, "bits": np.array(bits)}
     if bits in (64, 128, 192, 256):
-        assert _counts(result, arrays) == (bits, [[1 << bits]])  # pyright: ignore[reportArgumentType]
+        assert read_counts(result, arrays) == (bits, [[1 << bits]])  # pyright: ignore[reportArgumentType]
     else:
         with pytest.raises(Broken, match="its counts are of uint8"):
-            _counts(result, arrays)  # pyright: ignore[reportArgumentType]
+            read_counts(result, arrays)  # pyright: ignore[reportArgumentType]
 
 
 @pytest.mark.parametrize("size", [-1, -7, 1.0, "8", None, True])

@@ -103,7 +103,7 @@ def check_privacy(result: Result) -> str:
 def check_value(result: Result) -> str:
     """The expected loss, to 1e-12 of the size of its terms."""
     _require_expected(result)
-    return f"{require_value(result, expected_loss):.12g}, expected loss"
+    return f"expected loss {require_value(result, expected_loss):.12g}"
 
 
 def expected_loss(result: Result) -> Enclosed:
@@ -123,7 +123,7 @@ def check_bound(result: Result) -> str:
         proven, how = _of_axis(result.epsilon, result.prior, losses, result.dual, wanted)
     if not np.isfinite(claimed) or Fraction(claimed) - proven > AGREEMENT * abs(proven) + LEAST:
         raise Broken(f"{result.source}: bound is {claimed:.17g}, but dual.npz proves {float(proven):.17g}")
-    return f"{claimed:.12g}, {how}"
+    return f"no such mechanism has {result.better} than {claimed:.12g} ({how})"
 
 
 CLAIMS: Mapping[str, Callable[[Result], str]] = {

@@ -41,13 +41,13 @@ def check_off_prior(result: Result, claimed: object) -> str:
     if claimed["worst_at"] is None:
         if any(claimed[key] is not None for key in _OF_LOSSES):
             raise Broken("report.json: off_prior has losses, but not where they are largest")
-        return f"{len(unlikely):,} secrets of prior 0"
+        return f"{len(unlikely):,} secrets have prior 0"
     losses = result.row_losses
     everyone = np.arange(result.size)
     _check_worst(result, claimed, "worst_loss", "worst_at", losses, everyone)
     _check_worst(result, claimed, "prior_zero_worst", "prior_zero_at", losses, unlikely)
     _check_mean(claimed["prior_zero_mean"], losses, unlikely)
-    return f"{len(unlikely):,} secrets of prior 0; {claimed['worst_at']} loses most"
+    return f"{len(unlikely):,} secrets have prior 0; secret {claimed['worst_at']} has the largest mean loss"
 
 
 def _check_worst(

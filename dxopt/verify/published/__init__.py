@@ -1,0 +1,1 @@
+"""Files that were published, tied to the mechanism that their sidecar names."""

@@ -1,0 +1,321 @@
+"""Published files tied to their mechanism: what is honest holds, and each forgery is refused in one line.
+
+A forger writes the digest and the size of the file in the sidecar anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import dxopt as dx
+from dxopt.cli.application import app
+from dxopt.verify import Outcome, Verdict, verify_published
+from tests.material.people import WithLedger, counts, people, plane, town, write_geojson
+
+ROWS = "ward,cases\nNorth,1\nMill,0\nPark,6\nHill,3\nPort,3\n"
+COLUMNS = {"lat": "lat", "lon": "lon"}
+NAMES = ["result", "file", "table", "privacy", "columns", "reports", "rows"]
+
+
+def solved(folder: Path, size: int = 7, epsilon: float = 0.7) -> Path:
+    line = dx.line(size, unit="people")
+    return dx.solve(dx.Problem(line, epsilon=epsilon, prior="uniform")).save(folder)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a result, a published file and its sidecar."""
+    folder = tmp_path_factory.mktemp("published")
+    solved(folder / "wards")
+    (folder / "cases.csv").write_text(ROWS, encoding="utf-8")
+    dx.apply(dx.IntegerTable.load(folder / "wards"), folder / "cases.csv", folder / "public.csv", column="cases")
+    return folder
+
+
+@pytest.fixture
+def copy(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made, tmp_path / "copy"))
+
+
+def said_of(file: Path) -> dict[str, Any]:
+    return json.loads(file.with_name(f"{file.name}.dxopt.json").read_text(encoding="utf-8"))
+
+
+def say(file: Path, said: dict[str, Any]) -> None:
+    """Write a sidecar with the digest and the size of the file."""
+    written = file.read_bytes()
+    said["output"] |= {"sha256": hashlib.sha256(written).hexdigest(), "bytes": len(written)}
+    file.with_name(f"{file.name}.dxopt.json").write_text(json.dumps(said), encoding="utf-8")
+
+
+def failing(verdict: Verdict) -> dict[str, str]:
+    assert verdict.exit_code == 1
+    assert verdict.note == ""
+    return {check.name: check.detail for check in verdict.checks if check.status is Outcome.FAILS}
+
+
+def call(*arguments: str | Path) -> Any:
+    return CliRunner().invoke(app, ["verify", *map(str, arguments)])
+
+
+def test_an_honest_file_holds(made: Path) -> None:
+    done = call(made / "public.csv", "--result", made / "wards")
+    assert done.exit_code == 0, done.output
+    lines = done.stdout.splitlines()
+    assert [line.split()[:2] for line in lines[1:-1]] == [[name, "holds"] for name in NAMES]
+    assert "reports in 'cases', 'report'; made of them, and not proven again: 'uncertainty', " in done.stdout
+    assert "; kept as given, and not protected: 'ward'" in done.stdout
+    assert "epsilon 0.7 for each report (distances in people)" in done.stdout
+    assert "that they were drawn from it honestly cannot be proven from a file" in lines[-1]
+    told = json.loads(call(made / "public.csv", "--result", made / "wards", "--json").stdout)
+    assert (told["outcome"], told["note"]) == ("holds", lines[-1])
+
+
+def test_a_table_file_serves_as_well_as_the_folder(copy: Path) -> None:
+    table = dx.IntegerTable.load(copy / "wards").save(copy / "wards.dxt")
+    assert verify_published(copy / "public.csv", table).exit_code == 0
+
+
+@pytest.mark.parametrize("name", ["csv", "tsv", "parquet", "geojson", "geoparquet"])
+def test_positions_in_every_format(name: str, tmp_path: Path) -> None:
+    data, output = tmp_path / f"people.{name}", tmp_path / f"out.{name}"
+    columns: dict[str, Any] = COLUMNS
+    if name == "geojson":
+        write_geojson(data, people(6))
+        columns = {}
+    else:
+        pandas = pytest.importorskip("pandas")
+        frame = pandas.DataFrame(people(6))
+        if name == "geoparquet":
+            geopandas = pytest.importorskip("geopandas")
+            points = geopandas.points_from_xy(frame["lon"], frame["lat"], crs=4326)
+            geopandas.GeoDataFrame(frame[["person"]], geometry=points).to_parquet(data)
+            columns = {}
+        elif name == "parquet":
+            frame.to_parquet(data)
+        else:
+            frame.to_csv(data, index=False, sep="\t" if name == "tsv" else ";", lineterminator="\r\n")
+    dx.apply(town(), data, output, worst=True, **columns)
+    table = town().save(tmp_path / "town.dxt")
+    verdict = verify_published(output, table)
+    assert verdict.exit_code == 0, str(verdict)
+    other = dx.integer_table(dx.classic.exponential(town().space, epsilon=1.3)).save(tmp_path / "other.dxt")
+    assert set(failing(verify_published(output, other))) == {"table", "privacy", "reports"}
+
+
+@pytest.mark.parametrize("options", [{"x": "a", "y": "b"}, {"label": "who"}, {"column": "who", "drop": ["a"]}])
+def test_planes_and_labels(options: dict[str, Any], tmp_path: Path) -> None:
+    data = tmp_path / "places.csv"
+    data.write_text('who,a,b\n"(0, 1)",0,1\n"(2, 3)",2,3\n', encoding="utf-8")
+    dx.apply(plane(), data, tmp_path / "out.csv", **options)
+    verdict = verify_published(tmp_path / "out.csv", plane().save(tmp_path / "plane.dxt"))
+    assert verdict.exit_code == 0, str(verdict)
+
+
+def test_draws_with_a_key_name_it(tmp_path: Path) -> None:
+    (tmp_path / "cases.csv").write_text(ROWS, encoding="utf-8")
+    key = dx.Key(bytes(range(32)))
+    asked: dict[str, Any] = {"column": "cases", "key": key, "person": "ward", "release": "May"}
+    dx.apply(counts(), tmp_path / "cases.csv", tmp_path / "out.csv", **asked)
+    verdict = verify_published(tmp_path / "out.csv", counts().save(tmp_path / "counts.dxt"))
+    assert verdict.exit_code == 0, str(verdict)
+    assert f"whoever has key {key.fingerprint} and the secrets can draw them again" in verdict.note
+
+
+class TestLedger(WithLedger):
+    """A file that was paid for."""
+
+    def test_rows_that_were_not_paid_for_are_counted(self, tmp_path: Path) -> None:
+        self.ledger.set(2 * self.level)
+        self.apply(over_budget="drop", outside="drop")
+        table = town().save(tmp_path / "town.dxt")
+        verdict = verify_published(self.output, table)
+        assert verdict.exit_code == 0, str(verdict)
+        assert verdict.of("rows").detail == "19, as the sidecar says; left out 1 not paid for"
+        assert verdict.note.endswith("what was paid for them is in the ledger alone")
+        said = said_of(self.output)
+        said["budgets"]["left_out"]["rows"] = 0
+        say(self.output, said)
+        assert failing(verify_published(self.output, table)) == {
+            "rows": "there are 19 rows, but of 20 in the sidecar 0 and 0 were left out"
+        }
+
+
+def _replace(old: str, new: str) -> Callable[[Path, dict[str, Any]], None]:
+    def change(file: Path, said: dict[str, Any]) -> None:
+        text = file.read_text(encoding="utf-8")
+        assert old in text
+        file.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+    return change
+
+
+def _said(group: str, name: str, value: Any) -> Callable[[Path, dict[str, Any]], None]:
+    def change(file: Path, said: dict[str, Any]) -> None:
+        said[group][name] = value
+
+    return change
+
+
+def _first_row(column: int, value: str) -> Callable[[Path, dict[str, Any]], None]:
+    def change(file: Path, said: dict[str, Any]) -> None:
+        lines = file.read_text(encoding="utf-8").splitlines()
+        row = lines[1].split(",")
+        row[column] = value
+        file.write_text("\n".join([lines[0], ",".join(row), *lines[2:]]) + "\n", encoding="utf-8")
+
+    return change
+
+
+def _one_fewer(file: Path, said: dict[str, Any]) -> None:
+    file.write_text("".join(file.read_text(encoding="utf-8").splitlines(keepends=True)[:-1]), encoding="utf-8")
+
+
+def _secret_beside(file: Path, said: dict[str, Any]) -> None:
+    """A radius that depends on the secret, in a file whose reports are all the same."""
+    head, first, *_ = file.read_text(encoding="utf-8").splitlines()
+    row = first.split(",")
+    other = [*row[:4], "9.75", *row[5:]]
+    file.write_text("\n".join([head, *[first] * 4, ",".join(other)]) + "\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("change", "name", "words"),
+    [
+        (_first_row(1, "9"), "reports", r"^row 1: cases '9', report '\d' is no report that the mechanism can give$"),
+        (_first_row(1, "0.5"), "reports", "^row 1: cases '0.5'"),
+        (_first_row(1, "many"), "reports", "^row 1: cases 'many'"),
+        (_first_row(2, "North"), "reports", "report 'North' is no report"),
+        (_first_row(3, "0.1"), "reports", "^row 1: epsilon is '0.1', that of the table 0.7"),
+        (_secret_beside, "reports", "^rows 1 and 5 have the same report, but another uncertainty"),
+        (_one_fewer, "rows", "^there are 4 rows, by the sidecar 5$"),
+        (_said("rows", "in", 6), "rows", "^there are 5 rows, but of 6 in the sidecar 0 and 0 were left out$"),
+        (
+            _said("mechanism", "table_sha256", "0" * 64),
+            "table",
+            "names table 0000000000000000…, and that of .*wards is",
+        ),
+        (_said("mechanism", "name", "best"), "table", "says mechanism.name 'best', the table of .*wards 'line: "),
+        (_said("mechanism", "secrets", 700), "table", "mechanism.secrets 700, the table of .* 7$"),
+        (_said("privacy", "epsilon", 0.07), "privacy", "says privacy.epsilon 0.07, the table of .*wards 0.7$"),
+        (_said("privacy", "epsilon", True), "privacy", "says privacy.epsilon True"),
+        (_said("privacy", "unit", "wards"), "privacy", "says privacy.unit 'wards', .* 'people'$"),
+        (_said("privacy", "metric", "hamming"), "privacy", "says privacy.metric 'hamming'"),
+        (_said("positions", "kind", "earth"), "columns", "kind 'earth', which the reports of the table are not"),
+        (_said("columns", "made", ["report"]), "columns", "^column 'cases' had what is protected, and is there"),
+        (_said("columns", "made", ["deaths"]), "columns", "^there is no column 'deaths', which the sidecar says"),
+        (_said("columns", "left_out", ["ward"]), "columns", "^column 'ward' is there, which the sidecar says"),
+        (
+            _said("positions", "columns", ["deaths"]),
+            "columns",
+            "^column 'cases' is said to be made, and is none that is",
+        ),
+        (_said("columns", "made", "cases"), "columns", "^the sidecar has no list of columns columns.made$"),
+        (lambda file, said: said.pop("rows"), "rows", "^the sidecar has no rows.out$"),
+        (_replace("North,", "North,x,"), "reports", "^line 2 has 7 fields, and the first 6$"),
+        (_replace("ward,", "cases,"), "columns", "^the file has two columns of one name$"),
+    ],
+)
+def test_forgeries_are_refused(
+    copy: Path, change: Callable[[Path, dict[str, Any]], None], name: str, words: str
+) -> None:
+    file = copy / "public.csv"
+    said = said_of(file)
+    change(file, said)
+    say(file, said)
+    found = failing(verify_published(file, copy / "wards"))
+    assert name in found
+    assert re.search(words, found[name]), found[name]
+    assert "\n" not in found[name]
+
+
+def test_a_file_that_was_changed_is_refused(copy: Path) -> None:
+    file = copy / "public.csv"
+    file.write_text(file.read_text(encoding="utf-8").replace("North", "South"), encoding="utf-8")
+    done = call(file, "--result", copy / "wards")
+    assert done.exit_code == 1
+    (line,) = [line for line in done.stdout.splitlines() if "fails" in line and line.startswith("file")]
+    assert "it was changed since it was written, or the sidecar is that of another file" in line
+
+
+@pytest.mark.parametrize(("size", "epsilon"), [(7, 0.6), (8, 0.7)])
+def test_another_problem_is_refused(copy: Path, size: int, epsilon: float) -> None:
+    other = solved(copy / "other", size, epsilon)
+    found = failing(verify_published(copy / "public.csv", other))
+    assert "the file is not of this mechanism" in found["table"]
+
+
+def test_a_forged_result_proves_nothing(copy: Path) -> None:
+    certificate = copy / "wards" / "certificate.json"
+    certificate.write_text(certificate.read_text(encoding="utf-8").replace("0.7", "0.07"), encoding="utf-8")
+    found = failing(verify_published(copy / "public.csv", copy / "wards"))
+    assert "digests: changed since they were written: certificate.json" in found["result"]
+
+
+def test_a_result_without_a_table_is_refused(copy: Path) -> None:
+    (copy / "wards" / "table.npz").unlink()
+    assert (
+        "so that nothing can have been drawn"
+        in failing(verify_published(copy / "public.csv", copy / "wards"))["table"]
+    )
+
+
+def test_the_sidecar_of_a_frame_names_no_file(copy: Path) -> None:
+    said = said_of(copy / "public.csv")
+    said["output"] = None
+    (copy / "public.csv.dxopt.json").write_text(json.dumps(said), encoding="utf-8")
+    done = call(copy / "public.csv", "--result", copy / "wards")
+    assert done.exit_code == 3
+    assert "the sidecar is of a frame and names no file" in done.stdout
+    assert "proven:" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [("{", "is damaged"), ("[]", "holds no object"), ('{"format": 2}', "the format is 2, not 1")],
+)
+def test_a_broken_sidecar_is_refused(copy: Path, content: str, words: str) -> None:
+    (copy / "public.csv.dxopt.json").write_text(content, encoding="utf-8")
+    assert words in failing(verify_published(copy / "public.csv", copy / "wards"))["sidecar"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["cases.csv", "--result", "wards"], "cases.csv.dxopt.json is missing; put it there"),
+        (["none.csv", "--result", "wards"], "none.csv is no file; name one that dxopt apply wrote"),
+        (["wards", "--result", "wards"], "wards is no file; name one that dxopt apply wrote"),
+        (["public.csv"], "public.csv is a file; name a result folder or a table *.dxt"),
+        (["public.csv", "--result", "none"], "none is no result folder"),
+        (["public.csv", "--result", "none.dxt"], "none.dxt is no file"),
+        (["notes.doc", "--result", "wards"], "notes.doc has the ending '.doc'; give one of .csv, "),
+    ],
+)
+def test_bad_input_is_one_line(copy: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], words: str) -> None:
+    (copy / "notes.doc").touch()
+    monkeypatch.chdir(copy)
+    done = call(*arguments)
+    assert done.exit_code == 2
+    assert words in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("out.geojson", b"{"), ("out.parquet", b"PAR1"), ("out.csv", b"\xff\n")]
+)
+def test_files_that_are_none_are_refused(copy: Path, name: str, content: bytes) -> None:
+    if name.endswith("parquet"):
+        pytest.importorskip("pyarrow")
+    said = said_of(copy / "public.csv")
+    (copy / name).write_bytes(content)
+    say(copy / name, said)
+    assert {"columns", "reports", "rows"} <= set(failing(verify_published(copy / name, copy / "wards")))
