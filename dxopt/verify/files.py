@@ -48,9 +48,14 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 def holds_result(folder: Path) -> bool:
-    """Whether a folder has a file of a result; none has where its name is too long to be one."""
+    """Whether a folder has a file of a result."""
+    return any(is_file(folder / name) for name in (*PROOF, *QUESTIONS))
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is such a file; there is none where its name is too long to be one."""
     try:
-        return any((folder / name).is_file() for name in (*PROOF, *QUESTIONS))
+        return path.is_file()
     except OSError:
         return False
 

@@ -20,6 +20,7 @@ from dxopt.verify.files import (
     SUMMARY,
     check_digests,
     holds_result,
+    is_file,
 )
 from dxopt.verify.folder import Result
 from dxopt.verify.geometry import check_distances
@@ -98,7 +99,7 @@ def verify_all(folder: str | Path, *, tell: Tell = lambda line: None) -> Verdict
     path = Path(folder)
     if path.suffix == SUFFIX:
         return verify_table(path)
-    if path.is_file():
+    if is_file(path):
         fix = "name a result folder or a table *.dxt; for a file that dxopt apply wrote, add --result FOLDER"
         raise SpecError("folder", f"{path} is a file", fix)
     if holds_result(path):
@@ -124,7 +125,7 @@ def verify_table(file: str | Path) -> Verdict:
         If there is no such file.
     """
     path = Path(file)
-    if not path.is_file():
+    if not is_file(path):
         raise SpecError("table", f"{path} is no file", "name one that dxopt export wrote")
     return Verdict(str(path), tuple(checked(name, claim) for name, claim in table_checks(path)))
 

@@ -293,6 +293,8 @@ def test_a_broken_sidecar_is_refused(copy: Path, content: str, words: str) -> No
     [
         (["cases.csv", "--result", "wards"], "cases.csv.dxopt.json is missing; put it there"),
         (["none.csv", "--result", "wards"], "none.csv is no file; name one that dxopt apply wrote"),
+        (["a" * 5000, "--result", "wards"], "is no file; name one that dxopt apply wrote"),
+        (["public.csv", "--result", "a" * 5000], "is no result folder"),
         (["wards", "--result", "wards"], "wards is no file; name one that dxopt apply wrote"),
         (["public.csv"], "public.csv is a file; name a result folder or a table *.dxt"),
         (["public.csv", "--result", "none"], "none is no result folder"),

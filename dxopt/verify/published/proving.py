@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dxopt.errors import SpecError
 from dxopt.verify.encoding import table_bytes
-from dxopt.verify.files import DAMAGED, plain_file
+from dxopt.verify.files import DAMAGED, is_file, plain_file
 from dxopt.verify.folder import Result
 from dxopt.verify.parts.reading import Tell, in_one
 from dxopt.verify.proving import checked, verify, verify_table
@@ -46,10 +46,10 @@ def verify_published(file: str | Path, result: str | Path, *, tell: Tell = lambd
         If a package that reads the file is missing.
     """
     path, proven = Path(file), Path(result)
-    if not path.is_file():
+    if not is_file(path):
         raise SpecError("file", f"{path} is no file", "name one that dxopt apply wrote; the result by --result")
     require_readable(path)
-    if not sidecar_of(path).is_file():
+    if not is_file(sidecar_of(path)):
         raise SpecError(
             "sidecar", f"{sidecar_of(path)} is missing", "put it there: dxopt apply wrote it beside the file"
         )
