@@ -19,13 +19,8 @@ def locations(report: Report, plane: Plane, name: str) -> Markup:
         class_="modes",
     )
     choice = element("label", element("span", "Secret", class_="chosen"), " ", element("select"))
-    canvas = element(
-        "canvas",
-        tabindex=0,
-        role="application",
-        aria_label=f"Map of {report.problem.name}: arrow keys go to the next location in that direction",
-        aria_describedby=f"{name}-told",
-    )
+    label = f"Map of {report.problem.name}: arrow keys go to the next location in that direction"
+    canvas = _canvas(label, f"{name}-told")
     return element(
         "figure",
         element("div", modes, choice, class_="controls"),
@@ -56,13 +51,8 @@ def _legend(plane: Plane) -> Markup:
 
 def heat_map(report: Report, name: str) -> Markup:
     """The channel as colours."""
-    canvas = element(
-        "canvas",
-        tabindex=0,
-        role="application",
-        aria_label=f"Heat map of the channel of {report.problem.name}: arrow keys go from entry to entry",
-        aria_describedby=f"{name}-entry",
-    )
+    label = f"Heat map of the channel of {report.problem.name}: arrow keys go from entry to entry"
+    canvas = _canvas(label, f"{name}-entry")
     return element(
         "figure",
         element(
@@ -79,6 +69,11 @@ def heat_map(report: Report, name: str) -> Markup:
         class_="heat",
         data_channel=name,
     )
+
+
+def _canvas(label: str, told: str) -> Markup:
+    """What scripts draw on, and go about in by arrow keys; `told` is the id of what says where they are."""
+    return element("canvas", tabindex=0, role="application", aria_label=label, aria_describedby=told)
 
 
 def _mode(name: str, value: str, text: str, *, checked: bool = False) -> Markup:
