@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import CertificateError
-from dxopt.model.loss import Loss
+from dxopt.model.loss import Loss, Reports
 from dxopt.model.mechanism import MatrixMechanism, Mechanism, Privacy
 from dxopt.model.objective import AdversaryError
 from dxopt.model.prior import Prior
@@ -23,6 +23,7 @@ from dxopt.model.problem import Problem
 from dxopt.model.saved_reports import unpack_reports
 from dxopt.numerics.excess import bound_pairs, least_delta
 from dxopt.numerics.rounding import SMALLEST
+from dxopt.numerics.written import Written
 from dxopt.proofs.beliefs import prove_beliefs
 from dxopt.proofs.bounds import proven_bound
 from dxopt.proofs.candidate import Candidate, Claim
@@ -33,6 +34,7 @@ from dxopt.runtime.archive import Arrays
 from dxopt.runtime.shown import Shown
 from dxopt.runtime.stopping import StoppedError, raising
 from dxopt.spaces.archive import unpack
+from dxopt.spaces.space import MetricSpace
 
 LEAST_VALUE = 1e-12
 """Gaps are relative to the value, and to this where the value is smaller."""
@@ -171,6 +173,12 @@ def _repaired(
     return mechanism, proof, dual
 
 
+def privacy_alone(space: MetricSpace, reports: Reports, epsilon: Written, delta: float, pairs: str) -> Problem:
+    """A problem that asks for privacy and for nothing else: nothing is lost, and no matrix of losses is made."""
+    nothing = Loss(lambda secrets: np.zeros((len(secrets), len(reports))), reports, "none", len(space))
+    return Problem(space, epsilon=epsilon, prior=Prior.uniform(space), loss=nothing, delta=delta, pairs=pairs)
+
+
 def proven_repair(
     problem: Problem, raw: NDArray[np.float64], channel: NDArray[np.float64], name: str
 ) -> tuple[Mechanism, Privacy]:
@@ -284,14 +292,7 @@ def read_matrix(arrays: Arrays) -> Mechanism:
     reports = unpack_reports(arrays, space)
     privacy = None
     if "epsilon" in arrays:
-        loss = Loss(np.zeros((len(space), len(reports))), reports, "none")
-        problem = Problem(
-            space,
-            epsilon=max(float(arrays["epsilon"]), SMALLEST),
-            prior=Prior.uniform(space),
-            loss=loss,
-            delta=float(arrays["delta"]),
-            pairs=str(arrays["pairs"]),
-        )
+        epsilon = max(float(arrays["epsilon"]), SMALLEST)
+        problem = privacy_alone(space, reports, epsilon, float(arrays["delta"]), str(arrays["pairs"]))
         privacy = replace(proven_privacy(problem, matrix), how=str(arrays["how"]))
     return Mechanism.from_matrix(space, matrix, reports, name=str(arrays["name"]), privacy=privacy)

@@ -12,12 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from dxopt.errors import CertificateError, DxoptError, SpecError, UnsupportedError
 from dxopt.model.loss import Loss, Reports
 from dxopt.model.mechanism import MatrixMechanism, Mechanism, unpacked
-from dxopt.model.prior import Prior
 from dxopt.model.problem import PROBLEM_CELLS, Problem
 from dxopt.numerics.written import Written
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import certify as repaired
-from dxopt.proofs.certify import proven_privacy, proven_repair
+from dxopt.proofs.certify import privacy_alone, proven_privacy, proven_repair
 from dxopt.proofs.refusing import ROUNDING, refused
 from dxopt.proofs.repair import repair as brought_to_privacy
 from dxopt.spaces.archive import pack
@@ -88,14 +87,11 @@ def certify(
     if not isinstance(space, MetricSpace):
         raise SpecError("space", f"is of type {type(space).__name__}", "give the space of the secrets")
     given = _channel(mechanism, space, reports)
-    # Nothing is lost where nothing is changed, and no matrix of losses is needed for an implicit mechanism.
-    nothing = Loss(lambda secrets: np.zeros((len(secrets), len(given.reports))), given.reports, "none", len(space))
-    problem = Problem(space, epsilon=epsilon, prior=Prior.uniform(space), loss=nothing, delta=delta, pairs=pairs)
+    problem = privacy_alone(space, given.reports, epsilon, delta, pairs)
     if not repair:
         return proven_as_it_is(problem, given, name)
     _require_cells(problem, given)
-    unlikely = problem.but(loss=_unlikely(given))
-    return repaired(unlikely, Candidate(given.matrix, name=name or given.name)).mechanism
+    return repaired(_unlikely(problem, given), Candidate(given.matrix, name=name or given.name)).mechanism
 
 
 def proven_as_it_is(problem: Problem, mechanism: Mechanism | ArrayLike, name: str | None = None) -> Mechanism:
@@ -145,21 +141,15 @@ def proven_but_for_rounding(problem: Problem, mechanism: Mechanism | ArrayLike, 
     given = _channel(mechanism, problem.space, problem.reports)
     _require_cells(problem, given)
     matrix = given.matrix
-    plain = Problem(
-        problem.space,
-        epsilon=problem.epsilon,
-        prior=Prior.uniform(problem.space),
-        delta=problem.delta,
-        pairs=problem.pairs,
-        loss=_unlikely(given),
-    )
-    channel = _moved_by_rounding(plain, matrix)
-    return proven_repair(plain, matrix, channel, name or given.name)[0]
+    alone = privacy_alone(problem.space, given.reports, problem.epsilon, problem.delta, problem.pairs)
+    asked = _unlikely(alone, given)
+    channel = _moved_by_rounding(asked, matrix)
+    return proven_repair(asked, matrix, channel, name or given.name)[0]
 
 
-def _unlikely(given: Mechanism) -> Loss:
-    """A loss for repairs: what they have to give to some report goes where the mechanism often goes."""
-    return Loss(1.0 - given.matrix, given.reports, "unlikely")
+def _unlikely(problem: Problem, given: Mechanism) -> Problem:
+    """The problem for repairs: what they have to give to some report goes where the mechanism often goes."""
+    return problem.but(loss=Loss(1.0 - given.matrix, given.reports, "unlikely"))
 
 
 def _moved_by_rounding(problem: Problem, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
