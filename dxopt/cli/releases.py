@@ -26,6 +26,7 @@ _COLUMN = "Column of values on a line, or of labels."
 _OUTSIDE = "What becomes of rows too far from every secret: refuse, nearest or drop."
 _WITHIN = "How far a position may be from its secret, in the unit of positions; otherwise as the space has it."
 _KEEP = "Other column to keep; may be given again. All are kept otherwise."
+_LEAN = "Add the radius alone; levels and what was done are in OUT.dxopt.json."
 _KEY = "Key of draws that give a person at a place the same report again, for places that stay; or that in DXOPT_KEY."
 _RELEASE = "Name of what is published: for draws with a key (--key-file or DXOPT_KEY), and in the ledger."
 _LEDGER = "Ledger of `dxopt budget` that each row is paid from, by --person."
@@ -80,6 +81,7 @@ def apply_table(
     outside: Annotated[str, typer.Option(help=_OUTSIDE)] = "refuse",
     within: Annotated[float | None, typer.Option(help=_WITHIN)] = None,
     worst: Annotated[bool, typer.Option("--worst", help="Add the radius for the worst secret.")] = False,
+    lean: Annotated[bool, typer.Option("--lean", help=_LEAN)] = False,
     keep: Annotated[list[str] | None, typer.Option(help=_KEEP)] = None,
     drop: Annotated[list[str] | None, typer.Option(help="Column to leave out; may be given again.")] = None,
     prior: Annotated[str | None, typer.Option(help=_PRIOR)] = None,
@@ -122,6 +124,7 @@ def apply_table(
                 outside=outside,  # pyright: ignore[reportArgumentType]
                 within=within,
                 worst=worst,
+                lean=lean,
                 keep=keep or None,
                 drop=drop or (),
                 prior=prior,

@@ -111,6 +111,7 @@ def apply(
     outside: Literal["refuse", "nearest", "drop"] = "refuse",
     within: float | None = None,
     worst: bool = False,
+    lean: bool = False,
     keep: Sequence[str] | None = None,
     drop: Sequence[str] = (),
     prior: PriorLike | None = None,
@@ -152,6 +153,9 @@ def apply(
         the largest distance of a secret to its nearest neighbour.
     worst : bool
         Whether to add the radius for the worst secret.
+    lean : bool
+        Whether to add radii alone: without the label of the report where its coordinates or value stand, and without
+        what is the same in every row and stands in the sidecar (the level, and what was done).
     keep, drop : sequence of str
         Which other columns are kept, all by default, and which are not.
     prior : Prior, str or array, optional
@@ -186,7 +190,7 @@ def apply(
         With the report in place of the secret (coordinates, or the label), and the columns `report` (its label),
         `epsilon`, `delta` where it is positive, `coordinateUncertaintyInMeters` or `uncertainty` (the smallest radius
         that holds the true position with 95 % under the prior, given the report, plus `within`) and
-        `dataGeneralizations`. Rows are in the order of the input.
+        `dataGeneralizations`; `lean` has fewer. Rows are in the order of the input.
 
     Raises
     ------
@@ -206,7 +210,7 @@ def apply(
     ['unit', 'beds', 'report'] ['A', 'B'] [0.5, 0.5]
     """
     columns = {"lat": lat, "lon": lon, "x": x, "y": y, "column": column, "label": label}
-    options = Options(outside, within, worst, keep, drop, over_budget)
+    options = Options(outside, within, worst, keep, drop, over_budget, lean)
     asked = Persons.of(person, key, release, budgets, over_budget)
     if not isinstance(data, str | Path):
         if output is not None:

@@ -105,31 +105,37 @@ class Layout:
 
 
 def columns_of_reports(
-    table: IntegerTable, where: Where, radii: Radii | None, said: str, *, worst: bool
+    table: IntegerTable, where: Where, radii: Radii | None, said: str, *, worst: bool, lean: bool
 ) -> dict[str, NDArray[Any]]:
-    """The columns that are made, each a value for every report `(m,)`: whoever has the report has all of them."""
+    """The columns that are made, each a value for every report `(m,)`: whoever has the report has all of them.
+
+    The lean ones are the report, where the secret was, and its radii.
+    """
     labels = np.array(list(table.reports.labels), dtype=object)
     coordinates = report_coordinates(table, where)
     made: dict[str, NDArray[Any]] = {}
     if coordinates is None:
         made[where.names[0]] = labels
     elif where.geometry:
-        made |= {where.names[0]: coordinates, "report": labels}
+        made[where.names[0]] = coordinates
     else:
         whole = where.kind != "earth" and bool((coordinates == np.round(coordinates)).all())
         for name, axis in zip(where.names, coordinates.T, strict=True):
             made[name] = axis.astype(np.int64) if whole else np.array(axis)
-        made["report"] = labels
     every = len(labels)
-    made["epsilon"] = np.full(every, float(table.epsilon))
-    if table.delta:
-        made["delta"] = np.full(every, float(table.delta))
+    if not lean:
+        if coordinates is not None:
+            made["report"] = labels
+        made["epsilon"] = np.full(every, float(table.epsilon))
+        if table.delta:
+            made["delta"] = np.full(every, float(table.delta))
     if radii is not None:
         name = UNCERTAINTY if radii.unit == "m" and where.kind == "earth" else "uncertainty"
         made[name] = _whole(radii.posterior)
         if worst:
             made[_WORST[name]] = _whole(np.full(every, radii.worst))
-    made[GENERALIZATIONS] = np.array([said] * every, dtype=object)
+    if not lean:
+        made[GENERALIZATIONS] = np.array([said] * every, dtype=object)
     return made
 
 

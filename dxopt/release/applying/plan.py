@@ -36,6 +36,7 @@ class Options:
     keep: Sequence[str] | None = None
     drop: Sequence[str] = ()
     over_budget: str = "refuse"
+    lean: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,8 +117,10 @@ class Plan:
 
     def layout(self, names: Sequence[str], hidden: Sequence[str]) -> Layout:
         """The columns of the output for data with such columns."""
-        made = columns_of_reports(self.table, self.where, self.radii, self.said, worst=self.options.worst)
         options = self.options
+        made = columns_of_reports(
+            self.table, self.where, self.radii, self.said, worst=options.worst, lean=options.lean
+        )
         return Layout.of(names, self.where, made, keep=options.keep, drop=options.drop, hidden=hidden)
 
     @property

@@ -202,4 +202,4 @@ def _statement(plan: Plan, noun: str) -> list[str]:
             "no more than the report does."
         )
     kept = f"Other columns were kept as they are; the guarantee is about the {what} alone, not about what they tell."
-    return [*lines, kept, f"{GENERALIZATIONS} says the same in one line."]
+    return [*lines, kept] if plan.options.lean else [*lines, kept, f"{GENERALIZATIONS} says the same in one line."]

@@ -205,3 +205,20 @@ def test_labels_are_labels_throughout_the_sidecar(tmp_path: Path) -> None:
     found = dx.apply(words, pd.DataFrame({"answer": ["no"]}), label="answer", sidecar=file)
     assert "position" not in file.read_text(encoding="utf-8")
     assert "2 possible labels" in found["dataGeneralizations"][0]
+
+
+def test_a_lean_output_has_what_differs_between_rows(tmp_path: Path) -> None:
+    file = tmp_path / "done.json"
+    found = dx.apply(town(), city(5), lat="lat", lon="lon", lean=True, sidecar=file)
+    assert found.columns.tolist() == ["lat", "lon", "coordinateUncertaintyInMeters"]
+    said = json.loads(file.read_text(encoding="utf-8"))
+    assert said["columns"]["made"] == found.columns.tolist()
+    assert said["privacy"]["epsilon"] == town().epsilon and "dataGeneralizations" not in str(said)
+    places = {tuple(point) for point in np.asarray(town().space.points).tolist()}
+    assert {*zip(found["lat"], found["lon"], strict=True)} <= places
+    beds = dx.classic.geometric(dx.line(4), epsilon=0.5)
+    assert dx.apply(beds, pd.DataFrame({"beds": [3]}), column="beds", lean=True, worst=True).columns.tolist() == [
+        "beds",
+        "uncertainty",
+        "worst_case_uncertainty",
+    ]
