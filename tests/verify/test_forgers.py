@@ -164,7 +164,8 @@ def test_another_metric_of_a_table(folder: Path, metric: str) -> None:
 
 def test_positions_of_a_table_are_its_points(tmp_path: Path) -> None:
     space = dx.MetricSpace.from_points(DEGREES, "haversine")
-    space = dx.spaces.geo.located.placed(space, dx.spaces.positions.Positions(np.array(DEGREES)))
+    degrees = np.array(DEGREES)
+    space = dx.spaces.geo.located.placed(space, dx.spaces.positions.Positions(degrees, streets=degrees[None, :2]))
     report = dx.solve(dx.Problem(space, epsilon=0.7, prior=dx.Prior.uniform(space)))
     file = report.save(tmp_path / "out") / "table.npz"
     IntegerTable.load(file)
