@@ -77,12 +77,7 @@ def check_prior(name: str, probabilities: NDArray[np.float64]) -> None:
         raise SpecError("prior", "is called uniform, but is not", _AGAIN)
 
 
-def check_arrays(
-    asked: Mapping[str, NDArray[Any]],
-    described: Mapping[str, NDArray[Any]],
-    *,
-    secrets: bool = False,
-) -> None:
+def check_arrays(asked: Mapping[str, NDArray[Any]], described: Mapping[str, NDArray[Any]], *, secrets: bool) -> None:
     """Raise SpecError unless problem.npz and mechanism.npz have what a problem and a channel are made of.
 
     Distances are 0 or more, 0 on the diagonal, and obey the triangle inequality, which is left to `verify` beyond

@@ -95,7 +95,7 @@ def read_problem(folder: Path) -> tuple[Problem, dict[str, Any]]:
         if "distances" not in asked:
             return _asked_of(Mechanism.load(folder / MECHANISM), summary, asked), summary
         described = read_arrays(folder / MECHANISM)
-        _check_arrays(summary, asked, described)
+        check_arrays(asked, described, secrets=bool(summary["secrets_are_reports"]))
         return _problem(folder, summary, asked, described), summary
 
 
@@ -194,18 +194,13 @@ def _read_written(
     folder: Path, summary: dict[str, Any], asked: dict[str, Any], proof: Certificate
 ) -> tuple[Problem, Mechanism]:
     described = read_arrays(folder / MECHANISM)
-    _check_arrays(summary, asked, described)
+    check_arrays(asked, described, secrets=bool(summary["secrets_are_reports"]))
     problem = _problem(folder, summary, asked, described)
     bound = problem.pairs if problem.delta else "all"
     privacy = Privacy(proof.epsilon, proof.how["privacy"], proof.delta, bound) if problem.private else None
     return problem, Mechanism.from_matrix(
         problem.space, described["matrix"], problem.reports, name=summary["mechanism"], privacy=privacy
     )
-
-
-def _check_arrays(summary: dict[str, Any], asked: dict[str, Any], described: dict[str, Any]) -> None:
-    secrets = bool(summary["secrets_are_reports"])
-    check_arrays(asked, described, secrets=secrets)
 
 
 def _asked_of(mechanism: Mechanism, summary: dict[str, Any], asked: dict[str, Any]) -> Problem:
