@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import CertificateError, SpecError, UnsupportedError
+from dxopt.mechanisms.line_costs import POWERS, cost_of_power, cost_of_table
 from dxopt.mechanisms.lowering import epsilon_of_weights
 from dxopt.model.loss import Loss, Reports
 from dxopt.model.mechanism import Mechanism, Privacy
 from dxopt.numerics.draws import uniforms
 from dxopt.numerics.rounding import UNIT
+from dxopt.numerics.totals import lacking, totals
 from dxopt.runtime.archive import Arrays
 from dxopt.spaces.archive import unpack
 from dxopt.spaces.kernels import Circulant, Path, System, Toeplitz
@@ -80,7 +82,7 @@ class KernelMechanism(Mechanism):
         rows = np.empty((len(secrets), len(self.space)))
         for row, secret in zip(rows, secrets, strict=True):
             np.multiply(self.kernel.row(int(secret)), self.weights, out=row)
-            row[self.slack] += math.fsum([1.0, *(-row)])
+            row[self.slack] += lacking(row)
         return rows
 
     def _draw(self, secrets: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
@@ -117,6 +119,12 @@ class KernelMechanism(Mechanism):
             right = math.fsum(prior * self.weights) + float(prior[self.slack] * self.rest[self.slack])
             return max(0.0, 1.0 - right)
 
+        # On a line, what has gathered on the way and its moments move on together, whatever the steps.
+        if self._offsets is None:
+            assert isinstance(self.kernel, Path)
+            found = cost_of_power(self.kernel, self.weights, prior, loss)
+            return self.cost_by_rows(prior, loss.rows) if found is None else found + rest
+
         # Other losses by distance, where T depends on the offset z - x alone: so does T[x, z] l(x, z), whose sum with
         # the weights is a convolution.
         kernel = self._offsets
@@ -128,7 +136,10 @@ class KernelMechanism(Mechanism):
         """Whether `cost` need not go through all pairs of secrets and reports."""
         if not loss.by_distance or loss.name == "binary":
             return loss.by_distance
-        return loss.reports.points is self.space.points and isinstance(self._offsets, Toeplitz | Circulant)
+        if loss.reports.points is not self.space.points:
+            return False
+        along = isinstance(self.kernel, Path) and np.isfinite(np.ptp(self.kernel.positions))
+        return isinstance(self._offsets, Toeplitz | Circulant) or (bool(along) and loss.name in POWERS)
 
     def cost_by_rows(self, prior: Array, losses: Callable[[NDArray[np.int64]], Array]) -> float:
         """Σ_x π_x Σ_z K[x, z] l(x, z) from a function that gives the losses `(k, n)` of k secrets, in O(n²) time.
@@ -153,6 +164,15 @@ class KernelMechanism(Mechanism):
             rows *= prior[secrets, None]
             total.append(float((rows * np.where(rows > 0, losses(secrets), 0.0)).sum()))
         return math.fsum(total)
+
+    def cost_of_remap(self, prior: Array, loss: Loss, table: NDArray[np.int64]) -> float:
+        """The cost where `table[z]` is reported instead of z; on a line in O(nk) time, where k are few."""
+        if isinstance(self.kernel, Path):
+            found = cost_of_table(self.kernel, self.weights, prior, loss, table)
+            if found is not None:
+                at_slack = loss.column(int(table[self.slack]))
+                return found + math.fsum(np.where(prior > 0, prior * self.rest * at_slack, 0.0))
+        return self.cost_by_rows(prior, lambda secrets: loss.rows(secrets)[:, table])
 
     @cached_property
     def _offsets(self) -> System | None:
@@ -253,8 +273,9 @@ def prove_kernel(space: MetricSpace, epsilon: float, kernel: System, lowered: fl
 def _sums(kernel: System, weights: Array) -> tuple[float, float]:
     """Bounds on the row sums of T·diag(w) in doubles; on lines of up to 4,000 points the sums themselves."""
     if isinstance(kernel, Path) and kernel.size <= _SUMMED_POINTS:
-        sums = [math.fsum(kernel.row(secret) * weights) for secret in range(kernel.size)]
-        return min(sums) * (1 - 2 * UNIT), max(sums) * (1 + 2 * UNIT)
+        steps = (range(start, min(start + _BLOCK, kernel.size)) for start in range(0, kernel.size, _BLOCK))
+        sums = np.concatenate([totals(np.stack([kernel.row(x) for x in secrets]) * weights) for secrets in steps])
+        return float(sums.min()) * (1 - 2 * UNIT), float(sums.max()) * (1 + 2 * UNIT)
     # `apply` states its own rounding. The entries that `rows` computes may differ from those that it multiplies by
     # the error of entries, which is relative, and by the cap, without which an entry is at most e^{-cap} smaller.
     product, rounding = kernel.apply(weights)

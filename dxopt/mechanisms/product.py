@@ -18,6 +18,7 @@ from dxopt.model.loss import Loss, Reports
 from dxopt.model.mechanism import Mechanism, Privacy, unpacked
 from dxopt.numerics.draws import uniforms
 from dxopt.numerics.rounding import UNIT
+from dxopt.numerics.totals import lacking
 from dxopt.proofs.privacy import ROW_SUM_ERROR
 from dxopt.runtime.archive import Arrays, distinct, nested, part, which
 from dxopt.spaces.archive import pack, unpack
@@ -70,8 +71,15 @@ class ProductMechanism(Mechanism):
         for row, *parts in zip(rows, *by_factor, strict=True):
             row[:] = reduce(lambda product, more: np.multiply.outer(product, more).reshape(-1), parts)
             row *= 1 - self.held
-            row[self.slack] += math.fsum([1.0, *(-row)])
+            row[self.slack] += lacking(row)
         return rows
+
+    def apart(self, first: int, second: int) -> float:
+        """What the coordinate that differs most does: reports of one coordinate are no further apart than tuples."""
+        ways = zip(
+            self.factors, np.unravel_index(first, self._shape), np.unravel_index(second, self._shape), strict=True
+        )
+        return (1 - self.held) * max(factor.apart(int(x), int(y)) for factor, x, y in ways)
 
     def _draw(self, secrets: Indices, rng: np.random.Generator | None) -> Indices:
         coordinates = np.unravel_index(secrets, self._shape)

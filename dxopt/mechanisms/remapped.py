@@ -67,7 +67,7 @@ class RemappedMechanism(Mechanism):
         same = loss.reports.secrets and np.array_equal(self.table, np.arange(len(self.table)))
         if same and self.base.structured(loss):
             return self.base.cost(prior, loss)
-        return self.base.cost_by_rows(prior, lambda secrets: loss.rows(secrets)[:, self.table])
+        return self.base.cost_of_remap(prior, loss, self.table)
 
 
 def epsilon_of_base(space: MetricSpace, epsilon: float) -> float:

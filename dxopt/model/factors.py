@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,8 +53,17 @@ def error_of_sums(factors: int) -> float:
     return 8 * (factors + 4) * UNIT
 
 
+_known: WeakKeyDictionary[Problem, Split | str] = WeakKeyDictionary()
+
+
 def split(problem: Problem) -> Split | str:
     """The factors of a problem on a product, or the reason why it has none."""
+    if problem not in _known:
+        _known[problem] = _split(problem)
+    return _known[problem]
+
+
+def _split(problem: Problem) -> Split | str:
     spaces = sides(problem.space)
     if len(spaces) < 2:
         return "the space is no product"

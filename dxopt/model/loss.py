@@ -98,12 +98,24 @@ class Loss(Shown):
         >>> print(dx.Loss.of("distance", dx.line(4)).column(1).tolist())
         [1.0, 0.0, 1.0, 2.0]
         """
+        return self.columns(np.array([report]))[:, 0]
+
+    def columns(self, reports: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The losses `(n, k)` of all secrets at some reports, given by index.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> import numpy as np
+        >>> print(dx.Loss.of("distance", dx.line(3)).columns(np.array([0, 2])).tolist())
+        [[0.0, 2.0], [1.0, 1.0], [2.0, 0.0]]
+        """
         if not callable(self.source):
-            return self.source[:, report]
+            return self.source[:, reports]
         if self.reports.secrets:
-            return self.source(np.array([report]))[0]
+            return self.source(reports).T
         blocks = np.array_split(np.arange(self.size), self.size // _ROWS + 1)
-        return np.concatenate([self.source(secrets)[:, report] for secrets in blocks])
+        return np.concatenate([self.source(secrets)[:, reports] for secrets in blocks])
 
     def watched(self, look: Callable[[], None]) -> Loss:
         """The same losses; a function is called before rows of them are taken, and may raise to end what takes them.

@@ -164,10 +164,12 @@ def _constant(problem: Problem, mechanism: Mechanism) -> Iterator[PlausibilityWa
         likely = likely[np.linspace(0, len(likely) - 1, min(_ROWS, len(likely))).astype(np.int64)]
     if len(problem.space) == 1 or not len(likely):
         return
+    # the last row mostly differs
+    if mechanism.apart(int(likely[0]), int(likely[-1])) > _ALIKE:
+        return
     first = mechanism.rows(likely[:1])[0]
     step = max(1, BLOCK_CELLS // len(first))
-    # the last row, which mostly differs, comes alone and first
-    for some in (likely[-1:], *np.split(likely, range(step, len(likely), step))):
+    for some in np.split(likely, range(step, len(likely), step)):
         if (np.abs(mechanism.rows(some) - first).sum(axis=1) > _ALIKE).any():
             return
     best = int(first.argmax())

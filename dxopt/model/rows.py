@@ -48,6 +48,11 @@ class Rows(Sampler):
             raise SpecError("secrets", f"have the index {bad}", f"indices run from 0 to {len(self.space) - 1}")
         return self._rows(chosen.astype(np.int64, copy=False))
 
+    def apart(self, first: int, second: int) -> float:
+        """How far apart the rows of two secrets are in all reports together, Σ_z |K[x, z] - K[x', z]|, or less."""
+        rows = self._rows(np.array([first, second]))
+        return float(np.abs(rows[0] - rows[1]).sum())
+
     @abstractmethod
     def _rows(self, secrets: NDArray[np.int64]) -> NDArray[np.float64]:
         """The same, of indices that there are."""

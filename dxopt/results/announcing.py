@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
-from dxopt.errors import PlausibilityWarning
+from dxopt.errors import Interrupted, PlausibilityWarning
 from dxopt.model.plausibility import Warnings, every_kind, of_priors, of_problem
 from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
@@ -49,7 +49,12 @@ def announcing(*, level: bool = True) -> Callable[[Callable[P, R]], Callable[P, 
                 warnings.warn(warning, stacklevel=2)
             with unannounced():
                 answer = function(*args, **kwargs)
-            found: tuple[PlausibilityWarning, ...] = getattr(answer, "warnings", ())
+            try:
+                found: tuple[PlausibilityWarning, ...] = getattr(answer, "warnings", ())
+            except KeyboardInterrupt:
+                if kwargs.get("partial"):
+                    return answer
+                raise Interrupted(answer) from None
             for warning in found:
                 if warning.kind not in {one.kind for one in told}:
                     warnings.warn(warning, stacklevel=2)

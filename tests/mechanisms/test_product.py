@@ -27,6 +27,17 @@ def test_losses_by_factors_are_those_of_the_matrix(held: float | None) -> None:
     assert found.cost(np.full(24, 1 / 24), loss) == pytest.approx(float(np.mean(by_factors)), abs=1e-9)
 
 
+def test_rows_are_at_least_as_far_apart_as_said() -> None:
+    sides = [dx.line(3), dx.line(4)]
+    space = dx.product(*sides)
+    level = epsilon_of_factors(space, 1.0, 2, 0.0)
+    found = product_mechanism(space, [dx.tight_constraints(side, level) for side in sides], 1.0, 0.0)
+    matrix = found.matrix
+    for first, second in [(0, 0), (0, 1), (0, 11), (5, 6), (3, 8)]:
+        right = np.abs(matrix[first] - matrix[second]).sum()
+        assert (first != second) * right / 4 <= found.apart(first, second) <= right + 1e-12
+
+
 def test_tight_constraints_are_optimal_for_binary_loss_alone() -> None:
     space = dx.line(4)
     binary = dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space), loss="binary")

@@ -9,7 +9,7 @@ O(nm) time, by blocks of rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from dxopt.errors import UnsupportedError
 from dxopt.mechanisms.kernel import PAIRED_POINTS, KernelMechanism, kernel_mechanism
+from dxopt.mechanisms.line_costs import costs_of_reports
 from dxopt.mechanisms.lowering import epsilon_of_weights
 from dxopt.mechanisms.remapped import epsilon_of_base, remapped
 from dxopt.model.mechanism import post_processed
@@ -34,15 +35,13 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 NAME = "line: truncated geometric mechanism with optimal remap"
 WITHOUT_REMAP = "line: truncated geometric mechanism"
-WITH_NEAR_REMAP = "line: truncated geometric mechanism, each report replaced by the best one there"
-CONSTANT = "line: constant report"
+TO_SOME = "line: truncated geometric mechanism with the best remap to some of the reports"
 NOTE = (
     "n weights and a remap are optimal where the loss grows with the distance (Ghosh, Roughgarden and Sundararajan "
     "2009); proven here by their own dual"
 )
-_BLOCK_CELLS = 100_000
-_SOON_CELLS = 20_000_000
-"""From more pairs of secrets and reports on, a solve that was interrupted does not go through all of them."""
+_SOON_CELLS = 5_000_000
+"""Pairs of secrets and reports that a solve which was stopped goes through all the same."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +78,7 @@ class Line:
     exact: ClassVar[bool] = True
 
     def apply(self, whole: Problem) -> Reduced[Problem] | str:
-        """The problem itself, for `best_remap`; `lift` takes what that returns, also None where it was stopped."""
+        """The problem itself, for `best_remap`; `lift` takes what that returns."""
         size = len(whole.space)
         if coordinates_of_line(whole.space) is None:
             return "the space is no line"
@@ -113,32 +112,37 @@ def _geometric(problem: Problem) -> KernelMechanism:
     return replace(kernel_mechanism(space, epsilon, kernel, lowered, weights), name="truncated geometric")
 
 
-def _implicit(problem: Problem, base: KernelMechanism, found: LineOptimum | None) -> Candidate:
-    """With the optimal remap; or, where there was no time for it, each report replaced by the best one there."""
-    if found is not None:
-        table = found.table
-        mechanism = remapped(replace(base, slack=found.safest), table, problem.reports, problem.epsilon)
-        return Candidate(mechanism, found.dual, "exact", NAME)
-    table = np.concatenate([costs.argmin(axis=1) for costs in _losses_by_blocks(problem)])
-    return Candidate(remapped(base, table, problem.reports, problem.epsilon), name=WITH_NEAR_REMAP)
+def _implicit(problem: Problem, base: KernelMechanism, found: LineOptimum) -> Candidate:
+    mechanism = remapped(replace(base, slack=found.safest), found.table, problem.reports, problem.epsilon)
+    return Candidate(mechanism, found.dual, "exact", NAME)
 
 
-def at_once(problem: Problem) -> Candidate | None:
-    """A mechanism of a long line whose value is known without going through all pairs; None for other lines."""
-    if problem.variables <= _SOON_CELLS:
-        return None
+def at_once(problem: Problem) -> Candidate:
+    """What is had without going through all pairs: the best remap to some of the reports, or none if that is better.
+
+    Half of those reports are where the prior has its mass, the others spread evenly over all.
+    """
+    prior = problem.prior.probabilities
     base = _geometric(problem)
-    if problem.reports.secrets and base.structured(problem.loss):
+    size, count = problem.shape
+    some = max(1, _SOON_CELLS // size)
+    if some < count:
+        places = (np.arange(some) + 0.5) / some
+        mass = 0.5 * prior.cumsum() + 0.5 * np.arange(1, size + 1) / size
+        secrets = np.minimum(np.searchsorted(mass, places), size - 1)
+        near = secrets if problem.reports.secrets else problem.loss.rows(secrets).argmin(axis=1)
+        reports = np.unique(near)
+    else:
+        reports = np.arange(count)
+    along = coordinates_of_line(problem.space)
+    assert along is not None
+    costs = costs_of_reports(Path(along, base.epsilon, 0.0), base.weights, prior, problem.loss, reports)
+    best = costs.argmin(axis=1)
+    value = float(costs[np.arange(size), best].sum())
+    if problem.reports.secrets and base.structured(problem.loss) and base.cost(prior, problem.loss) <= value:
         return Candidate(base, name=WITHOUT_REMAP)
-    middle = np.searchsorted(problem.prior.probabilities.cumsum(), 0.5)
-    always = np.full(len(problem.space), problem.loss.rows(np.array([middle]))[0].argmin())
-    return Candidate(remapped(base, always, problem.reports, problem.epsilon), name=CONSTANT)
-
-
-def _losses_by_blocks(problem: Problem) -> Iterator[Array]:
-    step = max(1, _BLOCK_CELLS // problem.shape[1])
-    for start in range(0, len(problem.space), step):
-        yield problem.loss.rows(np.arange(start, min(start + step, len(problem.space))))
+    mechanism = remapped(base, reports[best], problem.reports, problem.epsilon)
+    return Candidate(mechanism, name=TO_SOME)
 
 
 def _channel(problem: Problem, found: LineOptimum) -> Array:

@@ -17,7 +17,7 @@ def by_line(problem: Problem, options: Options) -> Iterator[Attempt | Refusal]:
     """The optimum of a line, implicit above 100,000 variables; nothing where the space is none.
 
     Where its bound leaves a gap, a matrix is dropped; an implicit mechanism is kept, as others may be too large. One
-    that is interrupted before its value is known gives way to one whose value is known soon.
+    that is stopped before its value is known gives way to one whose value is known soon.
     """
     if not is_line(problem):
         return
@@ -38,13 +38,12 @@ def by_line(problem: Problem, options: Options) -> Iterator[Attempt | Refusal]:
         # not by a time limit: what that leaves to be proven is proven all the same
         return stop.requested and stop.interrupted
 
-    hurried = at_once(problem) if found is None and stop.interrupted else None
-    candidate = hurried or reduced.lift(found)
+    candidate = at_once(problem) if found is None else reduced.lift(found)
     try:
         proven = certify(problem, candidate, None if found is None else interrupted)
     except StoppedError:
         found = None
-        candidate = at_once(problem) or reduced.lift(None)
+        candidate = at_once(problem)
         proven = certify(problem, candidate)
     left = proven.certificate.gap
     exact = found is not None and left <= options.tolerance

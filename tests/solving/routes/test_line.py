@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -269,22 +269,26 @@ def test_stopped_at_once_it_is_private_all_the_same(implicit: None) -> None:
 
 
 @pytest.mark.parametrize("even", [True, False])
+@pytest.mark.parametrize("few", [1, 50])
 def test_stopped_anywhere_it_takes_few_more_losses(
-    even: bool, implicit: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    even: bool, few: int, implicit: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(reduction, "_SOON_CELLS", 0)
+    monkeypatch.setattr(reduction, "_SOON_CELLS", 100 * few)
     monkeypatch.setattr(problems, "_COST_CELLS", 0)
     places = np.arange(100) if even else np.cumsum(1.0 + np.arange(100) % 3)
     space = dx.MetricSpace.from_points(places[:, None])
     problem = dx.Problem(space, epsilon=0.4, prior=skewed(space))
     taken = [0]
-    rows = dx.Loss.rows
 
-    def counted(loss: dx.Loss, secrets: np.ndarray) -> np.ndarray:
-        taken[0] += len(secrets) * (asked[0] > moment)
-        return rows(loss, secrets)
+    def counted(way: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+        def some(loss: dx.Loss, which: np.ndarray) -> np.ndarray:
+            taken[0] += len(which) * (asked[0] > moment)
+            return way(loss, which)
 
-    monkeypatch.setattr(dx.Loss, "rows", counted)
+        return some
+
+    monkeypatch.setattr(dx.Loss, "rows", counted(dx.Loss.rows))
+    monkeypatch.setattr(dx.Loss, "columns", counted(dx.Loss.columns))
     moment = 10**9
     asked = stop_after(monkeypatch, moment)
     best = dx.solve(problem, method="optimal")
@@ -293,11 +297,14 @@ def test_stopped_anywhere_it_takes_few_more_losses(
         asked = stop_after(monkeypatch, moment)
         taken[0] = 0
         report = dx.solve(problem, method="optimal", partial=True)
-        assert taken[0] <= 3
+        assert taken[0] <= 3 * few + 6
         assert report.status == "interrupted"
         assert report.certificate.bound <= best.certificate.value <= report.certificate.value * (1 + 1e-12)
         found[report.route] = report
-    assert list(found) == [reduction.WITHOUT_REMAP if even else reduction.CONSTANT, reduction.NAME]
+    first, last = found
+    assert first == (reduction.WITHOUT_REMAP if few < 50 else reduction.TO_SOME)
+    assert last == reduction.NAME
+    assert found[first].certificate.value < (2.0 if few < 50 else 1.3) * best.certificate.value
     for report in found.values():
         matrix = report.mechanism.matrix
         assert not violations(matrix, space.distances, problem.epsilon)
@@ -305,6 +312,24 @@ def test_stopped_anywhere_it_takes_few_more_losses(
             float((problem.prior.probabilities[:, None] * matrix * space.distances).sum())
         )
         assert dx.load(report.save(tmp_path / report.mechanism.name)).certificate == report.certificate
+
+
+@pytest.mark.parametrize("name", [name for name in IMPLICIT if name != "large budgets"])
+@pytest.mark.parametrize("interrupted", [True, False])
+def test_stopped_before_its_remap_it_has_one_all_the_same(
+    name: str, interrupted: bool, implicit: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With as many reports looked at as there are it is the optimum, but for its bound."""
+    problem = IMPLICIT[name]()
+    best = dx.solve(problem, method="optimal").certificate.value
+    if interrupted:
+        stop_after(monkeypatch, 0)
+    report = dx.solve(problem, method="optimal", time_limit=None if interrupted else 1e-9, partial=True)
+    assert report.status == ("interrupted" if interrupted else "time limit")
+    assert report.certificate.value == pytest.approx(best, rel=1e-9)
+    matrix = report.mechanism.matrix
+    assert report.certificate.value == pytest.approx(float((problem.costs * matrix).sum()), rel=1e-12)
+    assert violations(matrix, problem.space.distances, problem.epsilon) == []
 
 
 def test_matrices_beyond_the_limit_are_refused() -> None:
