@@ -34,6 +34,7 @@ def as_json(table: IntegerTable) -> str:
     """The table as JSON: its head, its digest, and for each secret the first numbers and reports of its row."""
     content = {
         **table.head,
+        "unit": table.space.unit or None,
         "sha256": table.digest,
         "rows": [{"from": [first for first, _ in row], "reports": [z for _, z in row]} for _, row in rows(table)],
     }

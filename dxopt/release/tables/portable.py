@@ -82,7 +82,9 @@ def encoded(parts: Parts, source: str | None = None) -> bytes:
         body += section + bytes(-len(section) % 8)
 
     # 3. the head, filled up with spaces
-    described = head(parts) if source is None else _short(head(parts)) | {"source": source}
+    described = head(parts)
+    if source is not None:
+        described = _short(described) | {"unit": parts["space"].unit or None, "source": source}
     text = json.dumps(described | {"sections": places}, ensure_ascii=False, allow_nan=False).encode()
     text += b" " * (-len(text) % 8)
     written = MAGIC + len(text).to_bytes(8, "little") + text + body
@@ -132,7 +134,7 @@ def head(parts: Parts) -> dict[str, Any]:
         **{name: _number(parts[name]) for name in _NUMBERS},
         "pairs": parts["pairs"],
         "metric": None if metric is None else metric.name,
-        "unit": space.unit or None,
+        "unit": getattr(metric, "unit", None),
         "secrets": [str(label) for label in space.labels],
         "reports": [str(label) for label in reports.labels],
         "secrets_are_reports": reports.secrets,

@@ -73,12 +73,12 @@ class Published:
     @cached_property
     def where(self) -> list[str]:
         """The columns that had the secrets, by the sidecar."""
-        return self._names("positions", "columns")
+        return self._names("secret", "columns")
 
     @cached_property
     def outputs(self) -> Outputs:
         """What the table can report."""
-        return Outputs.of(self.table, str(self.entry("positions", "kind")), self.where, self.made)
+        return Outputs.of(self.table, str(self.entry("secret", "kind")), self.where, self.made)
 
     @cached_property
     def seen(self) -> Seen:

@@ -13,6 +13,7 @@ import pytest
 
 import dxopt as dx
 from dxopt.release.exports.javascript import javascript, sampler
+from dxopt.release.exports.rows import as_json
 from dxopt.release.exports.sql import duckdb, postgresql
 from tests.material.vectors import FILE, tables
 
@@ -159,10 +160,13 @@ def test_the_table_in_the_script_names_its_source() -> None:
 def test_the_script_knows_the_level_and_its_unit(tmp_path: Path) -> None:
     table = dx.integer_table(dx.classic.geometric(dx.line(4, unit="people"), epsilon=0.7))
     dx.export(table, "js", tmp_path / "beds.js")
+    table.save(tmp_path / "beds.dxt")
     code = """
-        const { table } = require("./beds.js");
-        console.log(JSON.stringify([table.epsilon, table.delta, table.unit]));
+        const { dxopt, table } = require("./beds.js");
+        const whole = new dxopt.Table(require("fs").readFileSync(__dirname + "/beds.dxt"));
+        console.log(JSON.stringify([table, whole].map((one) => [one.epsilon, one.delta, one.unit])));
     """
-    assert run(code, tmp_path) == [table.epsilon, 0, "people"]
+    assert run(code, tmp_path) == [[table.epsilon, 0, "people"]] * 2
+    assert json.loads(as_json(table))["unit"] == "people"
     for script in (javascript(table), postgresql(table), duckdb(table)):
         assert f"{table.name}: epsilon {table.epsilon!r} per person" in script

@@ -76,6 +76,13 @@ def test_delta_and_wide_numbers(tmp_path: Path) -> None:
     assert read.prior is None
 
 
+def test_a_unit_that_the_file_does_not_say_leaves_the_digest(tmp_path: Path) -> None:
+    space = dx.MetricSpace.from_distances([[0, 1, 2], [1, 0, 1], [2, 1, 0]], unit="people")
+    table = dx.integer_table(dx.classic.exponential(space, epsilon=0.5))
+    table.save(tmp_path / "a.dxt")
+    assert dx.IntegerTable.load(tmp_path / "a.dxt").digest == table.digest
+
+
 def test_a_result_folder_has_one(tmp_path: Path) -> None:
     report = dx.solve(dx.Problem(dx.line(4), epsilon=1.0, prior=[0.1, 0.2, 0.3, 0.4]))
     table = dx.IntegerTable.load(report.save(tmp_path / "result"))

@@ -115,7 +115,8 @@ const dxopt = (() => {
       const section = (name) => body + head.sections[name][0];
       const [starts, reports, steps] = ["starts", "reports", "steps"].map(section);
       this.head = head;
-      [this.epsilon, this.delta, this.unit] = [head.epsilon, head.delta, head.unit]; // epsilon is per unit of distance
+      // epsilon is per unit of distance
+      [this.epsilon, this.delta, this.unit] = [head.epsilon, head.delta, head.unit || (head.space || {}).unit || null];
       // the digest of the whole table, of which a script has a part
       this.source = head.source || this.digest;
       this.width = head.bits / 8;
