@@ -72,12 +72,12 @@ def _head(result: Result, arrays: Arrays, bits: int) -> dict[str, Any]:
     size, many = result.matrix.shape
     described = {key.removeprefix("space."): arrays[key].tolist() for key in arrays if key.startswith("space.")}
     if described["kind"] in _BY_DISTANCES:
-        kept = ("labels", *(key for key in described if key.startswith("positions.")))
+        kept = ("labels", *(key for key in described if key == "unit" or key.startswith("positions.")))
         described = {"kind": "distances"} | {key: described[key] for key in kept}
     secrets = [label(arrays, x) for x in range(size)]
     points = _points(arrays)
     same = bool(arrays["secrets"])
-    metric, unit = metric_of(arrays)
+    metric, unit = _metric_of(arrays)
     return {
         "format": "dxopt table",
         "version": 1,
@@ -96,15 +96,16 @@ def _head(result: Result, arrays: Arrays, bits: int) -> dict[str, Any]:
     }
 
 
-def metric_of(arrays: Arrays) -> tuple[str | None, str | None]:
-    """The name of the metric of a space and the unit that this has, each None where there is none."""
+def _metric_of(arrays: Arrays) -> tuple[str | None, str | None]:
+    """The name of the metric of a space, and the unit of its distances, each None where there is none."""
+    unit = str(arrays["space.unit"]) if "space.unit" in arrays else None
     kind = str(arrays["space.kind"])
     if kind == "torus":
-        return "wrapped", None
+        return "wrapped", unit
     if kind not in ("points", "lattice"):
-        return None, None
+        return None, unit
     parameters = json.loads(str(arrays.get("space.parameters", "{}")))
-    return str(arrays["space.metric"]), parameters.get("unit")
+    return str(arrays["space.metric"]), unit or parameters.get("unit")
 
 
 def _points(arrays: Arrays) -> NDArray[Any] | None:

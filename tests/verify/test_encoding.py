@@ -19,6 +19,7 @@ SPACES = {
     **{name: spaces()[name] for name in ("grid", "torus", "tree", "one way", "records", "product")},
     "town": town().space,
     "people": dx.line(4, unit="people"),
+    "minutes": dx.MetricSpace.from_distances([[0, 1.5], [2, 0]], unit="min"),
     "in metres": dx.geo.points([[45.5, -73.6], [45.5, -73.5], [45.6, -73.55]], unit="m"),
 }
 

@@ -112,7 +112,9 @@ def test_positions_in_every_format(name: str, tmp_path: Path) -> None:
     assert set(failing(verify_published(output, other))) == {"table", "privacy", "reports"}
 
 
-@pytest.mark.parametrize("options", [{"x": "a", "y": "b"}, {"label": "who"}, {"column": "who", "drop": ["a"]}])
+@pytest.mark.parametrize(
+    "options", [{"x": "a", "y": "b"}, {"x": "a", "y": "b", "lean": True}, {"label": "who", "lean": True}]
+)
 def test_planes_and_labels(options: dict[str, Any], tmp_path: Path) -> None:
     data = tmp_path / "places.csv"
     data.write_text('who,a,b\n"(0, 1)",0,1\n"(2, 3)",2,3\n', encoding="utf-8")

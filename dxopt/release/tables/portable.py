@@ -123,7 +123,7 @@ def head(parts: Parts) -> dict[str, Any]:
     described = {key.removeprefix("space."): array.tolist() for key, array in pack(space).items()}
     if described["kind"] in ("tree", "distances"):
         # a tree is read back by its distances, as nothing but NumPy is needed then
-        kept = ("labels", *(key for key in described if key.startswith("positions.")))
+        kept = ("labels", *(key for key in described if key == "unit" or key.startswith("positions.")))
         described = {"kind": "distances"} | {key: described[key] for key in kept}
     metric = space.metric
     return {

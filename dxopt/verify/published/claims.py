@@ -168,14 +168,10 @@ def _check_privacy(published: Published) -> str:
     head = published.table.head
     known = {name: head[name] for name in (*_LEVELS, "pairs")}
     known["metric"] = GIVEN if head["metric"] is None else head["metric"]
-    space = head["space"]
-    # the file of a table with given distances does not say what they are in
-    given = space["kind"] == "distances"
-    if not given:
-        known["unit"] = space.get("unit", head["unit"] or "")
+    known["unit"] = head["unit"] or ""
     _require_same(published, "privacy", known)
     delta = f", delta {head['delta']:.10g}" if head["delta"] else ""
-    unit = "" if given or not known["unit"] else f" (distances in {known['unit']})"
+    unit = f" (distances in {known['unit']})" if known["unit"] else ""
     return f"the sidecar claims the levels of the table: epsilon {head['epsilon']:.10g}{delta} for each report{unit}"
 
 

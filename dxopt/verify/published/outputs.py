@@ -83,7 +83,7 @@ def _places(table: TableFile, kind: str) -> list[Any]:
         found = head["space"].get("positions.degrees", found)
     size = {"earth": 2, "plane": 2, "value": 1}.get(kind)
     if found is None or any(len(place) != size for place in found):
-        raise Broken(f"positions are said to be of kind {kind!r}, which the reports of the table are not")
+        raise Broken(f"secrets are said to be of kind {kind!r}, which the reports of the table are not")
     return found
 
 
