@@ -59,8 +59,8 @@ def to_frame(answer: Mechanism | Tabled) -> pd.DataFrame:
     >>> print(frame.loc["0"].round(3).to_dict())
     {'0': 0.75, '1': 0.25}
     >>> found = dx.compare(dx.Problem(dx.line(4), epsilon=1.0, prior="uniform"), ["randomised_response"])
-    >>> print(dx.to_frame(found)[["method", "value"]].round(2).to_csv(index=False, lineterminator="; "))
-    method,value; optimal,0.52; randomised_response,0.87;
+    >>> print(dx.to_frame(found)[["method", "value"]].round(2).values.tolist())
+    [['optimal', 0.52], ['randomised_response', 0.87]]
     """
     try:
         import pandas as pd
