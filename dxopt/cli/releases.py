@@ -104,15 +104,13 @@ def apply_table(
 
     from dxopt.errors import PlausibilityWarning
     from dxopt.release.applying import apply
-    from dxopt.release.tables.table import IntegerTable
 
     with bad_input(), warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", PlausibilityWarning)
-        table = IntegerTable.load(result)
         key = _key(key_file, release, ledger)
         with _opened(ledger, ledger_key) as budgets:
             done = apply(
-                table,
+                result,
                 data,
                 output,
                 lat=lat,

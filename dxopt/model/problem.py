@@ -22,6 +22,7 @@ from dxopt.model.prior import Prior, PriorLike
 from dxopt.model.prior_sets import PriorSet
 from dxopt.numerics.excess import PAIRS
 from dxopt.numerics.written import Written
+from dxopt.spaces.geo.levels import Level
 from dxopt.spaces.space import MetricSpace
 
 PROBLEM_CELLS = 50_000_000
@@ -39,8 +40,9 @@ class Problem:
         n secrets and their unscaled distances.
     epsilon : float, str or None
         Privacy level per unit of distance (`space.unit`); text for how it is written, such as "ln(4)". A pair's
-        budget is the real product of the doubles `epsilon` and `space.distances[x, x']`. None asks for no privacy
-        but what `AdversaryError` or `beliefs` ask for; it is kept as infinity.
+        budget is the real product of the doubles `epsilon` and `space.distances[x, x']`. Of what `dx.geo.level`
+        gives, level and radius are kept as `within`. None asks for no privacy but what `AdversaryError` or `beliefs`
+        ask for; it is kept as infinity.
     prior : Prior, "uniform", (n,) array, PriorSet or None
         See `Prior.of`. Left out only for the worst loss, which no prior enters; then measures that need one take the
         uniform one. With a set of priors (`Prior.hull`, `Prior.ball`, `Prior.box`) the expected loss is the largest
@@ -80,6 +82,7 @@ class Problem:
 
     space: MetricSpace
     epsilon: float
+    within: Level | None
     prior: Prior
     priors: PriorSet | None
     loss: Loss
@@ -114,6 +117,7 @@ class Problem:
         fields = {
             "space": space,
             "epsilon": math.inf if free and epsilon in (None, math.inf) else checked_level(epsilon),
+            "within": epsilon if isinstance(epsilon, Level) else None,
             "prior": _believed(prior, space),
             "priors": several,
             "loss": losses,
@@ -130,6 +134,8 @@ class Problem:
     def _check(self) -> None:
         space = self.space
         loss = self.loss
+        if self.within is not None and not self.within.holds(space):
+            raise SpecError("epsilon", "is a level between positions of another space", "give dx.geo.level this one")
         if self.pairs not in PAIRS:
             raise SpecError("pairs", f"are {self.pairs!r}", f"choose one of {', '.join(PAIRS)}")
         if self.delta and not self.private:
@@ -194,8 +200,9 @@ class Problem:
         >>> print(problem.but(loss="squared", epsilon=2.0).losses[0].tolist())
         [0.0, 1.0, 4.0]
         """
-        names = ("space", "epsilon", "loss", "delta", "pairs", "beliefs", "name")
+        names = ("space", "loss", "delta", "pairs", "beliefs", "name")
         same = {**{name: getattr(self, name) for name in names}, "objective": self.objective.anew()}
+        same["epsilon"] = self.epsilon if self.within is None else self.within
         return Problem(**{**same, "prior": self.prior if self.priors is None else self.priors, **changes})
 
     @property

@@ -14,7 +14,7 @@ class Choice:
     ----------
     epsilon : float
     factor : float
-        By which the odds between two secrets `Explanation.apart` from each other change at most.
+        By which the odds between two positions or secrets `Explanation.apart` from each other change at most.
     value, bound : float
         What the objective is about, and what no mechanism at that ε is better than.
     worst_loss, radius : float or None
@@ -51,9 +51,15 @@ class Explained:
     delta : float
         Likewise.
     apart : float
-        The distance of which `factor` is told: 1, or a typical distance where 1 is none.
+        The distance of which `factor` is told: the radius that was asked for, else 1, or a typical distance where 1
+        is none.
+    across : float or None
+        How far apart the places of two positions may be that are so far apart, where places are cells on the Earth.
     factor : float or None
-        By which the odds between two secrets so far apart change at most once a report is seen.
+        By which the odds between two positions so far apart change at most once a report is seen; without cells,
+        those between two secrets.
+    for_positions : bool
+        Whether the level was asked for between positions.
     reports : int
         So many reports of one person are told of beside one.
     one_way : bool
@@ -123,6 +129,8 @@ class Explained:
     endless: bool
     places: bool
     nearest: float | None
+    across: float | None = None
+    for_positions: bool = False
     unproven: bool = False
     reports: int = 2
     cell: float | None = None
@@ -161,3 +169,8 @@ class Explained:
     next_excess: float | None = None
     where: Mapping[str, str] = field(default_factory=dict)
     choices: tuple[Choice, ...] = ()
+
+    @property
+    def between(self) -> float:
+        """The distance of secrets that factors are of: `across` where it is known, else `apart`."""
+        return self.apart if self.across is None else self.across

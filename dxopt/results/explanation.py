@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,10 +25,11 @@ from dxopt.results.figures.tables import aligned
 from dxopt.results.files import finite
 from dxopt.results.sentences import sentences, table_of
 from dxopt.runtime.shown import Shown, as_html, as_html_table
+from dxopt.spaces.geo.levels import Level
 from dxopt.spaces.geo.located import known
-from dxopt.spaces.geo.reach import ways
+from dxopt.spaces.geo.reach import across, ways
 from dxopt.spaces.space import MetricSpace
-from dxopt.spaces.spread import Spread, spread_of
+from dxopt.spaces.spread import spread_of
 
 SHOWN = 8
 """Labels of reports that are never made."""
@@ -42,6 +43,11 @@ class Explanation(Explained, Shown):
 
     The numbers are attributes: see `dxopt.results.explained.Explained`.
 
+    Attributes
+    ----------
+    space : MetricSpace or None
+        What distances are told of.
+
     Examples
     --------
     >>> import dxopt as dx
@@ -52,20 +58,24 @@ class Explanation(Explained, Shown):
     Seeing one report, nobody can change the odds
     """
 
+    space: MetricSpace | None = None
+
     @property
     def sentences(self) -> tuple[tuple[str, str], ...]:
         """What it comes to: topics, such as "privacy" and "worst off", each with a sentence or two."""
         return tuple(sentences(self))
 
     def told_at(self, distance: float) -> Explanation:
-        """The same with the factors of secrets so far apart."""
-        choices = tuple(replace(one, factor=_factor(one.epsilon * distance)) for one in self.choices)
-        factor = None if self.epsilon is None else _factor(self.epsilon * distance)
-        return replace(self, apart=distance, factor=factor, choices=choices)
+        """The same with the factors of positions, or secrets, so far apart."""
+        places = None if self.space is None else across(self.space, distance)
+        told = replace(self, apart=distance, across=places)
+        choices = tuple(replace(one, factor=_factor(one.epsilon * told.between)) for one in self.choices)
+        factor = None if self.epsilon is None else _factor(self.epsilon * told.between)
+        return replace(told, factor=factor, choices=choices)
 
     def content(self) -> dict[str, Any]:
         """The numbers and sentences by name, for JSON; what is infinite is None."""
-        numbers = {key: _plain(value) for key, value in asdict(self).items()}
+        numbers = {one.name: _plain(getattr(self, one.name)) for one in fields(Explained)}
         return {**numbers, "sentences": [list(pair) for pair in self.sentences]}
 
     def __str__(self) -> str:
@@ -99,7 +109,7 @@ def promised(problem: Problem, proof: Certificate | None = None) -> dict[str, An
         "budget": problem.objective.max_loss if math.isfinite(problem.objective.max_loss) else None,
         "beliefs": "" if proof is None else promise(problem, proof),
         "priors": "" if problem.priors is None else problem.priors.name,
-        **of_space(space, epsilon),
+        **of_space(space, epsilon, problem.within),
     }
 
 
@@ -110,10 +120,11 @@ def _kind(problem: Problem) -> str:
     return "binary" if problem.loss.is_binary else problem.loss.name
 
 
-def of_space(space: MetricSpace, epsilon: float | None) -> dict[str, Any]:
-    """What a space and a level promise, as fields of an `Explanation`."""
+def of_space(space: MetricSpace, epsilon: float | None, within: Level | None = None) -> dict[str, Any]:
+    """What a space and a level promise, as fields of an `Explanation`; within the radius that was asked for."""
     spread = spread_of(space)
-    apart = _told_distance(spread)
+    apart = spread.telling if within is None else within.radius
+    reach = across(space, apart)
     places = known(space) is not None
     positive = spread.nearest[spread.nearest > 0]
     least = float(positive.min()) if len(positive) else math.inf
@@ -123,11 +134,14 @@ def of_space(space: MetricSpace, epsilon: float | None) -> dict[str, Any]:
         "unit": space.unit,
         "epsilon": epsilon,
         "apart": apart,
-        "factor": None if epsilon is None else _factor(epsilon * apart),
+        "across": reach,
+        "factor": None if epsilon is None else _factor(epsilon * (apart if reach is None else reach)),
+        "for_positions": within is not None and within.positions,
         "one_way": space.given is not None and not space.symmetric,
         "endless": _endless(space),
         "places": places,
         **_of_cells(space),
+        "space": space,
         "nearest": least if len(spread.nearest) == len(space) and math.isfinite(least) else None,
     }
 
@@ -140,14 +154,6 @@ def _of_cells(space: MetricSpace) -> dict[str, float]:
 def _factor(exponent: float) -> float:
     """e^exponent, of numbers that doubles have."""
     return math.exp(min(exponent, 700.0))
-
-
-def _told_distance(spread: Spread) -> float:
-    """The distance that a factor is told of: 1 where some are as far apart, else a short one near what is typical."""
-    typical = spread.typical
-    if spread.diameter >= 1.0 >= typical or not (math.isfinite(typical) and typical > 0):
-        return 1.0
-    return typical if float(f"{typical:.3g}") == typical else float(f"{typical:.1g}")
 
 
 def _endless(space: MetricSpace) -> bool:
@@ -209,7 +215,9 @@ def _plain(value: Any) -> Any:
     """A value for JSON."""
     if isinstance(value, float):
         return finite(value)
-    if isinstance(value, dict):
+    if is_dataclass(value) and not isinstance(value, type):
+        return _plain(asdict(value))
+    if isinstance(value, Mapping):
         return {key: _plain(one) for key, one in value.items()}
     return [_plain(one) for one in value] if isinstance(value, tuple | list) else value
 
@@ -271,9 +279,7 @@ def of_mechanism(mechanism: Mechanism, prior: Prior | None, loss: LossLike | Los
 def choices_of(several: Iterable[Explained]) -> tuple[Choice, ...]:
     """What each of some ε costs, from what was found there."""
     return tuple(
-        Choice(
-            one.asked, math.exp(min(one.asked * one.apart, 700.0)), one.value, one.bound, one.worst_loss, one.radius
-        )
+        Choice(one.asked, _factor(one.asked * one.between), one.value, one.bound, one.worst_loss, one.radius)
         for one in several
         if one.asked is not None and one.value is not None and one.bound is not None
     )

@@ -21,12 +21,10 @@ def from_positions(found: Explained) -> str:
 
 
 def border(found: Explained) -> str:
-    """What the promise means for positions."""
+    """What the promise means for positions where it is not known how far they are from their places."""
     text = (
         "The promise is about places, to which positions are moved first: within one place nothing can be told apart"
     )
-    if found.cell is not None and found.epsilon is not None:
-        return between_cells(found, found.cell, found.epsilon)
     if found.nearest is None or found.epsilon is None:
         return f"{text}, and two positions across a border are as far apart as their places."
     near = with_unit(three_digits(found.nearest), found.unit)
@@ -37,17 +35,22 @@ def border(found: Explained) -> str:
     )
 
 
-def between_cells(found: Explained, cell: float, epsilon: float) -> str:
-    """What the promise means for positions in cells that are at most so far from their centres."""
-    far = found.apart + 2 * cell
-    near, apart = with_unit(three_digits(found.apart), found.unit), with_unit(at_most(far), found.unit)
+def between_places(found: Explained, across: float, epsilon: float) -> str:
+    """What is promised between the centres of cells, and why that is less between positions."""
+    near, apart = with_unit(three_digits(found.apart), found.unit), with_unit(at_most(across), found.unit)
+    promised = factor(epsilon * found.apart)
     text = (
-        "The promise is between places, to which positions are moved first, and within one place nothing can be told "
-        f"apart: two positions {near} apart may lie in places up to {apart} apart: "
-        f"a factor of {factor(epsilon * far)}, after {found.reports} reports {factor(found.reports * epsilon * far)}"
+        f"Positions are first moved to the centre of their cell, and between two such places {near} apart the factor "
+        f"is {promised}. Within one cell nothing can be told apart, but two positions {near} apart may lie in cells "
+        f"whose centres are up to {apart} apart"
     )
-    less = epsilon * found.apart / far
-    if not less > 0:
+    less = epsilon * found.apart / across
+    if not found.for_positions and across > found.apart and less > 0:
+        lower = f"{three_digits(floor_of(less))} {per(found.unit)}"
+        text += f"; for a factor of {promised} between positions as well, take ε = {lower}"
+    if found.cell is None:
         return f"{text}."
-    promised, lower = factor(epsilon * found.apart), f"{three_digits(floor_of(less))} {per(found.unit)}"
-    return f"{text}. If it is to be {promised} for positions as well, take ε = {lower}."
+    return (
+        f"{text}. That is so up to {with_unit(at_most(found.cell), found.unit)} from the centre of a cell: for "
+        "positions that are taken for the nearest cell from further away, nothing is promised."
+    )

@@ -38,6 +38,7 @@ from dxopt.results.report import FORMAT, Report
 from dxopt.results.reproving import check_figures
 from dxopt.results.restoring import described_metric, restored
 from dxopt.results.units import units_of
+from dxopt.results.within import within_of
 from dxopt.runtime.archive import DAMAGED
 from dxopt.runtime.reading import is_file, read_arrays, read_json
 from dxopt.runtime.stopping import Status
@@ -224,8 +225,9 @@ def _wanted(
     if objective == AdversaryError.name:
         guesses = Loss.of(asked["adversary_loss"], space, unit=units_of(summary)["value"])
         objective = AdversaryError(float(asked["max_loss"]), guesses)
+    epsilon = float(asked["epsilon"])
     return {
-        "epsilon": float(asked["epsilon"]),
+        "epsilon": within_of(summary, epsilon) or epsilon,
         "delta": float(asked["delta"]),
         "pairs": summary["pairs"],
         "objective": objective,

@@ -11,7 +11,7 @@ from dxopt.model.mechanism import MatrixMechanism, Mechanism
 from dxopt.model.objective import AdversaryError, WorstRegret
 from dxopt.proofs.duals import LineDual, ProductDual, pack_dual
 from dxopt.release.tables import IntegerTable, integer_table
-from dxopt.results import units
+from dxopt.results import units, within
 from dxopt.results.answer import Answer
 from dxopt.results.beliefs import NO_TABLE, certificate_content, pack_beliefs
 from dxopt.results.comparison import Comparison
@@ -198,6 +198,7 @@ class Report(Answer):
             "secrets_are_reports": problem.reports.secrets,
             "loss": problem.loss.name,
             "units": units.content(problem),
+            "within": within.content(problem.within),
             "objective": problem.objective.name,
             "pairs": problem.pairs,
             "prior": problem.prior.name,

@@ -22,7 +22,7 @@ MOST = 10
 """Lines of the short form, but for warnings."""
 _IN_LOSSES = ("expected_loss", "worst_loss")
 """Measures in the unit of the losses."""
-_OWN = ("radius", "several reports", "positions", "direction", "not hidden")
+_OWN = ("radius", "several reports", "positions", "places", "direction", "not hidden")
 """Sentences that stand in the long form beside the figures."""
 
 Lines = list[tuple[str, str]]
@@ -51,7 +51,16 @@ def _further(report: Answer) -> Iterator[tuple[str, str]]:
         yield "measures", "; ".join(_measure(report, name, value) for name, value in report.evaluation.items())
     yield from lines_held_out(report.held_out)
     found = dict(report.explanation.sentences)
-    for topic in ("radius", "worst off", "largest error", "prior 0", "never reported", "positions", "delta"):
+    for topic in (
+        "radius",
+        "worst off",
+        "largest error",
+        "prior 0",
+        "never reported",
+        "positions",
+        "places",
+        "delta",
+    ):
         if topic in found:
             yield topic, found[topic]
 
@@ -85,7 +94,7 @@ def _private(report: Answer) -> str:
     found = report.explanation
     if found.epsilon is None:
         return privacy_line(report.problem, report.certificate)
-    once, twice = (factor(times * found.epsilon * found.apart) for times in (1, 2))
+    once, twice = (factor(times * found.epsilon * found.between) for times in (1, 2))
     delta = f", δ proven {three_digits(found.delta)}" if found.delta else ""
     return (
         f"{say.proven_level(found)}{delta}: one report changes the odds between {say.distance(found)} by a factor of "

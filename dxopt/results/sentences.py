@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dxopt.numerics.digits import at_most, three_digits
 from dxopt.results.amounts import amount, factor, floor_of
 from dxopt.results.explained import Explained
-from dxopt.results.positioned import border, from_positions
+from dxopt.results.positioned import between_places, border, from_positions
 from dxopt.spaces.units import per, with_unit
 
 _FEW, _MANY = 2, 10
@@ -24,6 +24,8 @@ _CLOSE = 1e-5
 def sentences(found: Explained) -> Iterator[tuple[str, str]]:
     """Topics and what is to be said of each, most important first."""
     yield "privacy", privacy(found)
+    if found.across is not None and found.epsilon is not None:
+        yield "places", between_places(found, found.across, found.epsilon)
     if found.epsilon is not None:
         yield "level", level(found)
         yield "several reports", several(found)
@@ -62,7 +64,7 @@ def sentences(found: Explained) -> Iterator[tuple[str, str]]:
         yield "prior 0", unlikely(found)
     if found.never:
         yield "never reported", never(found)
-    if found.places and found.epsilon is not None:
+    if found.places and found.across is None and found.epsilon is not None:
         yield "positions", border(found)
     if found.few:
         unknown = "" if found.worst_loss is not None else ", and who is worst off is not known"
@@ -70,8 +72,10 @@ def sentences(found: Explained) -> Iterator[tuple[str, str]]:
 
 
 def distance(found: Explained) -> str:
-    """How far apart two secrets are of which the factor is told: "two places 1 km apart"."""
+    """What the factor is told of: "two positions within 1 km of each other", "two places 1 km apart"."""
     amount = three_digits(found.apart)
+    if found.across is not None:
+        return f"two positions within {with_unit(amount, found.unit)} of each other"
     if found.unit:
         return f"two {found.noun} {with_unit(amount, found.unit)} apart"
     return f"two {found.noun} at distance {amount}"
@@ -84,13 +88,13 @@ def privacy(found: Explained) -> str:
     if found.epsilon is None:
         promise = "for the pairs of beliefs below alone" if found.beliefs else "and none is claimed"
         return f"No privacy between single {found.noun} was asked for, {promise}."
-    once = factor(found.epsilon * found.apart)
+    once = factor(found.epsilon * found.between)
     unless = " (apart from δ, see there)" if found.delta else ""
     text = f"Seeing one report, nobody can change the odds between {distance(found)} by more than a factor of {once}"
     if found.reports == 1:
         return f"{text}{unless}."
     many = "two" if found.reports == 2 else f"{found.reports:,}"
-    power = factor(found.reports * found.epsilon * found.apart)
+    power = factor(found.reports * found.epsilon * found.between)
     return f"{text}{unless}; after {many} reports of the same person {power}."
 
 
@@ -101,7 +105,8 @@ def level(found: Explained) -> str:
     if found.nearest is None or not found.nearest <= double <= _FAR * found.nearest:
         return told
     within = with_unit(three_digits(floor_of(double)), found.unit)
-    return f"{told} Within {'a distance of ' if not found.unit else ''}{within} the odds at most double."
+    between = "" if found.across is None else " between places"
+    return f"{told} Within {'a distance of ' if not found.unit else ''}{within} the odds{between} at most double."
 
 
 def proven_level(found: Explained) -> str:
@@ -120,7 +125,7 @@ def proven_level(found: Explained) -> str:
 def several(found: Explained) -> str:
     """What n reports of one person cost."""
     many = found.reports if found.reports > _FEW else _MANY
-    factors = factor(many * (found.epsilon or 0.0) * found.apart)
+    factors = factor(many * (found.epsilon or 0.0) * found.between)
     also = " and n times δ" if found.delta else ""
     return (
         f"n reports of one person cost n times ε{also}, and the factor is taken to the power n: after {many} "
@@ -289,7 +294,7 @@ def table_of(found: Explained) -> Sequence[Sequence[str]]:
         numbers = (choice.value, choice.bound, choice.worst_loss, choice.radius)
         told = ["" if number is None else three_digits(number) for number in numbers]
         rows.append(
-            [f"{three_digits(choice.epsilon)}{mark}", factor(choice.epsilon * found.apart).split(" ")[0], *told]
+            [f"{three_digits(choice.epsilon)}{mark}", factor(choice.epsilon * found.between).split(" ")[0], *told]
         )
     return [head, *rows]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import reduce
 
@@ -42,6 +43,14 @@ class Spread:
         """The median distance to the nearest point, where there is one; infinite where no point has any."""
         found = self.nearest[np.isfinite(self.nearest)]
         return float(np.median(found)) if len(found) else float("inf")
+
+    @property
+    def telling(self) -> float:
+        """A distance to tell people of: 1 where some are as far apart, else a short one near what is typical."""
+        typical = self.typical
+        if self.diameter >= 1.0 >= typical or not (math.isfinite(typical) and typical > 0):
+            return 1.0
+        return typical if float(f"{typical:.3g}") == typical else float(f"{typical:.1g}")
 
 
 def spread_of(space: MetricSpace) -> Spread:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from dxopt.model.objective import AdversaryError, Objective
 from dxopt.model.problem import Problem
 from dxopt.results.measures import ERROR_BOUND
 from dxopt.solving.routes.choice import COMPARABLE, COMPARABLE_NAMES
+from dxopt.spaces.geo.reach import across
 from dxopt.spec import objectives as o
 from dxopt.spec import sheet as s
 from dxopt.spec.beliefs import build_beliefs
@@ -95,7 +97,7 @@ def _tasks(member: Member, secrets: Secrets) -> list[Task]:
     sheet = member.sheet
     if not secrets.space.symmetric:
         _refuse_symmetric_only(source, sheet)
-    epsilons = sheet.epsilons()
+    epsilons = _epsilons(source, sheet, secrets)
     priors = build_believed(source, sheet.prior, secrets, epsilons)
     others = {
         name: build_priors(source, asked, secrets, epsilons, "priors", name) for name, asked in sheet.priors.items()
@@ -142,6 +144,16 @@ def _tasks(member: Member, secrets: Secrets) -> list[Task]:
             )
         )
     return tasks
+
+
+def _epsilons(source: Source, sheet: s.Sheet, secrets: Secrets) -> Sequence[float | None]:
+    """The levels that the file asks for; one for positions follows from their cells."""
+    if sheet.privacy is None:
+        return sheet.epsilons()
+    if sheet.privacy.between == "positions" and across(secrets.space, sheet.privacy.radius) is None:
+        fix = "take a bounding_box or h3 space, or leave it out for a level between its points"
+        raise source.error(("privacy", "for"), "is positions, but the space has no cells that they lie in", fix)
+    return [sheet.privacy.on(secrets.space)]
 
 
 def _refuse_symmetric_only(source: Source, sheet: s.Sheet) -> None:

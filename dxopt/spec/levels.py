@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
 from dxopt.errors import SpecError
 from dxopt.numerics.written import is_plain
+from dxopt.spaces.geo.levels import Level, level
+from dxopt.spaces.space import MetricSpace
 from dxopt.spec import fields as f
 from dxopt.spec import quantities as q
 from dxopt.spec.quantities import bad
@@ -21,15 +23,24 @@ MAX_FAMILY = 10_000
 
 
 class Privacy(f.Section):
-    """A level of indistinguishability within a radius: epsilon = level / radius."""
+    """A level of indistinguishability within a radius."""
 
-    level: q.Positive = Field(description="Largest privacy loss, such as ln(4), between points one radius apart.")
+    level: q.Positive = Field(description="Largest privacy loss, such as ln(4), between locations one radius apart.")
     radius: q.Positive = Field(description="The distance at which `level` holds.")
+    between: Literal["places", "positions"] = Field(
+        "places",
+        alias="for",
+        description="Whether the level is between points of the space, or between positions in its cells.",
+    )
 
     @property
     def epsilon(self) -> float:
-        """Per unit of distance."""
+        """Per unit of distance, between points."""
         return self.level / self.radius
+
+    def on(self, space: MetricSpace) -> Level:
+        """Per unit of distance of a space; SpecError where positions are asked for, and it has no cells."""
+        return level(self.level, self.radius, space=space if self.between == "positions" else None)
 
 
 class Range(f.Section):

@@ -38,6 +38,7 @@ from dxopt.verify.promises import check_beliefs, claims_beliefs
 from dxopt.verify.table_file import SUFFIX, table_checks
 from dxopt.verify.tables import check_table
 from dxopt.verify.verdict import Broken, Check, Outcome, Unproved, Verdict, Verdicts
+from dxopt.verify.within import check_within, claims_within
 
 _CLAIMS: tuple[tuple[str, Callable[[Result], str]], ...] = (
     ("description", claims.check_description),
@@ -180,6 +181,8 @@ def _report(result: Result) -> Iterator[Check]:
         yield checked(name, partial(others.get(name, claim), result))
     if claims_beliefs(result):
         yield checked("beliefs", partial(check_beliefs, result))
+    if claims_within(result):
+        yield checked("within", partial(check_within, result))
     yield from _figures(result)
 
 

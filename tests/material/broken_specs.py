@@ -200,6 +200,9 @@ BROKEN: list[Broken] = [
     _broken("step is tiny", _PRIVACY, "epsilon: {from: 1, to: 2, step: 1e-9}", 9, 33, "epsilon.step"),
     _broken("no radius", ", radius: 2.0", "", 9, 1, "privacy.radius"),
     _broken("radius is 0", "radius: 2.0", "radius: 0", 9, 33, "privacy.radius"),
+    _broken(
+        "level for positions without cells", "radius: 2.0}", "radius: 2.0, for: positions}", 9, 35, "privacy.for"
+    ),
     _broken("epsilon vanishes", "{level: ln(4), radius: 2.0}", "{level: 1e-200, radius: 1e200}", 9, 1, "privacy"),
     # files
     _broken("no such file", "town.csv", "city.csv", 4, 9, "space.file"),

@@ -44,8 +44,8 @@ def test_print(counts: dx.Report) -> None:
 
 
 def test_positions_are_snapped(city: dx.Report) -> None:
-    text = dict(city.lines())["positions"]
-    assert "The promise is between places" in text and "two positions" in text
+    text = dict(city.lines())["places"]
+    assert "first moved to the centre of their cell" in text and "two positions" in text
     assert text in page(city)
 
 

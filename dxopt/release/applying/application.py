@@ -13,7 +13,7 @@ from dxopt.release.applying import sidecar as sidecars
 from dxopt.release.applying.files import apply_to_file, opened, require_output
 from dxopt.release.applying.frames import Frame, apply_to_frame
 from dxopt.release.applying.persons import Ledger, Persons
-from dxopt.release.applying.plan import Options, Plan, table_and_prior
+from dxopt.release.applying.plan import Options, Plan, asked_radius, table_and_prior
 from dxopt.release.applying.where import Where
 from dxopt.release.applying.writing import write_json
 from dxopt.release.keys import Key
@@ -250,7 +250,7 @@ def _planned(
     where = Where.of(known.space, **columns, geometry=source.geometry)
     if where.geometry and hasattr(source, "require_points"):
         source.require_points()
-    plan = Plan.of(known, believed, where, options, persons)
+    plan = Plan.of(known, believed, where, options, persons, asked_radius(table))
     # the columns of GeoJSON are known once it was read
     if source.noun != "feature":
         plan.require_columns(source.names)

@@ -24,6 +24,11 @@ OVER_BUDGET = ("refuse", "drop")
 class Ledger(Protocol):
     """What is asked of `dx.Budgets`."""
 
+    @property
+    def default(self) -> Fraction | None:
+        """The budget of persons without their own."""
+        ...
+
     def affordable(
         self,
         needed: Mapping[str, int],

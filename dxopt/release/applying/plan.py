@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from dxopt.release.applying.snapping import Snapper
 from dxopt.release.applying.tally import Tally
 from dxopt.release.applying.where import Where, require_column
 from dxopt.release.tables.table import IntegerTable
+from dxopt.runtime.reading import read_json
 from dxopt.spaces.units import per
 
 if TYPE_CHECKING:
@@ -67,7 +69,10 @@ class Settled:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A table, the columns that have the secrets, and what the output says."""
+    """A table, the columns that have the secrets, and what the output says.
+
+    Its radius is that within which the level was asked for, where that is known.
+    """
 
     table: IntegerTable
     prior: Believed
@@ -76,17 +81,24 @@ class Plan:
     radii: Radii | None
     options: Options
     persons: Persons | None = None
+    radius: float | None = None
 
     @classmethod
     def of(
-        cls, table: IntegerTable, prior: Believed, where: Where, options: Options, persons: Persons | None = None
+        cls,
+        table: IntegerTable,
+        prior: Believed,
+        where: Where,
+        options: Options,
+        persons: Persons | None = None,
+        radius: float | None = None,
     ) -> Plan:
         """The plan for these columns; SpecError where options do not suit the table."""
         snapper = Snapper.of(table.space, where, options.within)
         found = radii(table, prior.probabilities, snapper)
         if options.worst and found is None:
             raise SpecError("worst", "there are no distances between secrets and reports", "leave it out")
-        return cls(table, prior, where, snapper, found, options, persons)
+        return cls(table, prior, where, snapper, found, options, persons, radius)
 
     def require_columns(self, names: Sequence[str]) -> None:
         """Raise SpecError unless the data has the columns of secrets and persons."""
@@ -242,6 +254,18 @@ def table_and_prior(given: Any, prior: PriorLike | None) -> tuple[IntegerTable, 
     if not isinstance(table, IntegerTable):
         raise SpecError("table", f"is of type {type(given).__name__}", "give one of dx.integer_table, or a Mechanism")
     return table, _believed(table, believed)
+
+
+def asked_radius(given: Any) -> float | None:
+    """The radius that the level was asked for by, of a report or a result folder; None where it is unknown."""
+    if not isinstance(given, str | Path):
+        within = getattr(getattr(given, "problem", None), "within", None)
+        return None if within is None else within.radius
+    try:
+        radius = read_json(Path(given) / "report.json")["within"]["radius"]
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+    return radius if isinstance(radius, int | float) and 0 < radius < math.inf else None
 
 
 def _believed(table: IntegerTable, given: PriorLike | None) -> Believed:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from dxopt.release.applying.between import Between, of_budget
 from dxopt.release.applying.layout import GENERALIZATIONS, Layout
 from dxopt.release.applying.persons import per
 from dxopt.release.applying.plan import Plan
@@ -38,6 +40,7 @@ def content(
     table = plan.table
     prior = plan.prior
     space = table.space
+    between = Between.of(plan)
     return {
         "format": FORMAT,
         "version": sys.modules["dxopt"].__version__,
@@ -55,7 +58,8 @@ def content(
             "pairs": table.pairs,
             "metric": "given distances" if space.metric is None else space.metric.name,
             "unit": space.unit,
-            "statement": _statement(plan, noun),
+            "positions": between and asdict(between),
+            "statement": _statement(plan, noun, between),
         },
         "prior": {
             "name": prior.name,
@@ -91,7 +95,12 @@ def _budgets(plan: Plan, tally: Tally) -> dict[str, Any] | None:
     if persons is None or persons.ledger is None:
         return None
     left_out = {"rows": tally.unpaid_rows, "persons": tally.unpaid_persons}
-    paid = {"person": persons.column, "unit": per(plan.table), "over_budget": plan.options.over_budget}
+    paid: dict[str, Any] = {
+        "person": persons.column,
+        "unit": per(plan.table),
+        "over_budget": plan.options.over_budget,
+    }
+    paid["default"] = None if persons.ledger.default is None else float(persons.ledger.default)
     return paid | {"left_out": left_out}
 
 
@@ -156,7 +165,7 @@ def _of_values(plan: Plan, far: str) -> str:
     )
 
 
-def _statement(plan: Plan, noun: str) -> list[str]:
+def _statement(plan: Plan, noun: str, between: Between | None) -> list[str]:
     """What is promised, and what is not, in plain words."""
     snapper = plan.snapper
     what = plan.where.noun
@@ -164,12 +173,14 @@ def _statement(plan: Plan, noun: str) -> list[str]:
     far = f"{snapper.within:.6g} {snapper.unit}".rstrip()
     delta = f", up to a probability of {plan.table.delta:.6g}" if plan.table.delta else ""
     lines = [
+        *([] if between is None else [between.told(plan)]),
         f"Each report alone: for two secrets at distance d{f' (in {unit})' if unit else ''} every report is at most "
         f"exp({plan.table.epsilon:.10g} d) times as likely for one as for the other{delta}.",
         "n independent reports of one person together cost n times as much: the levels add up.",
     ]
     if plan.persons is not None and plan.persons.key is not None:
         lines.extend(_of_key(delta, paid=plan.persons.ledger is not None))
+    lines.extend(of_budget(plan, between))
     match plan.where.noun:
         case "position":
             lines.append(
@@ -189,6 +200,7 @@ def _statement(plan: Plan, noun: str) -> list[str]:
             lines.append(
                 f"{what.capitalize()}s further than {far} from every secret stand for the nearest one; for these "
                 f"the radii hold about their secret, not about the {what} itself."
+                + ("" if between is None else f" The factor between {what}s does not hold for these.")
             )
     if plan.options.over_budget == "drop":
         lines.append(

@@ -1,4 +1,4 @@
-"""Points on the Earth, and the level of privacy within a radius."""
+"""Points on the Earth."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
-from dxopt.numerics.written import Written, number_of
 from dxopt.spaces.geo.located import placed
 from dxopt.spaces.globe import on_earth
 from dxopt.spaces.positions import Positions, in_degrees, together
@@ -19,42 +18,6 @@ from dxopt.spaces.projection import local_plane
 from dxopt.spaces.space import MetricSpace
 
 MOST_DISTORTION = 0.1
-
-
-def level(level: Written, radius: Written) -> float:
-    """ε for a privacy loss of at most `level`, such as ln 4, between locations one `radius` apart: level / radius.
-
-    This is how geo-indistinguishability is stated (Cha13; Andrés, Bordenabe, Chatzikokolakis, Palamidessi 2013,
-    Definition 3.1). It is about locations of the space: positions `radius` apart may lie in cells that are further
-    apart, of which `dx.explain(problem, distance=radius)` tells the factor, and the ε that keeps it.
-
-    Parameters
-    ----------
-    level : float or str
-        Text for how it is written, such as "ln(4)".
-    radius : float or str
-        In the unit of the distances of the space; ε is per that unit.
-
-    Raises
-    ------
-    SpecError
-        If one is not positive, or their quotient is 0 or infinite.
-
-    Examples
-    --------
-    >>> import dxopt as dx
-    >>> print(round(dx.geo.level("ln(4)", 0.5), 4), "per km, for a factor of 4 between places 500 m apart")
-    2.7726 per km, for a factor of 4 between places 500 m apart
-    """
-    level = number_of(level, "level") if isinstance(level, str) else level
-    radius = number_of(radius, "radius") if isinstance(radius, str) else radius
-    for name, value in (("level", level), ("radius", radius)):
-        if not (math.isfinite(value) and value > 0):
-            raise SpecError(name, f"is {value:g}", "give a positive number")
-    epsilon = level / radius
-    if not 0 < epsilon < math.inf:
-        raise SpecError("radius", f"makes level / radius {epsilon:g}", "give a level and a radius less far apart")
-    return epsilon
 
 
 def points(

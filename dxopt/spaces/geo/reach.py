@@ -22,6 +22,10 @@ a²/b = 6399.594 km."""
 _FLAT = 1.1
 """Distances on a local map are at most so many times as long as great circles: see `points.MOST_DISTORTION`."""
 _ROWS = 500
+_MOST_LOOKED_AT = 2_000
+"""Distances between centres are looked at one by one up to so many of them."""
+_SLACK = 1e-6
+"""So much further, in parts, are positions taken to reach, as what is nearest and how far is rounded."""
 
 
 @dataclass(frozen=True)
@@ -54,15 +58,63 @@ def ways(space: MetricSpace) -> Ways | None:
     3.81 2.06
     """
     found = known(space)
-    earth = isinstance(space.metric, OnEarth)
-    flat = space.metric is not None and space.metric.name == "euclidean"
-    if found is None or found.outlines is None or not (earth or flat):
+    longer = _longer(space)
+    if found is None or found.outlines is None or longer is None:
         return None
-    longer = _FLAT if flat else ELLIPSOID if getattr(space.metric, "name", "") == "geodesic" else 1.0
     centres = on_sphere(found.degrees)
     corners = on_sphere(found.outlines.reshape(-1, 2)).reshape(*found.outlines.shape[:2], 3) - centres[:, None, :]
     mean = float(distance_of(_mean_ways(corners).max(), found.unit))
     return Ways(_on_earth(found) * longer, mean * longer)
+
+
+def across(space: MetricSpace, distance: float, within: float | None = None) -> float | None:
+    """How far apart the places may be that two positions within a distance of each other are moved to.
+
+    Each position is at most h from the nearest place, so that the triangle inequality makes it `distance` + 2h at
+    most; of up to 2,000 places, the largest distance between two that is no more than that.
+
+    Parameters
+    ----------
+    space : MetricSpace
+    distance : float
+        In the unit of distances, and as the space measures them.
+    within : float, optional
+        h, along a great circle in the unit of positions; by default that of the cells.
+
+    Returns
+    -------
+    float or None
+        In the unit of distances; None where points stand for no areas, or distances are not those of positions.
+    """
+    longer = _longer(space)
+    if within is None:
+        found = ways(space)
+        furthest = None if found is None else found.furthest
+    else:
+        furthest = None if longer is None else within * longer
+    if furthest is None:
+        return None
+    most = (distance + 2 * furthest) * (1 + _SLACK)
+    return most if len(space) > _MOST_LOOKED_AT else _largest(space, most) or most
+
+
+def _longer(space: MetricSpace) -> float | None:
+    """How many times as long as great circles distances are at most; None where they are not those of positions."""
+    if known(space) is None or space.metric is None:
+        return None
+    if space.metric.name == "euclidean":
+        return _FLAT
+    if not isinstance(space.metric, OnEarth):
+        return None
+    return ELLIPSOID if space.metric.name == "geodesic" else 1.0
+
+
+def _largest(space: MetricSpace, most: float) -> float:
+    """The largest distance up to `most`, by blocks of rows; 0 where there is none."""
+    everything = np.arange(len(space))
+    rows = [everything[start : start + _ROWS] for start in range(0, len(space), _ROWS)]
+    blocks = (space.block(some, everything) for some in rows)
+    return max(float(apart[apart <= most].max(initial=0.0)) for apart in blocks)
 
 
 def _mean_ways(corners: NDArray[np.float64]) -> NDArray[np.float64]:

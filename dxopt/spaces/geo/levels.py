@@ -1,0 +1,108 @@
+"""Levels of privacy within a radius: between the places of a space, or the positions that are moved to them."""
+
+from __future__ import annotations
+
+import math
+from typing import Self
+
+from dxopt.errors import SpecError
+from dxopt.numerics.written import Written, number_of
+from dxopt.spaces.geo.reach import across
+from dxopt.spaces.space import MetricSpace
+
+_ROUNDING = 1e-9
+
+
+class Level(float):
+    """ε, with the level and the radius that it was derived from, which a problem keeps as `Problem.within`.
+
+    Attributes
+    ----------
+    level, radius : float
+        As they were asked for.
+    positions : bool
+        Whether they are about positions, and not about the places of the space.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> epsilon = dx.geo.level("ln(4)", 0.5)
+    >>> print(round(epsilon, 3), epsilon.radius, epsilon.positions)
+    2.773 0.5 False
+    """
+
+    __slots__ = ("level", "positions", "radius")
+
+    level: float
+    radius: float
+    positions: bool
+
+    def __new__(cls, epsilon: float, level: float, radius: float, positions: bool) -> Self:
+        """An ε that was derived from a level within a radius."""
+        made = super().__new__(cls, epsilon)
+        made.level, made.radius, made.positions = level, radius, positions
+        return made
+
+    def __getnewargs__(self) -> tuple[float, float, float, bool]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return float(self), self.level, self.radius, self.positions
+
+    def holds(self, space: MetricSpace) -> bool:
+        """Whether this ε keeps the level within the radius in a space, up to rounding."""
+        far = across(space, self.radius) if self.positions else self.radius
+        return far is not None and float(self) * far <= self.level * (1 + _ROUNDING)
+
+
+def level(level: Written, radius: Written, *, space: MetricSpace | None = None) -> Level:
+    """ε for a privacy loss of at most `level`, such as ln 4, between locations one `radius` apart.
+
+    Without a space it is about the places of a space: level / radius, which is how geo-indistinguishability is stated
+    (Cha13; Andrés, Bordenabe, Chatzikokolakis, Palamidessi 2013, Definition 3.1). With a space it is about positions,
+    which are first moved to the nearest place, the centre of their cell. Positions up to r apart lie in cells whose
+    centres are up to R ≤ r + 2h apart, where h is the largest distance from a centre to a corner of its cell; R is
+    the largest distance of two centres up to that. So ε = level / R keeps the level for all of them.
+
+    That holds for positions up to h away from the nearest centre, which is what `dx.apply` accepts unless it is told
+    otherwise. Positions that are taken for the nearest cell from further away (`outside="nearest"`, or a larger
+    `within`) have no such bound: those t and t' away are in cells up to r + t + t' apart.
+
+    Parameters
+    ----------
+    level : float or str
+        Text for how it is written, such as "ln(4)".
+    radius : float or str
+        In the unit of the distances of the space, and as the space measures them; ε is per that unit.
+    space : MetricSpace, optional
+        One with cells on the Earth (`bounding_grid`, `h3_cells`), for a level between positions.
+
+    Returns
+    -------
+    Level
+        A float, of which a problem remembers level and radius.
+
+    Raises
+    ------
+    SpecError
+        If a number is not positive, their quotient is 0 or infinite, or the space has no cells.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> print(round(dx.geo.level("ln(4)", 0.5), 4), "per km, for a factor of 4 between places 500 m apart")
+    2.7726 per km, for a factor of 4 between places 500 m apart
+    >>> city = dx.geo.bounding_grid(45.71, 4.78, 45.80, 4.91, spacing=0.5)
+    >>> print(round(dx.geo.level("ln(4)", 0.5, space=city), 4), "per km, for any two positions 500 m apart")
+    1.2306 per km, for any two positions 500 m apart
+    """
+    level = number_of(level, "level") if isinstance(level, str) else level
+    radius = number_of(radius, "radius") if isinstance(radius, str) else radius
+    for name, value in (("level", level), ("radius", radius)):
+        if not (math.isfinite(value) and value > 0):
+            raise SpecError(name, f"is {value:g}", "give a positive number")
+    far = radius if space is None else across(space, radius)
+    if far is None:
+        fix = "take a grid or hexagons on the Earth; for a level between its points, leave out the space"
+        raise SpecError("space", "has no cells that positions lie in", fix)
+    epsilon = level / far
+    if not 0 < epsilon < math.inf:
+        raise SpecError("radius", f"makes level / radius {epsilon:g}", "give a level and a radius less far apart")
+    return Level(epsilon, float(level), float(radius), space is not None)
