@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import math
+
 from dxopt.numerics.digits import at_most, three_digits
 from dxopt.results.amounts import factor, floor_of
 from dxopt.results.explained import Explained
 from dxopt.spaces.units import per, with_unit
+
+
+def by_distance(found: Explained) -> bool:
+    """Whether the value is a mean distance between the centres of cells."""
+    known = found.cell is not None and found.mean_way is not None and math.isfinite(found.value or 0.0)
+    return known and found.title == "expected loss" and found.kind == "distance"
 
 
 def from_positions(found: Explained) -> str:

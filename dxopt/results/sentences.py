@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dxopt.numerics.digits import at_most, three_digits
 from dxopt.results.amounts import amount, factor, floor_of
 from dxopt.results.explained import Explained
-from dxopt.results.positioned import between_places, border, from_positions
+from dxopt.results.positioned import between_places, border, by_distance, from_positions
 from dxopt.spaces.units import per, with_unit
 
 _FEW, _MANY = 2, 10
@@ -45,7 +45,7 @@ def sentences(found: Explained) -> Iterator[tuple[str, str]]:
         yield "beliefs", found.beliefs
     if found.value is not None:
         yield found.title, value(found)
-        if found.cell is not None and found.mean_way is not None and _by_distance(found):
+        if by_distance(found):
             yield "from positions", from_positions(found)
     if found.priors:
         yield (
@@ -252,10 +252,6 @@ def _share(probability: float) -> str:
     if probability <= _RARE:
         return "one in a million reports"
     return f"one in {three_digits(math.floor(floor_of(1 / probability)))} reports"
-
-
-def _by_distance(found: Explained) -> bool:
-    return found.title == "expected loss" and found.kind == "distance" and math.isfinite(found.value or 0.0)
 
 
 def unlikely(found: Explained) -> str:

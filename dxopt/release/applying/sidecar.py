@@ -58,7 +58,7 @@ def content(
             "pairs": table.pairs,
             "metric": "given distances" if space.metric is None else space.metric.name,
             "unit": space.unit,
-            "positions": between and asdict(between),
+            **({} if between is None else {"positions": asdict(between)}),
             "statement": _statement(plan, noun, between),
         },
         "prior": {
