@@ -97,15 +97,14 @@ def _head(result: Result, arrays: Arrays, bits: int) -> dict[str, Any]:
 
 
 def _metric_of(arrays: Arrays) -> tuple[str | None, str | None]:
-    """The name of the metric of a space, and the unit of its distances, each None where there is none."""
-    unit = str(arrays["space.unit"]) if "space.unit" in arrays else None
+    """The name of the metric of a space, and the unit that this has, each None where there is none."""
     kind = str(arrays["space.kind"])
     if kind == "torus":
-        return "wrapped", unit
+        return "wrapped", None
     if kind not in ("points", "lattice"):
-        return None, unit
+        return None, None
     parameters = json.loads(str(arrays.get("space.parameters", "{}")))
-    return str(arrays["space.metric"]), unit or parameters.get("unit")
+    return str(arrays["space.metric"]), parameters.get("unit")
 
 
 def _points(arrays: Arrays) -> NDArray[Any] | None:

@@ -168,7 +168,7 @@ def _check_privacy(published: Published) -> str:
     head = published.table.head
     known = {name: head[name] for name in (*_LEVELS, "pairs")}
     known["metric"] = GIVEN if head["metric"] is None else head["metric"]
-    known["unit"] = head["unit"] or ""
+    known["unit"] = head["space"].get("unit", head["unit"] or "")
     _require_same(published, "privacy", known)
     delta = f", delta {head['delta']:.10g}" if head["delta"] else ""
     unit = f" (distances in {known['unit']})" if known["unit"] else ""

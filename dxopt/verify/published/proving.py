@@ -22,7 +22,7 @@ def verify_published(file: str | Path, result: str | Path, *, tell: Tell = lambd
 
     The table that the sidecar names by a digest is made anew from the files of the result, after these were proven.
     What is proven is told in `note`: that reports were drawn honestly is not, as no file can show it. The sentences
-    of the sidecar, its radii and the prior of these, and what it says of keys and ledgers, are no claims.
+    of the sidecar, its radii, the factor between positions, and what it says of keys and ledgers, are no claims.
 
     Parameters
     ----------
