@@ -148,6 +148,9 @@ def try_light(folder: Path, distribution: Path, table: Path) -> None:
     here.install(f"{distribution}[cli]")
     here.run("dxopt", "verify", "table.dxt")
     here.run("dxopt", "export", "table.dxt", "--to", "js", "-o", "table.js")
+    for command in ("solve", "explain"):
+        said = here.run("dxopt", command, "problem.yaml", code=2)
+        require(said.strip().endswith("install dxopt[solve]") and said.count("\n") == 1, f"{command} says: {said}")
 
 
 def main(dist: str) -> None:

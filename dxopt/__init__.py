@@ -270,11 +270,9 @@ def _found(module: str) -> ModuleType:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.startswith("dxopt"):
-            raise
-        from dxopt.errors import UnsupportedError
+        from dxopt.errors import not_installed
 
-        raise UnsupportedError(error.name, "is not installed", "install dxopt[solve]") from None
+        raise not_installed(error) from None
 
 
 def __dir__() -> list[str]:

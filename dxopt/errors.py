@@ -6,6 +6,20 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, ClassVar
 
+_EXTRAS = {
+    "cli": ("rich", "ruamel", "typer"),
+    "solve": (
+        "scipy", "cvxpy", "clarabel", "highspy", "numba", "threadpoolctl", "networkx", "matplotlib", "pydantic",
+        "filelock", "psutil",
+    ),
+    "frames": ("pandas", "narwhals", "pyarrow"),
+    "geo": ("h3", "shapely", "pyproj", "geopandas"),
+    "opendp": ("opendp",),
+    "distributed": ("distributed",),
+    "gpu": ("cupy",),
+}  # fmt: skip
+"""Which extra brings which packages, by the names they are imported under."""
+
 
 class DxoptError(Exception):
     """Base of every error raised on purpose.
@@ -220,3 +234,19 @@ class NoTightMechanism(UnsupportedError):
     def __reduce__(self) -> tuple[Any, ...]:
         make = partial(type(self), negative=self.negative, exists_from=self.exists_from)
         return make, (self.field, self.wrong, self.fix)
+
+
+def not_installed(error: ModuleNotFoundError) -> UnsupportedError:
+    """What to say where a package of an extra is missing.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        The error itself, where no extra brings what is missing.
+    """
+    missing = (error.name or "").partition(".")[0]
+    extra = next((extra for extra, packages in _EXTRAS.items() if missing in packages), None)
+    if extra is None:
+        raise error
+    more = ", or dxopt[solve] to solve" if extra == "cli" else ""
+    return UnsupportedError(missing, "is not installed", f"install dxopt[{extra}]{more}")

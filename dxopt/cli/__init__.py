@@ -6,18 +6,19 @@ import codecs
 import sys
 from io import TextIOWrapper
 
+from dxopt.errors import not_installed
+
 
 def main() -> None:
-    """Entry point; exit code 2 where what the command line needs is not installed, as in a light installation."""
+    """Entry point; exit code 2 where what a command needs is not installed, as in a light installation."""
+    _speak()
     try:
         from dxopt.cli.application import run
+
+        run()
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.startswith("dxopt"):
-            raise
-        print(f"dxopt: {error.name} is not installed; install dxopt[cli], or dxopt[solve] to solve", file=sys.stderr)
+        print(not_installed(error), file=sys.stderr)
         sys.exit(2)
-    _speak()
-    run()
 
 
 def _speak() -> None:

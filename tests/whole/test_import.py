@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 import subprocess
 import sys
+import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 import dxopt as dx
+from dxopt.errors import not_installed
 from tests.material.files import ROOT
 
+SOLVING = (
+    "scipy", "cvxpy", "clarabel", "highspy", "numba", "threadpoolctl", "networkx", "matplotlib", "pydantic", "pandas",
+)  # fmt: skip
 HEAVY = ("cvxpy", "numba", "matplotlib", "networkx", "clarabel", "highspy", "pandas")
 
 
@@ -49,23 +56,38 @@ def test_public_names() -> None:
         _ = dx.nonesuch
 
 
+def extras() -> dict[str, list[str]]:
+    """The names under which what each extra brings is imported."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    names = {"ruamel.yaml": "ruamel", "cupy-cuda12x": "cupy"}
+    needed = {
+        extra: [found[0] for one in listed if (found := re.match(r"[\w.-]+", one)) and found[0] != "dxopt"]
+        for extra, listed in project["optional-dependencies"].items()
+    }
+    return {extra: [names.get(one, one) for one in listed] for extra, listed in needed.items()}
+
+
+def without(packages: Iterable[str], program: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """What a program does in a folder where packages are not installed."""
+    refusing = f"""
+import sys
+
+class Refused:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {set(packages)!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Refused())
+"""
+    command = [sys.executable, "-c", refusing + program]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
 def test_tables_need_numpy_alone(tmp_path: Path) -> None:
     table = dx.integer_table(dx.classic.geometric(dx.line(4), epsilon=1.0))
     for ending in ("dxt", "npz"):
         table.save(tmp_path / f"table.{ending}")
     program = """
-import sys
-
-class Refused:
-    def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in OTHERS:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-OTHERS = {
-    "scipy", "cvxpy", "clarabel", "highspy", "numba", "threadpoolctl", "networkx", "matplotlib", "pydantic", "ruamel",
-    "typer", "rich", "pandas",
-}
-sys.meta_path.insert(0, Refused())
 import dxopt as dx
 from dxopt.verify import verify_table
 
@@ -84,6 +106,39 @@ else:
 from dxopt.cli import main
 main()
 """
-    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = without([*SOLVING, *extras()["cli"]], program, tmp_path)
     assert done.returncode == 2, done.stderr
-    assert done.stderr == "dxopt: typer is not installed; install dxopt[cli], or dxopt[solve] to solve\n"
+    assert done.stderr == "typer: is not installed; install dxopt[cli], or dxopt[solve] to solve\n"
+
+
+def test_commands_name_what_is_not_installed(tmp_path: Path) -> None:
+    program = """
+from dxopt.cli import main
+
+for command in COMMANDS:
+    sys.argv = ["dxopt", *command.split()]
+    try:
+        main()
+    except SystemExit as ended:
+        print(command.split()[0], ended.code)
+"""
+    names = ("solve a.yaml", "compare a.yaml", "explain folder", "report folder", "map folder", "schema", "warm-up")
+    done = without(SOLVING, program.replace("COMMANDS", repr(names)), tmp_path)
+    assert done.stdout.split("\n")[:-1] == [f"{name.split()[0]} 2" for name in names], done.stderr
+    said = done.stderr.splitlines()
+    assert len(said) == len(names)
+    assert {line.partition(": ")[2] for line in said} == {"is not installed; install dxopt[solve]"}
+
+
+@pytest.mark.parametrize("extra", ["cli", "solve", "frames", "geo", "opendp", "distributed", "gpu"])
+def test_missing_packages_are_told_with_an_extra_that_brings_them(extra: str) -> None:
+    for name in extras()[extra]:
+        told = not_installed(ModuleNotFoundError(name=f"{name}.inside"))
+        assert told.field == name
+        named = re.findall(r"dxopt\[(\w+)\]", told.fix)
+        assert named and name in extras()[named[0]]
+
+
+def test_what_no_extra_brings_is_no_message() -> None:
+    with pytest.raises(ModuleNotFoundError, match="theirs"):
+        not_installed(ModuleNotFoundError("theirs", name="theirs"))
