@@ -15,6 +15,7 @@ from typing import Any
 import nbformat
 import pytest
 
+import dxopt as dx
 from docs.tutorials import comparing
 from tests.material.documents import DOCS, ROOT, resolve
 
@@ -118,10 +119,11 @@ def test_the_colleague_sees_what_holds_and_what_was_changed() -> None:
     assert changed == ["digests", "value", "gap"]
 
 
-def test_customers_without_budget_are_refused_after_four_cells() -> None:
+def test_customers_without_budget_are_refused_after_four_positions() -> None:
     spent, left, budget = map(float, re.findall(r"\d+\.?\d*", printed("city", "again").splitlines()[0])[1:])
     assert (left, spent) == (0, budget)
-    assert budget == pytest.approx(4 * math.log(4) / 2, rel=1e-6)
+    city = dx.geo.bounding_grid(45.41, -73.72, 45.61, -73.48, spacing=3)
+    assert budget == pytest.approx(4 * dx.geo.level("ln(4)", 1, space=city), rel=1e-6)
 
 
 def test_the_paper_is_reproduced() -> None:
