@@ -115,6 +115,26 @@ def marginals(prior: Array, shape: tuple[int, ...]) -> list[Array]:
     return [part / math.fsum(part) for part in sums]
 
 
+def product_parts(prior: Array, shape: tuple[int, ...]) -> list[Array] | None:
+    """The marginals of a prior that is their product up to rounding; None of any other.
+
+    Probabilities of a marginal that differ by rounding alone are made equal, so that points alike stay alike.
+    """
+    parts = _joined([_levelled(part) for part in marginals(prior, shape)])
+    product = product_of(parts)
+    return parts if (np.abs(prior - product) <= FACTOR_SLACK * product).all() else None
+
+
+def _levelled(part: Array) -> Array:
+    """A distribution, each probability replaced by the least of those that it differs from only by rounding."""
+    order = np.argsort(part)
+    rising = part[order]
+    first = np.concatenate([[True], np.diff(rising) > 0.1 * FACTOR_SLACK * rising[1:]])
+    levelled = np.empty_like(part)
+    levelled[order] = rising[first][np.cumsum(first) - 1]
+    return levelled
+
+
 def _joined(parts: list[Array]) -> list[Array]:
     """The parts, each replaced by the first that differs from it only by rounding."""
     kept: list[Array] = []

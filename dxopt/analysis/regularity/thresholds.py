@@ -7,6 +7,7 @@ Let Φ[x, y] = e^{-εd(x, y)}. A prior π is regular at ε if some μ ≥ 0 solv
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,10 +20,12 @@ from dxopt.analysis.regularity.search import searched
 from dxopt.analysis.regularity.verdicts import impossible
 from dxopt.analysis.regularity.weights import CLASSED_POINTS
 from dxopt.errors import SpecError
+from dxopt.model.factors import product_parts
 from dxopt.model.prior import PriorLike
 from dxopt.numerics.rounding import UNIT
 from dxopt.runtime.live import Progress, shows, told
 from dxopt.runtime.shown import Shown
+from dxopt.spaces.products import sides
 from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
@@ -87,9 +90,9 @@ def threshold(
     down by intervals of ε, on each of which μ is enclosed together with its derivative, until μ reaches 0.
     Regularity is not monotone: below the threshold the prior may be regular again.
 
-    For the uniform prior structure helps: numbers on a line are regular at every ε, a product from the largest
-    threshold of its factors, and trees from where 1 - Σ 1/(1 + e^{εl}) over the edges of each point, of lengths l, is
-    0 or more.
+    Structure helps. A product prior on a product of spaces is regular exactly where all of its factors are, so from
+    their largest threshold on. The uniform prior is regular at every ε on a line, and on trees from where
+    1 - Σ 1/(1 + e^{εl}) over the edges of each point, of lengths l, is 0 or more.
     Above 2,000 points without such structure everything below the dominant ε is only sampled.
 
     Parameters
@@ -97,7 +100,8 @@ def threshold(
     space : MetricSpace
     prior : Prior, optional
         The uniform prior by default; for symmetric distances that is the prior that decides whether a
-        tight-constraints mechanism exists (ECP14, Prop 8).
+        tight-constraints mechanism exists (ECP14, Prop 8). One that is the product of its marginals up to rounding
+        (1e-12) counts as that product.
     tolerance : float
         Width, relative to the answer, of the bracket [low, high] sought.
     floor : float
@@ -122,12 +126,17 @@ def threshold(
     for name, number in (("tolerance", tolerance), ("floor", floor), ("evaluations", evaluations)):
         if not number > 0:
             raise SpecError(name, f"is {number}", "give a positive number")
-    # Structures whose threshold is known, and spaces too large for a proof over intervals.
-    if prior is None:
-        known = _by_structure(space, tolerance, floor, evaluations)
-        if known is not None:
-            return known
     probabilities = checked_prior("uniform" if prior is None else prior, space)
+    # Structures whose threshold is known, and products, by their factors.
+    known = _by_structure(space, tolerance) if np.ptp(probabilities) == 0 else None
+    if known is not None:
+        return known
+    factors = sides(space)
+    parts = product_parts(probabilities, tuple(map(len, factors))) if len(factors) > 1 else None
+    if parts is not None:
+        options = {"tolerance": tolerance, "floor": floor, "evaluations": evaluations, "progress": progress}
+        pairs = {(id(factor), part.tobytes()): (factor, part) for factor, part in zip(factors, parts, strict=True)}
+        return _largest([threshold(factor, part, **options) for factor, part in pairs.values()], tolerance)
     # Proofs over intervals of ε need matrices of classes of points; above 2,000 points those are not formed.
     if len(space) > CLASSED_POINTS:
         tell = told(progress)
@@ -155,8 +164,8 @@ def threshold(
     return _descended(quotient, start, tolerance, start * floor, evaluations)
 
 
-def _by_structure(space: MetricSpace, tolerance: float, floor: float, evaluations: int) -> Threshold | None:
-    """The answer for the uniform prior where the structure gives it."""
+def _by_structure(space: MetricSpace, tolerance: float) -> Threshold | None:
+    """The answer for the uniform prior where the structure gives it at once."""
     structure = space.structure
     metric = space.metric
     line = structure.kind == "path" or (structure.kind == "lattice" and sum(s > 1 for s in structure.shape) <= 1)
@@ -165,20 +174,26 @@ def _by_structure(space: MetricSpace, tolerance: float, floor: float, evaluation
         return Threshold(0.0, 0.0, 0.0, True, 0, "regular at every level: numbers on lines")
     if structure.kind == "tree":
         return _of_tree(space, tolerance)
-    if structure.kind == "product" and space.symmetric:
-        found = [threshold(f, tolerance=tolerance, floor=floor, evaluations=evaluations) for f in structure.factors]
-        # Distances of a product add up, so that its Φ and its μ are Kronecker products of those of the factors. Each
-        # factor's μ has a positive entry, as Φ ≥ 0 and Φμ = π > 0: the product has a negative entry exactly where one
-        # of them has, which is that entry times positive ones of the others.
-        low = max(part.low for part in found)
-        high = max(part.high for part in found)
-        # ∞ - low ≤ tolerance · ∞ holds for every finite low, where nothing is proven; `low` is ∞ if a factor was
-        # proven regular at no ε.
-        proven = high == low or (math.isfinite(high) and high - low <= tolerance * high)
-        value = max(part.value for part in found)
-        sampled = sum(part.sampled for part in found)
-        return Threshold(value, low, high, proven, sampled, "the largest threshold of the factors")
     return None
+
+
+def _largest(found: Sequence[Threshold], tolerance: float) -> Threshold:
+    """The threshold of a product prior on a product of spaces, from those of its factors.
+
+    At every ε such a prior is regular exactly where all of its factors are, whatever the signs in Φ⁻¹, if there is
+    one. Distances of a product add up, so that Φ is the Kronecker product of those of the factors. If Φ_i μ_i = π_i
+    with μ_i ≥ 0, their Kronecker product solves Φμ = π. Conversely let Φμ = π with μ ≥ 0, and take points x_j of the
+    factors j ≠ i of positive probability: then Φ_i ν = π_i for ν(y_i) = Σ_y Π_j e^{-εd_j(x_j, y_j)} / π_j(x_j) μ(y)
+    over the y of that y_i, and ν ≥ 0.
+    """
+    last = max(found, key=lambda part: part.value)
+    low = max(part.low for part in found)
+    high = max(part.high for part in found)
+    # ∞ - low ≤ tolerance · ∞ holds for every finite low, where nothing is proven; `low` is ∞ if a factor was proven
+    # regular at no ε.
+    proven = high == low or (math.isfinite(high) and high - low <= tolerance * high)
+    sampled = sum(part.sampled for part in found)
+    return Threshold(last.value, low, high, proven, sampled, f"the largest threshold of the factors: {last.reason}")
 
 
 def _of_tree(space: MetricSpace, tolerance: float) -> Threshold:

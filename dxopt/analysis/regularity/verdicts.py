@@ -92,7 +92,8 @@ def verdict(prior: PriorLike, space: MetricSpace, epsilon: Written) -> Verdict:
     -------
     Verdict
         "undecided" where μ has an entry that cannot be distinguished from 0 (all corner priors but those of tiny
-        spaces), or Φ is singular to working precision and nothing speaks against regularity.
+        spaces), or Φ is singular to working precision and nothing speaks against regularity. A product prior, whose
+        doubles are a product up to rounding only, is regular exactly where its factors are: ask about each of them.
 
     Raises
     ------

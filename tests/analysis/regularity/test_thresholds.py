@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 
@@ -53,12 +54,53 @@ def test_both_ends_of_the_bracket_hold() -> None:
         assert regularity.verdict(prior, space, float(epsilon)).status == "regular"
 
 
-def test_independent_records_of_unequal_values() -> None:
-    """ECP14, Ex 3: regular from ln 2. μ has a zero of order 5 there, so that the last stretch is sampled."""
+def independent_records() -> tuple[dx.MetricSpace, dx.Prior]:
+    """ECP14, Ex 3: five records of four values under Hamming distance."""
     values = np.array(list(itertools.product(range(4), repeat=5)))
     space = dx.MetricSpace.from_points(values, "hamming")
     counts = np.stack([(values == v).sum(axis=1) for v in range(4)], axis=1)
-    prior = dx.Prior.from_weights(space, np.prod(np.array([0.3, 0.27, 0.23, 0.2]) ** counts, axis=1))
+    return space, dx.Prior.from_weights(space, np.prod(np.array([0.3, 0.27, 0.23, 0.2]) ** counts, axis=1))
+
+
+def test_independent_records_by_their_factors() -> None:
+    found = regularity.threshold(*independent_records())
+    assert found.proven
+    assert found.sampled == 0
+    assert found.low < math.log(2) < found.high
+    assert found.value == pytest.approx(math.log(2), abs=1e-6)
+
+
+def test_product_priors_agree_with_spaces_of_no_structure() -> None:
+    one_way = dx.MetricSpace.from_distances(np.array([[0.0, 1.0, 2.0], [2.0, 0.0, 1.5], [1.0, 2.0, 0.0]]))
+    for factors, parts in (
+        ((dx.line(3), one_way), ([3.0, 1.0, 2.0], [1.0, 2.0, 2.0])),
+        ((one_way, dx.line(2), dx.line(2)), ([1.0, 1.0, 1.0], [1.0, 3.0], [2.0, 1.0])),
+    ):
+        space = dx.product(*factors)
+        prior = functools.reduce(np.kron, map(np.array, parts))
+        found = regularity.threshold(space, dx.Prior.from_weights(space, prior))
+        plain = dx.MetricSpace.from_distances(space.distances)
+        general = regularity.threshold(plain, dx.Prior.from_weights(plain, prior))
+        assert found.proven
+        assert "factors" in found.reason
+        assert "factors" not in general.reason
+        assert found.value == pytest.approx(general.value, rel=3e-6)
+        # Any other prior is not taken for a product.
+        prior[0] *= 1.0 + 1e-9
+        assert "factors" not in regularity.threshold(space, dx.Prior.from_weights(space, prior)).reason
+
+
+def test_product_with_a_factor_that_is_never_regular() -> None:
+    grid = dx.grid((3, 4), metric="manhattan")
+    found = regularity.threshold(grid, dx.Prior.from_weights(grid, np.kron([1, 0, 2], [1, 2, 2, 1])))
+    assert (found.value, found.low, found.proven) == (math.inf, math.inf, True)
+
+
+def test_a_zero_of_order_5_is_sampled() -> None:
+    """μ of independent records has one at ln 2: without the factors the last stretch is sampled."""
+    product, prior = independent_records()
+    space = dx.MetricSpace.from_distances(product.distances)
+    prior = dx.Prior.from_weights(space, prior.probabilities)
     found = regularity.threshold(space, prior, evaluations=100)
     assert found.value == pytest.approx(math.log(2), abs=1e-5)
     assert not found.proven
