@@ -109,3 +109,45 @@ def off_prior(mechanism: Mechanism, prior: Prior, loss: LossLike | Loss = "dista
     elif (reported := mechanism.reported()) is not None:
         never = np.flatnonzero(~reported)
     return OffPrior(losses, np.flatnonzero(prior.probabilities == 0), never, hardly)
+
+
+def ends(mechanism: Mechanism, silent: NDArray[np.int64]) -> tuple[tuple[str, str] | None, tuple[str, str] | None]:
+    """The ends of a line of numbers that are never reported, each with the nearest number that is, by their labels.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    silent : (v,) int64 array
+        The reports that are never made.
+
+    Returns
+    -------
+    lowest, highest : pair of str, or None
+        None where that end is reported, and where secrets are no numbers or not the reports.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> import numpy as np
+    >>> from dxopt.analysis.off_prior import ends
+    >>> print(ends(dx.classic.geometric(dx.line(5), epsilon=1.0), np.array([0, 1])))
+    (('0', '2'), None)
+    """
+    space = mechanism.space
+    if space.structure.kind != "path" or not mechanism.reports.secrets or space.points is None:
+        return None, None
+    order = np.argsort(space.points[:, 0])
+    spoken = order[~np.isin(order, silent)]
+    found = [(int(order[end]), int(spoken[end])) for end in (0, -1)]
+    labels = {place: str(space.labels[place]) for pair in found for place in pair}
+    if any(_number(label) != space.points[place, 0] for place, label in labels.items()):
+        return None, None
+    lowest, highest = (None if end == nearest else (labels[end], labels[nearest]) for end, nearest in found)
+    return lowest, highest
+
+
+def _number(label: str) -> float:
+    try:
+        return float(label)
+    except ValueError:
+        return math.nan

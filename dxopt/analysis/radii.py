@@ -84,11 +84,11 @@ def radii(mechanism: Mechanism, prior: Array | None = None) -> Radii | None:
     each, apart, weights = [], [], []
     step = max(1, _BLOCK // reports)
     for some in np.split(chosen, range(step, len(chosen), step)):
-        distances = _distances(mechanism, some)
+        distances = to_reports(mechanism, some)
         if distances is None:
             return None
         rows = mechanism.rows(some)
-        each += [_smallest(far, chances, SHARE) for far, chances in zip(distances, rows, strict=True)]
+        each += [smallest(far, chances, SHARE) for far, chances in zip(distances, rows, strict=True)]
         if few and prior is not None:
             joint = prior[some, None] * rows
             apart.append(distances[joint > 0])
@@ -96,7 +96,7 @@ def radii(mechanism: Mechanism, prior: Array | None = None) -> Radii | None:
     if not apart:
         return Radii(chosen, np.array(each))
     together = np.concatenate(apart), np.concatenate(weights)
-    return Radii(chosen, np.array(each), _smallest(*together, SHARE), _smallest(*together, 0.5))
+    return Radii(chosen, np.array(each), smallest(*together, SHARE), smallest(*together, 0.5))
 
 
 @dataclass(frozen=True)
@@ -132,17 +132,17 @@ def tails(mechanism: Mechanism) -> Tails | None:
     everything = np.arange(len(mechanism.space))
     if len(everything) * len(mechanism.reports) > MOST_PAIRS:
         return None
-    apart = _distances(mechanism, everything)
+    apart = to_reports(mechanism, everything)
     if apart is None:
         return None
     rows = mechanism.rows(everything)
-    rare = max(_smallest(far, chances, RARE) for far, chances in zip(apart, rows, strict=True))
+    rare = max(smallest(far, chances, RARE) for far, chances in zip(apart, rows, strict=True))
     most = float(apart[rows > 0].max(initial=0.0))
     beyond, there = (float(np.where(where, rows, 0.0).sum(axis=1).max()) for where in (apart > rare, apart >= most))
     return Tails(rare, beyond, most, there)
 
 
-def _distances(mechanism: Mechanism, secrets: NDArray[np.int64]) -> Array | None:
+def to_reports(mechanism: Mechanism, secrets: NDArray[np.int64]) -> Array | None:
     """The distances from some secrets to all reports, `(k, m)`."""
     space, reports = mechanism.space, mechanism.reports
     if reports.secrets:
@@ -155,7 +155,7 @@ def _distances(mechanism: Mechanism, secrets: NDArray[np.int64]) -> Array | None
         return None
 
 
-def _smallest(apart: Array, weights: Array, share: float) -> float:
+def smallest(apart: Array, weights: Array, share: float) -> float:
     """The smallest distance within which there is a share of the weight, which need not sum to 1."""
     order = np.argsort(apart)
     reached = np.cumsum(weights[order])

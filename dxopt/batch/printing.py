@@ -24,7 +24,8 @@ def printed_parts(answer: Answer, show: Show) -> Sequence[object]:
     if show == "table":
         return []
     if isinstance(answer, Level):
-        return [*_report(answer.report, show), f"{answer.problem.name}: {answer}"]
+        told = answer.details() if show == "details" else str(answer)
+        return [*_report(answer.report, show), f"{answer.problem.name}: {told}"]
     if not isinstance(answer, Report):
         return [answer, *(report.details() for report in answer.reports if show == "details")]
     return [*_report(answer, show), *([] if answer.comparison is None else [answer.comparison])]

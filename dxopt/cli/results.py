@@ -16,6 +16,9 @@ commands = typer.Typer()
 _PAGE = "Page to write; report.html in the folder by default."
 _UNDERLAY = "GeoJSON file to draw under maps: coasts, rivers, roads, points with names."
 _TABLE = "A table of what other levels cost, each solved: FROM:TO:STEP, ends included, or A,B,C; also ln(4) or 1/2."
+_VALUES = (
+    "Published values, as 12 counts, that are told of together: within what all are, and how far off their total is."
+)
 _VERIFIED = "A result folder, a folder of them, or a table file *.dxt; with --result a file that `apply` wrote."
 _OF_RESULT = "Result folder, or table file *.dxt, whose mechanism made the file PATH."
 _SECRET = "Label of a secret, or its index where no label is a number; may be given again."
@@ -81,7 +84,10 @@ def explain_results(
     distance: Annotated[
         float | None, typer.Option(help="How far apart the secrets are that factors are for.")
     ] = None,
-    reports: Annotated[int | None, typer.Option(help="Reports of one person that are told of; 2 by default.")] = None,
+    reports: Annotated[
+        int | None, typer.Option(help="Reports of one person that are told of; 10 by default.")
+    ] = None,
+    values: Annotated[int | None, typer.Option(help=_VALUES)] = None,
     tolerance: Annotated[float, typer.Option(help="With --epsilon, on the gap between value and bound.")] = 1e-4,
     time_limit: Annotated[float | None, typer.Option(help="With --epsilon, seconds for all levels.")] = None,
     as_json: Json = False,
@@ -101,7 +107,7 @@ def explain_results(
             found = read(place) if place.suffix in (".yaml", ".yml") else saved(place)
             tell = functools.partial(progress.tell, str(place))
             options = {} if levels is None else {"tolerance": tolerance, "time_limit": time_limit, "progress": tell}
-            told.append(explain(found, epsilons=levels, distance=distance, reports=reports, **options))
+            told.append(explain(found, epsilons=levels, distance=distance, reports=reports, values=values, **options))
     if as_json:
         content = {"results": [one.content() for one in told]}
         typer.echo(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))

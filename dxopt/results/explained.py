@@ -62,6 +62,13 @@ class Explained:
         Whether the level was asked for between positions.
     reports : int
         So many reports of one person are told of beside one.
+    values : int or None
+        So many published values are told of together, where that was asked for.
+    all_within : float or None
+        The distance within which all of them are with a probability of at least 95 %, whatever they are.
+    total_off, total_off_prior : float or None
+        What the mean error of their total is at most, whatever they are, and if they are drawn from the prior; None
+        where distances are no differences of numbers, and without a prior.
     one_way : bool
         Whether distances have a direction.
     endless : bool
@@ -99,6 +106,8 @@ class Explained:
     outputs : int
     never_labels : tuple of str
         The first of them.
+    lowest, highest : pair of str, or None
+        The end of a line of numbers that never comes out itself, and the nearest that does.
     nearest : float or None
         How far the two secrets are apart that are closest, where that is known.
     places : bool
@@ -132,7 +141,11 @@ class Explained:
     across: float | None = None
     for_positions: bool = False
     unproven: bool = False
-    reports: int = 2
+    reports: int = 10
+    values: int | None = None
+    all_within: float | None = None
+    total_off: float | None = None
+    total_off_prior: float | None = None
     cell: float | None = None
     mean_way: float | None = None
     title: str = "expected loss"
@@ -163,6 +176,8 @@ class Explained:
     hardly: int = 0
     outputs: int = 0
     never_labels: tuple[str, ...] = ()
+    lowest: tuple[str, str] | None = None
+    highest: tuple[str, str] | None = None
     beliefs: str = ""
     priors: str = ""
     next_best: str | None = None

@@ -11,8 +11,9 @@ import numpy as np
 
 from dxopt.analysis import evaluate
 from dxopt.analysis.fitting import loss_of
-from dxopt.analysis.off_prior import OffPrior, off_prior
+from dxopt.analysis.off_prior import OffPrior, ends, off_prior
 from dxopt.analysis.radii import Radii, radii, tails
+from dxopt.analysis.several import several
 from dxopt.model.loss import Loss, LossLike
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.objective import AdversaryError, WorstLoss
@@ -72,6 +73,11 @@ class Explanation(Explained, Shown):
         choices = tuple(replace(one, factor=_factor(one.epsilon * told.between)) for one in self.choices)
         factor = None if self.epsilon is None else _factor(self.epsilon * told.between)
         return replace(told, factor=factor, choices=choices)
+
+    def told_of(self, values: int, mechanism: Mechanism, prior: Prior | None) -> Explanation:
+        """The same with what holds for so many published values together, drawn from a mechanism."""
+        found = several(mechanism, values, None if prior is None else prior.probabilities)
+        return replace(self, values=values, **asdict(found))
 
     def content(self) -> dict[str, Any]:
         """The numbers and sentences by name, for JSON; what is infinite is None."""
@@ -181,6 +187,7 @@ def paid(found: OffPrior, far: Radii | None, mechanism: Mechanism) -> dict[str, 
         first = tuple(str(mechanism.reports.labels[z]) for z in named[:SHOWN].tolist())
         fields |= {"never": len(named), "never_labels": first}
         fields["hardly"] = 0 if found.hardly is None else len(found.hardly)
+        fields["lowest"], fields["highest"] = ends(mechanism, named)
     if far is not None:
         fields |= {"radius": far.all, "half": far.half, "worst_radius": far.worst}
         fields |= {"radius_at": str(labels[far.worst_at]), "few": len(far.secrets) < len(mechanism.space)}

@@ -9,13 +9,15 @@ from dxopt.errors import PlausibilityWarning
 from dxopt.model.plausibility import of_problem
 from dxopt.model.privacy import promised
 from dxopt.model.problem import Problem
+from dxopt.numerics.digits import at_most, three_digits
 from dxopt.results import units
+from dxopt.results.amounts import floor_of
 from dxopt.results.files import DESCRIPTION, LEVEL, Contents, finite
 from dxopt.results.report import Report
 from dxopt.results.result import Result, description, parts
 from dxopt.runtime.shown import Lines
 from dxopt.runtime.stopping import Status
-from dxopt.spaces.units import with_unit
+from dxopt.spaces.units import per, with_unit
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -121,13 +123,30 @@ class Level(Result):
         return with_unit(f"{loss:.3g}", self.problem.loss.unit)
 
     def __str__(self) -> str:
+        wanted = f"a loss of at most {with_unit(f'{self.max_loss:.10g}', self.problem.loss.unit)}"
+        last = three_digits(floor_of(self.below)) if self.below > 0 else ""
         if self.report is None:
-            return (
-                f"{self.status}: no level found with a loss of at most {self.max_loss:.10g}; above {self.below:.10g}"
-            )
-        lost = with_unit(f"{self.report.certificate.value:.10g}", self.problem.unit)
-        possible = f"{self.epsilon:.10g}: a loss of {lost} is possible"
-        proven = (
-            f"{self.max_loss:.10g} is not at {self.below:.10g}" if self.below > 0 else "no lower level is excluded"
-        )
-        return f"{possible}, {proven}; both proven ({self.status})"
+            return f"{self.status}: no level found for {wanted}" + (f", which takes over ε {last}" if last else "")
+        refuted = f"not at {last}" if last else "no lower level is excluded"
+        level = f"ε {at_most(self.epsilon)} {per(self.problem.space.unit)}"
+        return f"{wanted} is possible at {level}, {refuted}; both proven ({self.status})"
+
+    def details(self) -> str:
+        """The same, and the two levels with all digits.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> level = dx.smallest_epsilon(dx.Problem(dx.line(2), epsilon=1.0, prior="uniform"), max_loss=0.2)
+        >>> print(level)
+        a loss of at most 0.2 is possible at ε 1.39 per unit of distance, not at 1.38; both proven (optimal)
+        >>> print(level.details().splitlines()[1][:19])
+        possible at ε 1.386
+        """
+        lines = [str(self)]
+        if self.report is not None:
+            lost = with_unit(f"{self.report.certificate.value:.10g}", self.problem.unit)
+            lines.append(f"possible at ε {self.epsilon:.10g}, with a loss of {lost}")
+        if self.refuted is not None:
+            lines.append(f"not possible at ε {self.below:.10g}")
+        return "\n".join(lines)

@@ -53,7 +53,8 @@ def lines_of(refinements: Iterable[Refined]) -> list[str]:
             most = max(one.shortfall or 0.0 for one in refined)
             names = ", ".join(one.worse for one in refined)
             exact = f", up to {most:.1g} for losses from 0 to 1" if most else ""
-            lines.append(f"{better} refines {names}: it is at least as good for every prior and every loss{exact}")
+            good = f"after the best remaps it is at least as good for every prior and every loss{exact}"
+            lines.append(f"{better} refines {names}: {good}")
         if worse:
             where = "for some prior and loss, perhaps others, it is worse"
             lines.append(f"{better} does not refine {', '.join(worse)}: {where}")

@@ -94,11 +94,11 @@ def _private(report: Answer) -> str:
     found = report.explanation
     if found.epsilon is None:
         return privacy_line(report.problem, report.certificate)
-    once, twice = (factor(times * found.epsilon * found.between) for times in (1, 2))
+    once, often = (factor(times * found.epsilon * found.between) for times in (1, found.reports))
     delta = f", δ proven {three_digits(found.delta)}" if found.delta else ""
     return (
         f"{say.proven_level(found)}{delta}: one report changes the odds between {say.distance(found)} by a factor of "
-        f"{once} at most, two reports by {twice}"
+        f"{once} at most, {found.reports} reports by {often}"
     )
 
 

@@ -9,14 +9,13 @@ from dxopt.numerics.digits import at_most, three_digits
 from dxopt.results.amounts import amount, factor, floor_of
 from dxopt.results.explained import Explained
 from dxopt.results.positioned import between_places, border, by_distance, from_positions
+from dxopt.results.valued import largest, never, together, within
 from dxopt.spaces.units import per, with_unit
 
-_FEW, _MANY = 2, 10
-"""So many reports of one person are told of, unless another number is asked for."""
 _FAR = 1e3
 """A distance that is so many times the least one is not told of."""
-_LEAST_PERCENT, _RARE = 1e-4, 1e-6
-"""Below the first a share is told as one of many, below the second as one in a million."""
+_CERTAIN = math.log(1e6)
+"""From this exponent on, a factor leaves no doubt that is worth a figure."""
 _CLOSE = 1e-5
 """Up to this gap, a value is told as the best possible without saying how close it is."""
 
@@ -60,6 +59,8 @@ def sentences(found: Explained) -> Iterator[tuple[str, str]]:
         yield "worst off", worst(found)
     if found.most_off is not None:
         yield "largest error", largest(found)
+    if found.values is not None:
+        yield "several values", together(found)
     if found.prior_zero:
         yield "prior 0", unlikely(found)
     if found.never:
@@ -91,11 +92,7 @@ def privacy(found: Explained) -> str:
     once = factor(found.epsilon * found.between)
     unless = " (apart from δ, see there)" if found.delta else ""
     text = f"Seeing one report, nobody can change the odds between {distance(found)} by more than a factor of {once}"
-    if found.reports == 1:
-        return f"{text}{unless}."
-    many = "two" if found.reports == 2 else f"{found.reports:,}"
-    power = factor(found.reports * found.epsilon * found.between)
-    return f"{text}{unless}; after {many} reports of the same person {power}."
+    return f"{text}{unless}."
 
 
 def level(found: Explained) -> str:
@@ -124,13 +121,24 @@ def proven_level(found: Explained) -> str:
 
 def several(found: Explained) -> str:
     """What n reports of one person cost."""
-    many = found.reports if found.reports > _FEW else _MANY
-    factors = factor(many * (found.epsilon or 0.0) * found.between)
+    exponent = found.reports * (found.epsilon or 0.0) * found.between
     also = " and n times δ" if found.delta else ""
+    many = "1 report" if found.reports == 1 else f"{found.reports:,} reports"
     return (
         f"n reports of one person cost n times ε{also}, and the factor is taken to the power n: after {many} "
-        f"reports it is {factors}. A person's own budget has to cover all of them."
+        f"it is {factor(exponent)}{_even(exponent)}. A person's own budget has to cover all of them."
     )
+
+
+def _even(exponent: float) -> str:
+    """What an even chance becomes at most, where a factor of e^exponent leaves any doubt."""
+    rest = 100 / (1 + math.exp(min(exponent, _CERTAIN)))
+    if exponent >= _CERTAIN:
+        return ""
+    if rest >= 1:
+        return f" (an even chance becomes {at_most(100 - rest)} % at most)"
+    digits = -math.floor(math.log10(rest))
+    return f" (an even chance becomes {100 - math.floor(rest * 10**digits) / 10**digits:.{digits}f} % at most)"
 
 
 def delta(share: float) -> str:
@@ -204,24 +212,18 @@ def radius(found: Explained) -> str:
     """How far reports are from the truth, 95 % of them."""
     if found.worst_radius is None:
         return ""
-    far = _within(found.worst_radius, found.unit)
+    far = within(found.worst_radius, found.unit)
     if found.few:
         return f"For {_of(found, found.radius_at)}, 95 % of reports lie {far} of {_truth(found)}."
     if found.radius is None:
         return f"Whatever the {found.noun.removesuffix('s')}, 95 % of reports lie {far} of {_truth(found)}."
-    text = f"95 % of reports lie {_within(found.radius, found.unit)} of {_truth(found)}"
+    text = f"95 % of reports lie {within(found.radius, found.unit)} of {_truth(found)}"
     if found.half is not None:
-        close = _within(found.half, found.unit)
+        close = within(found.half, found.unit)
         text += f", half of them {close}" if found.half else f"; half of the reports name {_truth(found)}"
     if found.worst_radius == found.radius:
         return f"{text}; that holds for each of the {found.noun}."
     return f"{text}; for {_of(found, found.radius_at)}, where this is worst, 95 % lie {far}."
-
-
-def _within(distance: float, unit: str) -> str:
-    if math.isinf(distance):
-        return "beyond any distance"
-    return f"within {with_unit(at_most(distance), unit)}"
 
 
 def worst(found: Explained) -> str:
@@ -229,29 +231,6 @@ def worst(found: Explained) -> str:
     worth = amount(found.worst_loss, found.loss_unit)
     whose = _of(found, found.worst_at)
     return f"{whose[:1].upper()}{whose[1:]} has the largest mean loss: a report {loses(found, worth)}."
-
-
-def largest(found: Explained) -> str:
-    """How far off a single report may be."""
-    most = with_unit(three_digits(found.most_off or 0.0), found.unit)
-    chance = _share(found.most_off_chance or 0.0)
-    ever = f"whatever the {found.noun.removesuffix('s')}"
-    if not found.rare_chance or found.rare is None:
-        return f"No report is more than {most} off; so far off are at most {chance}, {ever}."
-    rare = with_unit(three_digits(found.rare), found.unit)
-    return (
-        f"More than {rare} off are at most {_share(found.rare_chance)}, {ever}; {most} off, the most "
-        f"that is possible, at most {chance}."
-    )
-
-
-def _share(probability: float) -> str:
-    """A share of reports, never less than it is: in percent, or one of many where that is below 0.01 %."""
-    if probability >= _LEAST_PERCENT:
-        return f"{at_most(100 * probability)} % of reports"
-    if probability <= _RARE:
-        return "one in a million reports"
-    return f"one in {three_digits(math.floor(floor_of(1 / probability)))} reports"
 
 
 def unlikely(found: Explained) -> str:
@@ -264,15 +243,6 @@ def unlikely(found: Explained) -> str:
         return f"{text}."
     mean, most = (amount(loss, found.loss_unit) for loss in (found.prior_zero_mean, found.prior_zero_worst))
     return f"{text}: their mean loss is {mean}, the largest {most} for {_of(found, found.prior_zero_at)}."
-
-
-def never(found: Explained) -> str:
-    """Which outputs never come out."""
-    count = found.never or 0
-    more = count - len(found.never_labels)
-    named = ", ".join(found.never_labels) + (f" and {more:,} more" if more else "")
-    hardly = f" (or with a probability below one in a million: {found.hardly:,} of these)" if found.hardly else ""
-    return f"{count:,} of {found.outputs:,} outputs never come out{hardly}: {named}."
 
 
 def table_of(found: Explained) -> Sequence[Sequence[str]]:

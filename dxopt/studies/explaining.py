@@ -11,6 +11,7 @@ from typing import Any
 from dxopt.errors import SpecError
 from dxopt.model.loss import Loss, LossLike
 from dxopt.model.mechanism import Mechanism
+from dxopt.model.objective import WorstLoss
 from dxopt.model.prior import Prior, PriorLike
 from dxopt.model.problem import Problem
 from dxopt.numerics.written import Written
@@ -30,6 +31,7 @@ def explain(
     epsilons: Iterable[Written] | None = None,
     distance: float | None = None,
     reports: int | None = None,
+    values: int | None = None,
     prior: PriorLike | None = None,
     loss: LossLike | Loss = "distance",
     **options: Any,
@@ -47,7 +49,10 @@ def explain(
         How far apart the two secrets are of which factors are told, in the unit of distances; 1 by default, or a
         typical distance where 1 is none.
     reports : int, optional
-        How many reports of one person are told of beside one; 2 by default.
+        How many reports of one person are told of beside one; 10 by default.
+    values : int, optional
+        How many published values are told of together, each drawn by itself: within what all of them are, and how
+        far off their total is. Of a report or a mechanism.
     prior : Prior, "uniform" or (n,) array, optional
     loss : str, array, callable or Loss
         For a mechanism alone, which has none of its own. Without a prior the worst cases are told alone.
@@ -68,27 +73,39 @@ def explain(
     >>> import dxopt as dx
     >>> problem = dx.Problem(dx.line(11, unit="people"), epsilon="ln(2)", prior="uniform")
     >>> print(dx.explain(problem).sentences[0][1])
-    Seeing one report, nobody can change the odds between two values 1 person apart by more than a factor of 2; \
-after two reports of the same person 4.
-    >>> print(dx.explain(problem, distance=3, reports=5).sentences[0][1])
-    Seeing one report, nobody can change the odds between two values 3 people apart by more than a factor of 8; \
-after 5 reports of the same person 32,768.
+    Seeing one report, nobody can change the odds between two values 1 person apart by more than a factor of 2.
+    >>> print(dx.explain(problem, distance=3).sentences[0][1])
+    Seeing one report, nobody can change the odds between two values 3 people apart by more than a factor of 8.
+    >>> print(dict(dx.explain(dx.solve(problem), values=12).sentences)["several values"].partition(". ")[0])
+    12 published values, each drawn by itself, all lie within 7 people of the true values with at least 95 %
     """
-    told = _explained(found, epsilons, prior, loss, options)
-    return told if distance is None and reports is None else _as_asked(told, distance, reports)
+    told = _as_asked(_explained(found, epsilons, prior, loss, options), distance, reports)
+    return told if values is None else _together(told, found, _whole("values", values), prior)
 
 
 def _as_asked(told: Explanation, distance: float | None, reports: int | None) -> Explanation:
-    """An explanation for another distance and number of reports."""
+    """An explanation for another distance and number of reports, where these are asked for."""
     if distance is not None:
         if not (isinstance(distance, int | float) and 0 < distance < math.inf):
             raise SpecError("distance", f"is {distance!r}", "give a positive distance in the unit of the space")
         told = told.told_at(float(distance))
-    if reports is None:
-        return told
-    if isinstance(reports, bool) or not isinstance(reports, int) or reports < 1:
-        raise SpecError("reports", f"is {reports!r}", "give a whole number from 1")
-    return replace(told, reports=reports)
+    return told if reports is None else replace(told, reports=_whole("reports", reports))
+
+
+def _whole(field: str, number: int) -> int:
+    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+        raise SpecError(field, f"is {number!r}", "give a whole number from 1")
+    return number
+
+
+def _together(told: Explanation, found: Any, values: int, prior: PriorLike | None) -> Explanation:
+    """An explanation with what holds for several published values together."""
+    if isinstance(found, Report):
+        believed = None if isinstance(found.problem.objective, WorstLoss) else found.problem.prior
+        return told.told_of(values, found.mechanism, believed)
+    if isinstance(found, Mechanism):
+        return told.told_of(values, found, None if prior is None else Prior.of(prior, found.space))
+    raise SpecError("values", "are told of one mechanism", "give a report or a mechanism, or solve the problem first")
 
 
 def _explained(

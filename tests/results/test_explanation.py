@@ -38,11 +38,13 @@ def told(found: dx.Explanation) -> dict[str, str]:
 def test_what_one_report_can_tell(city: dx.Report) -> None:
     privacy = told(dx.explain(city))["privacy"]
     assert privacy == (
-        "Seeing one report, nobody can change the odds between two places 1 km apart by more than a factor of 4; "
-        "after two reports of the same person 16."
+        "Seeing one report, nobody can change the odds between two places 1 km apart by more than a factor of 4."
     )
     assert "ε proven 1.39 per km (asked 1.39)" in told(dx.explain(city))["level"]
-    assert "after 10 reports it is 1.05·10^6 (hardly" in told(dx.explain(city))["several reports"]
+    assert (
+        "after 10 reports it is 1.05·10^6 (hardly anything is hidden). A" in told(dx.explain(city))["several reports"]
+    )
+    assert "factor of 4 at most, 10 reports by 1.05·10^6" in str(city)
 
 
 def test_the_radius_is_counted_again(city: dx.Report) -> None:
@@ -75,7 +77,7 @@ def test_who_loses_and_who_is_left_out(city: dx.Report) -> None:
 
 def test_counts_have_no_border(counts: dx.Report) -> None:
     lines = told(dx.explain(counts))
-    assert "two values 1 person apart by more than a factor of 2; after two" in lines["privacy"]
+    assert "two values 1 person apart by more than a factor of 2." in lines["privacy"]
     assert "Within 1 person the odds at most double" in lines["level"]
     assert "people from the true value on average" in lines["expected loss"]
     assert "positions" not in lines
@@ -104,10 +106,11 @@ def test_other_objectives_and_losses() -> None:
 
 def test_another_distance_and_more_reports(city: dx.Report) -> None:
     found = dx.explain(city, distance=0.5, reports=5)
-    assert "two places 0.5 km apart by more than a factor of 2; after 5 reports of the same person 32" in str(found)
-    assert found.factor == pytest.approx(2.0, rel=1e-6) and dx.explain(city).reports == 2
-    assert "after" not in told(dx.explain(city, reports=1))["privacy"]
-    for wrong in ({"distance": 0}, {"distance": math.nan}, {"reports": 0}, {"reports": 2.5}):
+    assert "two places 0.5 km apart by more than a factor of 2." in str(found)
+    assert "after 5 reports it is 32 (an even chance becomes 97 % at most)" in str(found)
+    assert found.factor == pytest.approx(2.0, rel=1e-6) and dx.explain(city).reports == 10
+    assert "after 1 report it is 4 (an even" in told(dx.explain(city, reports=1))["several reports"]
+    for wrong in ({"distance": 0}, {"distance": math.nan}, {"reports": 0}, {"reports": 2.5}, {"values": 0}):
         with pytest.raises(dx.SpecError, match=next(iter(wrong))):
             dx.explain(city, **wrong)  # pyright: ignore[reportArgumentType]
 
@@ -169,6 +172,68 @@ def test_shares_of_reports_are_told_so_that_they_can_be_read(epsilon: float, cha
     assert chance in text and "e-" not in text
     if (share := re.search(r"at most one in ([\d,]+) reports", text.partition(";")[2])) is not None:
         assert found.most_off_chance is not None and found.most_off_chance <= 1 / int(share[1].replace(",", ""))
+
+
+@pytest.mark.parametrize("factor", [1.001, 3, 98, 99, 101, 404, 162_755, 999_000])
+def test_even_chances_are_never_larger_than_they_are_told(factor: float) -> None:
+    problem = dx.Problem(dx.line(3), epsilon=math.log(factor), prior="uniform")
+    text = told(dx.explain(problem, reports=1))["several reports"]
+    found = re.search(r"an even chance becomes ([\d.]+) % at most", text)
+    assert found is not None
+    exact = 100 * factor / (1 + factor)
+    assert exact * (1 - 1e-9) <= float(found[1]) < 100 and float(found[1]) - exact <= max(0.1, 100 - exact)
+
+
+def test_several_values_are_within_what_is_told(counts: dx.Report) -> None:
+    """All that two values can become, with their chances: no pair is further off than is told, on average or 95 %."""
+    matrix, prior = counts.mechanism.matrix, counts.problem.prior.probabilities
+    found = dx.explain(counts, values=2)
+    assert (found.values, found.all_within) != (None, None) and dx.explain(counts).values is None
+    off = np.arange(6)[None, :] - np.arange(6)[:, None]
+    total = np.zeros((6, 6))
+    for x in range(6):
+        for y in range(6):
+            chances = np.outer(matrix[x], matrix[y])
+            assert chances[np.maximum(*np.meshgrid(abs(off[y]), abs(off[x]))) <= found.all_within].sum() >= 0.95
+            total[x, y] = (chances * abs(off[x][:, None] + off[y][None, :])).sum()
+    assert found.total_off is not None and found.total_off_prior is not None
+    assert total.max() <= found.total_off <= 2 * total.max()
+    mean = float(prior @ total @ prior)
+    assert mean <= found.total_off_prior <= 2 * mean
+    # with one value less, 95 % need no larger distance
+    one = dx.explain(counts, values=1)
+    assert one.all_within == one.worst_radius and one.total_off is not None and one.total_off < found.total_off
+    text = told(found)["several values"]
+    assert text.startswith("2 published values, each drawn by itself, all lie within 3 people of the true values")
+    assert f"off by at most {at_most(found.total_off_prior)} people if" in text
+    assert f"and at most {at_most(found.total_off)} people whatever they are" in text
+
+
+def test_totals_are_of_numbers_alone(city: dx.Report) -> None:
+    places = told(dx.explain(city, values=3))["several values"]
+    assert "3 published places" in places and "total" not in places
+    mechanism = dx.classic.geometric(dx.line(4), epsilon=1.0)
+    alone = told(dx.explain(mechanism, values=3))["several values"]
+    assert "On average their total is off by at most" in alone and "prior" not in alone
+    with pytest.raises(dx.SpecError, match="values: are told of one mechanism"):
+        dx.explain(city.problem, values=3)
+
+
+def test_ends_that_never_come_out() -> None:
+    def ends(step: float, epsilon: float) -> str:
+        line = dx.line(21, step=step)
+        return told(dx.explain(dx.solve(dx.Problem(line, epsilon=epsilon / step, prior="uniform")))).get(
+            "never reported", ""
+        )
+
+    assert ends(1, 0.5).endswith(
+        "0, 20. So 0 is always reported as 1 or more, and 20 is always reported as 19 or less."
+    )
+    assert "So 0 is always reported as 10 or more" in ends(10, 0.5)
+    assert ends(1, 0.7) == ""  # from ln(2) on, the best guess given 0 is 0
+    days = dx.MetricSpace.from_points([[k] for k in range(21)], labels=[f"day {k}" for k in range(21)])
+    found = dx.explain(dx.solve(dx.Problem(days, epsilon=0.5, prior="uniform")))
+    assert found.never == 2 and found.lowest is None and "So" not in told(found)["never reported"]
 
 
 def test_infinite_distances_and_losses() -> None:

@@ -36,7 +36,8 @@ def test_print(counts: dx.Report) -> None:
     assert lines["prior 0"].startswith("11 of 61 values have prior 0")
     assert lines["prior 0"].endswith("their mean loss is 17, the largest 22 for value 60.")
     never = "27 of 61 outputs never come out: 0, 1, 2, 3, 4, 39, 40, 41 and 19 more."
-    assert lines["never reported"] == never
+    ends = "So 0 is always reported as 5 or more, and 60 is always reported as 38 or less."
+    assert lines["never reported"] == f"{never} {ends}"
     assert "positions" not in lines
     assert "60: expected loss 22.00000168" in counts.details()
     uniform = dict(dx.solve(counts.problem.but(prior=dx.Prior.uniform(counts.problem.space))).lines())

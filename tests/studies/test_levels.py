@@ -201,8 +201,14 @@ def test_no_distance_counts() -> None:
 
 
 def test_said_in_words() -> None:
-    assert str(dx.smallest_epsilon(two_points(), 0.2, accuracy=1e-3)).startswith("1.386")
-    assert "both proven (optimal)" in str(dx.smallest_epsilon(two_points(), 0.2))
+    found = dx.smallest_epsilon(two_points(), 0.2, accuracy=1e-6)
+    assert found.below < math.log(4) < found.epsilon
+    told = "a loss of at most 0.2 is possible at ε 1.39 per unit of distance, not at 1.38; both proven (optimal)"
+    assert str(found) == told
+    first, possible, refuted = found.details().splitlines()
+    assert first == told
+    assert possible.startswith(f"possible at ε {found.epsilon:.10g}, with a loss of 0.")
+    assert refuted == f"not possible at ε {found.below:.10g}"
 
 
 def test_interrupted_at_any_moment(monkeypatch: pytest.MonkeyPatch) -> None:

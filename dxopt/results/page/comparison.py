@@ -42,7 +42,9 @@ def compared(found: Comparison, unit: str) -> Iterator[Markup]:
         yield table(f"{found.objective.capitalize()}{in_unit(unit)} under other priors", heads, under)
     order = [element("li", line) for line in lines_of(found.refinements)]
     if order:
-        yield element("p", "One mechanism refines another if it is no worse for any prior and loss:")
+        yield element(
+            "p", "One mechanism refines another if, after the best remaps, it is no worse for any prior and loss:"
+        )
         yield element("ul", *order)
     notes = [element("li", f"{row.name}: {row.note}") for row in found.rows if row.note]
     if notes:
