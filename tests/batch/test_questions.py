@@ -145,8 +145,7 @@ def test_solve_prints_levels_and_frontiers(tmp_path: Path) -> None:
     done = call("solve", *files, "-o", tmp_path / "out")
     assert done.exit_code == 0, done.output
     assert "(asked 1.39)" in done.stdout
-    assert "a: 1.38629" in done.stdout
-    assert "0.2 is not at 1.3862" in done.stdout
+    assert "a: a loss of at most 0.2 is possible at ε 1.39 per unit of distance, not at 1.38; both" in done.stdout
     assert "b: expected loss at " in done.stdout
     assert "c: adversary's error at " in done.stdout
 
