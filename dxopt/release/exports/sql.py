@@ -16,8 +16,7 @@ _TOGETHER = 1000
 """Rows of one statement."""
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,47}")
 
-_TABLES = """-- {about}
--- {digest}
+_TABLES = """-- {about}, made of the table {digest}
 CREATE TABLE {name}_steps (secret {text} NOT NULL, first {bytes} NOT NULL, report {text} NOT NULL, \
 PRIMARY KEY (secret, first));
 CREATE TABLE {name}_points (report {text} PRIMARY KEY{coordinates});

@@ -106,8 +106,8 @@ const dxopt = (() => {
       const all = bytes instanceof Uint8Array ? bytes : new Uint8Array(bytes);
       if (String.fromCharCode(...all.slice(0, 8)) !== MAGIC) fail("this is no table file");
       const end = all.length - 32;
-      this.digest = hex(all.slice(end));
-      if (hex(sha256(all.subarray(0, end))) !== this.digest) fail("the table was changed or cut off");
+      const own = hex(all.slice(end));
+      if (hex(sha256(all.subarray(0, end))) !== own) fail("the table was changed or cut off");
       const view = new DataView(all.buffer, all.byteOffset, all.byteLength);
       const body = 16 + view.getUint32(8, true);
       const head = JSON.parse(new TextDecoder().decode(all.subarray(16, body)));
@@ -117,8 +117,8 @@ const dxopt = (() => {
       this.head = head;
       // epsilon is per unit of distance
       [this.epsilon, this.delta, this.unit] = [head.epsilon, head.delta, head.unit || (head.space || {}).unit || null];
-      // the digest of the whole table, of which a script has a part
-      this.source = head.source || this.digest;
+      // of the whole table, of which a script has a part
+      this.digest = head.source || own;
       this.width = head.bits / 8;
       this._bytes = all;
       // below 2^53 by far: a count of entries
@@ -168,7 +168,7 @@ const dxopt = (() => {
     // the report that a person gets at this secret whenever it is asked for: HMAC-SHA256 of the key gives the bits;
     // for secrets that stay: different reports of a person prove different secrets, however close these are
     drawFor(key, person, label, release) {
-      const digest = hmac(keyOf(key), message([DRAW, this.source, release, person, this.head.secrets[this.secret(label)]]));
+      const digest = hmac(keyOf(key), message([DRAW, this.digest, release, person, this.head.secrets[this.secret(label)]]));
       return this.at(label, digest.slice(0, this.width));
     }
 
