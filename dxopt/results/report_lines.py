@@ -85,7 +85,7 @@ def _status(report: Answer) -> str:
 def _continued(report: Answer) -> str:
     """How to go on with a solve that was stopped, where a later one can begin with what is known."""
     stopped = report.status in (Status.INTERRUPTED, Status.TIME_LIMIT)
-    if not (stopped and report.dual is not None and report.route.startswith("column generation")):
+    if not (stopped and report.dual is not None and "column generation" in report.route):
         return ""
     return ", which dx.solve(problem, start=report) goes on to look for"
 

@@ -46,6 +46,8 @@ _PROGRAM = 7e-6
 """Seconds for each product of a multiplication of matrices, for each pair of points of a linear system, and for each
 number of the linear program of a remap."""
 _REMAP_CELLS = 250_000
+_SAME = 1e-9
+"""Channels whose entries differ by no more are the same."""
 _LEFT_OUT = (GraphExponential.name, MultivariateLaplace.name, TruncatedExponential.name)
 """Not tried unasked: the exponential mechanism, which is, is close to them, and two of them look for their rate."""
 
@@ -211,6 +213,10 @@ class ClosedForms:
         if seconds > 0:
             self._left = []
         return self._best or self._constant()
+
+    def made(self, channel: Array | Mechanism) -> bool:
+        """Whether a channel is the best of those that were made, up to rounding."""
+        return not isinstance(channel, Mechanism) and bool(np.abs(channel - self.best().channel).max() <= _SAME)
 
     def attempt(self, claim: Claim, seconds: float = 1.0) -> Attempt:
         """The best one as an answer."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from dxopt.model.problem import PROBLEM_CELLS, Problem
 from dxopt.proofs.candidate import AppliedReduction
@@ -44,7 +45,11 @@ def by_linear_program(
         else:
             candidate = formulation.recover(compiled, solved.solution)
             records = worth_telling((compiled.merged, *solved.reductions))
-            yield Attempt(candidate, f"{kind}, {name}", records)
+            route = f"{kind}, {name}"
+            if options.stop.requested and simple.made(candidate.channel):
+                known = simple.best().name
+                candidate, route = replace(candidate, name=known), f"{known}; bound by {route}"
+            yield Attempt(candidate, route, records)
         if name == names[0]:
             yield simple.attempt(formulation.claim)
         if options.stop.requested:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dxopt as dx
+from dxopt.solving.routes.closed_form import ClosedForms
 from tests.material.stopped import skewed, stop_after
 
 FINE = 1e-4
@@ -54,6 +55,22 @@ def test_a_stopped_solve_is_no_worse_than_closed_forms_nor_than_one_stopped_befo
         assert proof.value <= before
         assert proof.bound <= optimum.value
         before = proof.value * (1 + FINE)
+
+
+def test_a_stopped_solve_names_the_mechanism_that_it_delivers(
+    problem: dx.Problem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where no round has found anything better, that is one in closed form, whatever solver held it."""
+    best = ClosedForms(problem).best(1.0)
+    routes = []
+    for moment in range(8, 16):
+        stop_after(monkeypatch, moment)
+        report = dx.solve(problem, method="optimal", solver="columns")
+        alike = np.abs(report.mechanism.matrix - best.channel).max() < 1e-9
+        assert report.mechanism.name == (best.name if alike else "column generation, columns")
+        routes.append(report.route)
+    assert f"{best.name}; bound by column generation, columns" in routes
+    assert "column generation, columns" in routes
 
 
 def test_what_is_shown_is_delivered(problem: dx.Problem, monkeypatch: pytest.MonkeyPatch) -> None:
