@@ -3,6 +3,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
+# none, as it is empty: what one process of the tests compiles is there for the others
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: solve figures docs tutorials test test-browser test-lowest test-portable test-tutorials test-dist dist lint format check bench bench-full clean
 
 solve: $(STAMP)-run

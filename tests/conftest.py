@@ -8,12 +8,18 @@ import signal
 from pathlib import Path
 
 import pytest
+import scipy.linalg  # noqa: F401  # BLAS, which has no threads to limit before it is loaded
+from threadpoolctl import threadpool_limits
 
 from tests.material.broken_specs import FILES
 
 
 def pytest_configure() -> None:
-    """Let Ctrl-C be one where the tests were started in the background, which has it ignored."""
+    """Let Ctrl-C be one where the tests were started in the background, which has it ignored; one thread for BLAS.
+
+    More of them wait for work at the cost of the tests that run beside.
+    """
+    threadpool_limits(limits=1, user_api="blas")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
