@@ -13,6 +13,7 @@ from dxopt.runtime.live import Progress, shows
 _WITH_KERNELS = (
     "dxopt.numerics.sums",
     "dxopt.numerics.tropical_loops",
+    "dxopt.solving.reductions.automorphism_loops",
     "dxopt.solving.reductions.symmetry",
     "dxopt.solving.solvers.columns",
     "dxopt.spaces.kernels.compiled_tree_loops",

@@ -48,6 +48,11 @@ def test_importing_does_no_numerics() -> None:
     assert "dxopt.solving.solve" not in modules
 
 
+def test_processes_of_batches_load_no_numba_before_they_compile() -> None:
+    solved = "import dxopt as dx; dx.solve(dx.Problem(dx.line(4), epsilon=1.0, prior='uniform'))"
+    assert "numba" not in loaded_by(f"import dxopt.batch.worker_main; {solved}")
+
+
 def test_public_names() -> None:
     assert set(dir(dx)) == set(dx.__all__)
     for name in dx.__all__:

@@ -35,14 +35,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csgraph
 
-from dxopt.numerics.kernels import MATRIX, POSITIONS, kernel
 from dxopt.solving.programs.program import ChannelProgram
 from dxopt.solving.reductions.colours import Colours, Refinement, matching, runs
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
-SAME_ENTRY = 1e-12
-"""Entries a, b are equal when they differ by at most this times 1 + min(a, b)."""
 LEAST_WORK = 10**9
 WORK_PER_ENTRY = 200
 
@@ -271,7 +268,9 @@ class _Search:
 
     def holds(self, matrix: Array, rows: Indices, columns: Indices) -> bool:
         """Whether permutations of its rows and columns leave a matrix as it is."""
-        same, compared = _compare(matrix, rows, columns, np.flatnonzero(columns != np.arange(len(columns))))
+        from dxopt.solving.reductions.automorphism_loops import compare  # which loads Numba
+
+        same, compared = compare(matrix, rows, columns, np.flatnonzero(columns != np.arange(len(columns))))
         self.spend(compared)
         return same
 
@@ -280,21 +279,3 @@ class _Search:
         self.work += entries
         if self.work > self.limit or self.should_stop():
             raise _EndedEarly
-
-
-@kernel(MATRIX, POSITIONS, POSITIONS, POSITIONS)
-def _compare(matrix: Array, rows: Indices, columns: Indices, moved: Indices) -> tuple[bool, int]:
-    """Whether matrix[rows[x], columns[z]] = matrix[x, z] where x moves, or z (in `moved`); how many were compared."""
-    compared = 0
-    for x in range(len(rows)):
-        row = matrix[x]
-        image = matrix[rows[x]]
-        still = rows[x] == x
-        for k in range(len(moved) if still else len(columns)):
-            z = moved[k] if still else k
-            a = row[z]
-            b = image[columns[z]]
-            compared += 1
-            if a != b and not abs(a - b) <= SAME_ENTRY * (1 + min(a, b)):
-                return False, compared
-    return True, compared
