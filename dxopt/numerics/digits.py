@@ -8,6 +8,10 @@ _FEWEST = 7
 _EVERY = 17
 _GROUPED = 1000
 _LARGE = 1e9
+_MOST_FACTOR = 1e6
+"""Larger factors are told as powers of ten: hardly anything is hidden there."""
+_WHOLE = 1e-4
+"""Up to this relative difference a factor is told as a whole number, and not as one that was rounded."""
 
 
 def ordered(low: float, high: float) -> tuple[str, str]:
@@ -43,3 +47,23 @@ def at_most(value: float) -> str:
     # what is above three digits by the rounding of doubles alone is not rounded up
     steps = math.ceil(value / place * (1 - 1e-9)) if value < _GROUPED else math.ceil(value * (1 - 1e-9))
     return three_digits(float(f"{steps * place:.3g}")) if value < _GROUPED else three_digits(float(steps))
+
+
+def floor_of(value: float) -> float:
+    """A positive number cut to three digits, so that what holds within it is not said of more."""
+    place = 10.0 ** (math.floor(math.log10(value)) - 2)
+    return math.floor(value / place * (1 + 1e-12)) * place
+
+
+def factor(exponent: float) -> str:
+    """e^exponent in words, never less than it is.
+
+    What was rounded shows its three digits: 26.96 is told as 27.0, as its square is 727 and not 729.
+    """
+    if exponent > math.log(_MOST_FACTOR):
+        power, share = divmod(exponent / math.log(10), 1)
+        return f"{at_most(10**share)}·10^{power:.0f} (hardly anything is hidden)"
+    value = math.exp(exponent)
+    told = at_most(value)
+    rounded = float(told.replace(",", ""))
+    return f"{rounded:#.3g}".rstrip(".") if rounded < _GROUPED and rounded > value * (1 + _WHOLE) else told

@@ -9,9 +9,8 @@ from dxopt.errors import PlausibilityWarning
 from dxopt.model.plausibility import of_problem
 from dxopt.model.privacy import promised
 from dxopt.model.problem import Problem
-from dxopt.numerics.digits import at_most, three_digits
+from dxopt.numerics.digits import at_most, floor_of, three_digits
 from dxopt.results import units
-from dxopt.results.amounts import floor_of
 from dxopt.results.files import DESCRIPTION, LEVEL, Contents, finite
 from dxopt.results.report import Report
 from dxopt.results.result import Result, description, parts

@@ -6,9 +6,8 @@ import math
 from collections.abc import Iterator
 
 from dxopt.analysis import evaluate
-from dxopt.numerics.digits import three_digits
+from dxopt.numerics.digits import factor, three_digits
 from dxopt.results import sentences as say
-from dxopt.results.amounts import factor
 from dxopt.results.answer import Answer
 from dxopt.results.beliefs import lines_of_beliefs, privacy_line
 from dxopt.results.held_out import lines_held_out

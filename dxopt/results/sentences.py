@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from dxopt.numerics.digits import at_most, three_digits
-from dxopt.results.amounts import amount, factor, floor_of
+from dxopt.numerics.digits import at_most, factor, floor_of, three_digits
+from dxopt.results.amounts import amount
 from dxopt.results.explained import Explained
 from dxopt.results.positioned import between_places, border, by_distance, from_positions
 from dxopt.results.valued import largest, never, together, within

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dxopt.numerics.digits import at_most, three_digits
-from dxopt.results.amounts import floor_of
+from dxopt.numerics.digits import at_most, floor_of, three_digits
 from dxopt.results.explained import Explained
 from dxopt.spaces.units import with_unit
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
-from dxopt.numerics.digits import ordered
+from dxopt.numerics.digits import factor, ordered
 
 
 @pytest.mark.parametrize(
@@ -23,3 +25,22 @@ def test_as_many_digits_as_tell_them_apart(low: float, high: float, texts: tuple
     assert low < high
     assert ordered(low, high) == texts
     assert float(texts[0]) < float(texts[1])
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (4.0, "4"),
+        (3.99999, "4"),
+        (26.96, "27.0"),
+        (26.96**2, "727"),
+        (1.996, "2.00"),
+        (1.5, "1.5"),
+        (2.7182, "2.72"),
+        (999.6, "1,000"),
+        (1024.0, "1,024"),
+        (4.0**10, "1.05·10^6 (hardly anything is hidden)"),
+    ],
+)
+def test_a_factor_that_was_rounded_shows_its_digits(value: float, text: str) -> None:
+    assert factor(math.log(value)) == text

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self
 
-from dxopt.numerics.digits import at_most, three_digits
+from dxopt.numerics.digits import factor, three_digits
 from dxopt.release.applying.persons import per
 from dxopt.release.applying.plan import Plan
 from dxopt.spaces.geo.reach import across
@@ -49,9 +49,10 @@ class Between:
     def told(self, plan: Plan) -> str:
         """The factor in a sentence."""
         unless = f", up to a probability of {plan.table.delta:.6g}" if plan.table.delta else ""
+        once = factor(plan.table.epsilon * self.apart)
         return (
             f"Seeing one report, nobody can change the odds between {self.named(plan)} by more than a factor of "
-            f"{at_most(self.factor)}{unless}; after n independent reports of one person it is that to the power n."
+            f"{once}{unless}; after n independent reports of one person it is that to the power n."
         )
 
     def named(self, plan: Plan) -> str:
@@ -65,20 +66,21 @@ def of_budget(plan: Plan, between: Between | None) -> list[str]:
     persons, table = plan.persons, plan.table
     if persons is None or persons.ledger is None:
         return []
-    cost = f"epsilon {at_most(table.epsilon)} {per(table)}"
+    cost = f"epsilon {table.epsilon:.10g} {per(table)}"
     if (budget := persons.ledger.default) is None:
         return [f"Each row was paid for, with {cost}, from the budget that was set for its person."]
     rows = budget // Fraction(table.epsilon)
     told = (
-        f"Each row was paid for, with {cost}, from the budget of its person: epsilon {at_most(float(budget))} "
+        f"Each row was paid for, with {cost}, from the budget of its person: epsilon {float(budget):.10g} "
         f"{per(table)} in all, unless another was set for that person, which pays for {rows:,} such "
         f"row{'' if rows == 1 else 's'}."
     )
     if between is None or persons.key is not None:
         return [told]
-    most = at_most(_factor(float(budget) * between.apart))
+    paid, most = (factor(float(level) * between.apart) for level in (rows * Fraction(table.epsilon), budget))
+    whole = "" if paid == most else f", and all that such a budget may ever pay for by at most {most}"
     return [
-        f"{told} All that such a budget pays for changes the odds between {between.named(plan)} by at most {most}."
+        f"{told} Together they change the odds between {between.named(plan)} by a factor of at most {paid}{whole}."
     ]
 
 

@@ -16,7 +16,7 @@ from dxopt.errors import BudgetExceeded, SpecError
 from dxopt.model.mechanism import Mechanism
 from dxopt.release.applying.layout import Layout, columns_of_reports
 from dxopt.release.applying.persons import Ledger, Persons, texts_of
-from dxopt.release.applying.radii import Radii, radii
+from dxopt.release.applying.radii import SHARE, Radii, radii
 from dxopt.release.applying.snapping import Snapper
 from dxopt.release.applying.tally import Tally
 from dxopt.release.applying.where import Where, require_column
@@ -146,11 +146,13 @@ class Plan:
     def said(self) -> str:
         """What is said in each row of what was done."""
         noun = self.where.noun
-        what = "Coordinates" if noun == "position" else noun.capitalize()
-        return (
-            f"{what} replaced by a random report of the mechanism '{self.table.name}' on {len(self.table.space):,} "
-            f"possible {noun}s (dxopt, metric differential privacy, {self.level})"
-        )
+        how = f"(dxopt, metric differential privacy, {self.level})"
+        if noun != "position":
+            return (
+                f"{noun.capitalize()} replaced at random by one of {len(self.table.reports):,} possible {noun}s {how}"
+            )
+        near = "" if self.radii is None else f"; the true position is within the uncertainty with {100 * SHARE:.0f} %"
+        return f"Coordinates moved at random{near} {how}"
 
 
 @dataclass(eq=False)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import dxopt as dx
+from dxopt.numerics.digits import factor
 from dxopt.release.applying import csv_files
 from tests.material.people import WithLedger, town
 
@@ -126,3 +127,19 @@ def test_counts_are_values_of_their_unit(tmp_path: Path) -> None:
     ) as caught:
         dx.apply(table, frame.assign(cases=[3, 9]), column="cases", within=0)
     assert "9" not in str(caught.value) and "away" not in str(caught.value)
+
+
+def test_the_sidecar_says_what_rows_and_budgets_come_to_between_positions(tmp_path: Path) -> None:
+    """With 3.5 times the level three rows are paid for; the rest may be paid for elsewhere."""
+    level = town().epsilon
+    frame = pd.DataFrame({"who": ["ann"] * 3, "lat": [45.7] * 3, "lon": [4.8] * 3})
+    with dx.Budgets.open(tmp_path / "l.sqlite", create=True, default=3.5 * level, unit="per km") as ledger:
+        dx.apply(town(), frame, lat="lat", lon="lon", person="who", budgets=ledger, sidecar=tmp_path / "said.json")
+    said = json.loads((tmp_path / "said.json").read_text(encoding="utf-8"))["privacy"]
+    exponent = level * said["positions"]["apart"]
+    assert any(
+        f"pays for 3 such rows. Together they change the odds between two positions within "
+        f"{said['positions']['radius']:.3g} km of each other by a factor of at most {factor(3 * exponent)}, and all "
+        f"that such a budget may ever pay for by at most {factor(3.5 * exponent)}." in line
+        for line in said["statement"]
+    )
