@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Context, Decimal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from dxopt.proofs.privacy import ROW_SUM_ERROR, realised_levels, require_channel
 ROUNDING = 1e-9
 """Entries that a repair moves by no more were wrong by rounding alone."""
 _DIGITS = 6
+_EXACT = Context(prec=60)
 
 
 def refused(problem: Problem, matrix: NDArray[np.float64]) -> SpecError:
@@ -55,12 +57,27 @@ def _above_level(problem: Problem, matrix: NDArray[np.float64], mended: str) -> 
         wrong = f"is private at no epsilon: {where}, which are {apart}"
         return SpecError("matrix", wrong, mended.removeprefix("or "))
     if least <= problem.epsilon * (1 + ROUNDING):
-        wrong = f"is private but for rounding: {where}, a ratio just above the limit"
+        allowed, found = (
+            _limit(problem.epsilon, distances[x, other]),
+            _ratio(matrix[x, report], matrix[other, report]),
+        )
+        near = "above" if found > allowed else "too close to"
+        limit = f"e^(epsilon d) = {allowed:.18g}, as epsilon is the double {problem.epsilon!r}"
+        wrong = f"is private but for rounding: {where}, a ratio of {found:.18g}, {near} {limit}"
         return SpecError("matrix", wrong, "write repair=True, which moves entries by about as much as rounding")
     allowed = math.exp(min(float(problem.budgets[x, other]), 700.0))
     budget = f"{distances[x, other]:.6g} apart, a factor {ratios[report]:.6g} where {allowed:.6g} is allowed"
     wrong = f"is not private at epsilon {problem.epsilon:.6g}: {where}, {budget}"
     return SpecError("matrix", wrong, f"give epsilon {_above(least)} or more, {mended}")
+
+
+def _limit(epsilon: float, distance: float) -> Decimal:
+    """e^{εd} of the real product of two doubles."""
+    return _EXACT.exp(_EXACT.multiply(Decimal(epsilon), Decimal(float(distance))))
+
+
+def _ratio(more: float, less: float) -> Decimal:
+    return _EXACT.divide(Decimal(float(more)), Decimal(float(less)))
 
 
 def _above(number: float) -> str:

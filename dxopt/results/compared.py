@@ -50,8 +50,9 @@ def excess_cell(excess: float | None) -> str:
 
 
 def told_verdict(verdict: str) -> str:
-    """Whether a prior is regular, as a sentence."""
+    """Whether a prior is regular, as a sentence, and what follows for binary loss (ECP14, Thm 4)."""
     status, _, reason = verdict.partition(": ")
     if status == "undecided":
         return f"whether the prior is regular is not decided, it may lie on the border of the regular ones: {reason}"
-    return f"the prior is {verdict}"
+    follows = "is the best where it exists" if status == "regular" else "need not be the best"
+    return f"the prior is {status}, so the tight-constraints mechanism {follows}: {reason}"

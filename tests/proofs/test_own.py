@@ -81,6 +81,15 @@ def test_a_mechanism_at_the_limit_is_off_by_rounding_only() -> None:
     assert np.abs(dx.certify(matrix, LINE, 1.0, repair=True).matrix - matrix).max() < 1e-13
 
 
+def test_a_ratio_of_2_is_above_what_the_double_of_ln_2_allows() -> None:
+    matrix = (np.ones((11, 11)) + np.eye(11)) / 12
+    reason = (
+        r"a ratio of 2, above e\^\(epsilon d\) = 1\.99999999999999995, as epsilon is the double 0\.6931471805599453;"
+    )
+    with pytest.raises(dx.SpecError, match=reason):
+        dx.certify(matrix, dx.line(11), "ln(2)")
+
+
 def test_delta_counts() -> None:
     matrix = dx.classic.randomised_response(LINE, epsilon=1.0).matrix
     with pytest.raises(dx.SpecError, match=r"is told from .* by delta .*, above 0.001; give delta"):
