@@ -80,7 +80,7 @@ PRINTED = {
     "docs/start/counts.md": (
         "by more than a factor of 2.72",
         "private",
-        "Station ",
+        "Station,",
     ),
     "docs/start/positions.md": ("300 of 300 rows",),
     "docs/start/research.md": ("0.155", "0.115", "exists from epsilon = 0.66538", "mine", "write repair=True"),
