@@ -190,16 +190,17 @@ def test_several_values_are_within_what_is_told(counts: dx.Report) -> None:
     found = dx.explain(counts, values=2)
     assert (found.values, found.all_within) != (None, None) and dx.explain(counts).values is None
     off = np.arange(6)[None, :] - np.arange(6)[:, None]
-    total = np.zeros((6, 6))
+    total, square = np.zeros((2, 6, 6))
     for x in range(6):
         for y in range(6):
             chances = np.outer(matrix[x], matrix[y])
             assert chances[np.maximum(*np.meshgrid(abs(off[y]), abs(off[x]))) <= found.all_within].sum() >= 0.95
-            total[x, y] = (chances * abs(off[x][:, None] + off[y][None, :])).sum()
+            both = off[x][:, None] + off[y][None, :]
+            total[x, y], square[x, y] = (chances * abs(both)).sum(), (chances * both**2).sum()
     assert found.total_off is not None and found.total_off_prior is not None
-    assert total.max() <= found.total_off <= 2 * total.max()
-    mean = float(prior @ total @ prior)
-    assert mean <= found.total_off_prior <= 2 * mean
+    assert max(total.max(), math.sqrt(square.max())) <= found.total_off <= 2 * total.max()
+    assert float(prior @ total @ prior) <= found.total_off_prior
+    assert found.total_off_prior == pytest.approx(math.sqrt(prior @ square @ prior))
     # with one value less, 95 % need no larger distance
     one = dx.explain(counts, values=1)
     assert one.all_within == one.worst_radius and one.total_off is not None and one.total_off < found.total_off
