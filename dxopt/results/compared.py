@@ -1,19 +1,80 @@
-"""What a comparison comes to, in plain words."""
+"""One mechanism of a comparison, and what all of them come to in plain words."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-from dxopt.numerics.digits import three_digits
-from dxopt.results.figures.tables import cell
+from dxopt.numerics.digits import at_most, three_digits
+from dxopt.results.figures.bars import Row
+from dxopt.results.figures.tables import cell, privacy_cell
 from dxopt.spaces.units import with_unit
 
 _ALIKE = 1e-6
 """Up to this relative difference a mechanism is told to lose as much as another."""
 _SMALL = 1e-4
+PROVEN = 1e-3
+"""Above this gap the best mechanism that was found is not called the optimal one."""
+_LEAST_GAP = 1e-5
+"""Smaller gaps are told as this one."""
 LARGE = 10.0
 """Above this relative difference percentages say little: the least loss is near 0, or another one is far off."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One mechanism of a comparison; the figures are None where it does not exist, and the note states why.
+
+    Attributes
+    ----------
+    name : str
+    value : float or None
+        What the objective is about: by default the expected loss.
+    remapped : float or None
+        What the objective is about once each report is replaced by the best one: at random for the worst loss, by a
+        table for the expected loss; None for other objectives, and where that was too large.
+    gap : float or None
+        |value - bound| / max(|value|, 1e-12): how much better some private mechanism might be.
+    private : bool
+        Proven for the problem's ε and δ; False for a baseline that is not, and where no privacy is asked for.
+    epsilon : float or None
+        The realised level, at most the one asked for if `private`; None where none is asked for or realised.
+    leakage : float or None
+        Min-entropy leakage in bits.
+    note : str
+        How it was found, or why it is missing.
+    delta : float or None
+        The realised δ, where that is asked for.
+    excess, remapped_excess : float or None
+        How far value and remapped lie above the value of the first row, relative to that.
+    under : dict
+        The value under each of the other priors, by name.
+    baseline : bool
+        Whether it is no private mechanism: `epsilon` is then measured.
+    remapped_bound : float or None
+        For a remap at random: none has less, proven.
+    """
+
+    name: str
+    value: float | None = None
+    remapped: float | None = None
+    gap: float | None = None
+    private: bool = False
+    epsilon: float | None = None
+    leakage: float | None = None
+    note: str = ""
+    delta: float | None = None
+    excess: float | None = None
+    remapped_excess: float | None = None
+    under: Mapping[str, float] = field(default_factory=dict)
+    baseline: bool = False
+    remapped_bound: float | None = None
+
+    @property
+    def unproven(self) -> bool:
+        """Whether it is a baseline that is not private at the level asked for."""
+        return self.baseline and not self.private
 
 
 def losses_of(rows: Sequence[tuple[str, float | None, float | None]], unit: str) -> list[str]:
@@ -56,3 +117,45 @@ def told_verdict(verdict: str) -> str:
         return f"whether the prior is regular is not decided, it may lie on the border of the regular ones: {reason}"
     follows = "is the best where it exists" if status == "regular" else "need not be the best"
     return f"the prior is {status}, so the tight-constraints mechanism {follows}: {reason}"
+
+
+def told_gap(gap: float | None) -> str:
+    """How much better than the best mechanism that was found another one might be."""
+    if gap is None:
+        return ""
+    if gap > PROVEN:
+        return f"; there may be one better than the best found by up to {at_most(100 * gap)} %"
+    return f"; the optimal one is within {at_most(100 * max(gap, _LEAST_GAP))} % of it"
+
+
+def cells(row: Compared, digits: str) -> list[str]:
+    """A mechanism as a line of the table."""
+    return [
+        row.name,
+        cell(row.value, digits),
+        excess_cell(row.excess),
+        cell(row.remapped, digits),
+        excess_cell(row.remapped_excess),
+        _privacy(row),
+        cell(row.leakage, ".4f"),
+    ]
+
+
+def labelled(row: Compared) -> Row:
+    """A mechanism as a row of bars, with the level of what is not private."""
+    if row.unproven:
+        return Row(row.name, f"not private: ε {privacy_cell(row.epsilon, row.delta) or '∞'}", hatched=True)
+    return Row(row.name)
+
+
+def _privacy(row: Compared) -> str:
+    if row.private:
+        return f"proven, {privacy_cell(row.epsilon, row.delta)}"
+    if row.baseline:
+        return f"no, {'infinite' if row.epsilon is None else privacy_cell(row.epsilon, row.delta)}"
+    return "not asked"
+
+
+def cells_under(row: Compared, names: Sequence[str], digits: str) -> list[str]:
+    """A mechanism as a line of the table of other priors."""
+    return [row.name, cell(row.value, digits), *(cell(row.under[name], digits) for name in names)]

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from dxopt.numerics.digits import three_digits
-from dxopt.results.compared import excess_cell, losses_of, told_verdict
+from dxopt.results.compared import (
+    PROVEN,
+    Compared,
+    cells,
+    cells_under,
+    labelled,
+    losses_of,
+    told_gap,
+    told_verdict,
+)
 from dxopt.results.evidence import Evidence
-from dxopt.results.figures.bars import Bars, Line, Quantity, Row, bars
+from dxopt.results.figures.bars import Bars, Line, Quantity, bars
 from dxopt.results.figures.plotted import Plotted
 from dxopt.results.figures.tables import aligned, as_rich_table, cell, privacy_cell
 from dxopt.results.order import Refined, lines_of, read
@@ -22,62 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import Group
 
-_COLUMNS = ("vs. optimal", "with optimal remap", "remapped vs. optimal", "private", "leakage (bits)")
-
-
-@dataclass(frozen=True)
-class Compared:
-    """One mechanism of a comparison; the figures are None where it does not exist, and the note states why.
-
-    Attributes
-    ----------
-    name : str
-    value : float or None
-        What the objective is about: by default the expected loss.
-    remapped : float or None
-        What the objective is about once each report is replaced by the best one: at random for the worst loss, by a
-        table for the expected loss; None for other objectives, and where that was too large.
-    gap : float or None
-        |value - bound| / max(|value|, 1e-12): how much better some private mechanism might be.
-    private : bool
-        Proven for the problem's ε and δ; False for a baseline that is not, and where no privacy is asked for.
-    epsilon : float or None
-        The realised level, at most the one asked for if `private`; None where none is asked for or realised.
-    leakage : float or None
-        Min-entropy leakage in bits.
-    note : str
-        How it was found, or why it is missing.
-    delta : float or None
-        The realised δ, where that is asked for.
-    excess, remapped_excess : float or None
-        How far value and remapped lie above the value of the first row, relative to that.
-    under : dict
-        The value under each of the other priors, by name.
-    baseline : bool
-        Whether it is no private mechanism: `epsilon` is then measured.
-    remapped_bound : float or None
-        For a remap at random: none has less, proven.
-    """
-
-    name: str
-    value: float | None = None
-    remapped: float | None = None
-    gap: float | None = None
-    private: bool = False
-    epsilon: float | None = None
-    leakage: float | None = None
-    note: str = ""
-    delta: float | None = None
-    excess: float | None = None
-    remapped_excess: float | None = None
-    under: Mapping[str, float] = field(default_factory=dict)
-    baseline: bool = False
-    remapped_bound: float | None = None
-
-    @property
-    def unproven(self) -> bool:
-        """Whether it is a baseline that is not private at the level asked for."""
-        return self.baseline and not self.private
+_OPTIMAL, _FOUND = "optimal", "best found"
 
 
 @dataclass(frozen=True, repr=False)
@@ -157,6 +111,20 @@ class Comparison(Plotted, Shown):
         return {**figures, "refinements": [asdict(one) for one in self.refinements]}
 
     @property
+    def told(self) -> Comparison:
+        """The same as people are told of it: the first mechanism is the best found unless it is proven optimal."""
+        if not self.rows or self.rows[0].name != _OPTIMAL or (self.rows[0].gap or 0.0) <= PROVEN:
+            return self
+        names = {row.name: row.name for row in self.rows} | {_OPTIMAL: _FOUND}
+        return replace(
+            self,
+            rows=tuple(replace(row, name=names[row.name]) for row in self.rows),
+            refinements=tuple(
+                replace(one, better=names[one.better], worse=names[one.worse]) for one in self.refinements
+            ),
+        )
+
+    @property
     def figures(self) -> list[dict[str, Any]]:
         """What is known of each mechanism that exists, as `EpsilonSweep.figures` names it, and under other priors.
 
@@ -193,7 +161,7 @@ class Comparison(Plotted, Shown):
         >>> print([axes.get_xlabel() for axes in comparison.figure().axes])
         ['expected loss', 'leakage (bits)']
         """
-        rows = [row for row in self.rows if row.value is not None]
+        rows = [row for row in self.told.rows if row.value is not None]
         losses = [Bars([row.value for row in rows], colour=0)]
         if any(row.remapped is not None for row in rows):
             remapped = Bars([row.remapped for row in rows], colour=5, label="with the optimal remap")
@@ -207,7 +175,7 @@ class Comparison(Plotted, Shown):
         asked = "no privacy asked for" if self.epsilon is None else f"ε = {privacy_cell(self.epsilon, self.delta)}"
         return bars(
             f"{self.problem}: {asked}",
-            [_labelled(row) for row in rows],
+            [labelled(row) for row in rows],
             (Quantity(self.measured, losses), Quantity("leakage (bits)", leakages)),
             lines,
         )
@@ -234,24 +202,23 @@ class Comparison(Plotted, Shown):
 
     def _tables(self, digits: str = ".7f") -> list[list[list[str]]]:
         """The mechanisms that exist as text, below the names of the columns; a second table for other priors."""
-        rows = [row for row in self.rows if row.value is not None]
-        tables = [[["mechanism", self.measured, *_COLUMNS], *(_cells(row, digits) for row in rows)]]
+        rows = [row for row in self.told.rows if row.value is not None]
+        best = rows[0].name if rows else _OPTIMAL
+        columns = (f"vs. {best}", "with optimal remap", f"remapped vs. {best}", "private", "leakage (bits)")
+        tables = [[["mechanism", self.measured, *columns], *(cells(row, digits) for row in rows)]]
         if self.bounds or any(row.under for row in rows):
             names = list(rows[0].under) if rows else []
             header = ["mechanism", f"{self.measured} as asked", *(f"under {name}" for name in names)]
             bound = ["bound", cell(self.bound, digits), *(cell(self.bounds.get(name), digits) for name in names)]
-            tables.append([header, *(_cells_under(row, names, digits) for row in rows), bound])
+            tables.append([header, *(cells_under(row, names, digits) for row in rows), bound])
         return tables
 
     def _head(self, digits: str = ".7f") -> list[str]:
         asked = "no privacy asked for" if self.epsilon is None else f"ε = {three_digits(self.epsilon)}{self._per}"
         lines = [f"{self.problem}, {asked}" + (f", δ = {three_digits(self.delta)}" if self.delta else "")]
         if self.bound is not None and self.rows:
-            best = self.rows[0]
-            gap = "" if best.gap is None else f"; the optimal one is within {best.gap:.1e} of it"
-            lines.append(
-                f"no mechanism of that privacy is better than {with_unit(f'{self.bound:{digits}}', self.unit)}{gap}"
-            )
+            least = with_unit(f"{self.bound:{digits}}", self.unit)
+            lines.append(f"no mechanism of that privacy is better than {least}{told_gap(self.rows[0].gap)}")
         return lines if self.verdict is None else [*lines, told_verdict(self.verdict)]
 
     @property
@@ -259,36 +226,7 @@ class Comparison(Plotted, Shown):
         return f" {per(self.distance_unit)}" if self.distance_unit else ""
 
     def _notes(self) -> list[str]:
-        rows = [(row.name, row.value, row.excess) for row in self.rows]
+        told = self.told
+        rows = [(row.name, row.value, row.excess) for row in told.rows]
         losses = losses_of(rows, self.unit) if self.objective == "expected loss" else []
-        return [*losses, *lines_of(self.refinements), *(f"{row.name}: {row.note}" for row in self.rows if row.note)]
-
-
-def _cells(row: Compared, digits: str) -> list[str]:
-    return [
-        row.name,
-        cell(row.value, digits),
-        excess_cell(row.excess),
-        cell(row.remapped, digits),
-        excess_cell(row.remapped_excess),
-        _privacy(row),
-        cell(row.leakage, ".4f"),
-    ]
-
-
-def _labelled(row: Compared) -> Row:
-    if row.unproven:
-        return Row(row.name, f"not private: ε {privacy_cell(row.epsilon, row.delta) or '∞'}", hatched=True)
-    return Row(row.name)
-
-
-def _privacy(row: Compared) -> str:
-    if row.private:
-        return f"proven, {privacy_cell(row.epsilon, row.delta)}"
-    if row.baseline:
-        return f"no, {'infinite' if row.epsilon is None else privacy_cell(row.epsilon, row.delta)}"
-    return "not asked"
-
-
-def _cells_under(row: Compared, names: Sequence[str], digits: str) -> list[str]:
-    return [row.name, cell(row.value, digits), *(cell(row.under[name], digits) for name in names)]
+        return [*losses, *lines_of(told.refinements), *(f"{row.name}: {row.note}" for row in told.rows if row.note)]

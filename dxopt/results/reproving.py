@@ -19,7 +19,8 @@ from dxopt.model.problem import Problem
 from dxopt.proofs.bounds import proven_bound
 from dxopt.proofs.certify import gap, proven_privacy
 from dxopt.proofs.duals import AnyDual, ProductDual
-from dxopt.results.comparison import Compared, Comparison
+from dxopt.results.compared import Compared
+from dxopt.results.comparison import Comparison
 from dxopt.results.evidence import Evidence
 from dxopt.results.measures import MEASURES, learned, of_records
 from dxopt.results.report import Report

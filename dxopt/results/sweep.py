@@ -17,7 +17,7 @@ from dxopt.model.plausibility import common
 from dxopt.model.problem import Problem
 from dxopt.proofs.certify import gap
 from dxopt.results import units
-from dxopt.results.comparison import Compared
+from dxopt.results.compared import Compared
 from dxopt.results.figures import plots
 from dxopt.results.figures.panels import Panel, panels
 from dxopt.results.figures.plotted import Plotted

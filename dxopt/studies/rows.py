@@ -12,7 +12,7 @@ from dxopt.model.mechanism import Mechanism
 from dxopt.model.objective import ExpectedLoss
 from dxopt.model.problem import Problem
 from dxopt.proofs.certify import gap
-from dxopt.results.comparison import Compared
+from dxopt.results.compared import Compared
 from dxopt.results.files import finite
 from dxopt.studies.own import REFERENCE
 

@@ -13,7 +13,7 @@ import pytest
 
 import dxopt as dx
 from dxopt.numerics.excess import bound_pairs
-from dxopt.results.comparison import Compared
+from dxopt.results.compared import Compared
 from tests.judges.exact import infinite_leakage, row_sum_errors, violations
 
 T = TypeVar("T")

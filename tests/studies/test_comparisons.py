@@ -11,7 +11,7 @@ import dxopt as dx
 from dxopt.analysis.inference import rate_distortion
 from dxopt.mechanisms.classic.contract import BASELINES
 from dxopt.proofs.certify import gap
-from dxopt.results.comparison import Compared
+from dxopt.results.compared import Compared
 from dxopt.runtime.stopping import Status
 from dxopt.solving.routes.choice import COMPARABLE
 from tests.material.checks import rows_of, town, weights
@@ -159,6 +159,16 @@ def test_the_others_are_compared_when_time_is_up() -> None:
     rows = rows_of(dx.compare(problem, ["geometric"], time_limit=0.01))
     assert rows["optimal"].note.endswith("time limit")
     assert rows["geometric"].value is not None
+
+
+def test_what_is_not_proven_optimal_is_called_the_best_found(problem: dx.Problem) -> None:
+    comparison = dx.compare(problem, ["exponential"])
+    assert "; the optimal one is within 0.001 % of it" in str(comparison)
+    best = replace(comparison.rows[0], gap=0.0634)
+    text = str(replace(comparison, rows=(best, *comparison.rows[1:])))
+    assert "; there may be one better than the best found by up to 6.34 %" in text
+    assert "vs. best found" in text and "\nbest found  " in text and "%) than best found\n" in text
+    assert "vs. optimal" not in text and "\noptimal" not in text
 
 
 def test_as_text_as_a_table_and_as_html(problem: dx.Problem) -> None:

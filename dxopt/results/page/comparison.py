@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dxopt.numerics.digits import three_digits
-from dxopt.results.compared import excess_cell
-from dxopt.results.comparison import Compared, Comparison
+from dxopt.results.compared import Compared, excess_cell
+from dxopt.results.comparison import Comparison
 from dxopt.results.order import lines_of
 from dxopt.results.page.bars import Bar, bars
 from dxopt.results.page.markup import Cell, Markup, element, folded, number, table, told
@@ -15,6 +15,7 @@ from dxopt.spaces.units import in_unit
 
 def compared(found: Comparison, unit: str) -> Iterator[Markup]:
     """Bars, tables, what refines what, and why some are missing; values are in the unit."""
+    found = found.told
     rows = [row for row in found.rows if row.value is not None]
     header = [
         "mechanism",
