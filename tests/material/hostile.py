@@ -113,15 +113,17 @@ def results(whole: Path, folder: Path) -> dict[str, Path]:
         for damage in (endless, pipe, hole, deep, aliases):
             damages[f"{damage.__name__} {file}"] = (file, damage)
     found = {}
-    bombed: Path | None = None
+    made: dict[str, Path] = {}  # those that take long to make, which are alike
     for name, (file, damage) in damages.items():
         found[name] = Path(shutil.copytree(whole, folder / name.replace(" ", "-")))
-        if name.startswith("bomb") and bombed is not None:
+        kind = name.split()[0]
+        if kind in made:
             (found[name] / file).unlink()
-            os.link(bombed, found[name] / file)
+            os.link(made[kind], found[name] / file)
             continue
         damage(found[name] / file)
-        bombed = found[name] / file if name.startswith("bomb") else bombed
+        if kind in ("bomb", "many"):
+            made[kind] = found[name] / file
     return found
 
 

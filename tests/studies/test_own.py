@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import dxopt as dx
+from dxopt.mechanisms.tight import WRITTEN_POINTS
 from dxopt.verify import verify_all
 
 LINE = dx.line(5)
@@ -146,7 +147,7 @@ def test_a_sweep_proves_at_every_level(tmp_path: Path) -> None:
 
 
 def test_large_implicit_ones_need_no_matrix() -> None:
-    space = dx.line(2000)
+    space = dx.line(WRITTEN_POINTS + 1)
     problem = dx.Problem(space, epsilon=1.0, prior="uniform")
     mine = dx.tight_constraints(space, 1.0)
     row = dx.compare(problem, {"mine": mine, "too much": dx.tight_constraints(space, 1.5)}).rows
