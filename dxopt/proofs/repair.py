@@ -199,14 +199,16 @@ def _balanced(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     Least squares by the Gram matrix of the rows, with a ridge, since columns of a private channel are much alike.
     """
     from scipy.linalg import cho_factor, cho_solve
+    from threadpoolctl import threadpool_limits
 
     # minimise |w - 1|² with rows·w = 1: w = 1 + rows'·(rows rows' + ridge)⁻¹ (1 - rows·1), refined for the ridge
-    gram = rows @ rows.T
-    np.fill_diagonal(gram, gram.diagonal() + _RIDGE * gram.trace())
-    triangle = cho_factor(gram, overwrite_a=True)
     weights = np.ones(rows.shape[1])
-    for _ in range(_REFINEMENTS):
-        weights += rows.T @ cho_solve(triangle, 1 - rows @ weights)
+    with threadpool_limits(limits=1, user_api="blas"):  # several wait for each other for longer than one takes
+        gram = rows @ rows.T
+        np.fill_diagonal(gram, gram.diagonal() + _RIDGE * gram.trace())
+        triangle = cho_factor(gram, overwrite_a=True)
+        for _ in range(_REFINEMENTS):
+            weights += rows.T @ cho_solve(triangle, 1 - rows @ weights)
     balanced = rows * np.maximum(weights, 0.0)
     better = np.abs(balanced.sum(axis=1) - 1).max() < np.abs(rows.sum(axis=1) - 1).max()
     return np.where(balanced > NOTHING, balanced, 0.0) if better else rows

@@ -32,7 +32,7 @@ from dxopt.solving.attempts import Attempt, Options, Refusal
 from dxopt.solving.routes.limits import is_written
 
 Array = NDArray[np.float64]
-_SOON = 1.0
+_SOON = 0.25
 """Seconds: what takes longer is not left until a solve is stopped."""
 _AHEAD = 10.0
 """Seconds that one of these may take where there is no limit."""

@@ -1,4 +1,4 @@
-"""Constant reports by group, and mechanisms by name above a budget."""
+"""Constant reports by group, mechanisms by name above a budget, and what is left until a solve stops."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.solving.routes.closed_form import constant_by_group
+from dxopt.runtime.stopping import Stop
+from dxopt.solving.routes.closed_form import ClosedForms, constant_by_group
+from dxopt.solving.solvers.columns import stop_seconds
 
 INF = np.inf
 
@@ -56,3 +58,13 @@ def test_a_budget_just_below_the_least_loss_is_refused_with_digits_that_differ()
     )
     with pytest.raises(dx.SpecError, match=r"max_loss: is 1, below 1\.0000000002, the least"):
         dx.solve(problem)
+
+
+def test_what_is_left_for_a_stop_takes_no_longer_than_that_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counted by the time that each is said to take; none of them is made here."""
+    monkeypatch.setattr(ClosedForms, "_make", lambda simple, form: simple._left.remove(form))
+    for size in (9, 18, 30):
+        space = dx.grid((size, size))
+        simple = ClosedForms(dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space)))
+        simple.ahead(Stop())
+        assert sum(form.seconds for form in simple._forms()) <= stop_seconds(size**2, size**2) <= 0.7

@@ -19,8 +19,8 @@ from dxopt.numerics.tropical import scale_into_cone
 from dxopt.solving.solvers.columns.pool import Pool
 
 Array = NDArray[np.float64]
-_STOP = 2.0
-_LEAST_STOP = 0.2
+_STOP = 0.7
+_LEAST_STOP = 0.1
 _PROOF = 4.5e-10
 """Seconds that a proof takes for each pair of points and each report, on two cores."""
 FAINT = 1e-15
@@ -141,7 +141,7 @@ class Earlier:
 
 
 def stop_seconds(points: int, reports: int) -> float:
-    """What a stop may take before the proof: 2 s, and less where the proof takes more than that."""
+    """What a stop may take before the proof: 0.7 s, and less where the proof takes more than that."""
     return min(_STOP, max(_LEAST_STOP, 2 * _STOP - _PROOF * points**2 * reports))
 
 
