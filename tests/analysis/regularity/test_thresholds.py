@@ -90,6 +90,16 @@ def test_product_priors_agree_with_spaces_of_no_structure() -> None:
         assert "factors" not in regularity.threshold(space, dx.Prior.from_weights(space, prior)).reason
 
 
+def test_points_of_a_factor_that_are_alike_stay_alike() -> None:
+    """Sums of rounded products differ for the twins, which are regular at no ε with unequal probabilities."""
+    twins = dx.MetricSpace.from_points([0.0, 0.0, 1.0])
+    space = dx.product(twins, dx.line(3))
+    prior = np.kron([0.3, 0.3, 0.4], [0.3, 0.47, 0.23])
+    prior[3:6] *= 1.0 + np.array([4e-16, 0.0, 4e-16])
+    found = regularity.threshold(space, dx.Prior.from_weights(space, prior))
+    assert found.value < math.inf
+
+
 def test_product_with_a_factor_that_is_never_regular() -> None:
     grid = dx.grid((3, 4), metric="manhattan")
     found = regularity.threshold(grid, dx.Prior.from_weights(grid, np.kron([1, 0, 2], [1, 2, 2, 1])))
