@@ -121,13 +121,25 @@ def proven_level(found: Explained) -> str:
 
 def several(found: Explained) -> str:
     """What n reports of one person cost."""
-    exponent = found.reports * (found.epsilon or 0.0) * found.between
+    epsilon = found.epsilon or 0.0
+    exponent = found.reports * epsilon * found.between
     also = " and n times δ" if found.delta else ""
     many = "1 report" if found.reports == 1 else f"{found.reports:,} reports"
-    return (
-        f"n reports of one person cost n times ε{also}, and the factor is taken to the power n: after {many} "
-        f"it is {factor(exponent)}{_even(exponent)}. A person's own budget has to cover all of them."
+    told = f"after {many} it is"
+    if found.across is not None and found.reports > 1:
+        near = with_unit(three_digits(found.apart), found.unit)
+        told = (
+            f"two histories of {found.reports:,} positions, each within {near} of the other's, are told apart by a "
+            "factor of at most"
+        )
+    text = (
+        f"n reports of one person cost n times ε{also}, and the factor is taken to the power n: {told} "
+        f"{factor(exponent)}{_even(exponent)}. A person's own budget has to cover all of them."
     )
+    if found.reports == 1 or not 0 < epsilon * found.between < _CERTAIN:
+        return text
+    each = f"{three_digits(floor_of(epsilon / found.reports))} {per(found.unit)}"
+    return f"{text} For a factor of {factor(epsilon * found.between)} after all {found.reports:,}, take ε = {each}."
 
 
 def _even(exponent: float) -> str:

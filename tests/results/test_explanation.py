@@ -44,6 +44,7 @@ def test_what_one_report_can_tell(city: dx.Report) -> None:
     assert (
         "after 10 reports it is 1.05·10^6 (hardly anything is hidden). A" in told(dx.explain(city))["several reports"]
     )
+    assert "For a factor of 4 after all 10, take ε = 0.138 per km." in told(dx.explain(city))["several reports"]
     assert "factor of 4 at most, 10 reports by 1.05·10^6" in str(city)
 
 

@@ -151,9 +151,22 @@ def test_a_sidecar_states_the_factor_and_the_budget(town: dx.Report, tmp_path: P
     assert privacy["positions"]["radius"] == 0.5 and privacy["positions"]["factor"] == pytest.approx(4, rel=1e-6)
     said = " ".join(privacy["statement"])
     assert "two positions within 0.5 km of each other by more than a factor of 4; after n" in said
-    assert "which pays for 3 such rows" in said and "each other by at most 64" in said
+    assert "which pays for 3 such rows" in said and "each other by a factor of at most 64" in said
     assert "The factor between positions does not hold for these" in said
     plain = dx.apply(town, data, tmp_path / "plain.csv", **where).said
     assert plain["privacy"]["positions"] == privacy["positions"] and plain["budgets"] is None
     wide = dx.apply(town.table, data, tmp_path / "wide.csv", lat="lat", lon="lon", within=100.0).said
     assert wide["privacy"]["positions"]["factor"] > 4
+
+
+def test_several_reports_are_told_as_histories_of_positions() -> None:
+    """The ε that is told for each of five keeps the factor of one, as it is the level by five at most."""
+    city = dx.geo.bounding_grid(45.71, 4.78, 45.80, 4.91, spacing=1)
+    whole, each = (dx.geo.level(level, 0.5, space=city) for level in ("ln(4)", math.log(4) / 5))
+    text = dict(dx.explain(dx.Problem(city, epsilon=whole, prior="uniform"), reports=5).sentences)["several reports"]
+    assert (
+        "two histories of 5 positions, each within 0.5 km of the other's, are told apart by a factor of at most "
+        "1,024 (an even chance becomes 99.91 % at most)."
+    ) in text
+    assert "For a factor of 4 after all 5, take ε = 0.195 per km." in text
+    assert 0.195 <= each < 0.196
