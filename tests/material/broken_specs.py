@@ -201,7 +201,7 @@ BROKEN: list[Broken] = [
     _broken("no radius", ", radius: 2.0", "", 9, 1, "privacy.radius"),
     _broken("radius is 0", "radius: 2.0", "radius: 0", 9, 33, "privacy.radius"),
     _broken(
-        "level for positions without cells", "radius: 2.0}", "radius: 2.0, for: positions}", 9, 35, "privacy.for"
+        "level for positions without cells", "radius: 2.0}", "radius: 2.0, for: positions}", 9, 43, "privacy.for"
     ),
     _broken("epsilon vanishes", "{level: ln(4), radius: 2.0}", "{level: 1e-200, radius: 1e200}", 9, 1, "privacy"),
     # files
