@@ -74,7 +74,7 @@ def solve(
     tolerance : float
         On the gap.
     time_limit : float, optional
-        Seconds. At the limit the best mechanism known is returned, proven as always.
+        Seconds of search. The best mechanism known at the limit is then proven as always, which comes on top.
     progress : bool or callable, optional
         True shows a bar on standard error, or in the notebook. A callable is given a line of text now and then; the
         logger "dxopt" gets the same lines at level INFO.

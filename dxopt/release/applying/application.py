@@ -190,7 +190,8 @@ def apply(
         With the report in place of the secret (coordinates, or the label), and the columns `report` (its label),
         `epsilon`, `delta` where it is positive, `coordinateUncertaintyInMeters` or `uncertainty` (the smallest radius
         that holds the true position with 95 % under the prior, given the report, plus `within`) and
-        `dataGeneralizations`; `lean` has fewer. Rows are in the order of the input.
+        `dataGeneralizations`; `lean` has fewer. Rows are in the order of the input, which is to follow from something
+        that is not protected, such as time.
 
     Raises
     ------

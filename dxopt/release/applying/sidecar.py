@@ -205,9 +205,12 @@ def _statement(plan: Plan, noun: str, between: Between | None) -> list[str]:
     if plan.options.over_budget == "drop":
         lines.append(
             f"Of each person the first {noun}s were kept, in the order of the data, as many as the budget pays for. "
-            "How many that is follows from whose they are and from the ledger alone, not from what is protected"
+            f"How many that is follows from whose they are and from the ledger alone, not from any {what}"
             + (", but for those that were left out as they are outside." if plan.options.outside == "drop" else ".")
         )
+    lines.append(
+        f"Rows stand in the order of the data. What that order tells, as in data sorted by {what}, is not covered."
+    )
     if plan.radii is not None:
         lines.append(
             "Radii and other columns that were added are functions of the report, the table and the prior: they tell "

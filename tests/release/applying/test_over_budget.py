@@ -137,6 +137,7 @@ def test_the_sidecar_says_what_rows_and_budgets_come_to_between_positions(tmp_pa
         dx.apply(town(), frame, lat="lat", lon="lon", person="who", budgets=ledger, sidecar=tmp_path / "said.json")
     said = json.loads((tmp_path / "said.json").read_text(encoding="utf-8"))["privacy"]
     exponent = level * said["positions"]["apart"]
+    assert any(line.startswith("Rows stand in the order of the data. What that order") for line in said["statement"])
     assert any(
         f"pays for 3 such rows. Together they change the odds between two positions within "
         f"{said['positions']['radius']:.3g} km of each other by a factor of at most {factor(3 * exponent)}, and all "
