@@ -48,8 +48,8 @@ def between_places(found: Explained, across: float, epsilon: float) -> str:
     promised = factor(epsilon * found.apart)
     text = (
         f"Positions are first moved to the centre of their cell, and between two such places {near} apart the factor "
-        f"is {promised}. Within one cell nothing can be told apart, but two positions {near} apart may lie in cells "
-        f"whose centres are up to {apart} apart"
+        f"is {promised}. Within one cell nothing can be told apart, but two positions {near} apart may lie in "
+        f"different ones, whose centres are at most {apart} apart"
     )
     less = epsilon * found.apart / across
     if not found.for_positions and across > found.apart and less > 0:

@@ -5,18 +5,24 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dxopt.verify.files import numbers
 from dxopt.verify.folder import Result, as_number
 from dxopt.verify.metrics import EARTH_RADIUS, ON_EARTH, on_sphere
+from dxopt.verify.regions import WIDEST, Region, apart, region
 from dxopt.verify.verdict import Broken
 
 _KEYS = {"level", "radius", "positions"}
-_FLAT, _ELLIPSOID = 1.1, 1.0045
-"""How many times as long as great circles distances on a local map, or on the ellipsoid, are at most."""
+_LONGER = {"geodesic": 1.0045}
+"""How many times as long as great circles distances are at most,"""
+_SHORTER = {"geodesic": 1.005615, "conservative_haversine": 1.005615}
+"""and these as distances."""
 _MOST = 2_000
 """Distances between centres are looked at up to so many of them."""
 _SLACK, _ROUNDING = 1e-6, 1e-9
+_GAP_SLACK, _GAP_ROUNDING = 5e-7, 1e-7
+"""So much more, in parts of the radius and of h, may be between regions that are within the radius."""
 
 
 def claims_within(result: Result) -> bool:
@@ -27,8 +33,9 @@ def claims_within(result: Result) -> bool:
 def check_within(result: Result) -> str:
     """ε times the largest distance of secrets that the radius comes to is at most the level.
 
-    For positions it is the largest distance of two centres of cells up to r + 2h, where h is the largest distance of
-    a centre to a corner of its cell.
+    For positions it is the largest distance of two centres of cells whose regions are within the radius of each
+    other: that of a centre has the positions that are nearest to it, at most h away, where h is the largest distance
+    of a centre to a corner of its cell. Of many cells it is r + 2h.
     """
     claimed = result.summary["within"]
     if not isinstance(claimed, dict) or {*claimed} != _KEYS or not isinstance(claimed["positions"], bool):
@@ -57,9 +64,51 @@ def _across(result: Result, radius: float) -> float:
     outlines = numbers(arrays, f"{start}positions.outlines", result.size, None, 2)
     corners = on_sphere(outlines.reshape(-1, 2)).reshape(*outlines.shape[:2], 3)
     chord = float(np.linalg.norm(corners - centres[:, None, :], axis=2).max())
-    sphere = 2 * math.asin(min(chord / 2, 1.0)) * EARTH_RADIUS[str(arrays[f"{start}positions.unit"])]
-    longer = {"euclidean": _FLAT, "geodesic": _ELLIPSOID}.get(str(metric), 1.0)
+    unit = EARTH_RADIUS[str(arrays[f"{start}positions.unit"])]
+    sphere = 2 * math.asin(min(chord / 2, 1.0)) * unit
+    longer, shorter = _stretches(str(metric), centres, sphere / unit)
     most = (radius + 2 * longer * sphere) * (1 + _SLACK)
     if result.size > _MOST:
         return most
-    return float(np.max(result.distances, where=result.distances <= most, initial=0.0)) or most
+    angle = radius * shorter / unit
+    if max(sphere / unit, angle * (1 + _SLACK)) > WIDEST:
+        return float(np.max(result.distances, where=result.distances <= most, initial=0.0)) or most
+    return _furthest(result.distances, centres, (radius, most), sphere / unit, angle) or most
+
+
+def _stretches(metric: str, centres: NDArray[np.float64], within: float) -> tuple[float, float]:
+    """How many times as long as great circles distances are at most, and the other way round, near to the centres.
+
+    A local map has all parallels as long as that in the middle: steps east are stretched by the ratio of both.
+    """
+    if metric != "euclidean":
+        return _LONGER.get(metric, 1.0), _SHORTER.get(metric, 1.0)
+    latitudes = np.arctan2(centres[:, 2], np.hypot(centres[:, 0], centres[:, 1]))
+    south, north = float(latitudes.min()), float(latitudes.max())
+    middle = math.cos((south + north) / 2)
+    furthest = min(max(north, -south) + within, math.pi / 2)
+    nearest = max(south - within, -north - within, 0.0)
+    return max(middle / math.cos(furthest), 1.0), max(math.cos(nearest) / middle, 1.0)
+
+
+def _furthest(
+    distances: NDArray[np.float64],
+    centres: NDArray[np.float64],
+    between: tuple[float, float],
+    within: float,
+    angle: float,
+) -> float:
+    """The largest distance up to the first bound, or up to the second of centres with regions an angle apart."""
+    near, most = between
+    longest = np.triu(np.maximum(distances, distances.T))
+    first, second = np.nonzero((longest > near) & (longest <= most))
+    far = longest[first, second]
+    found: dict[int, Region] = {}
+    for k in np.argsort(-far, kind="stable"):
+        pair = int(first[k]), int(second[k])
+        for a in pair:
+            if a not in found:
+                found[a] = region(centres, a, within)
+        if apart(found[pair[0]], found[pair[1]]) <= angle * (1 + _GAP_SLACK) + _GAP_ROUNDING * within:
+            return float(far[k])
+    return float(np.max(distances, where=distances <= near, initial=0.0))

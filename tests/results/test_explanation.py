@@ -138,7 +138,10 @@ def test_positions_in_cells(metric: str, project: bool) -> None:
     assert far is not None and far <= 0.5 + 2 * found.cell and far >= apart[np.array(between) <= 0.5].max()
     assert f"within 0.5 km of each other by more than a factor of {at_most(math.exp(0.5 * far))}" in str(found)
     text = told(found)["places"]
-    assert f"two positions 0.5 km apart may lie in cells whose centres are up to {at_most(far)} km apart" in text
+    assert (
+        f"two positions 0.5 km apart may lie in different ones, whose centres are at most {at_most(far)} km apart"
+        in text
+    )
     asked = float(text.rsplit("take ε = ", 1)[1].split(" ", maxsplit=1)[0])
     assert 0.25 * 0.99 <= asked * far <= 0.25
 

@@ -57,9 +57,10 @@ def level(level: Written, radius: Written, *, space: MetricSpace | None = None) 
 
     Without a space it is about the places of a space: level / radius, which is how geo-indistinguishability is stated
     (Cha13; Andrés, Bordenabe, Chatzikokolakis, Palamidessi 2013, Definition 3.1). With a space it is about positions,
-    which are first moved to the nearest place, the centre of their cell. Positions up to r apart lie in cells whose
-    centres are up to R ≤ r + 2h apart, where h is the largest distance from a centre to a corner of its cell; R is
-    the largest distance of two centres up to that. So ε = level / R keeps the level for all of them.
+    which are first moved to the nearest place, the centre of their cell. Positions up to r apart are in cells whose
+    centres are up to R apart, where R is the largest distance of two centres with positions that near to each other
+    in their cells (`docs/theory/earth.md`; above 2,000 cells r + 2h, where h is the largest distance from a centre to
+    a corner of its cell). So ε = level / R keeps the level for all of them.
 
     That holds for positions up to h away from the nearest centre, which is what `dx.apply` accepts unless it is told
     otherwise. Positions that are taken for the nearest cell from further away (`outside="nearest"`, or a larger
@@ -91,7 +92,7 @@ def level(level: Written, radius: Written, *, space: MetricSpace | None = None) 
     2.7726 per km, for a factor of 4 between places 500 m apart
     >>> city = dx.geo.bounding_grid(45.71, 4.78, 45.80, 4.91, spacing=0.5)
     >>> print(round(dx.geo.level("ln(4)", 0.5, space=city), 4), "per km, for any two positions 500 m apart")
-    1.2306 per km, for any two positions 500 m apart
+    1.9507 per km, for any two positions 500 m apart
     """
     level = number_of(level, "level") if isinstance(level, str) else level
     radius = number_of(radius, "radius") if isinstance(radius, str) else radius

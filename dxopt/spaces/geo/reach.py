@@ -1,15 +1,21 @@
-"""How far from its nearest point a location of a space may be: derived from the points alone."""
+"""How far from its nearest point a location of a space may be, and how far apart points that two are moved to.
+
+Both are derived from the points alone.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
 from dxopt.spaces.geo.located import known
-from dxopt.spaces.globe import OnEarth
+from dxopt.spaces.geo.regions import WIDEST, Regions
+from dxopt.spaces.globe import EARTH_RADIUS_KM, STRETCH, OnEarth
 from dxopt.spaces.lattices import Wrapped
 from dxopt.spaces.positions import Positions, distance_of, on_sphere
 from dxopt.spaces.space import MetricSpace
@@ -19,11 +25,11 @@ NORMS = {"euclidean": 2.0, "manhattan": 1.0, "chebyshev": np.inf}
 ELLIPSOID = 1.0045
 """WGS 84 is at most so many times as long as a sphere of radius 6371.0088 km: its largest radius of curvature is
 a²/b = 6399.594 km."""
-_FLAT = 1.1
-"""Distances on a local map are at most so many times as long as great circles: see `points.MOST_DISTORTION`."""
 _ROWS = 500
 _MOST_LOOKED_AT = 2_000
-"""Distances between centres are looked at one by one up to so many of them."""
+"""Distances between centres are looked at one by one up to so many of them,"""
+_AT_ONCE = 1_000
+"""and so many pairs of regions at once."""
 _SLACK = 1e-6
 """So much further, in parts, are positions taken to reach, as what is nearest and how far is rounded."""
 
@@ -58,20 +64,24 @@ def ways(space: MetricSpace) -> Ways | None:
     3.81 2.06
     """
     found = known(space)
-    longer = _longer(space)
-    if found is None or found.outlines is None or longer is None:
+    if found is None or found.outlines is None:
+        return None
+    within = _on_earth(found)
+    stretched = _stretched(space, found, within)
+    if stretched is None:
         return None
     centres = on_sphere(found.degrees)
     corners = on_sphere(found.outlines.reshape(-1, 2)).reshape(*found.outlines.shape[:2], 3) - centres[:, None, :]
     mean = float(distance_of(_mean_ways(corners).max(), found.unit))
-    return Ways(_on_earth(found) * longer, mean * longer)
+    return Ways(within * stretched.longer, mean * stretched.longer)
 
 
 def across(space: MetricSpace, distance: float, within: float | None = None) -> float | None:
     """How far apart the places may be that two positions within a distance of each other are moved to.
 
     Each position is at most h from the nearest place, so that the triangle inequality makes it `distance` + 2h at
-    most; of up to 2,000 places, the largest distance between two that is no more than that.
+    most. Of up to 2,000 places it is the largest distance between two whose `Regions` are no further apart than
+    `distance`: docs/theory/earth.md has the proof.
 
     Parameters
     ----------
@@ -86,27 +96,78 @@ def across(space: MetricSpace, distance: float, within: float | None = None) -> 
     float or None
         In the unit of distances; None where points stand for no areas, or distances are not those of positions.
     """
-    longer = _longer(space)
-    if within is None:
-        found = ways(space)
-        furthest = None if found is None else found.furthest
-    else:
-        furthest = None if longer is None else within * longer
-    if furthest is None:
+    found = known(space)
+    if found is None or (within is None and found.outlines is None):
         return None
-    most = (distance + 2 * furthest) * (1 + _SLACK)
-    return most if len(space) > _MOST_LOOKED_AT else _largest(space, most) or most
+    within = _on_earth(found) if within is None else within
+    stretched = _stretched(space, found, within)
+    if stretched is None:
+        return None
+    most = (distance + 2 * within * stretched.longer) * (1 + _SLACK)
+    if len(space) > _MOST_LOOKED_AT:
+        return most
+    radius = EARTH_RADIUS_KM * OnEarth.units[found.unit]
+    angles = within / radius, distance * stretched.shorter / radius * (1 + _SLACK)
+    if max(angles) > WIDEST:
+        return _largest(space, most) or most
+    near, pairs = _apart(space, distance * (1 + _SLACK), most)
+    return max(near, _reached(on_sphere(found.degrees), pairs, *angles)) or most
 
 
-def _longer(space: MetricSpace) -> float | None:
-    """How many times as long as great circles distances are at most; None where they are not those of positions."""
-    if known(space) is None or space.metric is None:
+@dataclass(frozen=True)
+class _Stretched:
+    """How many times as long as great circles distances are at most, and great circles as distances."""
+
+    longer: float
+    shorter: float
+
+
+def _stretched(space: MetricSpace, found: Positions, within: float) -> _Stretched | None:
+    """Of positions up to `within` from those of a space; None where distances are not those of positions."""
+    if space.metric is None:
         return None
     if space.metric.name == "euclidean":
-        return _FLAT
+        # a step east is cos φ₀ / cos φ times as long on the local map as on the globe, one north as long: so a great
+        # circle is no longer than what the widest parallel makes of a straight line, and the other way round
+        latitudes = np.radians(found.degrees[:, 0])
+        middle = math.cos((latitudes.min() + latitudes.max()) / 2)
+        margin = within / (EARTH_RADIUS_KM * OnEarth.units[found.unit])
+        far = min(float(np.abs(latitudes).max()) + margin, math.pi / 2)
+        near = max(float(latitudes.min()) - margin, -float(latitudes.max()) - margin, 0.0)
+        return _Stretched(max(1.0, middle / math.cos(far)), max(1.0, math.cos(near) / middle))
     if not isinstance(space.metric, OnEarth):
         return None
-    return ELLIPSOID if space.metric.name == "geodesic" else 1.0
+    longer = ELLIPSOID if space.metric.name == "geodesic" else 1.0
+    return _Stretched(longer, 1.0 if space.metric.name == "haversine" else STRETCH)
+
+
+def _reached(centres: NDArray[np.float64], pairs: tuple[NDArray[Any], ...], within: float, apart: float) -> float:
+    """The largest distance of pairs of centres with regions no more than an angle apart; 0 where there is none."""
+    if not len(pairs[0]):
+        return 0.0
+    regions = Regions.of(centres, within)
+    likely = regions.may_meet(pairs[0], pairs[1], apart)
+    first, second, lengths = (part[likely] for part in pairs)
+    furthest = np.argsort(-lengths, kind="stable")
+    for start in range(0, len(furthest), _AT_ONCE):
+        some = furthest[start : start + _AT_ONCE]
+        reached = some[regions.gaps(first[some], second[some]) <= apart]
+        if len(reached):
+            return float(lengths[reached[0]])
+    return 0.0
+
+
+def _apart(space: MetricSpace, near: float, most: float) -> tuple[float, tuple[NDArray[Any], ...]]:
+    """The largest distance up to `near`, and pairs of points from there up to `most`, with their distances."""
+    everything = np.arange(len(space))
+    found, largest = [], 0.0
+    for start in range(0, len(space), _ROWS):
+        apart = space.block(everything[start : start + _ROWS], everything)
+        largest = max(largest, float(apart[apart <= near].max(initial=0.0)))
+        first, second = np.nonzero((apart > near) & (apart <= most))
+        once = first + start < second
+        found.append((first[once] + start, second[once], apart[first[once], second[once]]))
+    return largest, tuple(np.concatenate(parts) for parts in zip(*found, strict=True))
 
 
 def _largest(space: MetricSpace, most: float) -> float:
