@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
@@ -11,6 +11,8 @@ NOTHING = 1e-9
 """Numbers below are rounding errors."""
 SHARE = 0.01
 """How far fractions may be off, on other machines and with other versions of solvers."""
+DRAWN = "drawn"
+"""The tag of a cell whose numbers are random draws: its words are compared alone."""
 SHOWN = 100
 """Characters of a line that are shown where it differs."""
 TEXT = ("text/plain", "text/html", "text/markdown")
@@ -19,7 +21,8 @@ TEXT = ("text/plain", "text/html", "text/markdown")
 def differences(before: Any, after: Any) -> Iterator[str]:
     """A line for each cell whose outputs differ: the cell, and the first difference."""
     for number, (old, new) in enumerate(zip(before.cells, after.cells, strict=True), 1):
-        found = difference(texts(old), texts(new))
+        drawn = DRAWN in new.metadata.get("tags", ())
+        found = difference(texts(old), texts(new), same_words if drawn else alike)
         if found:
             yield f"cell {number} ({old.id}): {found}"
 
@@ -35,15 +38,15 @@ def texts(cell: Any) -> list[tuple[str, str]]:
     return found
 
 
-def difference(old: list[tuple[str, str]], new: list[tuple[str, str]]) -> str:
-    """The first difference between the outputs of a cell in a line; empty where there is none."""
+def difference(old: list[tuple[str, str]], new: list[tuple[str, str]], same: Callable[[str, str], bool]) -> str:
+    """The first difference between the outputs of a cell in a line, by what says whether two lines are the same."""
     kinds, kinds_now = [kind for kind, _ in old], [kind for kind, _ in new]
     if kinds != kinds_now:
         return f"outputs were {', '.join(kinds) or 'none'}, and now are {', '.join(kinds_now) or 'none'}"
     for (kind, text), (_, text_now) in zip(old, new, strict=True):
         lines, lines_now = text.splitlines(), text_now.splitlines()
         for line, line_now in zip(lines, lines_now, strict=False):
-            if not alike(line, line_now):
+            if not same(line, line_now):
                 apart = next((k for k, pair in enumerate(zip(line, line_now, strict=False)) if len({*pair}) > 1), 0)
                 start = max(0, apart - SHOWN // 2)
                 return f"{kind} was {line[start:][:SHOWN]!r}, and now is {line_now[start:][:SHOWN]!r}"
@@ -54,9 +57,12 @@ def difference(old: list[tuple[str, str]], new: list[tuple[str, str]]) -> str:
 
 def alike(old: str, new: str) -> bool:
     """Whether two lines say the same: words exactly but for the spaces between them, fractions nearly."""
-    if words(old) != words(new):
-        return False
-    return all(map(close, NUMBER.findall(old), NUMBER.findall(new)))
+    return same_words(old, new) and all(map(close, NUMBER.findall(old), NUMBER.findall(new)))
+
+
+def same_words(old: str, new: str) -> bool:
+    """Whether two lines have the same words between their numbers."""
+    return words(old) == words(new)
 
 
 def words(line: str) -> list[str]:

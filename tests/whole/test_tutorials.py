@@ -179,5 +179,15 @@ def test_a_difference_names_the_cell_and_shows_both() -> None:
     assert list(comparing.differences(before, without)) == ["cell 1 (b): outputs were stdout, and now are none"]
 
 
+def test_of_a_cell_with_draws_the_words_alone_are_compared() -> None:
+    before, after = (nbformat.v4.new_notebook(cells=[executed(text, "b")]) for text in ("cell (3, 2)", "cell (1, 2)"))
+    (found,) = comparing.differences(before, after)
+    assert found.startswith("cell 1 (b): ")
+    after.cells[0].metadata["tags"] = [comparing.DRAWN]
+    assert list(comparing.differences(before, after)) == []
+    after.cells[0].outputs[0].text = "row (1, 2)"
+    assert list(comparing.differences(before, after)) != []
+
+
 def executed(text: str, name: str) -> Any:
     return nbformat.v4.new_code_cell(id=name, outputs=[nbformat.v4.new_output("stream", name="stdout", text=text)])
