@@ -166,9 +166,9 @@ class KernelMechanism(Mechanism):
         return math.fsum(total)
 
     def cost_of_remap(self, prior: Array, loss: Loss, table: NDArray[np.int64]) -> float:
-        """The cost where `table[z]` is reported instead of z; on a line in O(nk) time, where k are few."""
+        """The cost where `table[z]` is reported instead of z; on a line often without going through all pairs."""
         if isinstance(self.kernel, Path):
-            found = cost_of_table(self.kernel, self.weights, prior, loss, table)
+            found = cost_of_table(self.kernel, self.weights, prior, loss, table, points=self.structured(loss))
             if found is not None:
                 at_slack = loss.column(int(table[self.slack]))
                 return found + math.fsum(np.where(prior > 0, prior * self.rest * at_slack, 0.0))

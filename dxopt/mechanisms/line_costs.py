@@ -26,15 +26,30 @@ def costs_of_reports(kernel: Path, weights: Array, prior: Array, loss: Loss, rep
     return kernel.products(costs) * weights[:, None]
 
 
-def cost_of_power(kernel: Path, weights: Array, prior: Array, loss: Loss) -> float | None:
-    """The cost of a power of the distance in O(n) time; None where doubles leave it in doubt."""
+def cost_of_power(
+    kernel: Path, weights: Array, prior: Array, loss: Loss, table: NDArray[np.int64] | None = None
+) -> float | None:
+    """The cost of a power of the distance, also where the point `table[z]` is reported instead of z.
+
+    In O(n) time, and as much again for each point between z and `table[z]`; None where these are many, or doubles
+    leave it in doubt.
+    """
+    if table is not None and np.abs(table - np.arange(len(table))).sum() > _FEW_CELLS:
+        return None
     power = POWERS[loss.name]
-    cost = math.fsum(weights * kernel.moments(prior, power))
+    cost = math.fsum(weights * kernel.moments(prior, power, table))
     return cost if _is_sure(kernel, weights, cost, float(np.ptp(kernel.positions)) ** power) else None
 
 
-def cost_of_table(kernel: Path, weights: Array, prior: Array, loss: Loss, table: NDArray[np.int64]) -> float | None:
-    """The cost where `table[z]` is reported instead of z; None where many reports are in use, or it is in doubt."""
+def cost_of_table(
+    kernel: Path, weights: Array, prior: Array, loss: Loss, table: NDArray[np.int64], *, points: bool
+) -> float | None:
+    """The cost where `table[z]` is reported instead of z; None where many reports are in use, or it is in doubt.
+
+    Where what is reported are `points` of the line, powers of the distance may have many of them.
+    """
+    if points and loss.name in POWERS and (found := cost_of_power(kernel, weights, prior, loss, table)) is not None:
+        return found
     used, which = np.unique(table, return_inverse=True)
     if len(used) * len(table) > _FEW_CELLS:
         return None

@@ -54,20 +54,48 @@ class Path(Forest):
             sums[x] += behind
         return sums
 
-    def moments(self, masses: Array, power: int) -> Array:
-        """Σ_x m_x Φ[x, z] |p_x - p_z|^k for all z, `(n,)`, k = 1 or 2, in O(n) time; masses of 0 or more."""
-        found = np.zeros(self.size)
+    def moments(self, masses: Array, power: int, table: NDArray[np.int64] | None = None) -> Array:
+        """Σ_x m_x Φ[x, z] |p_x - p_t|^k for all z, `(n,)`, k = 1 or 2; t = z, or `table[z]`; masses of 0 or more.
+
+        In O(n) time, but for k = 1 with the points between each z and its t.
+        """
+        before, after = self._beside(masses, 1), self._beside(masses, -1)
+        if table is None:
+            return before[power] + after[power]
+        way = self.positions[table] - self.positions
+        if power == 2:
+            return before[2] + after[2] + 2 * way * (before[1] - after[1]) + way**2 * (before[0] + masses + after[0])
+        # From t on, points are nearer to t than to z by the way; before z they are as much further from it. What is
+        # between counts as if it were beyond t, until that is put right.
+        beyond = np.where(way > 0, after[0], before[0])
+        behind = np.where(way > 0, before[0], after[0]) + masses
+        return before[1] + after[1] + np.abs(way) * (behind - beyond) + 2 * self._between(masses, table)
+
+    def _beside(self, masses: Array, order: int) -> Array:
+        """Σ_x m_x Φ[x, z] |p_x - p_z|^k for k = 0, 1, 2, `(3, n)`, over all x before z, or with order -1 after it."""
         factors = np.exp(-np.minimum(self.lengths, self.cap)).tolist()
         steps = np.diff(self.positions).tolist()
-        for order in (1, -1):
-            near = far = further = 0.0
-            gathered = [0.0]
-            for mass, factor, step in zip(masses[::order].tolist(), factors[::order], steps[::order], strict=False):
-                near = factor * (near + mass)
-                further = factor * (further + 2 * step * far) + step * step * near
-                far = factor * far + step * near
-                gathered.append(far if power == 1 else further)
-            found += gathered[::order]
+        near = far = further = 0.0
+        gathered = [(0.0, 0.0, 0.0)]
+        for mass, factor, step in zip(masses[::order].tolist(), factors[::order], steps[::order], strict=False):
+            near = factor * (near + mass)
+            further = factor * (further + 2 * step * far) + step * step * near
+            far = factor * far + step * near
+            gathered.append((near, far, further))
+        return np.array(gathered[::order]).T
+
+    def _between(self, masses: Array, table: NDArray[np.int64]) -> Array:
+        """Σ_x m_x Φ[x, z] |p_x - p_t| over all x between z and t = `table[z]`, `(n,)`."""
+        found = np.zeros(self.size)
+        places = self.positions
+        z = x = np.arange(self.size)
+        while len(z):
+            x = x + np.sign(table[z] - z)
+            going = x != table[z]
+            z, x = z[going], x[going]
+            with np.errstate(over="ignore"):
+                kernel = np.exp(-np.minimum(self.epsilon * np.abs(places[x] - places[z]), self.cap))
+            found[z] += masses[x] * kernel * np.abs(places[table[z]] - places[x])
         return found
 
     def draw(self, weights: Array, points: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:

@@ -11,6 +11,7 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 import dxopt as dx
+from dxopt.mechanisms import line_costs
 from dxopt.mechanisms.remapped import RemappedMechanism, epsilon_of_base, remapped
 from dxopt.model import problem as problems
 from dxopt.proofs.duals import LineDual
@@ -312,6 +313,28 @@ def test_stopped_anywhere_it_takes_few_more_losses(
             float((problem.prior.probabilities[:, None] * matrix * space.distances).sum())
         )
         assert dx.load(report.save(tmp_path / report.mechanism.name)).certificate == report.certificate
+
+
+@pytest.mark.parametrize("loss", ["distance", "squared"])
+@pytest.mark.parametrize("even", [True, False])
+def test_powers_of_the_distance_take_no_losses_for_the_value(
+    loss: str, even: bool, implicit: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that a stop during the proof keeps the remap, however many reports it uses."""
+    monkeypatch.setattr(line_costs, "_FEW_CELLS", 2_000)
+    places = np.arange(100) if even else np.cumsum(1.0 + np.arange(100) % 3)
+    space = dx.MetricSpace.from_points(places[:, None])
+    problem = dx.Problem(space, epsilon=0.4, prior=skewed(space), loss=loss)
+    found = dx.solve(problem, method="optimal").mechanism
+    assert isinstance(found, RemappedMechanism)
+    assert len(np.unique(found.table)) > 20
+    assert (found.table != np.arange(100)).sum() > 10
+
+    def refuse() -> None:
+        raise AssertionError
+
+    value = found.cost(problem.prior.probabilities, problem.loss.watched(refuse))
+    assert value == pytest.approx(float((problem.costs * found.matrix).sum()), rel=1e-12)
 
 
 @pytest.mark.parametrize("name", [name for name in IMPLICIT if name != "large budgets"])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import dxopt as dx
 from dxopt.numerics.rounding import UNIT
-from dxopt.spaces.kernels import Circulant, Dense, Forest, System, Toeplitz, dense, least_eigenvalue
+from dxopt.spaces.kernels import Circulant, Dense, Forest, Path, System, Toeplitz, dense, least_eigenvalue
 from dxopt.spaces.kernels.systems import distance_error, system
 from tests.material.structured import SINGULAR, SPACES, tree
 
@@ -296,3 +296,18 @@ def test_errors_count_the_last_place_and_the_cap(order: float) -> None:
 def test_nothing_is_made_of_nothing(name: str) -> None:
     matrix, _ = kernel(name)
     assert np.array_equal(matrix.solve(np.zeros(matrix.size)).values, np.zeros(matrix.size))
+
+
+@pytest.mark.parametrize("power", [1, 2])
+@pytest.mark.parametrize("falling", [True, False])
+def test_moments_on_a_line_about_any_points(power: int, falling: bool) -> None:
+    rng = np.random.default_rng(power)
+    for size in (1, 2, 3, 40):
+        path = Path(np.cumsum(rng.gamma(1.0, size=size)) * (-1 if falling else 1), 0.3, 0.0)
+        masses = rng.random(size)
+        kernel = np.array([path.row(point) for point in range(size)])
+        for table in (None, np.clip(np.arange(size) + rng.integers(-9, 10, size), 0, size - 1)):
+            about = path.positions if table is None else path.positions[table]
+            apart = np.abs(path.positions[:, None] - about) ** power
+            right = (masses[:, None] * kernel * apart).sum(axis=0)
+            assert path.moments(masses, power, table) == pytest.approx(right, rel=1e-11, abs=1e-13)
