@@ -122,7 +122,7 @@ def test_the_colleague_sees_what_holds_and_what_was_changed() -> None:
 def test_customers_without_budget_are_refused_after_four_positions() -> None:
     spent, left, budget = map(float, re.findall(r"\d+\.?\d*", printed("city", "again").splitlines()[0])[1:])
     assert (left, spent) == (0, budget)
-    city = dx.geo.bounding_grid(45.41, -73.72, 45.61, -73.48, spacing=3)
+    city = dx.geo.bounding_grid(45.41, -73.72, 45.61, -73.48, spacing=2)
     assert budget == pytest.approx(4 * dx.geo.level("ln(4)", 1, space=city), rel=1e-6)
 
 
