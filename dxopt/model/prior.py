@@ -200,6 +200,9 @@ class Prior(MakesSets):
     ) -> Prior:
         """How often people were near each location: every check-in counts for the nearest one.
 
+        A prior is published with its mechanism, and counts follow from it exactly: take check-ins that are public or
+        old, or whose counts were made private first, not those that are to be protected.
+
         Parameters
         ----------
         points : (m, 2) array of (latitude, longitude), or (m, k) array of coordinates of a space without positions

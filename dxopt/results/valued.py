@@ -55,7 +55,7 @@ def together(found: Explained) -> str:
         if found.total_off_prior is None:
             drawn = ""
         text += f" On average their total is off by at most {drawn}{ever} whatever they are."
-    return f"{text} Each of them that a person is in costs that person ε once."
+    return f"{text} A person costs ε once for each of these {truth} that counts that person."
 
 
 def never(found: Explained) -> str:
@@ -63,7 +63,7 @@ def never(found: Explained) -> str:
     count = found.never or 0
     more = count - len(found.never_labels)
     named = ", ".join(found.never_labels) + (f" and {more:,} more" if more else "")
-    hardly = f" (or with a probability below one in a million: {found.hardly:,} of these)" if found.hardly else ""
+    hardly = f", {found.hardly:,} of them with a probability below one in a million" if found.hardly else ""
     always = "practically always" if found.hardly else "always"
     ends = [
         f"{end[0]} is {always} reported as {end[1]} or {which}"
@@ -71,4 +71,6 @@ def never(found: Explained) -> str:
         if end is not None
     ]
     so = f" So {', and '.join(ends)}." if ends else ""
-    return f"{count:,} of {found.outputs:,} outputs never come out{hardly}: {named}.{so}"
+    rarely = "practically never" if found.hardly else "never"
+    comes = "comes" if count == 1 else "come"
+    return f"{count:,} of {found.outputs:,} outputs {rarely} {comes} out{hardly}: {named}.{so}"

@@ -105,7 +105,7 @@ def _together(told: Explanation, found: Any, values: int, prior: PriorLike | Non
         return told.told_of(values, found.mechanism, believed)
     if isinstance(found, Mechanism):
         return told.told_of(values, found, None if prior is None else Prior.of(prior, found.space))
-    raise SpecError("values", "are told of one mechanism", "give a report or a mechanism, or solve the problem first")
+    raise SpecError("values", f"is {values}, which asks about one mechanism", "solve the problem first, and give its report")
 
 
 def _explained(

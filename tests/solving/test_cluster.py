@@ -96,7 +96,7 @@ def test_a_cluster_here_stops_when_asked(tmp_path: Path) -> None:
         start_new_session=True,
     )
     assert running.stderr is not None
-    assert any("looking for symmetry" in line or "columns" in line for line in running.stderr)
+    assert any("looking for symmetry" in line or "column generation" in line for line in running.stderr)
     until = time.monotonic() + 30
     while len(processes := below(running.pid)) < 2 and time.monotonic() < until:
         time.sleep(0.1)

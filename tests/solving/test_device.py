@@ -115,7 +115,7 @@ def test_a_device_that_is_lost_costs_time_only(cupy: list[str], monkeypatch: pyt
     assert found.certificate.value == pytest.approx(expected.certificate.value, rel=1e-8)
     reason = "RuntimeError: cudaErrorIllegalAddress"
     assert [line for line in lines if "lost" in line] == [
-        f"Standing In 9000 is lost ({reason}); masters are solved here"
+        f"Standing In 9000 is lost ({reason}); master problems are solved on the CPU"
     ]
 
 

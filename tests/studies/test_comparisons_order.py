@@ -84,8 +84,8 @@ def test_they_are_saved_read_and_proven_again(report: dx.Report, folder: Path) -
     assert str(again) == str(report.comparison)
     verdict = verify(folder)
     assert verdict.exit_code == 0, str(verdict)
-    assert verdict.of("comparison: what geometric refines").detail == "2 by a remap, 0 not, by gains, 0 undecided"
-    assert verdict.of("comparison: what exponential refines").detail == "0 by a remap, 2 not, by gains, 0 undecided"
+    assert verdict.of("comparison: what geometric refines").detail == "refines 2, does not refine 0, is left undecided beside 0"
+    assert verdict.of("comparison: what exponential refines").detail == "refines 0, does not refine 2, is left undecided beside 0"
     twice = dx.load(folder).save(folder.parent / "again")
     assert verify(twice).exit_code == 0
 

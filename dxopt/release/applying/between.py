@@ -57,8 +57,11 @@ class Between:
 
     def named(self, plan: Plan) -> str:
         """The two positions in words."""
-        near = with_unit(three_digits(self.radius), plan.table.space.unit)
-        return f"two positions within {near} of each other"
+        return f"two positions {self.near(plan)} of each other"
+
+    def near(self, plan: Plan) -> str:
+        """Within the radius, in words."""
+        return f"within {with_unit(three_digits(self.radius), plan.table.space.unit)}"
 
 
 def of_budget(plan: Plan, between: Between | None) -> list[str]:
@@ -71,16 +74,16 @@ def of_budget(plan: Plan, between: Between | None) -> list[str]:
         return [f"Each row was paid for, with {cost}, from the budget that was set for its person."]
     rows = budget // Fraction(table.epsilon)
     told = (
-        f"Each row was paid for, with {cost}, from the budget of its person: epsilon {float(budget):.10g} "
-        f"{per(table)} in all, unless another was set for that person, which pays for {rows:,} such "
-        f"row{'' if rows == 1 else 's'}."
+        f"Each row was paid for, with {cost}, from the budget of its person: unless another was set, "
+        f"epsilon {float(budget):.10g} {per(table)} in all, which pays for {rows:,} such row{'' if rows == 1 else 's'}."
     )
     if between is None or persons.key is not None:
         return [told]
     paid, most = (factor(float(level) * between.apart) for level in (rows * Fraction(table.epsilon), budget))
     whole = "" if paid == most else f", and all that such a budget may ever pay for by at most {most}"
     return [
-        f"{told} Together they change the odds between {between.named(plan)} by a factor of at most {paid}{whole}."
+        f"{told} Together they change the odds between two histories of such positions, each {between.near(plan)} of "
+        f"the other's, by a factor of at most {paid}{whole}."
     ]
 
 

@@ -183,10 +183,12 @@ def _statement(plan: Plan, noun: str, between: Between | None) -> list[str]:
     lines.extend(of_budget(plan, between))
     match plan.where.noun:
         case "position":
+            counted = "" if between is None else "; the factor between two positions counts that"
             lines.append(
-                f"The guarantee is between secrets. A position stands for the nearest one, which is up to {far} "
-                "away: positions with the same secret are not told apart at all, and two positions on either side of "
-                "a border between secrets are told apart as their secrets are, however close they are."
+                f"The guarantee is between secrets, the places that positions stand for: each for the nearest, which "
+                f"is up to {far} away. Positions with the same secret are not told apart at all, and two positions on "
+                "either side of a border between secrets are told apart as their secrets are, however close they "
+                f"are{counted}."
             )
         case "value":
             lines.append(_of_values(plan, far))

@@ -183,7 +183,7 @@ class Compared:
             one, other = (self._of_row(rows[name]).matrix for name in (better, entry["worse"]))
             check_refined(entry, one, other, part(self.arrays, f"refined/{number}"))
             counts[entry["holds"]] += 1
-        return f"{counts[True]} by a remap, {counts[False]} not, by gains, {counts[None]} undecided"
+        return f"refines {counts[True]}, does not refine {counts[False]}, is left undecided beside {counts[None]}"
 
     def _of_row(self, index: int) -> Result:
         """The result with the channel of a row as its mechanism."""

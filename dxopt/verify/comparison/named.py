@@ -34,7 +34,7 @@ def check_named(result: Result, name: str) -> str:
     distances = result.distances
     square = result.matrix.shape == distances.shape and result.summary.get("secrets_are_reports")
     if name not in _RATIOS or not result.private or not square or not np.array_equal(distances, distances.T):
-        return "its name is given"
+        return "its name is that which its owner gave it"
     matrix = result.matrix
     with np.errstate(invalid="ignore"):
         known = _RATIOS[name](result, matrix)

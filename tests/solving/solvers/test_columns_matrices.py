@@ -186,10 +186,10 @@ def test_where_a_device_fails_this_machine_goes_on(sized: None, what: str, error
         return
     (line,) = told[1:]
     if isinstance(error, MemoryError):
-        assert line == "no room on the stand-in for 1,800 entries; such masters are solved here"
+        assert line == "no room on the stand-in for 1,800 entries; such master problems are solved on the CPU"
     else:
         assert line.startswith(f"the stand-in is lost ({type(error).__name__}: ")
-        assert line.endswith("); masters are solved here")
+        assert line.endswith("); master problems are solved on the CPU")
     assert done.count(what) == 1
 
 
