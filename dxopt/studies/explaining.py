@@ -105,7 +105,8 @@ def _together(told: Explanation, found: Any, values: int, prior: PriorLike | Non
         return told.told_of(values, found.mechanism, believed)
     if isinstance(found, Mechanism):
         return told.told_of(values, found, None if prior is None else Prior.of(prior, found.space))
-    raise SpecError("values", f"is {values}, which asks about one mechanism", "solve the problem first, and give its report")
+    wrong = f"is {values}, which asks about one mechanism"
+    raise SpecError("values", wrong, "solve the problem first, and give its report")
 
 
 def _explained(

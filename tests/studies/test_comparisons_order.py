@@ -84,8 +84,9 @@ def test_they_are_saved_read_and_proven_again(report: dx.Report, folder: Path) -
     assert str(again) == str(report.comparison)
     verdict = verify(folder)
     assert verdict.exit_code == 0, str(verdict)
-    assert verdict.of("comparison: what geometric refines").detail == "refines 2, does not refine 0, is left undecided beside 0"
-    assert verdict.of("comparison: what exponential refines").detail == "refines 0, does not refine 2, is left undecided beside 0"
+    for name, refined, others in (("geometric", 2, 0), ("exponential", 0, 2)):
+        detail = verdict.of(f"comparison: what {name} refines").detail
+        assert detail == f"refines {refined}, does not refine {others}, is left undecided beside 0"
     twice = dx.load(folder).save(folder.parent / "again")
     assert verify(twice).exit_code == 0
 

@@ -75,7 +75,8 @@ def of_budget(plan: Plan, between: Between | None) -> list[str]:
     rows = budget // Fraction(table.epsilon)
     told = (
         f"Each row was paid for, with {cost}, from the budget of its person: unless another was set, "
-        f"epsilon {float(budget):.10g} {per(table)} in all, which pays for {rows:,} such row{'' if rows == 1 else 's'}."
+        f"epsilon {float(budget):.10g} {per(table)} in all, which pays for {rows:,} such "
+        f"row{'' if rows == 1 else 's'}."
     )
     if between is None or persons.key is not None:
         return [told]

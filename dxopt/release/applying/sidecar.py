@@ -185,10 +185,10 @@ def _statement(plan: Plan, noun: str, between: Between | None) -> list[str]:
         case "position":
             counted = "" if between is None else "; the factor between two positions counts that"
             lines.append(
-                f"The guarantee is between secrets, the places that positions stand for: each for the nearest, which "
-                f"is up to {far} away. Positions with the same secret are not told apart at all, and two positions on "
-                "either side of a border between secrets are told apart as their secrets are, however close they "
-                f"are{counted}."
+                f"The guarantee is between secrets, the places that positions stand for: each for the nearest, "
+                f"which is up to {far} away. Positions with the same secret are not told apart at all, and two "
+                "positions on either side of a border between secrets are told apart as their secrets are, however "
+                f"close they are{counted}."
             )
         case "value":
             lines.append(_of_values(plan, far))

@@ -140,7 +140,7 @@ def test_the_sidecar_says_what_rows_and_budgets_come_to_between_positions(tmp_pa
     assert any(line.startswith("Rows stand in the order of the data. What that order") for line in said["statement"])
     assert any(
         f"pays for 3 such rows. Together they change the odds between two histories of such positions, each within "
-        f"{said['positions']['radius']:.3g} km of the other's, by a factor of at most {factor(3 * exponent)}, and all "
-        f"that such a budget may ever pay for by at most {factor(3.5 * exponent)}." in line
+        f"{said['positions']['radius']:.3g} km of the other's, by a factor of at most {factor(3 * exponent)}, and "
+        f"all that such a budget may ever pay for by at most {factor(3.5 * exponent)}." in line
         for line in said["statement"]
     )

@@ -151,7 +151,8 @@ def test_a_sidecar_states_the_factor_and_the_budget(town: dx.Report, tmp_path: P
     assert privacy["positions"]["radius"] == 0.5 and privacy["positions"]["factor"] == pytest.approx(4, rel=1e-6)
     said = " ".join(privacy["statement"])
     assert "two positions within 0.5 km of each other by more than a factor of 4; after n" in said
-    assert "which pays for 3 such rows" in said and "each within 0.5 km of the other's, by a factor of at most 64" in said
+    assert "which pays for 3 such rows" in said
+    assert "each within 0.5 km of the other's, by a factor of at most 64" in said
     assert "The factor between positions does not hold for these" in said
     plain = dx.apply(town, data, tmp_path / "plain.csv", **where).said
     assert plain["privacy"]["positions"] == privacy["positions"] and plain["budgets"] is None
