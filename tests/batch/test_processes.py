@@ -135,7 +135,7 @@ def test_a_killed_coordinator_takes_its_processes_along(tmp_path: Path) -> None:
     write(tmp_path, a=LONG, b=LONG)
     running = start(tmp_path, "-j", "2")
     with once_below(running, 4) as processes:
-        assert len(processes) == 4
+        assert len(processes) >= 4  # two of jobs, each with a solver; portable ways have a guard beside each
     assert gone(processes, 3)
 
 
