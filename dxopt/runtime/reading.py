@@ -131,25 +131,19 @@ def read_arrays(path: Path, *, start: str = "", most: int | None = None) -> dict
         If arrays claim to be larger than what is stored of them, are too large in all, or hold neither numbers nor
         text; and whatever the readers of a damaged file let escape, see `archive.DAMAGED`.
     """
-    with opened(path, MOST_ARRAYS) as stream:
-        _check_sizes(stream, start, MOST_ARRAYS if most is None else most)
-        stream.seek(0)
-        with np.load(stream, allow_pickle=False) as stored:
-            return {name: stored[name] for name in stored if name.startswith(start)}
-
-
-def _check_sizes(stream: IO[bytes], start: str, most: int) -> None:
-    """ValueError where arrays claim to be larger than what is stored of them, or are too large in all."""
-    with zipfile.ZipFile(_Sips(stream)) as stored:
+    with opened(path, MOST_ARRAYS) as stream, zipfile.ZipFile(_Sips(stream)) as stored:
         members = [member for member in stored.infolist() if member.filename.startswith(start)]
-        if len(members) > MOST_MEMBERS:
-            raise TooLarge(f"it has {len(members):,} arrays, more than {MOST_MEMBERS:,}")
-        total = sum(member.file_size for member in members)
-        if total > most:
-            raise TooLarge(f"its arrays have {total:,} bytes, more than {most:,}")
-        for member in members:
-            with stored.open(member) as inner:
-                _check_claim(member, inner)
+        _check_members(members, MOST_ARRAYS if most is None else most)
+        return {member.filename.removesuffix(".npy"): _array(stored, member) for member in members}
+
+
+def _check_members(members: list[zipfile.ZipInfo], most: int) -> None:
+    """TooLarge where there are too many arrays, or too large ones in all."""
+    if len(members) > MOST_MEMBERS:
+        raise TooLarge(f"it has {len(members):,} arrays, more than {MOST_MEMBERS:,}")
+    total = sum(member.file_size for member in members)
+    if total > most:
+        raise TooLarge(f"its arrays have {total:,} bytes, more than {most:,}")
 
 
 class _Sips(io.RawIOBase):
@@ -182,11 +176,20 @@ class _Sips(io.RawIOBase):
         return True
 
 
-def _check_claim(member: zipfile.ZipInfo, stream: IO[bytes]) -> None:
-    """ValueError where the shape in the header of an array is not that of its bytes."""
-    read = npy.read_array_header_1_0 if npy.read_magic(stream) == (1, 0) else npy.read_array_header_2_0
-    shape, _, dtype = read(stream)
-    if dtype.kind not in "biufSU" or not dtype.itemsize:
-        raise ValueError(f"{member.filename} is no array of numbers or text")
-    if math.prod(shape) * dtype.itemsize + stream.tell() != member.file_size:
-        raise ValueError(f"{member.filename} has not the size of its shape {shape}")
+def _array(stored: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
+    """One array; ValueError where the shape in its header is not that of its bytes, or it holds other things."""
+    with stored.open(member) as stream:
+        read = npy.read_array_header_1_0 if npy.read_magic(stream) == (1, 0) else npy.read_array_header_2_0
+        shape, by_columns, dtype = read(stream)
+        if dtype.kind not in "biufSU" or not dtype.itemsize:
+            raise ValueError(f"{member.filename} is no array of numbers or text")
+        size = math.prod(shape) * dtype.itemsize
+        if size + stream.tell() != member.file_size:
+            raise ValueError(f"{member.filename} has not the size of its shape {shape}")
+        content, count = bytearray(size), 0
+        while piece := stream.read(MOST_DIRECTORY):
+            content[count : count + len(piece)] = piece
+            count += len(piece)
+    if count < size:
+        raise ValueError(f"{member.filename} ends early")
+    return np.ndarray(shape, dtype, content, order="F" if by_columns else "C")

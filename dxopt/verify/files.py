@@ -99,7 +99,7 @@ def read_yaml(folder: Path, name: str) -> dict[str, Any]:
     try:
         text = plain_file(folder, name, _LARGEST_DESCRIPTION).read_text(encoding="utf-8")
         reader = YAML(typ="safe", pure=True)
-        if any(isinstance(event, AliasEvent) for event in reader.parse(text)):
+        if "*" in text and any(isinstance(event, AliasEvent) for event in reader.parse(text)):
             raise ValueError("it refers to itself")
         content = reader.load(text)
     except Exception as error:
@@ -112,10 +112,10 @@ def read_yaml(folder: Path, name: str) -> dict[str, Any]:
 def read_arrays(folder: Path, name: str) -> Arrays:
     """The arrays of a file `*.npz`; Broken where one cannot be read."""
     try:
-        path = plain_file(folder, name)
-        _check_sizes(path)
-        with np.load(path, allow_pickle=False) as stored:
-            return dict(stored)
+        with _Sips(plain_file(folder, name)) as stream, zipfile.ZipFile(stream) as stored:
+            members = stored.infolist()
+            _check_members(members)
+            return {_name(member): _array(stored, member) for member in members}
     except Exception as error:  # what a damaged file raises is up to its readers
         raise Broken(f"{name} is damaged ({' '.join(str(error).split())})") from None
 
@@ -132,22 +132,37 @@ class _Sips(io.FileIO):
         return found
 
 
-def _check_sizes(path: Path) -> None:
-    """ValueError where arrays claim to be larger than what is stored of them, or are too large in all."""
-    with _Sips(path) as stream, zipfile.ZipFile(stream) as stored:
-        members = stored.infolist()
-        if len(members) > _MOST_ARRAYS:
-            raise ValueError(f"it has more than {_MOST_ARRAYS:,} arrays")
-        if len({member.filename for member in members}) < len(members):
-            raise ValueError("an array is there twice")
-        if sum(member.file_size for member in members) > _LARGEST:
-            raise ValueError(f"its arrays have more than {_LARGEST:,} bytes")
-        for member in members:
-            with stored.open(member) as inner:
-                read = npy.read_array_header_1_0 if npy.read_magic(inner) == (1, 0) else npy.read_array_header_2_0
-                shape, _, dtype = read(inner)
-                if math.prod(shape) * dtype.itemsize + inner.tell() != member.file_size:
-                    raise ValueError(f"{member.filename} has not the size of its shape {shape}")
+def _name(member: zipfile.ZipInfo) -> str:
+    return member.filename.removesuffix(".npy")
+
+
+def _check_members(members: list[zipfile.ZipInfo]) -> None:
+    """ValueError where there are too many arrays, two of one name, or too large ones in all."""
+    if len(members) > _MOST_ARRAYS:
+        raise ValueError(f"it has more than {_MOST_ARRAYS:,} arrays")
+    if len(set(map(_name, members))) < len(members):
+        raise ValueError("an array is there twice")
+    if sum(member.file_size for member in members) > _LARGEST:
+        raise ValueError(f"its arrays have more than {_LARGEST:,} bytes")
+
+
+def _array(stored: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
+    """One array; ValueError where it claims to be larger than what is stored of it, or holds objects."""
+    with stored.open(member) as stream:
+        read = npy.read_array_header_1_0 if npy.read_magic(stream) == (1, 0) else npy.read_array_header_2_0
+        shape, by_columns, dtype = read(stream)
+        if dtype.hasobject:
+            raise ValueError(f"{member.filename} holds objects")
+        size = math.prod(shape) * dtype.itemsize
+        if size + stream.tell() != member.file_size:
+            raise ValueError(f"{member.filename} has not the size of its shape {shape}")
+        content, count = bytearray(size), 0
+        while piece := stream.read(_LARGEST_DIRECTORY):
+            content[count : count + len(piece)] = piece
+            count += len(piece)
+    if count < size:
+        raise ValueError(f"{member.filename} ends early")
+    return np.ndarray(shape, dtype, content, order="F" if by_columns else "C")
 
 
 def numbers(arrays: Arrays, key: str, *shape: int | None) -> NDArray[np.float64]:

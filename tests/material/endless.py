@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import zipfile
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -36,12 +37,13 @@ def boasting(file: Path) -> None:
 
 
 def bomb(file: Path, size: int) -> None:
-    """Let an archive have one array of zeros of so many bytes, a thousandth of that on disk."""
-    head = {"descr": "<f8", "fortran_order": False, "shape": (size // 8,)}
-    with (
-        zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as stored,
-        stored.open("odd.npy", "w", force_zip64=True) as stream,
-    ):
-        np.lib.format.write_array_header_1_0(stream, head)
-        for _ in range(size >> 20):
-            stream.write(bytes(1 << 20))
+    """Let an archive have one array of zeros of so many bytes, a thousandth of that on disk, and a wrong checksum."""
+    head = io.BytesIO()
+    np.lib.format.write_array_header_1_0(head, {"descr": "<f8", "fortran_order": False, "shape": (size // 8,)})
+    packing = zlib.compressobj(9, wbits=-zlib.MAX_WBITS)
+    start = packing.compress(head.getvalue()) + packing.flush(zlib.Z_FULL_FLUSH)
+    zeros = packing.compress(bytes(1 << 20)) + packing.flush(zlib.Z_FULL_FLUSH)  # the same, wherever it stands
+    with zipfile.ZipFile(file, "w") as stored:
+        stored.writestr("odd.npy", start + zeros * (size >> 20) + packing.flush())
+        (member,) = stored.infolist()
+        member.compress_type, member.file_size = zipfile.ZIP_DEFLATED, len(head.getvalue()) + size

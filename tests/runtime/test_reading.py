@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -44,9 +45,14 @@ def test_a_name_too_long_names_nothing(tmp_path: Path) -> None:
     assert is_folder(tmp_path)
 
 
-def test_arrays_of_all_kinds_that_are_written(tmp_path: Path) -> None:
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_arrays_of_all_kinds_that_are_written(tmp_path: Path, save: Callable[..., None]) -> None:
     arrays = {"numbers": np.eye(3), "none": np.zeros((0, 4)), "text": np.array(["a", ""]), "one": np.array("")}
-    np.savez_compressed(tmp_path / "good.npz", **arrays)
+    arrays |= {
+        "columns": np.asfortranarray(np.arange(6.0).reshape(2, 3)),
+        "long": np.arange(2 * reading.MOST_DIRECTORY),
+    }
+    save(tmp_path / "good.npz", **arrays)
     found = read_arrays(tmp_path / "good.npz")
     assert found.keys() == arrays.keys()
     assert all(np.array_equal(found[name], array) for name, array in arrays.items())
@@ -55,6 +61,16 @@ def test_arrays_of_all_kinds_that_are_written(tmp_path: Path) -> None:
 def test_claims_are_checked_before_anything_is_inflated(tmp_path: Path) -> None:
     boasting(tmp_path / "a.npz")
     with pytest.raises(ValueError, match="not the size of its shape"):
+        read_arrays(tmp_path / "a.npz")
+
+
+def test_an_array_that_ends_early(tmp_path: Path) -> None:
+    content = io.BytesIO()
+    np.save(content, np.arange(2000.0))
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as stored:
+        stored.writestr("short.npy", content.getvalue()[:-1])
+        stored.infolist()[0].file_size += 1
+    with pytest.raises(ValueError, match=r"short\.npy ends early"):
         read_arrays(tmp_path / "a.npz")
 
 

@@ -19,7 +19,7 @@ import pytest
 import dxopt as dx
 from dxopt.results.folder import write_digests
 from dxopt.results.measures import MEASURES
-from dxopt.verify import Outcome, Verdicts, verify, verify_all
+from dxopt.verify import Outcome, Verdicts, files, verify, verify_all
 from dxopt.verify.values import Enclosed
 from dxopt.verify.verdict import Unproved
 from tests.judges.result import read_arrays
@@ -116,6 +116,24 @@ def _twice(file: Path) -> None:
         stored.writestr("prior.npy", content)
 
 
+def _twice_to_readers(file: Path) -> None:
+    with zipfile.ZipFile(file) as stored:
+        content = stored.read("prior.npy")
+    with zipfile.ZipFile(file, "a") as stored:
+        stored.writestr("prior", content)
+
+
+def _short(file: Path) -> None:
+    whole = array_of((1 << 10,), 1 << 13)
+    with zipfile.ZipFile(file, "w") as stored:
+        stored.writestr("prior.npy", whole[:-1])
+        stored.infolist()[0].file_size = len(whole)
+
+
+def _objects(file: Path) -> None:
+    np.savez(file, prior=np.array([print], dtype=object))
+
+
 def _pipe(file: Path) -> None:
     file.unlink()
     os.mkfifo(file)
@@ -131,6 +149,9 @@ def _endless(file: Path) -> None:
     [
         ("problem.npz", _boasting, "not the size of its shape"),
         ("problem.npz", _twice, "an array is there twice"),
+        ("problem.npz", _twice_to_readers, "an array is there twice"),
+        ("problem.npz", _short, "ends early"),
+        ("problem.npz", _objects, "holds objects"),
         ("problem.npz", _pipe, "no plain file"),
         ("certificate.json", _endless, "no plain file"),
         ("problem.yaml", lambda file: file.write_text("a: &a [1, 1]\nb: &b [*a, *a]\n"), "refers to itself"),
@@ -150,6 +171,15 @@ def test_a_bomb_is_not_unpacked(folder: Path, monkeypatch: pytest.MonkeyPatch) -
     with zipfile.ZipFile(folder / "dual.npz", "w", zipfile.ZIP_DEFLATED) as stored:
         stored.writestr("multiplier.npy", array_of((1 << 14,), 1 << 17))
     assert "its arrays have more than" in failing(folder)["files"]
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_arrays_of_more_than_is_read_at_once(tmp_path: Path, save: Callable[..., None]) -> None:
+    arrays = {"a": np.random.default_rng(1).random(2_500_000), "b": np.asfortranarray(np.arange(6).reshape(2, 3))}
+    save(tmp_path / "some.npz", **arrays)
+    found = files.read_arrays(tmp_path, "some.npz")
+    assert found.keys() == arrays.keys()
+    assert all(np.array_equal(found[name], array) for name, array in arrays.items())
 
 
 ROW = ("report.json", "comparison", "rows")
