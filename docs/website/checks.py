@@ -1,4 +1,4 @@
-"""What is wrong with a built site: things loaded from elsewhere, links that lead nowhere."""
+"""What is wrong with a built site: things loaded from elsewhere, links that lead nowhere, code that builds it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ class _Page(HTMLParser):
 
 
 def faults(site: Path) -> Iterator[str]:
-    """A line for each asset from elsewhere and each link or asset that leads nowhere; none where all is well."""
+    """A line for each asset from elsewhere, link or asset that leads nowhere, and module; none where all is well."""
+    for path in sorted(site.rglob("*.py*")):
+        yield f"{path.relative_to(site)}: is code that builds the site; exclude it in mkdocs.yml"
     for path in sorted(site.rglob("*.html")):
         page, where = _read(path), path.relative_to(site)
         for target in page.loaded:

@@ -39,7 +39,10 @@ def test_what_is_wrong_with_a_site_is_found(tmp_path: Path) -> None:
         "<a href='other.html#there'></a><a href='other.html#gone'></a><a href='gone.html'></a><img src='gone.png'>",
         encoding="utf-8",
     )
+    (tmp_path / "__pycache__").mkdir()
+    (tmp_path / "__pycache__" / "hooks.pyc").write_bytes(b"")
     assert list(faults(tmp_path)) == [
+        "__pycache__/hooks.pyc: is code that builds the site; exclude it in mkdocs.yml",
         "index.html: loads https://a.example/b.js",
         "index.html: gone.png leads nowhere",
         "index.html: other.html#gone leads nowhere",
