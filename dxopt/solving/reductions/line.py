@@ -40,6 +40,8 @@ NOTE = (
     "n weights and a remap are optimal where the loss grows with the distance (Ghosh, Roughgarden and Sundararajan "
     "2009); proven here by their own dual"
 )
+_TIED = 1e-13
+"""Costs of reports that differ by less than this part are taken as equal."""
 _SOON_CELLS = 5_000_000
 """Pairs of secrets and reports that a solve which was stopped goes through all the same."""
 
@@ -187,9 +189,11 @@ def best_remap(problem: Problem, should_stop: Callable[[], bool], tell: Callable
         ahead = _summed(costs, factors, rows, ahead)[-1].copy()
         _note_cheapest(costs, rows, least, cheapest)
         totals += costs.sum(axis=0)
-    # 2. backward: the same sums again, with those from the other side; the least over z is b_x, at its best remap
+    # 2. backward: the same sums again, with those from the other side; the least over z is b_x, at its best remap; of
+    #    remaps that are as good, a secret that is its own report stays
     behind = np.zeros(problem.shape[1])
     best = np.zeros(len(problem.space))
+    least_at = np.zeros(len(problem.space), np.int64)
     table = np.zeros(len(problem.space), np.int64)
     tell("optimal remap on the line, pass 2 of 2")
     for (rows, costs), start in zip(problem.cost_blocks(backwards=True), reversed(starts), strict=True):
@@ -200,11 +204,15 @@ def best_remap(problem: Problem, should_stop: Callable[[], bool], tell: Callable
             x = int(rows[row])
             sums[row] += behind
             behind = (costs[row] + behind) * (factors[x - 1] if x else 0.0)
-        table[rows] = sums.argmin(axis=1)
-        best[rows] = sums[np.arange(len(rows)), table[rows]]
+        least_at[rows] = sums.argmin(axis=1)
+        best[rows] = sums[np.arange(len(rows)), least_at[rows]]
+        table[rows] = least_at[rows]
+        if problem.reports.secrets:
+            stays = sums[np.arange(len(rows)), rows] <= best[rows] + _TIED * np.abs(best[rows])
+            table[rows[stays]] = rows[stays]
     # 3. row prices y = Φ⁻¹b
     prices = Path(along, problem.epsilon, 0.0).approximate(best)
-    roots = _roots(table, best, problem.epsilon * along, cheapest)
+    roots = _roots(least_at, best, problem.epsilon * along, cheapest)
     return LineOptimum(table, int(totals[table].argmin()), LineDual(prices, roots))
 
 

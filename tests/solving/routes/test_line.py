@@ -88,6 +88,18 @@ def test_the_bound_holds_for_any_prices_and_roots(problem: dx.Problem, seed: int
     assert line_bound(problem, dual) <= reached * (1 + 1e-12)
 
 
+@pytest.mark.parametrize("size", [3, 11, 61, 201, 1001])
+def test_of_remaps_that_are_as_good_each_secret_stays(size: int) -> None:
+    """With values all alike and ε = ln 2, noise that says the last value is as well reported as the one before it."""
+    space = dx.line(size)
+    problem = dx.Problem(space, epsilon="ln(2)", prior=dx.Prior.uniform(space), loss="distance")
+    report = dx.solve(problem, method="optimal")
+    assert report.route.startswith("line")
+    assert report.certificate.gap < 1e-11
+    weights = dx.classic.geometric(space, epsilon="ln(2)").matrix.diagonal()
+    assert np.allclose(report.mechanism.matrix.diagonal(), weights, rtol=1e-9)
+
+
 def test_nothing_is_lost_by_other_roots() -> None:
     problem = dx.Problem(dx.line(30), epsilon=0.4, prior=skewed(dx.line(30)))
     dual = best(problem)
