@@ -97,17 +97,19 @@ def explain_results(
 
     from dxopt.batch.progress import Progress
     from dxopt.spec import read_levels
-    from dxopt.spec.problems import read
+    from dxopt.spec.problems import asked
     from dxopt.studies.explaining import explain, saved
 
     told = []
     with bad_input(), Progress(Console(stderr=True), after=2.0) as progress:
         levels = None if epsilon is None else read_levels(epsilon)
         for place in results:
-            found = read(place) if place.suffix in (".yaml", ".yml") else saved(place)
             tell = functools.partial(progress.tell, str(place))
             options = {} if levels is None else {"tolerance": tolerance, "time_limit": time_limit, "progress": tell}
-            told.append(explain(found, epsilons=levels, distance=distance, reports=reports, values=values, **options))
+            for found in asked(place, levels) if place.suffix in (".yaml", ".yml") else [saved(place)]:
+                told.append(
+                    explain(found, epsilons=levels, distance=distance, reports=reports, values=values, **options)
+                )
     if as_json:
         content = {"results": [one.content() for one in told]}
         typer.echo(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))

@@ -17,7 +17,7 @@ class Choice:
         By which the odds between two positions or secrets `Explanation.apart` from each other change at most.
     value, bound : float
         What the objective is about, and what no mechanism at that ε is better than.
-    worst_loss, radius : float or None
+    worst_loss, radius, all_within, total_off : float or None
         As for `Explanation`.
     """
 
@@ -27,6 +27,8 @@ class Choice:
     bound: float
     worst_loss: float | None
     radius: float | None
+    all_within: float | None = None
+    total_off: float | None = None
 
 
 @dataclass(frozen=True, repr=False)

@@ -285,8 +285,9 @@ def of_mechanism(mechanism: Mechanism, prior: Prior | None, loss: LossLike | Los
 
 def choices_of(several: Iterable[Explained]) -> tuple[Choice, ...]:
     """What each of some ε costs, from what was found there."""
+    costs = [one.name for one in fields(Choice)][2:]
     return tuple(
-        Choice(one.asked, _factor(one.asked * one.between), one.value, one.bound, one.worst_loss, one.radius)
+        Choice(one.asked, _factor(one.asked * one.between), *(getattr(one, name) for name in costs))
         for one in several
         if one.asked is not None and one.value is not None and one.bound is not None
     )

@@ -59,7 +59,7 @@ def sentences(found: Explained) -> Iterator[tuple[str, str]]:
         yield "worst off", worst(found)
     if found.most_off is not None:
         yield "largest error", largest(found)
-    if found.values is not None:
+    if found.all_within is not None:
         yield "several values", together(found)
     if found.prior_zero:
         yield "prior 0", unlikely(found)
@@ -257,6 +257,10 @@ def unlikely(found: Explained) -> str:
     return f"{text}: their mean loss is {mean}, the largest {most} for {_of(found, found.prior_zero_at)}."
 
 
+_OF_SEVERAL = {"all_within": "all {:,} within", "total_off": "total off by at most"}
+"""Columns about several published values together, where these were asked for."""
+
+
 def table_of(found: Explained) -> Sequence[Sequence[str]]:
     """The table of what other ε cost, the names of its columns first; the level of the result itself has a mark."""
     unit = f" ({found.value_unit})" if found.value_unit else ""
@@ -266,11 +270,15 @@ def table_of(found: Explained) -> Sequence[Sequence[str]]:
         f"largest mean loss ({found.loss_unit})" if found.loss_unit else "largest mean loss",
         f"95 % within{far}",
     ]
+    several = [name for name in _OF_SEVERAL if any(getattr(one, name) is not None for one in found.choices)]
+    head += [f"{_OF_SEVERAL[name].format(found.values)}{far}" for name in several]
     rows = []
     for choice in found.choices:
         mark = " *" if found.asked is not None and math.isclose(choice.epsilon, found.asked) else ""
         numbers = (choice.value, choice.bound, choice.worst_loss, choice.radius)
         told = ["" if number is None else three_digits(number) for number in numbers]
+        at_once = [getattr(choice, name) for name in several]
+        told += ["" if number is None else at_most(number) for number in at_once]
         rows.append(
             [f"{three_digits(choice.epsilon)}{mark}", factor(choice.epsilon * found.between).split(" ")[0], *told]
         )

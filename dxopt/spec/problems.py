@@ -1,12 +1,14 @@
-"""A problem from a problem file, for Python."""
+"""The problems of a problem file, for Python and for explanations."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from dxopt.errors import SpecError
 from dxopt.model.problem import Problem
 from dxopt.spec.build import load
+from dxopt.studies.questions import AtLevels
 
 _SHOWN = 5
 
@@ -43,7 +45,7 @@ def read(file: str | Path, *, name: str | None = None) -> Problem:
     """
     if not isinstance(file, str | Path):
         raise SpecError("file", f"is of type {type(file).__name__}", "give the name of a YAML file")
-    problems = {task.problem.name: task.problem for task in load(file)}
+    problems = {problem.name: problem for problem in asked(file)}
     if name is None and len(problems) == 1:
         return next(iter(problems.values()))
     if name in problems:
@@ -51,3 +53,19 @@ def read(file: str | Path, *, name: str | None = None) -> Problem:
     names = ", ".join(map(repr, list(problems)[:_SHOWN])) + (", ..." if len(problems) > _SHOWN else "")
     wrong = f"is missing, and {file} has {len(problems)} problems" if name is None else f"there is no {name!r}"
     raise SpecError("name", wrong, f"give one of {names}")
+
+
+def asked(file: str | Path, levels: Iterable[float] | None = None) -> list[Problem]:
+    """The problems of a problem file in their order; of several, only one for each prior where levels are given.
+
+    These, at the first of the levels, differ in more than their own levels and how they are to be solved.
+
+    Raises
+    ------
+    SpecError
+        If anything is wrong with the file, with its position.
+    """
+    tasks = load(file)
+    if levels is not None and len(tasks) > 1:
+        tasks = load(file, AtLevels(tuple(levels)))
+    return [task.problem for task in tasks]

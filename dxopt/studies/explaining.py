@@ -15,6 +15,7 @@ from dxopt.model.objective import WorstLoss
 from dxopt.model.prior import Prior, PriorLike
 from dxopt.model.problem import Problem
 from dxopt.numerics.written import Written
+from dxopt.results.explained import Choice
 from dxopt.results.explanation import Explanation, choices_of, of_mechanism, of_problem
 from dxopt.results.files import FRONTIER, LEVEL, PARTS, SWEEP
 from dxopt.results.folder import holds_report, is_result
@@ -52,7 +53,7 @@ def explain(
         How many reports of one person are told of beside one; 10 by default.
     values : int, optional
         How many published values are told of together, each drawn by itself: within what all of them are, and how
-        far off their total is. Of a report or a mechanism.
+        far off their total is. Of a report, a mechanism, or each level of the table.
     prior : Prior, "uniform" or (n,) array, optional
     loss : str, array, callable or Loss
         For a mechanism alone, which has none of its own. Without a prior the worst cases are told alone.
@@ -79,8 +80,9 @@ def explain(
     >>> print(dict(dx.explain(dx.solve(problem), values=12).sentences)["several values"].partition(". ")[0])
     12 published values, each drawn by itself, all lie within 7 people of the true values with at least 95 %
     """
-    told = _as_asked(_explained(found, epsilons, prior, loss, options), distance, reports)
-    return told if values is None else _together(told, found, _whole("values", values), prior)
+    number = None if values is None else _whole("values", values)
+    told = _as_asked(_explained(found, epsilons, prior, loss, options, number), distance, reports)
+    return told if number is None else _together(told, found, number, prior)
 
 
 def _as_asked(told: Explanation, distance: float | None, reports: int | None) -> Explanation:
@@ -101,20 +103,37 @@ def _whole(field: str, number: int) -> int:
 def _together(told: Explanation, found: Any, values: int, prior: PriorLike | None) -> Explanation:
     """An explanation with what holds for several published values together."""
     if isinstance(found, Report):
-        believed = None if isinstance(found.problem.objective, WorstLoss) else found.problem.prior
-        return told.told_of(values, found.mechanism, believed)
+        return _of_report(told, found, values)
     if isinstance(found, Mechanism):
         return told.told_of(values, found, None if prior is None else Prior.of(prior, found.space))
-    wrong = f"is {values}, which asks about one mechanism"
-    raise SpecError("values", wrong, "solve the problem first, and give its report")
+    if told.choices:
+        return replace(told, values=values)
+    wrong = f"is {values}, which asks about a mechanism"
+    raise SpecError("values", wrong, "solve the problem first and give its report, or ask for levels")
+
+
+def _of_report(told: Explanation, report: Report, values: int) -> Explanation:
+    believed = None if isinstance(report.problem.objective, WorstLoss) else report.problem.prior
+    return told.told_of(values, report.mechanism, believed)
+
+
+def _choices(reports: Iterable[Report], values: int | None) -> tuple[Choice, ...]:
+    """What the levels of some reports cost, also in several published values together where that is asked for."""
+    told = (one.explanation if values is None else _of_report(one.explanation, one, values) for one in reports)
+    return choices_of(told)
 
 
 def _explained(
-    found: Any, epsilons: Iterable[Written] | None, prior: PriorLike | None, loss: Any, options: dict[str, Any]
+    found: Any,
+    epsilons: Iterable[Written] | None,
+    prior: PriorLike | None,
+    loss: Any,
+    options: dict[str, Any],
+    values: int | None,
 ) -> Explanation:
     """The explanation for the distance and the number of reports that are usual."""
     if isinstance(found, EpsilonSweep) and epsilons is None:
-        return replace(of_problem(found.problem), choices=choices_of(report.explanation for report in found.reports))
+        return replace(of_problem(found.problem), choices=_choices(found.reports, values))
     if isinstance(found, Mechanism):
         if epsilons is not None:
             raise SpecError("epsilons", "go with a problem, and a mechanism has none", "give the problem or report")
@@ -128,8 +147,7 @@ def _explained(
     told = found.explanation if isinstance(found, Report) else of_problem(problem)
     if epsilons is None:
         return told
-    several = sweep(problem, epsilons, **options).reports
-    return replace(told, choices=choices_of(report.explanation for report in several))
+    return replace(told, choices=_choices(sweep(problem, epsilons, **options).reports, values))
 
 
 def saved(folder: str | Path) -> Report | EpsilonSweep:

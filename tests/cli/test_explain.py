@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from typer.testing import CliRunner
 
 import dxopt as dx
 from dxopt.cli.application import app
+from dxopt.numerics.digits import at_most
 
 FILE = """name: counts
 space: {kind: line, size: 5, unit: people}
@@ -32,6 +34,30 @@ def test_results_and_files(file: Path, tmp_path: Path) -> None:
     assert done.stdout.count("two values 1 person apart by more than a factor of 2") == 2
     assert done.stdout.count("ε per person  factor at 1 person") == 2
     assert "nothing proven yet" in done.stdout and "ε proven 0.693 per person (asked 0.693)" in done.stdout
+
+
+def test_a_file_with_several_problems(tmp_path: Path) -> None:
+    path = tmp_path / "several.yaml"
+    levels = FILE.replace("epsilon: ln(2)", "epsilon: [1, ln(2)]")
+    path.write_text(f"{levels}method: [optimal, geometric]\n", encoding="utf-8")
+    done = CliRunner().invoke(app, ["explain", str(path)])
+    assert done.exit_code == 0
+    assert done.stdout.count("apart by more than a factor of 2.72.") == 2
+    assert done.stdout.count("apart by more than a factor of 2.\n") == 2
+    done = CliRunner().invoke(app, ["explain", str(path), "--epsilon", "0.5,2"])
+    assert done.exit_code == 0
+    assert done.stdout.count("ε per person") == 1
+
+
+def test_a_table_about_several_values(file: Path) -> None:
+    done = CliRunner().invoke(app, ["explain", str(file), "--epsilon", "0.5,1", "--values", "12"])
+    assert done.exit_code == 0
+    head, first, second = (re.split(r"  +", line.strip()) for line in done.stdout.splitlines()[-3:])
+    assert head[-2:] == ["all 12 within (people)", "total off by at most (people)"]
+    for row, epsilon in ((first, 0.5), (second, 1.0)):
+        told = dx.explain(dx.solve(dx.read(file).at(epsilon)), values=12)
+        assert told.all_within is not None and told.total_off is not None
+        assert row[-2:] == [at_most(told.all_within), at_most(told.total_off)]
 
 
 def test_json(file: Path, tmp_path: Path) -> None:

@@ -220,7 +220,7 @@ def test_totals_are_of_numbers_alone(city: dx.Report) -> None:
     mechanism = dx.classic.geometric(dx.line(4), epsilon=1.0)
     alone = told(dx.explain(mechanism, values=3))["several values"]
     assert "On average their total is off by at most" in alone and "prior" not in alone
-    with pytest.raises(dx.SpecError, match="values: is 3, which asks about one mechanism"):
+    with pytest.raises(dx.SpecError, match="values: is 3, which asks about a mechanism"):
         dx.explain(city.problem, values=3)
 
 
