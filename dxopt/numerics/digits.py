@@ -49,6 +49,29 @@ def at_most(value: float) -> str:
     return three_digits(float(f"{steps * place:.3g}")) if value < _GROUPED else three_digits(float(steps))
 
 
+def apart(low: float, high: float) -> tuple[str, str]:
+    """Two numbers as text for people, the first rounded down and the second up.
+
+    They have three digits, or more where the second one would not be above the first if it were just rounded.
+
+    Parameters
+    ----------
+    low, high : float
+        The first is 0 or more, and below the second.
+    """
+    for digits in range(3, _EVERY):
+        place = 10.0 ** (math.floor(math.log10(high)) - digits + 1)
+        below, above = math.floor(low / place * (1 + 1e-12)), math.ceil(high / place * (1 - 1e-9))
+        if round(high / place) > below:
+            return _to(digits, below * place), _to(digits, above * place)
+    return f"{low:.{_EVERY}g}", f"{high:.{_EVERY}g}"
+
+
+def _to(digits: int, value: float) -> str:
+    short = f"{value:.{digits}g}"
+    return three_digits(float(short)) if digits == 3 else short
+
+
 def floor_of(value: float) -> float:
     """A positive number cut to three digits, so that what holds within it is not said of more."""
     place = 10.0 ** (math.floor(math.log10(value)) - 2)

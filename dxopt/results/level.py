@@ -9,7 +9,7 @@ from dxopt.errors import PlausibilityWarning
 from dxopt.model.plausibility import of_problem
 from dxopt.model.privacy import promised
 from dxopt.model.problem import Problem
-from dxopt.numerics.digits import at_most, floor_of, three_digits
+from dxopt.numerics.digits import apart, floor_of, three_digits
 from dxopt.results import units
 from dxopt.results.files import DESCRIPTION, LEVEL, Contents, finite
 from dxopt.results.report import Report
@@ -123,11 +123,12 @@ class Level(Result):
 
     def __str__(self) -> str:
         wanted = f"a loss of at most {with_unit(f'{self.max_loss:.10g}', self.problem.loss.unit)}"
-        last = three_digits(floor_of(self.below)) if self.below > 0 else ""
         if self.report is None:
-            return f"{self.status}: no level found for {wanted}" + (f", which takes over ε {last}" if last else "")
-        refuted = f"not at {last}" if last else "no lower level is excluded"
-        level = f"ε {at_most(self.epsilon)} {per(self.problem.space.unit)}"
+            over = f", which takes over ε {three_digits(floor_of(self.below))}" if self.below > 0 else ""
+            return f"{self.status}: no level found for {wanted}{over}"
+        lower, upper = apart(self.below, self.epsilon)
+        refuted = f"not at {lower}" if self.below > 0 else "no lower level is excluded"
+        level = f"ε {upper} {per(self.problem.space.unit)}"
         return f"{wanted} is possible at {level}, {refuted}; both proven ({self.status})"
 
     def details(self) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from dxopt.errors import SpecError
 from dxopt.model.problem import Problem
 from dxopt.spec.build import load
-from dxopt.studies.questions import AtLevels
+from dxopt.studies.questions import AtLevels, EpsilonFrontier, SmallestEpsilon
 
 _SHOWN = 5
 
@@ -56,16 +56,21 @@ def read(file: str | Path, *, name: str | None = None) -> Problem:
 
 
 def asked(file: str | Path, levels: Iterable[float] | None = None) -> list[Problem]:
-    """The problems of a problem file in their order; of several, only one for each prior where levels are given.
+    """The problems of a problem file in their order, for an explanation.
 
-    These, at the first of the levels, differ in more than their own levels and how they are to be solved.
+    Where levels are given, and the file has several problems or searches for a level, there is one for each prior, at
+    the first of them.
 
     Raises
     ------
     SpecError
-        If anything is wrong with the file, with its position.
+        If anything is wrong with the file, with its position, or it searches for a level and none are given.
     """
     tasks = load(file)
-    if levels is not None and len(tasks) > 1:
+    searches = any(isinstance(task.sweep, SmallestEpsilon | EpsilonFrontier) for task in tasks)
+    if searches and levels is None:
+        fix = "solve the file and explain its result folder, or give levels: --epsilon 0.5,1"
+        raise SpecError("epsilon", f"is searched for by {file}, and not known before", fix)
+    if levels is not None and (searches or len(tasks) > 1):
         tasks = load(file, AtLevels(tuple(levels)))
     return [task.problem for task in tasks]

@@ -49,6 +49,17 @@ def test_a_file_with_several_problems(tmp_path: Path) -> None:
     assert done.stdout.count("ε per person") == 1
 
 
+def test_a_file_that_searches_for_its_level(tmp_path: Path) -> None:
+    path = tmp_path / "searching.yaml"
+    path.write_text(FILE.replace("epsilon: ln(2)", "epsilon: {max_loss: 0.9}"), encoding="utf-8")
+    done = CliRunner().invoke(app, ["explain", str(path)])
+    assert done.exit_code == 2
+    assert re.fullmatch(r"epsilon: is searched for by .*, and not known before; solve the file and .*\n", done.stderr)
+    done = CliRunner().invoke(app, ["explain", str(path), "--epsilon", "0.5,1"])
+    assert done.exit_code == 0
+    assert "ε asked 0.5 per person" in done.stdout
+
+
 def test_a_table_about_several_values(file: Path) -> None:
     done = CliRunner().invoke(app, ["explain", str(file), "--epsilon", "0.5,1", "--values", "12"])
     assert done.exit_code == 0

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dxopt.numerics.digits import factor, ordered
+from dxopt.numerics.digits import apart, factor, ordered
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,23 @@ def test_as_many_digits_as_tell_them_apart(low: float, high: float, texts: tuple
     assert low < high
     assert ordered(low, high) == texts
     assert float(texts[0]) < float(texts[1])
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "texts"),
+    [
+        (1.386, math.log(4), ("1.38", "1.39")),
+        (0.37412, 0.37443, ("0.3741", "0.3745")),
+        (0.0, 0.5, ("0", "0.5")),
+        (99.95, 100.2, ("99", "101")),
+        (1234.5, 1240.0, ("1,230", "1,240")),
+        (5.0, 5.0000001, ("5", "5.0000001")),
+    ],
+)
+def test_what_is_proven_on_both_sides_is_told_apart(low: float, high: float, texts: tuple[str, str]) -> None:
+    assert apart(low, high) == texts
+    down, up = (float(text.replace(",", "")) for text in texts)
+    assert down <= low < high <= up
 
 
 @pytest.mark.parametrize(

@@ -56,9 +56,9 @@ def as_data(content: Any, identifier: str) -> Markup:
     return Markup(f'<script type="application/json" id="{html.escape(identifier)}">{text}</script>')
 
 
-def number(value: float, unit: str = "") -> Markup:
-    """A number to three digits, with all of them on pointing and where the reader asks for them, and its unit."""
-    short, full = three_digits(value), repr(float(value))
+def number(value: float, unit: str = "", short: str = "") -> Markup:
+    """A number to three digits, or as given, with all of them on pointing and where the reader asks, and its unit."""
+    short, full = short or three_digits(value), repr(float(value))
     whole = not math.isfinite(value) or value == int(value)
     shown = short if whole else element("data", short, value=full, title=full)
     return joined([shown, f" {unit}" if unit else ""])
@@ -81,9 +81,9 @@ class Cell:
     link: str = ""
 
     @classmethod
-    def number(cls, value: float | None, unit: str = "") -> Cell:
-        """A number to three digits with its unit, or a blank."""
-        return cls("") if value is None else cls(number(value, unit), float(value))
+    def number(cls, value: float | None, unit: str = "", short: str = "") -> Cell:
+        """A number to three digits, or as given, with its unit, or a blank."""
+        return cls("") if value is None else cls(number(value, unit, short), float(value))
 
 
 def table(caption: str, header: Sequence[str], rows: Iterable[Sequence[Cell]], *, cards: bool = False) -> Markup:

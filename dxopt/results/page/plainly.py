@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from dxopt.numerics.digits import factor
 from dxopt.results.explanation import choices_of, of_problem
 from dxopt.results.page.channels import readable
 from dxopt.results.page.markup import Cell, Markup, element, facts, table
@@ -26,13 +27,11 @@ def plainly(report: Report, plane: Plane | None) -> tuple[Markup, Markup]:
 def level_table(reports: Sequence[Report]) -> Markup:
     """What each of several levels of one problem promises and costs, as a table."""
     found = replace(of_problem(reports[0].problem), choices=choices_of(one.explanation for one in reports))
-    rows = [
-        [
-            Cell.number(number)
-            for number in (one.epsilon, one.factor, one.value, one.bound, one.worst_loss, one.radius)
-        ]
-        for one in found.choices
-    ]
+    rows = []
+    for one in found.choices:
+        odds = Cell.number(one.factor, short=factor(one.epsilon * found.between))
+        costs = (one.value, one.bound, one.worst_loss, one.radius)
+        rows.append([Cell.number(one.epsilon), odds, *map(Cell.number, costs)])
     return table("What each ε promises and costs", table_of(found)[0], rows)
 
 

@@ -6,19 +6,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from dxopt.model.objective import OBJECTIVES
+from dxopt.numerics.digits import apart, three_digits
 from dxopt.results.page.curves import Band, Curve, chart, stairs
 from dxopt.results.page.markup import Cell, Markup, folded, number, table, told
 
 
 def level(found: Mapping[str, Any]) -> Markup:
     """What level.json says, in a sentence."""
-    parts = {"loss": number(found["max_loss"]), "below": number(found["below"])}
-    if found["epsilon"] is None:
+    below, epsilon = found["below"], found["epsilon"]
+    lower, upper = (three_digits(below), "") if epsilon is None else apart(below, epsilon)
+    parts = {"loss": number(found["max_loss"]), "below": number(below, short=lower)}
+    if epsilon is None:
         template = "No level was found with a loss of at most {loss}; it is above {below}"
     else:
-        parts["level"] = number(found["epsilon"])
+        parts["level"] = number(epsilon, short=upper)
         template = "At ε = {level} a loss of at most {loss} is possible, "
-        template += "at ε = {below} it is not" if found["below"] > 0 else "no lower level is excluded"
+        template += "at ε = {below} it is not" if below > 0 else "no lower level is excluded"
         template += ": both proven"
     return told(f"{template} ({found['status']}).", **parts)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from dxopt.model.mechanism import MatrixMechanism
+from dxopt.numerics.digits import factor
 from dxopt.results.beliefs import promise
 from dxopt.results.page.markup import Markup, element, folded, joined, number, told
 from dxopt.results.report import Report
@@ -123,7 +124,7 @@ def _privacy(report: Report) -> Markup:
             ". Proven for every pair with ε = {proven} {per}, of {asked} allowed (δ = 0). "
             "At {one} that is a factor of {factor}.",
             one=distance_of_one(problem.space.unit),
-            factor=number(math.exp(min(proof.epsilon, 700.0))),
+            factor=number(math.exp(min(proof.epsilon, 700.0)), short=factor(proof.epsilon)),
             **numbers,
         )
     return element("span", *promise, proven)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typer.testing import CliRunner
 
 import dxopt as dx
 from dxopt.cli.application import app
-from dxopt.results.page import Entry, page, page_of_batch, read, save_page
+from dxopt.results.page import Entry, page, page_of_batch, ranges, read, save_page
 from dxopt.results.page.curves import stairs
 from dxopt.runtime.stopping import Status
 from tests.material.pages import Parsed, grid
@@ -33,6 +34,20 @@ def test_a_batch_links_each_result_and_draws_the_family(batch: Path) -> None:
     titles = [text for text in parsed.texts["title"] if text.startswith("optimal: ")]
     assert titles == [f"optimal: {grid(e, f'grid {e}').certificate.value:.7g} at {e:.6g}" for e in (0.5, 1.0, 2.0)]
     assert any(text.startswith("exponential: ") for text in parsed.texts["title"])
+
+
+def test_factors_are_never_told_as_less_than_they_are() -> None:
+    """e^0.2 is 1.2214, and e^0.7 is 2.0138."""
+    words = Parsed(page_of_batch([grid(0.2), grid(0.7)])).words
+    assert "1.23" in words and "2.02" in words
+    assert "1.22" not in words and "2.01 " not in words
+    assert "a factor of 1.23" in Parsed(page(grid(0.2))).words
+
+
+def test_a_level_and_the_one_below_that_is_too_low_are_told_apart() -> None:
+    found = {"max_loss": 2.0, "epsilon": 0.37443, "below": 0.37412, "status": "optimal"}
+    sentence = re.sub("<.*?>", "", str(ranges.level(found)))
+    assert sentence.startswith("At ε = 0.3745 a loss of at most 2 is possible, at ε = 0.3741 it is not: both proven")
 
 
 def test_problems_of_other_priors_are_no_family() -> None:
