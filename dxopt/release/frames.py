@@ -43,7 +43,7 @@ def to_frame(answer: Mechanism | Tabled) -> pd.DataFrame:
     DataFrame
         Of a mechanism all probabilities `(n, m)`: a row for each secret, a column for each report, by label. Of an
         answer its `figures`, in its units: a row for each mechanism, for each mechanism at each level, or for each
-        point of the range.
+        point of the range. Where a mechanism does not exist its figures are NaN, and the column `reason` states why.
 
     Raises
     ------

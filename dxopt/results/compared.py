@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from dxopt.numerics.digits import at_most, three_digits
 from dxopt.results.figures.bars import Row
@@ -18,6 +19,21 @@ PROVEN = 1e-3
 """Above this gap the best mechanism that was found is not called the optimal one."""
 _LEAST_GAP = 1e-5
 """Smaller gaps are told as this one."""
+FIGURES: tuple[str, ...] = (
+    "epsilon",
+    "method",
+    "value",
+    "bound",
+    "gap",
+    "excess",
+    "remapped",
+    "remapped_excess",
+    "leakage",
+    "private",
+    "realised",
+    "reason",
+)
+"""The columns of tables of mechanisms."""
 LARGE = 10.0
 """Above this relative difference percentages say little: the least loss is near 0, or another one is far off."""
 
@@ -75,6 +91,18 @@ class Compared:
     def unproven(self) -> bool:
         """Whether it is a baseline that is not private at the level asked for."""
         return self.baseline and not self.private
+
+    @property
+    def reason(self) -> str:
+        """Why it does not exist; "" where it does."""
+        return self.note if self.value is None else ""
+
+    def figures(self, epsilon: float | None, bound: float | None, gap: float | None) -> dict[str, Any]:
+        """What is known of it at a level, under the names of `FIGURES`; None where there is no figure."""
+        figures = (self.value, bound, gap, self.excess, self.remapped, self.remapped_excess, self.leakage)
+        return dict(
+            zip(FIGURES, (epsilon, self.name, *figures, self.private, self.epsilon, self.reason), strict=True)
+        )
 
 
 def losses_of(rows: Sequence[tuple[str, float | None, float | None]], unit: str) -> list[str]:

@@ -126,27 +126,14 @@ class Comparison(Plotted, Shown):
 
     @property
     def figures(self) -> list[dict[str, Any]]:
-        """What is known of each mechanism that exists, as `EpsilonSweep.figures` names it, and under other priors.
+        """What is known of each mechanism, as `EpsilonSweep.figures` names it, and under other priors.
 
-        `excess` and `remapped_excess` are as in `Compared`; "under NAME" is the value under another prior.
+        "under NAME" is the value under another prior.
         """
+        others = dict.fromkeys(name for row in self.rows for name in row.under)
         return [
-            {
-                "epsilon": self.epsilon,
-                "method": row.name,
-                "value": row.value,
-                "bound": self.bound,
-                "gap": row.gap,
-                "excess": row.excess,
-                "remapped": row.remapped,
-                "remapped_excess": row.remapped_excess,
-                "leakage": row.leakage,
-                "private": row.private,
-                "realised": row.epsilon,
-                **{f"under {name}": value for name, value in row.under.items()},
-            }
+            row.figures(self.epsilon, self.bound, row.gap) | {f"under {name}": row.under.get(name) for name in others}
             for row in self.rows
-            if row.value is not None
         ]
 
     def figure(self) -> Figure:

@@ -17,7 +17,7 @@ from dxopt.model.plausibility import common
 from dxopt.model.problem import Problem
 from dxopt.proofs.certify import gap
 from dxopt.results import units
-from dxopt.results.compared import Compared
+from dxopt.results.compared import FIGURES, Compared
 from dxopt.results.figures import plots
 from dxopt.results.figures.panels import Panel, panels
 from dxopt.results.figures.plotted import Plotted
@@ -39,17 +39,6 @@ Array = NDArray[np.float64]
 OPTIMAL = "optimal"
 _COLUMNS = 6
 """That many besides the levels fit a terminal."""
-FIGURES: tuple[str, ...] = (
-    "epsilon",
-    "method",
-    "value",
-    "bound",
-    "gap",
-    "remapped",
-    "leakage",
-    "private",
-    "realised",
-)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -128,26 +117,16 @@ class EpsilonSweep(Plotted, Result):
 
     @property
     def figures(self) -> list[dict[str, Any]]:
-        """What is known of each mechanism at each level, by level and mechanism, under the names of `FIGURES`.
+        """What is known of each mechanism at each level, by level and mechanism.
 
-        `epsilon` is the level asked for and `realised` that of the mechanism, measured where it is not private; None
-        where there is no figure.
+        `epsilon` is the level asked for and `realised` that of the mechanism, measured where it is not private. A
+        mechanism that does not exist at a level has None for figures, and `reason` states why.
         """
         return [
-            {
-                "epsilon": report.problem.epsilon,
-                "method": row.name,
-                "value": row.value,
-                "bound": report.certificate.bound,
-                "gap": gap(row.value, report.certificate.bound),
-                "remapped": row.remapped,
-                "leakage": row.leakage,
-                "private": row.private,
-                "realised": row.epsilon,
-            }
+            row.figures(report.problem.epsilon, bound, None if row.value is None else gap(row.value, bound))
             for report, rows in zip(self.reports, self._rows, strict=True)
+            for bound in [report.certificate.bound]
             for row in rows.values()
-            if row.value is not None
         ]
 
     def figure(self) -> Figure:
@@ -287,11 +266,12 @@ class EpsilonSweep(Plotted, Result):
     def _notes(self) -> Iterator[str]:
         """Warnings; and why mechanisms are missing, or no private ones, at the first level where that is so."""
         yield from (f"warning: {warning}" for warning in self.warnings)
-        notes: dict[str, list[str]] = {}
+        notes: dict[tuple[str, str], list[str]] = {}
         for rows in self._rows:
             for row in rows.values():
                 if row.note and row.name != OPTIMAL:
-                    notes.setdefault(row.name, []).append(row.note)
-        for name, found in notes.items():
-            where = "" if len(found) == len(self.reports) else f" at {len(found)} of {len(self.reports)} levels"
+                    notes.setdefault((row.name, " is missing" if row.reason else ""), []).append(row.note)
+        for (name, what), found in notes.items():
+            everywhere = len(found) == len(self.reports)
+            where = "" if everywhere else f"{what} at {len(found)} of {len(self.reports)} levels"
             yield f"{name}{where}: {found[0]}"

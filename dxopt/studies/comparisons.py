@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dxopt.analysis import evaluate
-from dxopt.errors import CertificateError, SolveError, SpecError, UnsupportedError
+from dxopt.errors import CertificateError, NoTightMechanism, SolveError, SpecError, UnsupportedError
 from dxopt.mechanisms.classic.contract import BASELINES
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.objective import WorstRegret
@@ -190,6 +190,12 @@ def _solved(problem: Problem, method: str, **options: Any) -> Report | str:
     """The report, or why there is none."""
     try:
         return solve(problem, method=method, **options)
+    except NoTightMechanism as error:
+        return (
+            error.wrong
+            if error.exists_from is None
+            else f"{error.wrong}; it exists from epsilon = {error.exists_from:.7g}"
+        )
     except (UnsupportedError, SolveError, CertificateError) as error:
         return error.wrong if isinstance(error, UnsupportedError) else str(error)
 

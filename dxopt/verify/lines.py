@@ -145,7 +145,7 @@ def _swept(folder: Path) -> list[dict[str, Any]]:
 
 
 def _cell(key: str, cell: str) -> Any:
-    if key == "method":
+    if key in {"method", "reason"}:
         return cell
     if key == "private":
         return cell == "True"

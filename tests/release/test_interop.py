@@ -49,6 +49,23 @@ class TestFrames:
         frame.loc["dock", "bank"] = 5.0
         assert mechanism.matrix[2, 0] < 1
 
+    def test_what_does_not_exist_is_a_row_with_the_reason(self) -> None:
+        problem = dx.Problem(dx.grid((3, 3)), epsilon=0.5, prior="uniform", loss="squared")
+        methods = {"tight": "tight", "bad": np.eye(9)}
+        found = dx.compare(problem, methods)
+        sweep = dx.sweep(problem, [0.5, 1.0], methods)
+        for frame in (to_frame(found), to_frame(sweep)[:3]):
+            assert frame["method"].tolist() == ["optimal", "tight", "bad"]
+            assert frame["value"].isna().tolist() == [False, True, True]
+            assert frame["reason"].tolist() == ["", found.rows[1].note, found.rows[2].note]
+            assert "it exists from epsilon = 0.8" in frame["reason"][1]
+        frame = to_frame(sweep)[3:]
+        assert frame["method"].tolist() == ["optimal", "tight", "bad"]
+        assert frame["reason"].ne("").tolist() == [False, False, True]
+        compared = sweep.reports[1].comparison
+        assert compared is not None
+        assert frame["excess"].tolist()[:2] == [row.excess for row in compared.rows[:2]]
+
     def test_tables_of_answers(self) -> None:
         problem = dx.Problem(SPACE, epsilon=1.0, prior="uniform")
         found = dx.compare(problem, ["randomised_response", "geometric"], priors={"skewed": [0.6, 0.2, 0.2]})
@@ -58,6 +75,7 @@ class TestFrames:
         assert frame["under skewed"].tolist() == [row.under["skewed"] for row in found.rows if row.under]
         sweep = dx.sweep(problem, [0.5, 1.0], ["randomised_response"])
         assert to_frame(sweep).to_dict("records") == sweep.figures
+        assert frame["reason"].tolist() == [""] * 4
         frontier = dx.frontier(problem, 0.5, 2.0, resolution=0.5)
         assert to_frame(frontier)["possible"].tolist() == frontier.values.tolist()
         with pytest.raises(dx.SpecError, match="answer: is of type MetricSpace; give a mechanism, a comparison"):

@@ -139,7 +139,7 @@ def test_a_sweep_proves_at_every_level(tmp_path: Path) -> None:
     assert np.isnan(found.values["fixed"]).tolist() == [True, False, False]
     expected = [dx.evaluate.expected_loss(dx.classic.geometric(LINE, epsilon=e), "uniform") for e in (0.25, 0.5, 1.0)]
     assert found.values["by level"] == pytest.approx(expected, rel=1e-12)
-    assert "fixed at 1 of 3 levels: is not private at epsilon 0.25" in str(found)
+    assert "fixed is missing at 1 of 3 levels: is not private at epsilon 0.25" in str(found)
     found.save(tmp_path / "sweep")
     assert str(dx.EpsilonSweep.load(tmp_path / "sweep")) == str(found)
     verdict = verify_all(tmp_path / "sweep")

@@ -190,7 +190,7 @@ def test_said(found: dx.EpsilonSweep) -> None:
     ]
     assert [row.split()[0] for row in rows[:3]] == ["0.3", "0.8", "2"]
     assert rows[2].split()[-3:] == [f"{found.values[name][2]:.7f}" for name in ("exponential", "tight", "cloaking")]
-    assert rows[3].startswith("tight at 2 of 3 levels: no tight-constraints mechanism exists")
+    assert rows[3].startswith("tight is missing at 2 of 3 levels: no tight-constraints mechanism exists")
     assert rows[4] == "cloaking: a baseline, not private at this level"
     assert rows[5] == "staircase: needs one number for each secret"
 

@@ -41,9 +41,22 @@ def test_saved_and_loaded(found: dx.EpsilonSweep, tmp_path: Path) -> None:
     }
     with (folder / "sweep.csv").open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
-    assert len(rows) == 10
-    assert [row["method"] for row in rows if float(row["epsilon"]) == 2.0] == list(found.methods)
+    asked = ["optimal", "exponential", "tight", "cloaking", "staircase"]
+    assert [(float(row["epsilon"]), row["method"]) for row in rows] == [
+        (one, name) for one in LEVELS for name in asked
+    ]
     for row in rows:
+        compared = found.reports[LEVELS.index(float(row["epsilon"]))].comparison
+        assert compared is not None
+        there = next(one for one in compared.rows if one.name == row["method"])
+        assert [row[key] for key in ("excess", "remapped_excess")] == [
+            "" if excess is None else repr(excess) for excess in (there.excess, there.remapped_excess)
+        ]
+        if there.value is None:
+            assert row["reason"] == there.note != ""
+            assert {row[key] for key in ("value", "gap", "excess", "remapped", "leakage", "realised")} == {""}
+            continue
+        assert row["reason"] == ""
         index = LEVELS.index(float(row["epsilon"]))
         assert float(row["value"]) == found.values[row["method"]][index]
         assert float(row["leakage"]) == found.leakage[row["method"]][index]

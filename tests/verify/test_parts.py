@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import shutil
@@ -259,6 +260,29 @@ def test_progress_and_ctrl_c(folder: Path, monkeypatch: pytest.MonkeyPatch) -> N
     done = run(app, ["verify", str(folder)])
     assert (done.exit_code, done.stdout) == (1, "")
     assert done.stderr.splitlines()[-1] == "interrupted"
+
+
+def test_reasons_of_a_sweep_are_those_of_its_parts(tmp_path: Path) -> None:
+    folder = dx.sweep(points(), [0.3, 1.0], {"bad": np.eye(6)}).save(tmp_path / "out")
+    assert verify(folder).outcome is Outcome.HOLDS
+    assert judged_with_parts(folder) == (set(), set())
+    file = folder / "sweep.csv"
+    text = file.read_text(encoding="utf-8")
+    head, optimal, bad, *others = text.splitlines()
+    earlier = ("epsilon", "method", "value", "bound", "gap", "remapped", "leakage", "private", "realised")
+    rows = [row for row in csv.DictReader(text.splitlines()) if row["value"]]
+    lines = [earlier, *([row[key] for key in earlier] for row in rows)]
+    for written, wrong in {
+        text.replace("is private at no epsilon", "is never private"): "line 3: reason is",
+        text.replace(optimal, f"{optimal}slow"): "line 2: reason is",
+        text.replace(bad, bad.replace(",bad,,", ",bad,0.25,")): "line 3: value is",
+        "\n".join([head, optimal, *others]): "it has 3 rows",
+        "\n".join(map(",".join, lines)): "",
+        "\n".join(map(",".join, lines[:-1])): "it has 1 rows",
+    }.items():
+        file.write_text(written, encoding="utf-8")
+        redigest(folder)
+        assert wrong in failing(verify(folder)).get("sweep.json", "nothing") if wrong else not failing(verify(folder))
 
 
 def test_gaps_of_a_table_are_doubles(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def claims_of(folder: Path) -> list[tuple[str, tuple[Any, ...]]]:
         found += [("problem.yaml", (key,)) for key in ("from", "to", "resolution", "delta", "points")]
     if "sweep" in name:
         lines = (folder / "sweep.csv").read_text(encoding="utf-8").count("\n")
-        found += [("sweep.csv", (line, key)) for line in range(1, lines) for key in (0, 2, 3, 4, 5, 6, 8)]
+        found += [("sweep.csv", (line, key)) for line in range(1, lines) for key in (0, *range(2, 9), 10)]
     return found
 
 

@@ -31,7 +31,9 @@ from dxopt.verify.verdict import Broken, Unproved
 
 _FALLING = ("expected_loss", "worst_loss", "worst_expected_loss")
 _ROUNDING = Fraction(1, 10**9)
-_COLUMNS = ("epsilon", "method", "value", "bound", "gap", "remapped", "leakage", "private", "realised")
+_EARLIER = ("epsilon", "method", "value", "bound", "gap", "remapped", "leakage", "private", "realised")
+"""The columns of earlier versions, with rows for mechanisms that exist."""
+_COLUMNS = (*_EARLIER[:5], "excess", "remapped", "remapped_excess", *_EARLIER[6:], "reason")
 
 
 def check_level(folder: Path, report: Result | None, parts: Sequence[Part]) -> str:
@@ -140,14 +142,17 @@ def _rows(part: Part) -> list[dict[str, Any]]:
             "method": row["name"],
             "value": row["value"],
             "bound": part.bound,
-            "gap": relative_gap(as_number(row["value"], f"{part.name}: value"), part.bound),
+            "gap": None if missing else relative_gap(as_number(row["value"], f"{part.name}: value"), part.bound),
+            "excess": row["excess"],
             "remapped": row["remapped"],
+            "remapped_excess": row["remapped_excess"],
             "leakage": row["leakage"],
             "private": row["private"],
             "realised": row["epsilon"],
+            "reason": str(row["note"]) if missing else "",
         }
         for row in _comparison(part)["rows"]
-        if row["value"] is not None
+        for missing in [row["value"] is None]
     ]
 
 
@@ -155,11 +160,14 @@ def _check_table(file: Path, rows: Sequence[dict[str, Any]]) -> None:
     """sweep.csv has these rows, with gaps up to 1e-12 and all else as it is."""
     with plain_file(file.parent, file.name).open(encoding="utf-8", newline="") as stream:
         head, *lines = csv.reader(stream)
-    if tuple(head) != _COLUMNS or len(lines) != len(rows):
+    columns = tuple(head)
+    if columns == _EARLIER:
+        rows = [row for row in rows if row["value"] is not None]
+    if columns not in {_COLUMNS, _EARLIER} or len(lines) != len(rows):
         raise Broken(f"{file.name}: it has {len(lines)} rows of {', '.join(head)}, but the parts {len(rows)}")
     for number, (line, row) in enumerate(zip(lines, rows, strict=True), 2):
         where = f"{file.name}, line {number}"
-        for key, cell in zip(_COLUMNS, line, strict=True):
+        for key, cell in zip(columns, line, strict=True):
             known = row[key]
             if isinstance(known, Fraction):
                 agree_number(where, key, float(cell), known, max(known, Fraction(1)))
