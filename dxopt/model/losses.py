@@ -79,9 +79,9 @@ def plugged(name: str, space: MetricSpace, reports: Reports) -> tuple[Plugin, ND
         raise SpecError("loss", f"there is no {name!r}", f"choose one of {', '.join(LOSS_NAMES)}")
     found = LOSS_PLUGINS.find(name)
     whose = whose_is(found.plugin)
-    if not hasattr(found.given, "matrix"):
-        return found.plugin, evaluated(found.given, space, reports, whose)
+    if not found.method:
+        return found.plugin, evaluated(found.call, space, reports, whose)
     try:
-        return found.plugin, np.array(found.given.matrix(space, reports), dtype=float)
+        return found.plugin, np.array(found.call(space, reports), dtype=float)
     except Exception as error:  # whatever a package of others raises
         raise SpecError("loss", f"{whose}gives no losses ({said(error)})", "mend the package") from error

@@ -43,6 +43,7 @@ class Answer(Result):
     beliefs: tuple[Beliefs, ...] = ()
     held_out: tuple[HeldOut, ...] = ()
     plugins: tuple[Plugin, ...] = ()
+    solver: str = "auto"
 
     @property
     def delivered(self) -> bool:
@@ -50,6 +51,11 @@ class Answer(Result):
         if self.status in (Status.INTERRUPTED, Status.TIME_LIMIT):
             return False
         return self.claim != "exact" or self.status is Status.OPTIMAL
+
+    @property
+    def failed(self) -> str:
+        """Why the solver that was asked for gave no answer; "" where it gave one, or none was asked for."""
+        return f"{self.solver} gave no answer ({self.refused[self.solver]})" if self.solver in self.refused else ""
 
     @property
     def warnings(self) -> tuple[PlausibilityWarning, ...]:

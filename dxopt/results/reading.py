@@ -158,6 +158,7 @@ def _read(folder: Path) -> Report:
         held_out=unpack_held_out(tried, read_arrays(folder / HELD_OUT), mechanism, problem) if tried else (),
         beliefs=tuple(Beliefs.read(entry) for entry in summary.get("beliefs", ())),
         plugins=plugins_of_content(summary.get("plugins", [])),
+        solver=str(summary.get("solver", "auto")),
         **{key: summary[key] for key in ("claim", "route", "refused", "seconds", "tolerance", "evaluation")},
     )
 

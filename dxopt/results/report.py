@@ -83,6 +83,8 @@ class Report(Answer):
         What it costs on data that its prior was not made of, where that was asked for.
     plugins : tuple of Plugin
         What of other packages it was made with.
+    solver : str
+        The one that was asked for; where `refused` names it, it gave no answer.
 
     Examples
     --------
@@ -207,6 +209,7 @@ class Report(Answer):
             "status": str(self.status),
             "claim": self.claim,
             "route": self.route,
+            "solver": self.solver,
             "refused": dict(self.refused),
             "reductions": [asdict(reduction) for reduction in self.reductions],
             "seconds": self.seconds,

@@ -30,14 +30,16 @@ Lines = list[tuple[str, str]]
 def short(report: Answer) -> Lines:
     """What matters, in at most ten lines, warnings included where these are fewer than eight."""
     warnings = [("warning", str(warning)) for warning in report.warnings]
-    lines = [*warnings, *_heart(report), *_further(report)]
-    return lines[: max(MOST, len(warnings) + 4)]
+    first = [*warnings, *_heart(report)]
+    return [*first, *_further(report)][: max(MOST, len(first))]
 
 
 def _heart(report: Answer) -> Iterator[tuple[str, str]]:
-    """The problem, how good the answer is, its privacy and its value: never left out."""
+    """The problem, how good the answer is, whether its solver failed, its privacy and its value: never left out."""
     yield "problem", _asked(report)
     yield "status", f"{_status(report)}; routes and proofs: report.details(), --verbose"
+    if report.failed:
+        yield "solver", report.failed
     yield "private", _private(report)
     yield "value", say.value(report.explanation)
 

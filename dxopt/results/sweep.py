@@ -264,8 +264,9 @@ class EpsilonSweep(Plotted, Result):
         return table
 
     def _notes(self) -> Iterator[str]:
-        """Warnings; and why mechanisms are missing, or no private ones, at the first level where that is so."""
+        """Warnings, solvers that failed; and why mechanisms are missing or not private, where that is so first."""
         yield from (f"warning: {warning}" for warning in self.warnings)
+        yield from dict.fromkeys(f"solver: {report.failed}" for report in self.reports if report.failed)
         notes: dict[tuple[str, str], list[str]] = {}
         for rows in self._rows:
             for row in rows.values():

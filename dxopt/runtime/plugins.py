@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Container, Iterator
+from contextlib import redirect_stdout
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
@@ -57,10 +58,27 @@ class Plugin:
 
 @dataclass(frozen=True)
 class Found:
-    """A plug-in that was loaded, with the object that its package offers."""
+    """A plug-in that was loaded, with the object that its package offers.
+
+    Attributes
+    ----------
+    plugin : Plugin
+    given : function or object
+    method : str
+        The method of the object that is called; "" of a function.
+    """
 
     plugin: Plugin
     given: Any
+    method: str = ""
+
+    def call(self, *arguments: Any) -> Any:
+        """What it gives; what it prints goes to standard error, and its SystemExit is an error like others."""
+        try:
+            with redirect_stdout(sys.stderr):
+                return (getattr(self.given, self.method) if self.method else self.given)(*arguments)
+        except SystemExit as error:
+            raise RuntimeError(f"it ends the program ({said(error)})") from error
 
 
 @dataclass(frozen=True)
@@ -131,16 +149,18 @@ class Plugins:
         if wrong:
             raise SpecError(self.kind, wrong, RENAME)
         try:
-            given = point.load()
-            given = given() if isinstance(given, type) else given
+            with redirect_stdout(sys.stderr):
+                given = point.load()
+                given = given() if isinstance(given, type) else given
         except (Exception, SystemExit) as error:  # whatever a package of others raises while it is imported
             fix = f"mend or uninstall {plugin.package}"
             raise SpecError(self.kind, f"{name!r} of {plugin.where} fails to load ({said(error)})", fix) from error
-        if not (callable(given) or any(hasattr(given, needed) for needed in self._suits)):
+        method = next((needed for needed in self._suits if hasattr(given, needed)), "")
+        if not (method or callable(given)):
             or_one = f", nor an object with {' or '.join(self._suits)}" if self._suits else ""
             wrong = f"{name!r} of {plugin.where} is no function{or_one}, but of type {type(given).__name__}"
             raise SpecError(self.kind, wrong, f"mend or uninstall {plugin.package}")
-        return Found(plugin, given)
+        return Found(plugin, given, method)
 
     def listed(self) -> list[Listed]:
         """All that is offered by name, each loaded to see whether it can be used."""

@@ -167,10 +167,12 @@ def solve(
     if best is None and unproven is not None:
         raise unproven
     if best is None:
-        raise SolveError(f"method {method} gave nothing to certify")
+        why = f" ({refused[solver]})" if solver in refused else ""
+        raise SolveError(f"method {method} gave nothing to certify{why}")
     status = _status(problem, best.mechanism, best.certificate, options)
     seconds = time.perf_counter() - began
-    return stop.delivered(replace(best, status=status, seconds=seconds, plugins=used(problem, method, solver)))
+    best = replace(best, status=status, seconds=seconds, solver=solver, refused={**refused, **best.refused})
+    return stop.delivered(replace(best, plugins=used(problem, method, solver)))
 
 
 def _against_optima(problem: Problem, objective: WorstRegret, tolerance: float, stop: Stop, tell: Logged) -> Problem:

@@ -47,8 +47,7 @@ class Called:
         if not isinstance(metric, str) or metric in METRICS or not METRIC_PLUGINS.offered(metric):
             return None
         found = METRIC_PLUGINS.find(metric)
-        blockwise = hasattr(found.given, "block")
-        return (InBlocks if blockwise else Called)(found.given, flat=False, name=metric, plugin=found.plugin)
+        return (InBlocks if found.method else Called)(found.call, flat=False, name=metric, plugin=found.plugin)
 
     def prepare(self, points: NDArray) -> Metric:
         return self
@@ -95,7 +94,7 @@ class InBlocks(Called):
 
     def given(self, rows: NDArray, columns: NDArray) -> NDArray[np.float64]:
         try:
-            distances = np.array(self.function.block(rows, columns), dtype=float)  # pyright: ignore
+            distances = np.array(self.function(rows, columns), dtype=float)
         except Exception as error:  # whatever a package of others raises
             wrong = f"{self.whose}gives no distances ({said(error)})"
             raise SpecError("metric", wrong, "mend the package") from error

@@ -215,7 +215,8 @@ def _entry(problem: Problem, name: str, found: Report | str) -> Entry | str:
     if isinstance(found, str):
         return found.removeprefix(f"{name} ")
     proof = found.certificate
-    story = found.route if found.status is Status.OPTIMAL else f"{found.route}; {found.status}"
+    status = "" if found.status is Status.OPTIMAL else str(found.status)
+    story = "; ".join(filter(None, (found.route, status, found.failed)))
     return Entry(
         found.mechanism,
         private=proof.private,

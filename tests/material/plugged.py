@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from shutil import copytree
 
+import pytest
+
 EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "dxopt-example-plugin"
 _BUILD = "from setuptools import build_meta; build_meta.build_wheel('..')"
 
@@ -40,6 +42,11 @@ def package(folder: Path, points: Mapping[str, Mapping[str, str]], code: str, ve
     (about / "entry_points.txt").write_text("\n".join(groups), encoding="utf-8")
     (folder / f"{name}.py").write_text(code, encoding="utf-8")
     return folder
+
+
+def install(monkeypatch: pytest.MonkeyPatch, folder: Path, points: dict[str, dict[str, str]], code: str) -> None:
+    """Install a package of the name of a folder."""
+    monkeypatch.syspath_prepend(package(folder, points, code))
 
 
 def with_version(site: Path, folder: Path, version: str) -> Path:

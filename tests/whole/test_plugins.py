@@ -24,7 +24,7 @@ from dxopt.solving.solvers.contract import Settings
 from dxopt.solving.solvers.plugged import Plugged
 from dxopt.verify import verify
 from dxopt.verify.verdict import Outcome
-from tests.material.plugged import EXAMPLE, installed_example, package, with_version
+from tests.material.plugged import EXAMPLE, install, installed_example, with_version
 
 WORDS = ["cold", "cord", "card", "ward", "warm"]
 LINE = dx.line(4)
@@ -51,11 +51,6 @@ def found_by_solvers(site: Path) -> Iterator[None]:
 def example(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The example is installed here as well."""
     monkeypatch.syspath_prepend(site)
-
-
-def install(monkeypatch: pytest.MonkeyPatch, folder: Path, points: dict[str, dict[str, str]], code: str) -> None:
-    """Install a package of the name of a folder."""
-    monkeypatch.syspath_prepend(package(folder, points, code))
 
 
 def dxopt(*arguments: object) -> tuple[int, str]:

@@ -28,7 +28,7 @@ def plugged(problem: Problem, found: Found) -> Attempt:
         raise UnsupportedError("method", f"{name} needs an epsilon", "use method: optimal")
     whose = f"{name} of {found.plugin.where}"
     try:
-        made = found.given(problem)
+        made = found.call(problem)
     except Exception as error:  # whatever a package of others raises
         reason = error.wrong if isinstance(error, SpecError) else said(error)
         raise UnsupportedError("method", f"{whose} makes none: {reason}", "use method: optimal") from error

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.runtime.plugins import Found, OrPlugins, Plugins
+from dxopt.runtime.plugins import Found, OrPlugins, Plugins, said
 from dxopt.runtime.stopping import Status
 from dxopt.solving.programs.program import LinearProgram, Solution
 from dxopt.solving.solvers.contract import SOLVERS, Settings, Solver
@@ -35,12 +35,15 @@ class Plugged:
     name: ClassVar[str] = "plug-in"
 
     def __init__(self, found: Found) -> None:
-        self._solve = getattr(found.given, "solve", found.given)
+        self._found = found
         self._called = f"{found.plugin.name} of {found.plugin.where}"
 
     def solve(self, program: LinearProgram, settings: Settings) -> Solution:
         """The solution with the parts of the right shape and finite numbers; failed where the entries are none."""
-        answer = self._solve(program, settings)
+        try:
+            answer = self._found.call(program, settings)
+        except Exception as error:  # whatever a package of others raises
+            return Solution(Status.FAILED, message=f"{self._called}: {said(error)}")
         if answer is None:
             return Solution(Status.FAILED, message=f"{self._called}: no solution")
         primal, prices, multipliers = answer
