@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
+from dxopt.model.check_ins import require_some_inside
 from dxopt.runtime.shown import Shown
 from dxopt.spaces.geo.located import known
-from dxopt.spaces.geo.nearest import nearest
+from dxopt.spaces.geo.nearest import nearest, nearest_of
 from dxopt.spaces.labels import Tuples
 from dxopt.spaces.space import MetricSpace
 
@@ -72,8 +73,11 @@ def observed(
         raise SpecError("data", wrong, "give secrets or coordinates, or one of label=, index= and point=")
     # 1. Secrets by index, -1 for those outside, and positions where there are any.
     positions = _coordinates(space, data, point)
-    if positions is not None:
-        secrets = nearest(space, positions, within=within, outside="nearest" if within is None else "drop")
+    near = None if positions is None or within is not None else nearest_of(space, positions)
+    if near is not None:
+        secrets = near.index
+    elif positions is not None:
+        secrets = nearest(space, positions, within=within, outside="drop")
     elif within is not None:
         raise SpecError("within", "goes with coordinates only", "leave it out")
     else:
@@ -87,6 +91,8 @@ def observed(
     if not there.any():
         wrong = "are all outside" if (each * often > 0).any() else "are empty"
         raise SpecError("data", wrong, "give some that count; check the order of coordinates, and `within`")
+    if near is not None and positions is not None:
+        require_some_inside(space, positions, near, each * often, "data")
     size = len(space)
     at, kept, times = secrets[there], each[there], often[there]
     return Observed(

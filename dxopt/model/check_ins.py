@@ -1,4 +1,4 @@
-"""Whether check-ins are about the points that they are counted for."""
+"""Whether check-ins, or other positions, are about the points that they are counted for."""
 
 from __future__ import annotations
 
@@ -42,20 +42,16 @@ def check_ins_outside(
     SpecError
         If all that count are outside.
     """
-    whole = counted.sum()
     chosen = not kept.all()
+    if not chosen:
+        require_some_inside(space, places, found, counted)
+    whole = counted.sum()
     far = ~kept if chosen else found.outside
     share = float(counted[far].sum() / whole)
     if share <= (MOST_LEFT_OUT if chosen else MOST_OUTSIDE):
         return ()
     swapped = _fit_swapped(space, places, counted)
     furthest = found.length(found.apart[far].max())
-    if not chosen and not (counted > 0)[~far].any():
-        wrong = f"lie outside of the space, all of them: up to {furthest} from the nearest of its points"
-        fix = "check their unit and the space"
-        if swapped:
-            fix = _SWAPPED
-        raise SpecError("points", wrong, fix)
     seen = f"{share:.0%} of the check-ins are outside of the space, up to {furthest} from the nearest of its points"
     fix = "enlarge the space, or leave them out by `within`, as they would count for its rim"
     if chosen:
@@ -64,6 +60,18 @@ def check_ins_outside(
     if swapped:
         fix = _SWAPPED
     return (PlausibilityWarning("check_ins_outside", "prior", seen, fix),)
+
+
+def require_some_inside(
+    space: MetricSpace, places: ArrayLike, found: Near, counted: NDArray[np.float64], field: str = "points"
+) -> None:
+    """Raise SpecError, which names the field, if all places `(m, k)` that count are outside of the space."""
+    if (counted > 0)[~found.outside].any():
+        return
+    furthest = found.length(found.apart[found.outside].max())
+    wrong = f"lie outside of the space, all of them: up to {furthest} from the nearest of its points"
+    swapped = _fit_swapped(space, places, counted)
+    raise SpecError(field, wrong, _SWAPPED if swapped else "check their unit and the space")
 
 
 def _fit_swapped(space: MetricSpace, places: ArrayLike, counted: NDArray[np.float64]) -> bool:

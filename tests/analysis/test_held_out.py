@@ -153,6 +153,18 @@ def test_bad_data(mechanism: dx.Mechanism, given: dict[str, Any], message: str) 
         dx.evaluate.on(mechanism, **given)
 
 
+def test_data_about_another_place_are_refused() -> None:
+    city = dx.geo.points([[45.5, -73.6], [45.5, -73.5], [45.55, -73.55]])
+    mechanism = dx.classic.exponential(city, epsilon=1.0)
+    with pytest.raises(dx.SpecError, match=r"data: lie outside of the space, all of them: .* coordinates swapped"):
+        dx.evaluate.on(mechanism, [[-73.6, 45.5], [-73.5, 45.5]])
+    with pytest.raises(dx.SpecError, match=r"data: lie outside .* check their unit and the space"):
+        dx.evaluate.on(mechanism, [[48.8, 2.3], [45.5, -73.6]], weights=[1, 0])
+    assert dx.evaluate.on(mechanism, [[48.8, 2.3], [45.5, -73.6]]).data.rows == 2
+    with pytest.raises(dx.SpecError, match="data: are empty"):
+        dx.evaluate.on(mechanism, [[48.8, 2.3]], weights=[0])
+
+
 def test_only_mechanisms_and_reports() -> None:
     with pytest.raises(dx.SpecError, match="subject: is of type list; give a mechanism, or a report"):
         dx.evaluate.on([[1.0]], [0])  # pyright: ignore[reportArgumentType]

@@ -53,11 +53,17 @@ class OnSpace(ABC):
         try:
             if isinstance(trace, str):
                 raise TypeError
-            return [self.space.index(point) for point in trace]
+            return [self._secret(place, point) for place, point in enumerate(trace)]
         except TypeError:
             raise SpecError("trace", "is no sequence of points", "give indices or labels") from None
-        except SpecError as error:
-            raise SpecError("trace", error.wrong, error.fix) from None
+
+    def _secret(self, place: int, point: Any) -> Hashable:
+        """The index of one point of a trace; what it is stays out of the message."""
+        try:
+            return self.space.index(point)
+        except SpecError:
+            fix = "give indices or labels; dx.geo.nearest(space, positions) finds the indices of positions"
+            raise SpecError("trace", f"has an entry {place} that is no point of the space", fix) from None
 
     def checked(self, report: Any) -> int:
         try:

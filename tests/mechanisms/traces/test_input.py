@@ -169,3 +169,12 @@ def test_refused_with_field_and_remedy(name: str) -> None:
         attempt()
     assert told.value.field == field
     assert told.value.fix
+
+
+def test_what_is_no_point_is_not_told() -> None:
+    """It is where somebody was."""
+    mechanism = traces.IndependentNoise(GEOMETRIC, 1.0)
+    wrong = r"trace: has an entry 1 that is no point of the space; .* dx\.geo\.nearest"
+    with pytest.raises(dx.SpecError, match=wrong) as told:
+        mechanism.run([0, 45.47102])
+    assert "45" not in str(told.value)
