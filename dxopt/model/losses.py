@@ -76,7 +76,7 @@ def whose_is(plugin: Plugin | None) -> str:
 def plugged(name: str, space: MetricSpace, reports: Reports) -> tuple[Plugin, NDArray[np.float64]]:
     """The losses `(n, m)` that a plug-in gives, as numbers, and whose they are."""
     if not LOSS_PLUGINS.offered(name):
-        raise SpecError("loss", f"there is no {name!r}", f"choose one of {', '.join(LOSS_NAMES)}")
+        raise SpecError("loss", f"there is no {name!r}", LOSS_NAMES.fix())
     found = LOSS_PLUGINS.find(name)
     whose = whose_is(found.plugin)
     if not found.method:

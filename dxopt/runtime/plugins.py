@@ -12,6 +12,7 @@ from collections.abc import Container, Iterator
 from contextlib import redirect_stdout
 from dataclasses import asdict, dataclass
 from functools import lru_cache
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dxopt.errors import SpecError
@@ -124,6 +125,10 @@ class Plugins:
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and name not in self._own and any(name == one for one in self)
 
+    def there(self) -> list[str]:
+        """The names that can be used, but for those whose code is not there; nothing is imported for it."""
+        return [name for name in self if _is_there(self._of(name)[0][0].module)]
+
     def refused(self, name: str) -> str:
         """Why the plug-in of a name cannot be used; "" where one can, or there is none."""
         return self._refused(name) if self._of(name) else ""
@@ -142,7 +147,8 @@ class Plugins:
         """
         offers = self._of(name)
         if not offers:
-            raise SpecError(self.kind, f"there is no {name!r}", "choose one of dxopt's, or install the package")
+            fix = "choose one of dxopt's, or install the package that brings it"
+            raise SpecError(self.kind, f"there is no {name!r}", fix)
         point, where = offers[0]
         plugin = self._plugin(point, where)
         wrong = self._refused(name)
@@ -212,11 +218,27 @@ class OrPlugins(Container[str]):
         """Why the plug-in of a name cannot be used; "" where one can, or there is none."""
         return self._plugins.refused(name)
 
+    def listed(self) -> list[str]:
+        """The names to choose from, as far as is known without an import."""
+        return [*self._own, *self._plugins.there()]
+
+    def fix(self, besides: str = "") -> str:
+        """What to do where a name is none of these; `besides` is what else could be given."""
+        return f"choose one of {', '.join(self.listed())}{besides}, or install the package that brings it"
+
 
 def said(error: BaseException) -> str:
     """An error of others as one short line."""
     text = " ".join(str(error).split())[:_LONGEST]
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _is_there(module: str) -> bool:
+    """Whether a module can be found, or at least the package that it is in."""
+    try:
+        return find_spec(module.partition(".")[0]) is not None
+    except (ImportError, ValueError):  # what was put into sys.modules by hand has no place
+        return False
 
 
 @lru_cache(maxsize=16)

@@ -121,7 +121,7 @@ def called_matrix(metric: Called, points: NDArray, names: Sequence[str]) -> NDAr
     except SpecError as error:
         close = "MetricSpace.from_distances(matrix, close=True), which takes shortest paths"
         fix = f"mend the function, or use {close}" if "close" in error.fix else error.fix
-        wrong = f"{metric.whose}distances {error.wrong}" if error.field != "metric" else error.wrong
+        wrong = f"{metric.whose}gives distances of which {error.wrong}" if error.field != "metric" else error.wrong
         raise SpecError("metric", wrong, fix) from None
     matrix.flags.writeable = False
     return matrix

@@ -28,11 +28,11 @@ def metric_named(metric: str | Metric, unit: str = "") -> Metric:
     """A metric from its registered name, in a unit where it is on the Earth; an object is returned as it is."""
     if isinstance(metric, str):
         if metric not in METRICS:
-            raise SpecError("metric", f"there is no {metric!r}", f"choose one of {', '.join(METRIC_NAMES)}")
+            raise SpecError("metric", f"there is no {metric!r}", METRIC_NAMES.fix())
         kind = METRICS.get(metric)
         return kind(unit) if unit and issubclass(kind, OnEarth) else kind()
     if isinstance(metric, type) or not hasattr(metric, "block"):
-        fix = f"choose one of {', '.join(METRIC_NAMES)}, or give a function of two points"
+        fix = f"choose one of {', '.join(METRIC_NAMES.listed())}, or give a function of two points"
         raise SpecError("metric", f"is of type {type(metric).__name__}", fix)
     return metric
 

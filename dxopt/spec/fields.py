@@ -53,11 +53,14 @@ class OneOf:
 
     def _known(self, name: str) -> str:
         if name not in self.names:
-            if isinstance(self.names, OrPlugins) and (wrong := self.names.refused(name)):
-                raise bad(wrong, RENAME)
-            close = difflib.get_close_matches(name, self.names, 1)
+            names, fix = self.names, f"choose one of {', '.join(self.names)}{self.besides}"
+            if isinstance(names, OrPlugins):
+                if wrong := names.refused(name):
+                    raise bad(wrong, RENAME)
+                names, fix = names.listed(), names.fix(self.besides)
+            close = difflib.get_close_matches(name, names, 1)
             hint = f" (did you mean {close[0]}?)" if close else ""
-            raise bad(f"there is no {name!r}", f"choose one of {', '.join(self.names)}{self.besides}{hint}")
+            raise bad(f"there is no {name!r}", f"{fix}{hint}")
         return name
 
 

@@ -144,7 +144,13 @@ def _located(
     if asked.metric in METRICS_ON_EARTH:
         return geo.points(points, labels=labels, project=asked.project, unit=asked.unit or "km", metric=asked.metric)
     axes = tuple(asked.columns) if isinstance(asked, m.PointsFile) else ()
-    return replace(MetricSpace.from_points(points, asked.metric, labels=labels), axes=axes)
+    try:
+        return replace(MetricSpace.from_points(points, asked.metric, labels=labels), axes=axes)
+    except SpecError as error:
+        if "close=True" not in error.fix:
+            raise
+        fix = "mend the metric, or give all distances with {kind: distances, close: true}, which takes shortest paths"
+        raise SpecError(error.field, error.wrong, fix) from None
 
 
 def _on_earth(source: Source, asked: e.BoundingBox | e.H3Box | e.H3Cells | e.Roads) -> MetricSpace:

@@ -102,7 +102,7 @@ def checked_methods(methods: Methods | None) -> list[str | Own]:
 def _require_plugin(name: str) -> None:
     """Raise SpecError unless a plug-in of a name is there and loads."""
     if not MECHANISM_PLUGINS.offered(name):
-        fix = f"choose among {', '.join(COMPARABLE_NAMES)}, or give a mechanism of your own"
+        fix = COMPARABLE_NAMES.fix(", give a mechanism of your own")
         raise SpecError("methods", f"there is no {name!r}", fix)
     MECHANISM_PLUGINS.find(name)
 

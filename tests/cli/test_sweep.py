@@ -191,7 +191,7 @@ def test_one_level(tmp_path: Path) -> None:
 def test_unknown_methods_and_missing_options(tmp_path: Path) -> None:
     done = sweep(tmp_path, SPACE + "epsilon: 1\n", "--method", "laplas")
     assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
-    assert done.stderr.startswith("methods: there is no 'laplas'; choose among optimal, ")
+    assert done.stderr.startswith("methods: there is no 'laplas'; choose one of optimal, ")
     assert call("sweep", tmp_path / "town.yaml").exit_code == 2
 
 

@@ -59,9 +59,9 @@ def test_reports_elsewhere_and_saving(tmp_path: object) -> None:
 @pytest.mark.parametrize(
     ("metric", "wrong"),
     [
-        (lambda a, b: -1.0 if a != b else 0.0, r"distances entry \[0, 1\] is negative"),
-        (lambda a, b: 1.0, r"distances entry \[0, 0\] is 1; the diagonal must be 0"),
-        (lambda a, b: math.nan if a != b else 0.0, r"distances entry \[0, 1\] is not a number"),
+        (lambda a, b: -1.0 if a != b else 0.0, r"distances of which entry \[0, 1\] is negative"),
+        (lambda a, b: 1.0, r"distances of which entry \[0, 0\] is 1; the diagonal must be 0"),
+        (lambda a, b: math.nan if a != b else 0.0, r"distances of which entry \[0, 1\] is not a number"),
         (lambda a, b: "far", r"gives no number for the points 0.0 and 0.0 \(ValueError"),
         (lambda a: a, r"gives no number for the points 0.0 and 0.0 \(TypeError"),
         (lambda a, b: (a - b) ** 2, r"d\(0, 2\) = 4 exceeds d\(0, 1\) \+ d\(1, 2\) = 2"),

@@ -90,7 +90,7 @@ BAD: dict[str, tuple[str, int, int, str]] = {
     ),
     LEVEL + GUESSES + "binry}\n": (
         "objective.adversary_loss: there is no 'binry'; choose one of binary, distance, squared or give a mapping "
-        "with kind: matrix (did you mean binary?)",
+        "with kind: matrix, or install the package that brings it (did you mean binary?)",
         3,
         65,
         "unknown guesses",

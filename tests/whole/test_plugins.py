@@ -198,13 +198,17 @@ def test_nothing_that_they_give_is_trusted(tmp_path: Path, monkeypatch: pytest.M
     points = {group: {name: name for name in names} for group, names in offered.items()}
     install(monkeypatch, tmp_path / "odd", points, NONSENSE)
     for metric, message in {
-        "negative": "negative of odd 1.0 distances",
-        "no_triangle": r"no_triangle of odd 1.0 distances d\(0, 2\) = 4 exceeds",
+        "negative": "negative of odd 1.0 gives distances of which entry",
+        "no_triangle": r"no_triangle of odd 1.0 gives distances of which d\(0, 2\) = 4 exceeds",
         "raises": r"gives no number for the points .* \(ValueError: not today nor tomorrow\)",
         "Square": r"Square of odd 1.0 gives an array of shape \(1, 1\), not \(4, 4\)",
     }.items():
         with pytest.raises(dx.SpecError, match=message):
             dx.MetricSpace.from_points([0, 1, 2, 5], metric)
+    file = tmp_path / "p.yaml"
+    file.write_text("space: {kind: points, values: [[0], [1], [2]], metric: no_triangle}\nepsilon: 1\n")
+    told = "which d(0, 2) = 4 exceeds d(0, 1) + d(1, 2) = 2; mend the metric, or give all distances with {kind"
+    assert told in dxopt("solve", file, "-o", tmp_path / "r")[1]
     for loss, message in {
         "raises": r"raises of odd 1.0 gives no number .*not today",
         "word": "word of odd 1.0 gives no number",

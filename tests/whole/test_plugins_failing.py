@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -71,3 +72,31 @@ def test_they_neither_print_nor_end_a_command(tmp_path: Path, monkeypatch: pytes
         dx.solve(PROBLEM, method="ends_mechanisms")
     with pytest.raises(KeyboardInterrupt):
         dx.Loss.of("stopped_losses", LINE)
+
+
+def test_a_name_that_nobody_has_may_be_that_of_a_package_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kinds = ("metrics", "losses", "solvers", "mechanisms")
+    install(monkeypatch, tmp_path / "sound", {f"dxopt.{kind}": {"sound": "f"} for kind in kinds}, "raise OSError")
+    install(monkeypatch, tmp_path / "gone", {f"dxopt.{kind}": {"gone_away": "f"} for kind in kinds}, "")
+    (tmp_path / "gone" / "gone.py").unlink()
+    asked: dict[str, Callable[[], object]] = {
+        "metric": lambda: dx.MetricSpace.from_points([0, 1], "taxi"),
+        "loss": lambda: dx.Loss.of("taxi", LINE),
+        "solver": lambda: dx.solve(PROBLEM, solver="taxi"),
+        "method": lambda: dx.solve(PROBLEM, method="taxi"),
+        "methods": lambda: dx.compare(PROBLEM, "taxi"),
+    }
+    for field, ask in asked.items():
+        with pytest.raises(dx.SpecError, match=f"^{field}: there is no 'taxi'; choose one of .*, sound") as caught:
+            ask()
+        assert caught.value.fix.endswith(", or install the package that brings it")
+        assert "gone" not in caught.value.fix
+    file = tmp_path / "taxi.yaml"
+    file.write_text("space: {kind: points, values: [[0], [1]], metric: euclidian}\nepsilon: 1\n", encoding="utf-8")
+    done = CliRunner().invoke(app, ["solve", str(file), "--output", str(tmp_path / "results")])
+    assert "sound, or install the package that brings it (did you mean euclidean?)\n" in done.stderr
+    file.write_text("space: {kind: points, values: [[0], [1]], metric: gone_away}\nepsilon: 1\n", encoding="utf-8")
+    done = CliRunner().invoke(app, ["solve", str(file), "--output", str(tmp_path / "results")])
+    assert "'gone_away' of gone 1.0 fails to load (ModuleNotFoundError" in done.stderr

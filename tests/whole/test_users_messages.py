@@ -90,7 +90,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "another object as prior": (lambda: problem(prior=object()), "prior: is of type object, not numbers; give one"),
     "a bad function as metric": (
         lambda: dx.MetricSpace.from_points([0, 1, 2], lambda a, b: (a - b) ** 2),
-        "metric: distances d(0, 2) = 4 exceeds d(0, 1) + d(1, 2) = 2; mend the function",
+        "metric: gives distances of which d(0, 2) = 4 exceeds d(0, 1) + d(1, 2) = 2; mend the function",
     ),
     "a metric that fails": (
         lambda: dx.MetricSpace.from_points([0, 1], lambda a, b: 1 / 0),
@@ -168,7 +168,10 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a grid of as many": (lambda: dx.grid((31,) * 12), "shape: makes 7.88e+17 points; at most 16,666,666 fit"),
     "a line without end": (lambda: dx.line(10**12), "size: makes 1.00e+12 points; at most 200,000,000 fit in memory"),
-    "a misspelt method": (lambda: dx.compare(problem(), "geometrc"), "methods: there is no 'geometrc'; choose among"),
+    "a misspelt method": (
+        lambda: dx.compare(problem(), "geometrc"),
+        "methods: there is no 'geometrc'; choose one",
+    ),
     "a list of lists to compare": (
         lambda: dx.compare(problem(), [[0.2] * 5] * 5),  # pyright: ignore[reportArgumentType]
         "methods: something of type list is no mechanism; give names, mechanisms, or matrices of probabilities as",

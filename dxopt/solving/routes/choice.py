@@ -74,7 +74,7 @@ def require_method(method: str) -> None:
     if method in METHODS:
         return
     if not MECHANISM_PLUGINS.offered(method):
-        raise SpecError("method", f"there is no {method!r}", f"choose one of {', '.join(METHOD_NAMES)}")
+        raise SpecError("method", f"there is no {method!r}", METHOD_NAMES.fix())
     MECHANISM_PLUGINS.find(method)
 
 

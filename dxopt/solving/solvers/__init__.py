@@ -12,7 +12,7 @@ def require_solver(name: str) -> None:
     """Raise SpecError unless `name` is a solver that is installed, or that of a plug-in which loads."""
     if name not in SOLVERS:
         if not SOLVER_PLUGINS.offered(name):
-            raise SpecError("solver", f"there is no {name!r}", f"choose one of {', '.join(SOLVER_NAMES)}")
+            raise SpecError("solver", f"there is no {name!r}", SOLVER_NAMES.fix())
         SOLVER_PLUGINS.find(name)
         return
     solver = SOLVERS.get(name)
