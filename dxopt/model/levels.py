@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dxopt.errors import SpecError
+from dxopt.numerics.given import as_number
 from dxopt.numerics.written import Written, number_of
 
 
@@ -13,10 +14,7 @@ def checked_level(epsilon: Written | None) -> float:
     if isinstance(epsilon, str):
         level = number_of(epsilon, "epsilon")
     else:
-        try:
-            level = float(epsilon)  # pyright: ignore[reportArgumentType]
-        except (TypeError, ValueError):
-            raise SpecError("epsilon", f"{epsilon!r} is not a number", "give a positive number") from None
+        level = as_number(epsilon, "epsilon", "give a positive number")
     if not (np.isfinite(level) and level > 0):
         raise SpecError("epsilon", f"is {level:g}", "give a positive finite number")
     return level
@@ -24,10 +22,7 @@ def checked_level(epsilon: Written | None) -> float:
 
 def checked_delta(delta: float) -> float:
     """δ as a float; SpecError unless it is from 0 to below 1."""
-    try:
-        relaxed = float(delta)
-    except (TypeError, ValueError):
-        raise SpecError("delta", f"{delta!r} is not a number", "give a number from 0 to below 1") from None
+    relaxed = as_number(delta, "delta", "give a number from 0 to below 1")
     if not 0 <= relaxed < 1:
         raise SpecError("delta", f"is {relaxed:g}", "give a number from 0 to below 1")
     return relaxed

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from dxopt.errors import SpecError
 from dxopt.model.losses import LOSSES, evaluated, plugged, whose_is
 from dxopt.model.reports import Reports
+from dxopt.numerics.given import as_numbers
 from dxopt.runtime.plugins import Plugin
 from dxopt.runtime.shown import Lines, Shown
 from dxopt.spaces.space import MetricSpace
@@ -218,10 +219,7 @@ def unit_of_loss(name: str, space: MetricSpace) -> str:
 
 
 def _numbers(loss: ArrayLike) -> NDArray[np.float64]:
-    try:
-        matrix = np.array(loss, dtype=float)
-    except (TypeError, ValueError):
-        raise SpecError("loss", "is not a matrix of numbers", "give an (n, m) array") from None
+    matrix = as_numbers(loss, "loss", "give an (n, m) array of numbers")
     if matrix.ndim != 2 or not matrix.size:
         raise SpecError("loss", f"has shape {matrix.shape}", "give one row per secret and one column per report")
     return matrix

@@ -14,6 +14,7 @@ from dxopt.model.loss import Reports
 from dxopt.model.privacy import Privacy
 from dxopt.model.rows import Rows
 from dxopt.model.saved_reports import pack_reports
+from dxopt.numerics.given import as_numbers
 from dxopt.runtime.archive import Arrays, read, write
 from dxopt.spaces.archive import pack
 from dxopt.spaces.space import MetricSpace
@@ -213,7 +214,7 @@ class MatrixMechanism(Mechanism):
     privacy: Privacy | None = None
 
     def __post_init__(self) -> None:
-        matrix = np.array(self.matrix, dtype=float)
+        matrix = as_numbers(self.matrix, "matrix", "give an array of probabilities")
         if matrix.shape != (len(self.space), len(self.reports)):
             raise SpecError(
                 "matrix",
@@ -226,7 +227,9 @@ class MatrixMechanism(Mechanism):
         off = np.abs(matrix.sum(axis=1) - 1)
         if off.max() > ROW_SUM_SLACK:
             row = int(off.argmax())
-            raise SpecError("matrix", f"row {row} sums to {matrix[row].sum():.12g}", "rows must sum to 1")
+            raise SpecError(
+                "matrix", f"row {row} sums to {matrix[row].sum():.12g}, not to 1", "divide each row by its sum"
+            )
         matrix.flags.writeable = False
         object.__setattr__(self, "matrix", matrix)
 

@@ -16,6 +16,7 @@ from dxopt.model.making_sets import MakesSets
 from dxopt.model.matching import in_order, require_same
 from dxopt.model.observations import counted_by, frequencies
 from dxopt.model.smoothing import Smoothing
+from dxopt.numerics.given import as_numbers
 from dxopt.spaces.geo.nearest import nearest_of
 from dxopt.spaces.space import MetricSpace
 
@@ -138,10 +139,7 @@ class Prior(MakesSets):
         [0.375, 0.125, 0.0, 0.5]
         """
         ordered = in_order(space, weights)
-        try:
-            array = np.array(ordered, dtype=float)
-        except (TypeError, ValueError):
-            raise SpecError("prior", "has weights that are not numbers", "give one number per point") from None
+        array = as_numbers(ordered, "prior", "give one number per point")
         if array.shape != (len(space),):
             raise SpecError("prior", f"has shape {array.shape} for {len(space)} points", "give one number per point")
         bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
@@ -257,11 +255,7 @@ def _listed(given: Any) -> NDArray[np.float64]:
     if isinstance(given, Mapping) or (hasattr(given, "index") and not isinstance(given, Sequence)):
         fix = "use dx.prior_from_frame(space, series), which matches them with those of the points"
         raise SpecError("prior", f"is a {type(given).__name__}, which has labels of its own", fix)
-    try:
-        array = np.array(given, dtype=float)
-    except (TypeError, ValueError):
-        wrong = f"is of type {type(given).__name__}, not numbers"
-        raise SpecError("prior", wrong, "give one probability per point, or dx.Prior.uniform(space)") from None
+    array = as_numbers(given, "prior", "give one probability per point, or dx.Prior.uniform(space)")
     if array.ndim != 1:
         raise SpecError("prior", f"has shape {array.shape}", "give one probability per point")
     bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))

@@ -13,6 +13,7 @@ from dxopt.errors import CertificateError, DxoptError, SpecError, UnsupportedErr
 from dxopt.model.loss import Loss, Reports
 from dxopt.model.mechanism import MatrixMechanism, Mechanism, unpacked
 from dxopt.model.problem import PROBLEM_CELLS, Problem
+from dxopt.numerics.given import as_numbers
 from dxopt.numerics.written import Written
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import certify as repaired
@@ -194,11 +195,7 @@ def _channel(given: Any, space: MetricSpace, reports: Reports | None) -> Mechani
     if hasattr(given, "columns"):
         fix = "use dx.mechanism_from_frame(space, frame), which matches labels, and certify what it returns"
         raise SpecError("matrix", f"is a {type(given).__name__}, which has labels of its own", fix)
-    try:
-        matrix = np.array(given, dtype=float)
-    except (TypeError, ValueError):
-        fix = "give an array of probabilities, or a mechanism"
-        raise SpecError("matrix", f"is of type {type(given).__name__}, not numbers", fix) from None
+    matrix = as_numbers(given, "matrix", "give an array of probabilities, or a mechanism")
     if reports is not None and matrix.shape != (len(space), len(reports)):
         wrong = f"has shape {matrix.shape}, not {(len(space), len(reports))}"
         raise SpecError("matrix", wrong, "give a row for each secret and a column for each report")

@@ -21,7 +21,7 @@ _EXACT = Context(prec=60)
 
 def refused(problem: Problem, matrix: NDArray[np.float64]) -> SpecError:
     """Why a matrix is not private, by how much, and what would be right."""
-    mended = "or write repair=True to have it changed" if problem.private else ""
+    mended = "or write dx.certify(..., repair=True) to have it changed" if problem.private else ""
     try:
         require_channel(matrix)
     except CertificateError:
@@ -64,7 +64,9 @@ def _above_level(problem: Problem, matrix: NDArray[np.float64], mended: str) -> 
         near = "above" if found > allowed else "too close to"
         limit = f"e^(epsilon d) = {allowed:.18g}, as epsilon is the double {problem.epsilon!r}"
         wrong = f"is private but for rounding: {where}, a ratio of {found:.18g}, {near} {limit}"
-        return SpecError("matrix", wrong, "write repair=True, which moves entries by about as much as rounding")
+        return SpecError(
+            "matrix", wrong, "write dx.certify(..., repair=True), which moves entries by about as much as rounding"
+        )
     allowed = math.exp(min(float(problem.budgets[x, other]), 700.0))
     budget = f"{distances[x, other]:.6g} apart, a factor {ratios[report]:.6g} where {allowed:.6g} is allowed"
     wrong = f"is not private at epsilon {problem.epsilon:.6g}: {where}, {budget}"

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
+from dxopt.numerics.given import ragged
 
 _LATITUDE = {"lat", "lats", "latitude", "latitudes"}
 _LONGITUDE = {"lon", "lons", "lng", "long", "longitude", "longitudes"}
@@ -18,7 +19,10 @@ _WORDS = re.compile(r"[a-z]+")
 
 def coordinates_of(given: ArrayLike) -> NDArray:
     """Points as a new read-only array `(n, k)`; SpecError unless there is a row of coordinates for each."""
-    located = np.array(given, order="C")
+    try:
+        located = np.array(given, order="C")
+    except ValueError:
+        raise SpecError("points", f"have {ragged(given)}", "give each point as many coordinates") from None
     if located.ndim == 1:
         located = located[:, None]
     if located.ndim != 2 or not located.size:

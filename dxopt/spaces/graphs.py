@@ -124,8 +124,10 @@ def nodes_and_edges(
     Raises
     ------
     SpecError
-        If the graph is empty, or a length is missing, negative or not finite; the message names the edge.
+        If it is no graph, it is empty, or a length is missing, negative or not finite; the message names the edge.
     """
+    if not hasattr(graph, "is_multigraph"):
+        raise SpecError("graph", f"is of type {type(graph).__name__}", "give a graph of networkx, as nx.Graph(edges)")
     nodes = list(graph)
     if not nodes:
         raise SpecError("graph", "has no nodes", "give at least one")

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError, UnsupportedError
+from dxopt.numerics.given import as_numbers
 from dxopt.spaces.metrics import Metric
 
 TRIANGLE_SLACK = 1e-12
@@ -106,10 +107,7 @@ def require_few(size: int) -> None:
 
 def checked_matrix(distances: ArrayLike) -> Array:
     """A copy of square distances; raises SpecError where one is negative or NaN, or the diagonal is not 0."""
-    try:
-        matrix = np.array(distances, dtype=float)
-    except (TypeError, ValueError):
-        raise SpecError("distances", "are not a matrix of numbers", "give an n × n array") from None
+    matrix = as_numbers(distances, "distances", "give an n × n array of numbers")
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
         raise SpecError("distances", f"have shape {matrix.shape}", "give a square matrix")
     for bad, wrong in ((np.isnan(matrix), "is not a number"), (matrix < 0, "is negative")):

@@ -237,7 +237,8 @@ class MetricSpace(Measured):
         Raises
         ------
         SpecError
-            If the graph is empty, or a length is missing, negative or not finite; the message names the edge.
+            If it is no graph, it is empty, two nodes are the same as text, or a length is missing, negative or not
+            finite; the message names the edge.
 
         Examples
         --------
@@ -248,6 +249,7 @@ class MetricSpace(Measured):
         [0.0, 1.0, 2.0]
         """
         names, edges, lengths = nodes_and_edges(graph, weight)
+        names = checked_labels(names, len(names))
         paths = Paths.along(edges, lengths, len(names), directed=graph.is_directed())
         structure = Structure("tree", edges=edges, lengths=lengths) if paths.is_forest() else Structure("graph")
         return cls(names, structure=structure, given=paths, unit=unit)

@@ -8,15 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from dxopt.errors import CertificateError, SpecError
+from dxopt.errors import CertificateError, DxoptError, SpecError
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.problem import Problem
 from dxopt.proofs.own import proven_but_for_rounding
 from dxopt.proofs.repair import expected_above
+from dxopt.runtime.plugins import said
 from dxopt.solving.routes.choice import COMPARABLE, COMPARABLE_NAMES, MECHANISM_PLUGINS
 
-Given = Mechanism | np.ndarray | Callable[[float], Any]
+Given = Mechanism | np.ndarray | list[Any] | Callable[[float], Any]
 """A mechanism, a matrix of probabilities, or a function from ε to one of these."""
+_MATRIX = np.ndarray | list
 REFERENCE = "optimal"
 _LONGEST = 100
 _TAKEN = "optimal for "
@@ -29,7 +31,7 @@ class Own:
     Attributes
     ----------
     name : str
-    given : Mechanism, (n, m) array or callable
+    given : Mechanism, (n, m) array, list of n rows or callable
         A function is given ε, per unit of distance, and makes one of the others.
     """
 
@@ -42,7 +44,7 @@ class Own:
             return self.proven(problem)
         except SpecError as error:
             made = self.given.name if isinstance(self.given, Mechanism) else self.name
-            return error.wrong.removeprefix(f"{made} ")
+            return f"{error.wrong.removeprefix(f'{made} ')}; {error.fix}".removesuffix("; ")
 
     def proven(self, problem: Problem) -> Mechanism:
         """The mechanism, proven to be as private as the problem asks for, and within its budget.
@@ -58,19 +60,30 @@ class Own:
         if callable(given):
             if not problem.private:
                 raise SpecError("epsilon", "is not asked for, which the function needs", "give a mechanism")
-            given = given(problem.epsilon)
-            if not isinstance(given, Mechanism | np.ndarray):
-                wrong = f"the function of {self.name!r} gives {type(given).__name__}"
-                raise SpecError("methods", wrong, "return a mechanism or an array of probabilities")
+            given = self._made(given, problem.epsilon)
         try:
             found = proven_but_for_rounding(problem, given, self.name)
         except CertificateError as error:
-            raise SpecError("mechanism", str(error), "give a private one") from None
+            raise SpecError("mechanism", str(error)) from None
         budget = problem.objective.max_loss
         if budget < np.inf and (spent := expected_above(problem, found.matrix)) > budget:
             wrong = f"the expected loss {spent:.6g} is over its budget {budget:.6g}"
-            raise SpecError("mechanism", wrong, "give another one")
+            raise SpecError("mechanism", wrong)
         return found
+
+    def _made(self, function: Callable[[float], Any], epsilon: float) -> Mechanism | np.ndarray | list[Any]:
+        """What the function makes for ε; SpecError where that is an error, or no mechanism."""
+        try:
+            made = function(epsilon)
+        except DxoptError:
+            raise
+        except Exception as error:  # whatever a function of the user raises
+            fix = "mend the function, which is called with epsilon alone"
+            raise SpecError("methods", f"the function of {self.name!r} raises {said(error)}", fix) from error
+        if isinstance(made, Mechanism | _MATRIX):
+            return made
+        wrong = f"the function of {self.name!r} gives {type(made).__name__}"
+        raise SpecError("methods", wrong, "return a mechanism or an array of probabilities")
 
 
 Method = str | Given | tuple[str, Given] | Own
@@ -119,12 +132,18 @@ def _listed(methods: Methods) -> list[Any]:
         return [
             name if isinstance(given, str) and name == given else (name, given) for name, given in methods.items()
         ]
-    alone = isinstance(methods, str | Mechanism | Own) or callable(methods)
+    alone = isinstance(methods, str | Mechanism | Own) or callable(methods) or _are_rows(methods)
     if alone or (isinstance(methods, np.ndarray) and methods.dtype.kind != "U"):
         return [methods]
     if not isinstance(methods, Iterable):
         raise SpecError("methods", f"are of type {type(methods).__name__}", "give a list of names or mechanisms")
     return list(methods)
+
+
+def _are_rows(methods: Any) -> bool:
+    """Whether a list is a matrix of probabilities, row by row, and not one of mechanisms."""
+    rows = isinstance(methods, list) and all(isinstance(row, list) for row in methods)
+    return rows and bool(methods) and not any(isinstance(entry, list) for row in methods for entry in row)
 
 
 def _own(method: Any, taken: Mapping[str, Any]) -> Own:
@@ -146,9 +165,7 @@ def _own(method: Any, taken: Mapping[str, Any]) -> Own:
 
 
 def _checked(given: Any) -> Given:
-    if isinstance(given, Mechanism) or callable(given):
-        return given
-    if isinstance(given, np.ndarray) and given.ndim == 2:
+    if isinstance(given, Mechanism | _MATRIX) or callable(given):
         return given
     if isinstance(given, str):
         wrong = f"{given!r} is given under another name"
@@ -156,10 +173,7 @@ def _checked(given: Any) -> Given:
             "methods", wrong, f"give it by itself, as [{given!r}, ('mine', matrix)], or under its own name"
         )
     wrong = f"something of type {type(given).__name__} is no mechanism"
-    if isinstance(given, np.ndarray):
-        wrong = f"an array of shape {given.shape} is no mechanism"
-    fix = "give names, mechanisms, or matrices of probabilities as NumPy arrays"
-    raise SpecError("methods", wrong, fix)
+    raise SpecError("methods", wrong, "give names, mechanisms, matrices of probabilities, or functions of epsilon")
 
 
 def _free(name: str, taken: Mapping[str, Any]) -> str:

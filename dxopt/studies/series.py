@@ -9,6 +9,7 @@ from dxopt.errors import SpecError
 from dxopt.model.levels import checked_level
 from dxopt.model.objective import WorstRegret
 from dxopt.model.problem import Problem
+from dxopt.numerics.given import as_number
 from dxopt.numerics.written import Written
 from dxopt.results.report import Report
 from dxopt.runtime.stopping import Status, Stop
@@ -69,10 +70,7 @@ def positive(name: str, given: Written) -> float:
 
 def finite(name: str, given: float) -> float:
     """Return a number given under a name; raise SpecError unless it is finite."""
-    try:
-        number = float(given)
-    except (TypeError, ValueError):
-        raise SpecError(name, f"{given!r} is not a number", "give a finite number") from None
+    number = as_number(given, name, "give a finite number")
     if not math.isfinite(number):
         raise SpecError(name, f"is {number:g}", "give a finite number")
     return number

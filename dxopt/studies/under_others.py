@@ -28,6 +28,9 @@ def under_others(problem: Problem, priors: Mapping[str, PriorLike]) -> dict[str,
         raise UnsupportedError("prior", "is all that fit totals, over which mechanisms are not compared", fix)
     if priors and isinstance(problem.objective, WorstLoss):
         raise SpecError("priors", "do not matter for the worst loss", "leave them out, or ask for expected_loss")
+    if not isinstance(priors, Mapping):
+        wrong = f"are of type {type(priors).__name__}, not named"
+        raise SpecError("priors", wrong, 'give a mapping of names to priors, as {"even": "uniform"}')
     problems = {}
     for name, prior in priors.items():
         if isinstance(prior, PriorSet):

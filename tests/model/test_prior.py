@@ -42,7 +42,7 @@ def test_weights_are_normalised(grid: dx.MetricSpace) -> None:
         ([1, 1, np.nan, 1], "weight 2 is nan"),
         ([1, 1, 1, np.inf], "weight 3 is inf"),
         ([0, 0, 0, 0], "0 everywhere"),
-        (["a", 1, 1, 1], "not numbers"),
+        (["a", 1, 1, 1], r"entry \[0\] is 'a', which is no real number"),
     ],
 )
 def test_bad_weights(grid: dx.MetricSpace, weights: list, message: str) -> None:

@@ -44,8 +44,15 @@ def test_a_row_for_each_with_its_own_proof() -> None:
         (dx.classic.geometric(dx.line(4), epsilon=0.8), "has 4 secrets and 4 reports, not 5 secrets and 5 reports"),
         (dx.classic.geometric(dx.line(5, step=0.5), epsilon=0.8), "has other secrets: number 1 is '0.5', not '1'"),
         (np.full((5, 3), 1 / 3), "has shape (5, 3), not (5, 5)"),
-        (np.ones((5, 5)), "row 0 sums to 5"),
-        (lambda epsilon: "nothing", "the function of 'mine' gives str"),
+        (np.ones((5, 5)), "row 0 sums to 5, not to 1; divide each row by its sum"),
+        (np.full((5, 5), np.nan), "entry [0, 0] is nan; give probabilities"),
+        (np.ones(5), "has shape (5,), not (5, 5)"),
+        (FLAT + 0j, "entry [0, 0] is (0.2+0j), which is no real number"),
+        ([["a"] * 5] * 5, "entry [0, 0] is 'a', which is no real number"),
+        ([[0.5, 0.5], [1.0]], "has rows of different lengths: row 0 has length 2, row 1 has length 1"),
+        (lambda epsilon: 1 / 0, "the function of 'mine' raises ZeroDivisionError: division by zero; mend"),
+        (lambda epsilon, other: FLAT, "the function of 'mine' raises TypeError: "),
+        (lambda epsilon: "nothing", "the function of 'mine' gives str; return a mechanism or an array"),
         (lambda epsilon: dx.classic.planar_laplace(LINE, epsilon=epsilon), "planar_laplace needs a grid"),
     ],
 )
@@ -55,6 +62,24 @@ def test_what_is_not_proven_is_a_row_that_says_why(given: object, note: str) -> 
     assert row.value is None
     assert not row.private
     assert row.note.startswith(note)
+
+
+def test_ctrl_c_in_a_function_is_no_row() -> None:
+    def stopped(epsilon: float) -> np.ndarray:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        dx.compare(PROBLEM, {"mine": stopped})
+
+
+def test_lists_are_matrices_too() -> None:
+    listed = FLAT.tolist()
+    wanted = dx.compare(PROBLEM, {"mine": FLAT}).rows[1]
+    assert dx.compare(PROBLEM, {"mine": listed}).rows[1] == wanted
+    assert dx.compare(PROBLEM, {"mine": lambda epsilon: listed}).rows[1] == wanted
+    for methods in (listed, [listed, listed]):
+        rows = dx.compare(PROBLEM, methods).rows[1:]
+        assert [row.value for row in rows] == [wanted.value] * (1 if methods is listed else 2)
 
 
 @pytest.mark.parametrize("epsilon", ["ln(2)", 0.3, 1.0])

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
@@ -172,10 +173,41 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: dx.compare(problem(), "geometrc"),
         "methods: there is no 'geometrc'; choose one",
     ),
-    "a list of lists to compare": (
-        lambda: dx.compare(problem(), [[0.2] * 5] * 5),  # pyright: ignore[reportArgumentType]
-        "methods: something of type list is no mechanism; give names, mechanisms, or matrices of probabilities as",
+    "a row to compare": (
+        lambda: dx.compare(problem(), [0.2] * 5),  # pyright: ignore[reportArgumentType]
+        "methods: something of type float is no mechanism; give names, mechanisms, matrices of probabilities, or",
     ),
+    "other priors without names": (
+        lambda: dx.compare(problem(), [], priors=["uniform"]),  # pyright: ignore[reportArgumentType]
+        "priors: are of type list, not named; give a mapping of names to priors, as {",
+    ),
+    "letters for a matrix": (
+        lambda: dx.certify([["a"] * 5] * 5, LINE, 1.0),  # pyright: ignore[reportArgumentType]
+        "matrix: entry [0, 0] is 'a', which is no real number; give an array of probabilities, or a mechanism",
+    ),
+    "complex numbers for a matrix": (
+        lambda: dx.certify(np.full((5, 5), 0.2 + 0j), LINE, 1.0),
+        "matrix: entry [0, 0] is (0.2+0j), which is no real number; give an array",
+    ),
+    "nothing for a matrix": (lambda: dx.certify(None, LINE, 1.0), "matrix: is of type NoneType, not"),  # pyright: ignore
+    "rows of different lengths": (
+        lambda: dx.certify([[0.2] * 5] * 4 + [[1.0]], LINE, 1.0),
+        "matrix: has rows of different lengths: row 0 has length 5, row 4 has length 1; give an array",
+    ),
+    "points of different lengths": (
+        lambda: dx.MetricSpace.from_points([[0], [1, 2]]),
+        "points: have rows of different lengths: row 0 has length 1, row 1 has length 2; give each point as many",
+    ),
+    "edges for a graph": (
+        lambda: dx.MetricSpace.from_graph([(1, 2)]),  # pyright: ignore[reportArgumentType]
+        "graph: is of type list; give a graph of networkx, as nx.Graph(edges)",
+    ),
+    "two nodes with one name": (
+        lambda: dx.MetricSpace.from_graph(nx.Graph([("1", 1)])),
+        "labels: points 0 and 1 are both '1'; give each point a label of its own",
+    ),
+    "yes for a level": (lambda: problem(epsilon=True), "epsilon: True is not a number; give a positive number"),
+    "bytes for a level": (lambda: problem(epsilon=b"1"), "epsilon: b'1' is not a number; give a positive number"),
     "a number to compare": (lambda: dx.compare(problem(), 3), "methods: are of type int; give a list"),  # pyright: ignore
     "a name that is taken": (
         lambda: dx.compare(problem(), {"tight": own()}),

@@ -126,7 +126,7 @@ def test_scores_that_bind_nothing() -> None:
     [
         (np.ones((2, 3)), r"score: has shape \(2, 3\)"),
         (np.ones(3), r"score: has shape \(3,\)"),
-        ([["a", "b"]] * 3, "score: is not a matrix of numbers"),
+        ([["a", "b"]] * 3, r"score: entry \[0, 0\] is 'a', which is no real number"),
         ("distance", "score: is 'distance'; give an"),
         ([[0, np.nan]] * 3, r"score: entry \[0, 1\] is nan"),
         ([[0, np.inf]] * 3, r"score: entry \[0, 1\] is infinite"),

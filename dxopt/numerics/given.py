@@ -1,0 +1,65 @@
+"""Numbers as people give them: one, or lists and arrays of them; and what of them is none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import SpecError
+
+_LONGEST = 60
+_NO_NUMBERS = (bool, np.bool_, bytes, bytearray)
+"""What Python makes a number of, but nobody means as one."""
+
+
+def as_number(given: Any, field: str, fix: str) -> float:
+    """A number as a float; SpecError where it is none, also where it is True, False or bytes."""
+    try:
+        if not isinstance(given, _NO_NUMBERS):
+            return float(given)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise SpecError(field, f"{given!r:.{_LONGEST}} is not a number", fix)
+
+
+def as_numbers(given: Any, field: str, fix: str) -> NDArray[np.float64]:
+    """A new array of doubles; SpecError names the entry that is no real number, or rows of different lengths."""
+    try:
+        array = np.asarray(given)
+        if given is not None and array.dtype.kind != "c":
+            return np.array(array, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise SpecError(field, _wrong(given), fix)
+
+
+def ragged(given: Any) -> str:
+    """Which rows of lists in lists differ in length, as a message has it; "" where none do."""
+    rows = list(given) if isinstance(given, Sequence) and not isinstance(given, str | bytes) else []
+    sizes = [len(row) if isinstance(row, Sequence) and not isinstance(row, str) else None for row in rows]
+    other = next((index for index, size in enumerate(sizes) if size != sizes[0]), None)
+    if other is None:
+        return ""
+    one, two = ("is no list" if size is None else f"has length {size}" for size in (sizes[0], sizes[other]))
+    return f"rows of different lengths: row 0 {one}, row {other} {two}"
+
+
+def _wrong(given: Any) -> str:
+    """What is wrong with what is no array of real numbers."""
+    if found := ragged(given):
+        return f"has {found}"
+    try:
+        entries = np.array(given, dtype=object)
+    except ValueError:
+        entries = np.array(None)
+    if not entries.ndim:
+        return f"is of type {type(given).__name__}, not numbers"
+    for index, entry in np.ndenumerate(entries):
+        try:
+            float(entry)
+        except (TypeError, ValueError, OverflowError):
+            return f"entry {list(index)} is {entry!r:.{_LONGEST}}, which is no real number"
+    return "has entries that are no real numbers"
