@@ -20,7 +20,7 @@ from dxopt.numerics.rounding import UNIT
 from dxopt.numerics.totals import lacking, totals
 from dxopt.runtime.archive import Arrays
 from dxopt.spaces.archive import unpack
-from dxopt.spaces.kernels import Circulant, Path, System, Toeplitz
+from dxopt.spaces.kernels import Circulant, Kronecker, Path, System, Toeplitz
 from dxopt.spaces.kernels.systems import distance_error, system
 from dxopt.spaces.space import MetricSpace
 
@@ -220,7 +220,9 @@ def kernel_mechanism(
     room = 1.01 * off * (1 + 2 / math.expm1(min(epsilon * space.nearest, _LARGEST_BUDGET)))
     if not room < LARGEST_REST:
         raise UnsupportedError(
-            "space", f"row sums are known only within {off:.1e}, which is too little for a proof", "use method: tight"
+            "space",
+            f"row sums are known only within {off:.1e}, which is too little for a proof",
+            "take a larger epsilon",
         )
     scaled = kept * (1 - room)
     scaled.flags.writeable = False
@@ -271,8 +273,8 @@ def prove_kernel(space: MetricSpace, epsilon: float, kernel: System, lowered: fl
 
 
 def _sums(kernel: System, weights: Array) -> tuple[float, float]:
-    """Bounds on the row sums of T·diag(w) in doubles; on lines of up to 4,000 points the sums themselves."""
-    if isinstance(kernel, Path) and kernel.size <= _SUMMED_POINTS:
+    """Bounds on the row sums of T·diag(w) in doubles; for lines and products up to 4,000 points the sums."""
+    if isinstance(kernel, Path | Kronecker) and kernel.size <= _SUMMED_POINTS:
         steps = (range(start, min(start + _BLOCK, kernel.size)) for start in range(0, kernel.size, _BLOCK))
         sums = np.concatenate([totals(np.stack([kernel.row(x) for x in secrets]) * weights) for secrets in steps])
         return float(sums.min()) * (1 - 2 * UNIT), float(sums.max()) * (1 + 2 * UNIT)

@@ -7,15 +7,14 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from dxopt.analysis.regularity import verdict
-from dxopt.analysis.regularity.search import epsilon_above
-from dxopt.analysis.regularity.weights import Weights, weights
-from dxopt.errors import NoTightMechanism, UnsupportedError
+from dxopt.analysis.regularity.weights import Weights, weighting
+from dxopt.errors import UnsupportedError
 from dxopt.mechanisms.kernel import kernel_mechanism
 from dxopt.mechanisms.lowering import epsilon_of_weights
+from dxopt.mechanisms.tight_weights import feasible, missing, require_apart, untold
 from dxopt.model.levels import checked_level
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
@@ -33,9 +32,6 @@ WRITTEN_POINTS = 1_000
 """Up to this many points the mechanism may be a matrix where no implicit one can be proven."""
 PREFER_WRITTEN = 300
 """Up to this many points it is a matrix where the space has no structure."""
-_NAMED = 5
-_UNDECIDED = 1e-7
-"""Negative weights of at most this part of the largest weight cannot be told from 0."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +42,7 @@ class CompiledTight:
 
     def solve(self) -> Weights:
         """Solve for w."""
-        return weights(self.problem.space, self.problem.epsilon, np.ones(len(self.problem.space)))
+        return weighting(self.problem.space, self.problem.epsilon)
 
 
 class Tight:
@@ -107,27 +103,6 @@ class Tight:
         return Dual(problem.prior.probabilities - mu, z, z, x, mu[x])
 
 
-def feasible(space: MetricSpace, epsilon: float, solution: Weights) -> Array | None:
-    """Weights w ≥ 0 with Φw = 1 up to 1e-7, or None where none were found.
-
-    Entries that cannot be told from 0 are taken as 0. Where Φ is singular, linear programming looks for a solution.
-    """
-    # Some weight is negative for certain, so that no such mechanism exists.
-    if len(solution.negative):
-        return None
-    # Φ is regular: its only solution counts if it is 0 or more up to its error.
-    if solution.values is not None and solution.error is not None:
-        clipped = np.maximum(solution.values, 0.0)
-        if (clipped - solution.values).max() <= _UNDECIDED * clipped.max():
-            return clipped
-        return None
-    # Φ is singular: any feasible point of {w ≥ 0, Φw = 1} will do.
-    found = scipy.optimize.linprog(
-        np.zeros(len(space)), A_eq=np.exp(-epsilon * space.distances), b_eq=np.ones(len(space)), method="highs"
-    )
-    return None if found.x is None else np.maximum(np.asarray(found.x, dtype=float), 0.0)
-
-
 def tight_candidate(problem: Problem, *, diagnose: bool = True) -> Candidate:
     """The candidate of the tight-constraints mechanism for a problem.
 
@@ -139,7 +114,7 @@ def tight_candidate(problem: Problem, *, diagnose: bool = True) -> Candidate:
     Raises
     ------
     UnsupportedError
-        If the problem is refused.
+        If the problem is refused, or ε is too small for doubles to tell, or to hold the mechanism.
     NoTightMechanism
         If there is no such mechanism.
     """
@@ -147,50 +122,13 @@ def tight_candidate(problem: Problem, *, diagnose: bool = True) -> Candidate:
     reason = tight.refuses(problem)
     if reason:
         raise UnsupportedError("method", f"tight {reason}", "use method: optimal")
+    require_apart(problem)
     compiled = tight.compile(problem)
     solution = compiled.solve()
     candidate = tight.recover(compiled, solution)
     if candidate is None:
         raise missing(problem.space, problem.epsilon, solution, diagnose=diagnose)
     return candidate
-
-
-def missing(
-    space: MetricSpace,
-    epsilon: float,
-    solution: Weights,
-    *,
-    diagnose: bool,
-    progress: Callable[[str], None] = lambda line: None,
-) -> NoTightMechanism:
-    """The error that names the offending points and, if asked, the ε from which on there is a mechanism."""
-    exists_from = epsilon_above(space, np.ones(len(space)), epsilon, progress) if diagnose else None
-    where, negative = _offending(space, epsilon, solution)
-    found = "" if exists_from is None else f"it exists from epsilon = {exists_from:.7g}, or "
-    return NoTightMechanism(
-        "method",
-        f"no tight-constraints mechanism exists at epsilon = {epsilon:g}: {where}",
-        f"{found}use method: optimal",
-        negative=negative,
-        exists_from=exists_from,
-    )
-
-
-def _offending(space: MetricSpace, epsilon: float, solution: Weights) -> tuple[str, tuple[str, ...]]:
-    """Why there is no mechanism, in words, and the labels of points of negative weight, the most negative first."""
-    below = solution.negative
-    values = solution.values
-    # Where Φ is singular, the solution of the least norm is looked at.
-    if values is None:
-        values = np.linalg.lstsq(np.exp(-epsilon * space.distances), np.ones(len(space)), rcond=None)[0]
-        below = np.flatnonzero(values < 0)
-    if not len(below):
-        return "the constraint matrix is singular", ()
-    worst = below[np.argsort(values[below], kind="stable")]
-    labels = tuple(space.labels[int(point)] for point in worst)
-    more = f" and {len(below) - _NAMED:,} more" if len(below) > _NAMED else ""
-    singular = "the constraint matrix is singular, and " if solution.values is None else ""
-    return f"{singular}the weight of {', '.join(labels[:_NAMED])}{more} is negative", labels
 
 
 @shows
@@ -230,8 +168,8 @@ def tight_constraints(
     NoTightMechanism
         If it does not exist at this ε. The error has the points in its way, and an ε from which on it does exist.
     UnsupportedError
-        If the distances are not symmetric, there are too many points for want of structure, or the existence of the
-        mechanism cannot be told within the error of the arithmetic.
+        If the distances are not symmetric, there are too many points for want of structure, or ε is so small that
+        doubles cannot tell whether the mechanism exists, or cannot hold it.
     SpecError
         If ε is not a positive finite number.
 
@@ -261,17 +199,19 @@ def tight_constraints(
     # The weights at ε'. If there are none, the weights at ε decide whether a mechanism exists at the ε that was
     # asked.
     tell(f"solving for the weights of {len(space):,} points")
-    ones = np.ones(len(space))
-    found = feasible(space, lowered, weights(space, lowered, ones, kernel))
+    found = feasible(space, lowered, weighting(space, lowered, kernel), kernel)
     if found is None:
-        solution = weights(space, epsilon, ones)
-        if solution.values is None or len(solution.negative):
+        solution = weighting(space, epsilon)
+        if feasible(space, epsilon, solution) is None:
             raise missing(space, epsilon, solution, diagnose=diagnose, progress=tell)
-        raise UnsupportedError(
-            "space", "it cannot be told whether a tight-constraints mechanism exists here", "try another epsilon"
-        )
+        raise untold(epsilon)
     tell("proving privacy")
-    return kernel_mechanism(space, epsilon, kernel, lowered, found)
+    try:
+        return kernel_mechanism(space, epsilon, kernel, lowered, found)
+    except UnsupportedError:
+        if len(space) > WRITTEN_POINTS:
+            raise
+        return _written(space, epsilon, tell)
 
 
 def _written(space: MetricSpace, epsilon: float, tell: Callable[[str], None]) -> Mechanism:

@@ -10,8 +10,10 @@ import pytest
 from scipy.optimize import root_scalar
 
 import dxopt as dx
+from dxopt.analysis.regularity.weights import Weights
 from dxopt.mechanisms.kernel import KernelMechanism
 from dxopt.mechanisms.tight import tight_constraints
+from dxopt.mechanisms.tight_weights import feasible
 from dxopt.spaces.kernels import Dense
 from tests.judges import exact
 from tests.material.structured import tree
@@ -182,10 +184,9 @@ def test_infinite_distances_and_levels() -> None:
     "space",
     [
         dx.MetricSpace.from_points([0.0, 1e-13, 1.0]),
-        dx.line(3, step=1e-200),
         dx.product(dx.line(3), dx.MetricSpace.from_points([0.0, 0.0, 1.0])),
     ],
-    ids=["too close", "underflow", "twins"],
+    ids=["too close", "twins"],
 )
 def test_few_points_that_are_nearly_one_are_written_down(space: dx.MetricSpace) -> None:
     found = tight_constraints(space, 1.0)
@@ -258,3 +259,70 @@ def test_where_phi_is_singular_the_points_in_the_way_are_named() -> None:
     with pytest.raises(dx.NoTightMechanism, match="the constraint matrix is singular, and the weight of") as caught:
         tight_constraints(space, epsilon, diagnose=False)
     assert caught.value.negative == (space.labels[int(wanted)],)
+
+
+def line_weights(size: int, step: float) -> np.ndarray:
+    """In closed form: tanh(step / 2) inside, and (1 + tanh(step / 2)) / 2 at both ends."""
+    inside = np.full(size, math.tanh(step / 2))
+    inside[[0, -1]] = (1 + inside[0]) / 2
+    return inside
+
+
+@pytest.mark.parametrize("epsilon", [1e-8, 1e-6, 1e-4])
+@pytest.mark.parametrize("shape", [(21,), (2,), (3, 3), (20, 20), (4, 3, 2)])
+def test_small_levels_on_products_of_lines(shape: tuple[int, ...], epsilon: float) -> None:
+    space = dx.line(shape[0]) if len(shape) == 1 else dx.grid(shape, metric="manhattan")
+    expected = np.ones(1)
+    for size in shape:
+        expected = np.kron(expected, line_weights(size, epsilon))
+    found = weights(space, epsilon)
+    assert found == pytest.approx(expected, rel=2e-3)
+    assert np.abs(found - expected).max() <= 1e-6 * expected.max()
+    mechanism = tight_constraints(space, epsilon)
+    assert exact.violations(mechanism.matrix, space.distances, epsilon) == []
+
+
+@pytest.mark.parametrize("epsilon", [1e-300, 1e-15, 1e-12, 1e-10])
+@pytest.mark.parametrize(
+    "space",
+    [dx.grid((6, 6)), dx.line(2), dx.line(21), dx.grid((20, 20), metric="manhattan"), dx.line(3, step=1e-200)],
+    ids=str,
+)
+def test_levels_too_small_for_doubles_are_refused_without_a_claim(space: dx.MetricSpace, epsilon: float) -> None:
+    with pytest.raises(dx.UnsupportedError, match="epsilon") as caught:
+        tight_constraints(space, epsilon)
+    assert not isinstance(caught.value, dx.NoTightMechanism)
+    assert "epsilon" in caught.value.fix
+    assert "method: tight" not in str(caught.value)
+
+
+def test_no_mechanism_is_claimed_of_a_singular_matrix_that_only_rounding_makes_so() -> None:
+    space = dx.grid((6, 6))
+    nothing = Weights(None, None)
+    for epsilon in (1e-12, 1e-10):
+        with pytest.raises(dx.UnsupportedError, match="cannot tell"):
+            feasible(space, epsilon, nothing)
+    assert feasible(space, 1.0, nothing) is not None
+    assert feasible(space, 0.5, nothing) is None
+
+
+@pytest.mark.parametrize("epsilon", [2e-8, 1e-6, 1e-3])
+def test_below_the_threshold_there_is_none_however_small_the_level(epsilon: float) -> None:
+    with pytest.raises(dx.NoTightMechanism):
+        tight_constraints(dx.grid((6, 6)), epsilon, diagnose=False)
+    with pytest.raises(dx.NoTightMechanism) as caught:
+        tight_constraints(dx.MetricSpace.from_graph(nx.star_graph(4)), epsilon)
+    assert caught.value.negative == ("0",)
+
+
+def test_a_rough_solution_is_no_mechanism() -> None:
+    """Weights known within their own size, and those that solve the system only roughly, are not taken."""
+    space = dx.grid((4, 4))
+    exact_weights = np.asarray(np.linalg.solve(np.exp(-space.distances), np.ones(16)), dtype=np.float64)
+    sure = Weights(exact_weights, np.full(16, 1e-12))
+    assert feasible(space, 1.0, sure) is not None
+    assert feasible(space, 1.0, Weights(exact_weights, np.full(16, np.inf))) is not None
+    with pytest.raises(dx.UnsupportedError, match="cannot tell"):
+        feasible(space, 1.0, Weights(exact_weights * (1 + 1e-4), np.full(16, np.inf)))
+    with pytest.raises(dx.UnsupportedError, match="cannot tell"):
+        feasible(space, 1.0, Weights(exact_weights - 0.5, np.full(16, 1.0)))

@@ -49,6 +49,19 @@ class Weights:
         return self.proven or len(self.negative) > 0
 
 
+def weighting(space: MetricSpace, epsilon: float, kernel: System | None = None) -> Weights:
+    """Solve Φw = 1: in closed form on lines, trees, tori and their products, which is exact at any ε; else `weights`.
+
+    Raises
+    ------
+    UnsupportedError
+        If the space is too large for want of structure.
+    """
+    known = (kernel or structured(space, epsilon)) if space.symmetric else None
+    found = None if known is None else known.weighting()
+    return weights(space, epsilon, np.ones(len(space)), kernel) if found is None else Weights(*found)
+
+
 def weights(space: MetricSpace, epsilon: float, probabilities: Array, kernel: System | None = None) -> Weights:
     """Solve Φμ = π, where any solution that is constant on points alike will do.
 

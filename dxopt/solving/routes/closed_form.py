@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.analysis.order.remaps import optimal_random_remap
-from dxopt.errors import DxoptError, NoTightMechanism, UnsupportedError
+from dxopt.errors import DxoptError, UnsupportedError
 from dxopt.mechanisms.classic.contract import CLASSICS, title
 from dxopt.mechanisms.classic.graph_exponential import GraphExponential
 from dxopt.mechanisms.classic.laplace import Laplace
@@ -59,7 +59,7 @@ def tight_if_exact(problem: Problem, options: Options) -> Candidate | Refusal:
         return Refusal("tight", reason)
     try:
         candidate = tight_candidate(problem, diagnose=False)
-    except NoTightMechanism as error:
+    except UnsupportedError as error:
         return Refusal("tight", error.wrong)
     if candidate.claim == "exact":
         return candidate

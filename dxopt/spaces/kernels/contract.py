@@ -58,10 +58,12 @@ class System(ABC):
     norm: float
     order: float
     inverse_norm: float
+    distance_error: float = 0.0
 
     def _describe(self, size: int, distance_error: float, room: float = ROOM) -> None:
         """Set the size, the cap, which is at most `room`, and the error of entries, given that of distances."""
         self.size = size
+        self.distance_error = distance_error
         self.cap = min(64.0 + math.log(size), room)
         self.entry_error = 2 * (self.cap * (distance_error + 8 * UNIT) + 16 * UNIT)
 
@@ -93,6 +95,14 @@ class System(ABC):
     @abstractmethod
     def draw(self, weights: Array, points: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
         """For each point x one z with a probability proportional to T[x, z] w_z."""
+
+    def weighting(self) -> tuple[Array, Array] | None:
+        """The w with Φw = 1 in closed form, and a bound on the error of each entry; None where none is known.
+
+        Φ is that of exact distances, which add up along branches and over factors. Nothing is divided by what is near
+        0, so that both are as good at any ε.
+        """
+        return None
 
     def solve(self, right: Array) -> Solved:
         """A solution of Φw = b, b `(n,)`, and a proven bound on its error: ‖Φ⁻¹‖ times all that is left or unsure.

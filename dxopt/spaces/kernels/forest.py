@@ -153,6 +153,18 @@ class Forest(System):
         solution += half * here + apart
         return walk.by_point(solution)
 
+    def weighting(self) -> tuple[Array, Array]:
+        """w_v = 1 - degree/2 + Σ tanh(εl/2)/2, which is what `approximate` gives where b is 1 everywhere."""
+        walk = self._walk
+        values = self.approximate(np.ones(self.size))
+        half = 0.5 * np.tanh(0.5 * self._lengths)
+        half[walk.roots] = 0.0
+        varying = half + walk.at_parents(half)
+        # A length that is off by a part of itself moves its tanh by no more than that part; the rest are sums.
+        error = (self.distance_error + _STEP) * varying
+        error += (walk.degrees + 4) * UNIT * (np.abs(1 - 0.5 * walk.degrees) + varying)
+        return values, walk.by_point(error)
+
     def closure(self, vector: Array) -> Array:
         # max_x Φ[x, z] v_x for v ≥ 0. The cap makes no difference that `System.closure` does not allow.
         return self._walk.closure(self._factor, vector)

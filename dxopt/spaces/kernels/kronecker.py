@@ -53,6 +53,19 @@ class Kronecker(System):
     def approximate(self, right: Array) -> Array:
         return self._each(right, lambda factor, block: factor.approximate(block))
 
+    def weighting(self) -> tuple[Array, Array] | None:
+        """The product of those of the factors, where all of them have one."""
+        values = np.ones(1)
+        above = np.ones(1)
+        for factor in self.factors:
+            known = factor.weighting()
+            if known is None:
+                return None
+            values = np.outer(values, known[0]).reshape(-1)
+            above = np.outer(above, np.abs(known[0]) + known[1]).reshape(-1)
+        # |v v' - w w'| is at most the product of all |v| + error, less that of all |v|, and the rounding of both.
+        return values, above - np.abs(values) + 4 * (len(self.factors) + 1) * UNIT * above
+
     def closure(self, vector: Array) -> Array:
         return self._each(vector, lambda factor, block: np.stack([factor.closure(v) for v in block.T], axis=1))
 

@@ -194,6 +194,12 @@ class Circulant(Invariant):
         eigenvalues = np.where(self._spectrum == 0, np.inf, self._spectrum)
         return self.convolve(1 / eigenvalues, right)
 
+    def weighting(self) -> tuple[Array, Array]:
+        """1 over the row sums, which are all the same and at least 1."""
+        values = self.approximate(np.ones(self.size))
+        unsure = self.entry_error + 64 * UNIT * math.log2(2 + self.size) + math.exp(-self.cap) * self.size
+        return values, values * unsure
+
     def _raise_by_offset(self, closed: Array, tensor: Array, offset: tuple[np.intp, ...], factor: float) -> None:
         np.maximum(closed, factor * np.roll(tensor, offset, axis=range(tensor.ndim)), out=closed)
 

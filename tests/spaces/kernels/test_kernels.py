@@ -311,3 +311,25 @@ def test_moments_on_a_line_about_any_points(power: int, falling: bool) -> None:
             apart = np.abs(path.positions[:, None] - about) ** power
             right = (masses[:, None] * kernel * apart).sum(axis=0)
             assert path.moments(masses, power, table) == pytest.approx(right, rel=1e-11, abs=1e-13)
+
+
+@pytest.mark.parametrize("name", INVERTIBLE)
+@pytest.mark.parametrize("scale", [1.0, 1e-3, 1e-7, 1e-11])
+def test_weightings_in_closed_form_are_within_their_error(name: str, scale: float) -> None:
+    """At any level: the error never grows beyond a few units in the last place of the largest weight."""
+    space, epsilon = SPACES[name]
+    found = system(space, epsilon * scale).weighting()
+    if found is None:
+        assert space.structure.kind not in ("path", "tree", "torus")
+        return
+    # sums of steps along axes as they are, as rounded ones no longer add up
+    distances = [decimals(row) for row in space.distances]
+    if space.points is not None and space.metric is not None and space.metric.name == "manhattan":
+        places = [decimals(point) for point in space.points]
+        distances = [[np.abs(here - there).sum() for there in places] for here in places]
+    exact = [[(-Decimal(epsilon * scale) * d).exp() for d in row] for row in distances]
+    expected = solved(np.array(exact, dtype=object), np.full(len(space), Decimal(1), dtype=object))
+    values, error = found
+    unsure = Decimal(distance_error(space)) * max(abs(w) for w in expected) * len(space)
+    assert (np.abs(decimals(values) - expected) <= decimals(error) + unsure).all()
+    assert error.max() <= 1e-11 * np.abs(values).max()
