@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from dxopt.analysis import evaluate
-from dxopt.numerics.digits import factor, three_digits
+from dxopt.numerics.digits import at_most, factor, three_digits
 from dxopt.results import sentences as say
 from dxopt.results.answer import Answer
 from dxopt.results.beliefs import lines_of_beliefs, privacy_line
@@ -79,7 +79,7 @@ def _status(report: Answer) -> str:
     if report.status is Status.OPTIMAL:
         return f"optimal (gap {gap:.1e})"
     certified = "" if report.delivered else " (not certified optimal)"
-    better = "an arbitrarily better one" if not gap <= 1 else f"one better by up to {gap:.2%}"
+    better = "an arbitrarily better one" if not gap <= 1 else f"one better by up to {at_most(100 * gap)} %"
     return f"{report.status}{certified}: {report.mechanism.name}; there may be {better}{_continued(report)}"
 
 

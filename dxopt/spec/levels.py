@@ -121,6 +121,9 @@ class Smallest(f.Section):
         return SmallestEpsilon(self.max_loss, self.accuracy)
 
 
+_ENDS = ("from", "to", "step")
+
+
 def read_levels(text: str) -> tuple[float, ...]:
     """Levels from the command line: `FROM:TO:STEP`, ends included, or `A,B,C`; numbers as in a problem file.
 
@@ -134,8 +137,8 @@ def read_levels(text: str) -> tuple[float, ...]:
         if len(written) == 1:
             values = [_level(part.strip()) for part in text.split(",")]
         elif len(written) == 3:
-            levels = [_level(part.strip()) for part in written]
-            values = Range(**dict(zip(("from", "to", "step"), levels, strict=True))).values()
+            levels = {end: _level(part.strip(), end) for end, part in zip(_ENDS, written, strict=True)}
+            values = Range(**levels).values()
         else:
             raise SpecError("epsilon", f"is {text!r}", "give levels as FROM:TO:STEP, or as A,B,C")
     except PydanticCustomError as error:
@@ -156,10 +159,10 @@ def read_level(text: str) -> float:
     return level
 
 
-def _level(text: str) -> float:
+def _level(text: str, *at: str) -> float:
     value = q.number(float(text) if is_plain(text) else text)
     if not value > 0:
-        raise bad(f"is {text}", "give a number above 0")
+        raise bad(f"is {text}", "give a number above 0", *at)
     return value
 
 

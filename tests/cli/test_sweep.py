@@ -55,8 +55,8 @@ def test_levels_as_they_are_written(text: str, levels: tuple[float, ...]) -> Non
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("0:1:0.1", "epsilon: is 0; give a number above 0"),
-        ("1:2:0", "epsilon: is 0; give a number above 0"),
+        ("0:1:0.1", "epsilon.from: is 0; give a number above 0"),
+        ("1:2:0", "epsilon.step: is 0; give a number above 0"),
         ("2:1:0.1", "epsilon.to: is 1, below from: 2; give the larger end"),
         ("1:10001:1", "epsilon.step: makes more than 10,000 values; give a larger step"),
         (",".join(map(str, range(1, 10002))), "epsilon: makes more than 10,000 values; give fewer"),

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import SpecError
+from dxopt.errors import BudgetExceeded, SpecError
 from dxopt.release.applying.snapping import is_missing
 from dxopt.release.keys import Key
 from dxopt.release.tables.table import IntegerTable
@@ -138,7 +138,8 @@ class Persons:
         Raises
         ------
         SpecError
-            If the ledger is in another unit, or somebody has too little left and is not to lose rows.
+            If the ledger is in another unit, somebody has too little left and is not to lose rows, or nobody has
+            enough for a single one.
         """
         if self.ledger is None:
             return dict(needed)
@@ -146,8 +147,11 @@ class Persons:
         asked = needed if self.key is None else {}
         found = self.ledger.affordable(asked, level, delta=delta, unit=per(table), run=run, drop=drop)
         if asked and not any(found.values()):
-            # an output without rows helps nobody
-            self.ledger.affordable(asked, level, delta=delta, unit=per(table), run=run)
+            try:
+                self.ledger.affordable(asked, level, delta=delta, unit=per(table), run=run)
+            except BudgetExceeded as error:
+                fix = "set larger budgets, or take a smaller epsilon: over_budget 'drop' would leave no row"
+                raise BudgetExceeded(error.person, error.asked, error.left, error.wrong, fix) from None
         return found
 
     def _tags(

@@ -82,7 +82,9 @@ class TestOverBudget(WithLedger):
 
     def test_an_output_without_rows_is_refused(self) -> None:
         self.ledger.set(0)
-        with pytest.raises(dx.BudgetExceeded, match="17 persons have too little left"):
+        with pytest.raises(
+            dx.BudgetExceeded, match=r"17 persons have too little left; .* for 3 rows; set larger budgets"
+        ):
             self.apply(over_budget="drop")
 
     def test_another_unit_is_refused_before_anything_is_begun(self, tmp_path: Path) -> None:
