@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Literal, Self
 
@@ -11,7 +12,7 @@ import numpy as np
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from dxopt.analysis.regularity import corner_prior
-from dxopt.errors import SpecError
+from dxopt.errors import PlausibilityWarning, SpecError
 from dxopt.model.prior import Prior as Beliefs
 from dxopt.model.smoothing import KERNELS
 from dxopt.model.smoothing import Smoothing as HowSmooth
@@ -185,7 +186,20 @@ def _by_column(source: Source, asked: ColumnPrior, secrets: Secrets, blame: Call
         raise blame("file")("is missing, as the space has no CSV file", "add file")
     weights = table.numbers(asked.column, blame("column"), rows)
     smoothing = _smoothing(asked.smoothing)
-    return Beliefs.from_weights(secrets.space, weights, name=f"column {asked.column}", smoothing=smoothing)
+    found = Beliefs.from_weights(secrets.space, weights, name=f"column {asked.column}", smoothing=smoothing)
+    return found if asked.file is None or asked.label else replace(found, concerns=_in_another_order(table, secrets))
+
+
+def _in_another_order(table: Table, secrets: Secrets) -> tuple[PlausibilityWarning, ...]:
+    """The warning where a column has the names of all points, and the rows are not in their order."""
+    labels = list(secrets.space.labels)
+    for name, cells in zip(table.header, zip(*table.rows, strict=True), strict=True):
+        named = [cell.strip() for cell in cells]
+        if named != labels and sorted(named) == sorted(labels):
+            seen = f"the rows of {table.name} are not in the order of the points, which its column {name!r} names"
+            fix = f"write label: {name}, unless they are meant to count for the points in turn"
+            return (PlausibilityWarning("rows_in_another_order", "prior", seen, fix),)
+    return ()
 
 
 def _named(table: Table, column: str, secrets: Secrets, blame: Blame) -> list[int]:

@@ -40,3 +40,24 @@ def test_errors_have_their_position(tmp_path: Path) -> None:
         dx.read(file)
     with pytest.raises(dx.SpecError, match="file: does not exist; check the name"):
         dx.read(tmp_path / "none.yaml")
+
+
+def test_rows_in_another_order_than_the_values_that_they_name(tmp_path: Path) -> None:
+    """Sorted by weight, and so taken for other values; a column that names them finds them."""
+    (tmp_path / "seen.csv").write_text("people,count\n9,2\n5,0\n1,1\n", encoding="utf-8")
+    file = tmp_path / "town.yaml"
+    text = "space: {kind: line, size: 3}\nepsilon: 1\nprior: {kind: column, file: seen.csv, column: people%s}\n"
+    file.write_text(text % "", encoding="utf-8")
+    (warning,) = dx.read(file).prior.concerns
+    assert warning.kind == "rows_in_another_order"
+    assert str(warning) == (
+        "prior: the rows of seen.csv are not in the order of the points, which its column 'count' names; "
+        "write label: count, unless they are meant to count for the points in turn"
+    )
+    file.write_text(text % ", label: count", encoding="utf-8")
+    named = dx.read(file)
+    assert named.prior.concerns == ()
+    assert named.prior.probabilities.tolist() == [5 / 15, 1 / 15, 9 / 15]
+    (tmp_path / "seen.csv").write_text("people,count\n5,0\n1,1\n9,2\n", encoding="utf-8")
+    file.write_text(text % "", encoding="utf-8")
+    assert dx.read(file).prior.concerns == ()
