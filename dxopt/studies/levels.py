@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dxopt.errors import SpecError
-from dxopt.model.objective import AdversaryError
+from dxopt.model.objective import AdversaryError, ExpectedLoss
 from dxopt.model.problem import Problem
 from dxopt.model.required import required_problem
 from dxopt.numerics.digits import ordered
@@ -34,6 +34,7 @@ from dxopt.studies.series import (
 
 FARTHEST = 40.0
 """The search ends where the budgets of all pairs are at least this: e^{-εd} is then lost in the rounding of rows."""
+_WORST = ", or bound the worst loss, as under this prior one report for all secrets is good enough"
 _ROUGH = 1e-3
 """No gap is wider than this, relative to the loss."""
 _SHARPER = 1e-2
@@ -269,7 +270,8 @@ def _require_bracket(search: _Search, ends: tuple[float, float], low: Written | 
             wrong = (
                 f"is {search.budget:.10g}, but any level will do: already at {ends[0]:.3g} only {loss:.10g} is lost"
             )
-            raise SpecError("max_loss", wrong, "lower it")
+            mean = isinstance(search.high.problem.objective, ExpectedLoss)
+            raise SpecError("max_loss", wrong, f"lower it{_WORST if mean else ''}")
         raise SpecError("low", f"is {low:g}, where no more than {loss:.10g} need be lost already", "lower it")
     last = search.known[-1].problem.epsilon
     proof = search.known[-1].certificate

@@ -165,7 +165,11 @@ def test_few_solves() -> None:
         (0.0, {}, r"^max_loss: is 0, below .*e-1\d, found at epsilon = 40; raise it$"),
         (-0.1, {}, r"^max_loss: is -0.1, below .*, the least loss at epsilon = 40; raise it$"),
         (0.5, {"high": 1.1}, r"^max_loss: is 0.5, below 0\.744\d*, the least loss at .* = 1.1; raise it, or `high`$"),
-        (2.0, {}, r"^max_loss: is 2, but any level will do: already at .* only 1\.068\d* is lost; lower it$"),
+        (
+            2.0,
+            {},
+            r"^max_loss: is 2, but any level will do: .* only 1\.068\d* is lost; lower it, or bound the worst loss, ",
+        ),
         (0.5, {"low": 3.0}, r"^low: is 3, where no more than 0\.15\d* need be lost already; lower it$"),
         (0.5, {"low": 2.0, "high": 1.0}, "^high: is 1, not above 2; give a larger one$"),
         (0.5, {"low": -1.0}, "^low: is -1; give a positive finite number$"),
