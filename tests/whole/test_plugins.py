@@ -94,6 +94,11 @@ def test_the_example_in_python(tmp_path: Path) -> None:
     assert (late.matrix[1, 3], late.matrix[3, 1]) == (6, 2)
 
 
+def test_the_guide_shows_the_whole_file() -> None:
+    guide = (EXAMPLE.parents[1] / "guides" / "plug-ins.md").read_text(encoding="utf-8")
+    assert f"```toml\n{(EXAMPLE / 'pyproject.toml').read_text(encoding='utf-8')}```" in guide
+
+
 @pytest.mark.usefixtures("example")
 def test_the_example_in_a_problem_file_without_it_and_at_another_version(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, site: Path
