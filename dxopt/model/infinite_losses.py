@@ -5,13 +5,27 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dxopt.errors import SpecError
 from dxopt.model.loss import Loss
 from dxopt.spaces.space import MetricSpace
 
 _BLOCK_CELLS = 4_000_000
 
 
-def infinite_loss(space: MetricSpace, reach: NDArray[np.bool_], loss: Loss) -> tuple[int, int] | None:
+def require_finite(space: MetricSpace, reach: NDArray[np.bool_], loss: Loss, where: str) -> None:
+    """Raise SpecError where a secret that is reached has an infinite loss; `where` says which secrets these are."""
+    found = _infinite(space, reach, loss)
+    if found is None:
+        return
+    row, column = found
+    wrong = f"is infinite for secret {space.labels[row]} and report {loss.reports.labels[column]}{where}"
+    if loss.by_distance and loss.reports.secrets and np.isinf(space.block(np.array([row]), np.array([column]))).all():
+        wrong = f"{wrong}, as no path of finite length leads from one to the other"
+        raise SpecError("loss", wrong, "join them, or use loss: binary")
+    raise SpecError("loss", wrong, "give finite losses")
+
+
+def _infinite(space: MetricSpace, reach: NDArray[np.bool_], loss: Loss) -> tuple[int, int] | None:
     """A secret that is reached and a report with an infinite loss, or None.
 
     Named losses are infinite only where the distance is, or where they overflow: where all distances are known to be

@@ -86,7 +86,9 @@ def _degenerate(space: MetricSpace, apart: Spread) -> PlausibilityWarning:
     """What to say of a space in which nothing is to be told apart, or nothing protected."""
     if len(space) == 1:
         seen = "has 1 point, so that there is nothing to protect"
-        fix = "often a spacing in another unit, such as 500 (metres) where km are meant: give more points"
+        spaced = space.positions is not None or space.structure.kind in ("path", "lattice", "torus")
+        often = "often a spacing in another unit, such as 500 (metres) where km are meant: " if spaced else ""
+        fix = f"{often}give more points"
     elif np.isfinite(apart.nearest).any():
         seen = f"has {len(space):,} points, all at distance 0 from each other"
         fix = "often a wrong column, or numbers that were rounded away: give different points"

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dxopt.errors import SpecError, UnsupportedError
 from dxopt.model.beliefs.matching import require_match
 from dxopt.model.beliefs.pairs import Pairs
-from dxopt.model.infinite_losses import infinite_loss
+from dxopt.model.infinite_losses import require_finite
 from dxopt.model.levels import checked_delta, checked_level
 from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.objective import AdversaryError, ExpectedLoss, Objective, WorstLoss, resolved
@@ -146,15 +146,8 @@ class Problem:
         if rows != len(space):
             raise SpecError("loss", f"has {rows} rows for {len(space)} points", "match them")
         everywhere = isinstance(self.objective, WorstLoss)
-        infinite = infinite_loss(space, self.reach, loss)
-        if infinite is not None:
-            row, column = infinite
-            raise SpecError(
-                "loss",
-                f"is infinite for secret {space.labels[row]} and report {loss.reports.labels[column]}"
-                + ("" if everywhere else f", where {'the' if self.priors is None else 'some'} prior is positive"),
-                "give finite losses",
-            )
+        where = "" if everywhere else f", where {'the' if self.priors is None else 'some'} prior is positive"
+        require_finite(space, self.reach, loss, where)
 
     def __repr__(self) -> str:
         asked = f"epsilon {self.epsilon:g}" + (f", delta {self.delta:g}" if self.delta else "")

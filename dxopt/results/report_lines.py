@@ -70,8 +70,14 @@ def _asked(report: Answer) -> str:
     problem = report.problem
     secrets, reports = problem.shape
     wanted = f"{'least' if problem.objective.sign > 0 else 'largest'} {problem.objective.title}"
-    outputs = "" if problem.reports.secrets else f", {reports:,} outputs"
-    return f"{problem.name}: {secrets:,} {report.explanation.noun}{outputs}; {wanted} ({named_loss(problem)})"
+    outputs = "" if problem.reports.secrets else f", {_counted(reports, 'outputs')}"
+    inputs = _counted(secrets, report.explanation.noun)
+    return f"{problem.name}: {inputs}{outputs}; {wanted} ({named_loss(problem)})"
+
+
+def _counted(number: int, noun: str) -> str:
+    """A number with its noun, which is in the plural."""
+    return f"{number:,} {noun.removesuffix('s') if number == 1 else noun}"
 
 
 def _status(report: Answer) -> str:

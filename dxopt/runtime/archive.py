@@ -53,7 +53,7 @@ def read(file: Path, build: Callable[[dict[str, NDArray[Any]]], Content], versio
     Raises
     ------
     SpecError
-        If the file is none of that kind and version, or damaged.
+        If there is no such file, or it is none of that kind and version, or damaged.
     """
     try:
         arrays = read_arrays(file)
@@ -62,6 +62,8 @@ def read(file: Path, build: Callable[[dict[str, NDArray[Any]]], Content], versio
         return build(arrays)
     except SpecError:
         raise
+    except (FileNotFoundError, NotADirectoryError):
+        raise SpecError("file", f"{file} does not exist", "check the name") from None
     except DAMAGED as error:
         reason = " ".join(str(error).split())
         raise SpecError("file", f"{file} is no saved {kind}, or damaged ({reason})", "save it again") from None

@@ -152,8 +152,10 @@ class Naming:
         return given.astype(np.int64, copy=False)
 
     def _at(self, index: Any) -> int:
-        if not 0 <= index < len(self.lookup.labels):
-            raise self._none(index)
+        last = len(self.lookup.labels) - 1
+        if not 0 <= index <= last:
+            wrong = f"there is no {self.lookup.noun} with index {shown(index)}"
+            raise SpecError("index", wrong, f"give an index from 0 to {last}, or a label")
         return int(index)
 
     def _one(self, given: Any) -> int:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     GetCoreSchemaHandler,
@@ -122,6 +123,11 @@ def _edge(value: Any) -> tuple[str, str, float]:
     return str(start), str(end), length
 
 
+def _whole(value: Any) -> Any:
+    """1e6 is the whole number that it looks like, as long as all such numbers are exact."""
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) <= 2**53 else value
+
+
 _NODE = {"type": ["string", "integer"]}
 _EDGE = {
     "type": "array",
@@ -167,7 +173,9 @@ Unit = Annotated[
     str, *_matching(rf"^[^\s0-9](.{{0,{LONGEST - 2}}}\S)?$", _UNIT), Field(json_schema_extra={"examples": ["km"]})
 ]
 EarthMetric = Annotated[str, OneOf(tuple(METRICS_ON_EARTH))]
-Count = Annotated[int, Field(ge=1)]
+AS_WRITTEN = BeforeValidator(_whole)
+"""After the bounds of a whole number: it may have an exponent, as 1e6."""
+Count = Annotated[int, Field(ge=1), AS_WRITTEN]
 
 
 class Section(BaseModel):

@@ -88,7 +88,7 @@ class Embedding(f.Measured):
     file: f.File = Field(
         description="Word vectors as text, as of GloVe, word2vec or fastText, packed by gzip or not."
     )
-    top: Annotated[f.Count, Field(le=f.MAX_LOCATIONS)] | None = Field(
+    top: Annotated[int, Field(ge=1, le=f.MAX_LOCATIONS), f.AS_WRITTEN] | None = Field(
         None, description="Only the first so many words."
     )
     words: Annotated[list[f.Text], Field(min_length=1, max_length=f.MAX_LOCATIONS)] | None = Field(

@@ -143,7 +143,7 @@ def test_what_is_no_result_is_refused(result: Path, data: Path, tmp_path: Path) 
     arrays["epsilon"] = arrays["epsilon"] / 2
     np.savez(altered / "table.npz", **arrays)
     for path, words in {
-        "none": "file: .* is no saved table, or damaged",
+        "none": "file: .*none does not exist; check the name",
         "empty": "table: .* has none: it is no result folder",
         "broken.npz": "file: .* is no saved table, or damaged",
         "altered": "secrets .* are told apart by report",

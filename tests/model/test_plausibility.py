@@ -106,6 +106,11 @@ def test_degenerate_spaces() -> None:
     for space in (one_cell, together, apart):
         assert kinds(space) == ["space_degenerate"]
     assert kinds(dx.MetricSpace.from_points([[1.0, 1], [1, 1], [1, 2]])) == []
+    alone = dx.MetricSpace.from_distances([[0.0]])
+    for space, spaced in ((one_cell, True), (dx.line(1), True), (alone, False)):
+        (warning,) = of_problem(dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space)))
+        assert ("spacing" in warning.fix) is spaced
+        assert warning.fix.endswith("give more points")
 
 
 def test_labels_that_are_alike() -> None:

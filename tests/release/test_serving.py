@@ -13,6 +13,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,8 +31,9 @@ HERE, THERE = {"lat": 45.761, "lon": 4.832}, {"lat": 45.7698, "lon": 4.8497}
 class Client:
     """Asks a server for reports."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, log: Path) -> None:
         self.port = port
+        self.log = log
 
     def ask(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         """The status and the content of an answer."""
@@ -72,7 +74,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
             stderr=log,
         )
     try:
-        asked = Client(port)
+        asked = Client(port, folder / "log")
         for _ in range(300):
             try:
                 asked.ask({})
@@ -101,7 +103,8 @@ def test_who_moves_pays_until_nothing_is_left(client: Client) -> None:
     moves = [HERE, THERE, {"lat": 45.7502, "lon": 4.8401}]
     assert [client.ask({"person": "bob", **place})[0] for place in moves] == [200, 200, 429]
     assert client.ask({"person": "bob", **HERE})[0] == 200
-    assert "bob" in client.ask({"person": "bob", **moves[2]})[1]["detail"]
+    assert client.ask({"person": "bob", **moves[2]})[1] == {"detail": "no privacy budget left for this"}
+    assert "budget: " in client.log.read_text() and "bob" in client.log.read_text()
 
 
 def test_many_at_once(client: Client) -> None:

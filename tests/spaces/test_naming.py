@@ -159,7 +159,7 @@ def test_it_can_be_said_what_is_given(space: dx.MetricSpace, given: dict[str, An
         ({"label": "x"}, "there is no point 'x'"),
         ({"label": True}, "there is no point True"),
         ({"label": 3, "index": 3}, "is given twice"),
-        ({"index": 5}, "there is no point 5"),
+        ({"index": 5}, "there is no point with index 5; give an index from 0 to 4, or a label"),
         ({"index": "3"}, "is '3'; give a whole number"),
         ({"index": True}, "is True; give a whole number"),
         ({"index": [0, 5]}, "has an index out of range; indices run from 0 to 4"),
@@ -178,7 +178,7 @@ def test_what_is_said_has_to_be_there(given: dict[str, Any], message: str) -> No
 
 def test_a_number_of_too_many_digits_is_no_point() -> None:
     for given in ({"label": 10**5000}, {"index": 10**5000}, {"name": 10**5000}, {"name": (10**5000, 1)}):
-        with pytest.raises(dx.SpecError, match=r"^point: there is no point of so many digits"):
+        with pytest.raises(dx.SpecError, match=r"^point: there is no point (with index )?of so many digits"):
             IDS.index(**given)
 
 

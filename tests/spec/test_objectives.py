@@ -257,7 +257,10 @@ def test_infinite_losses_are_refused_where_they_count(folder: Path) -> None:
     assert task_of(folder, head).problem.losses[0, 1] == math.inf
     worst = refusal(folder, head + "objective: worst_loss\nloss: distance\n")
     assert (worst.line, worst.field) == (5, "loss")
-    assert "is infinite for secret 0 and report 1; give finite losses" in str(worst)
+    told = "is infinite for secret 0 and report 1, as no path of finite length leads from one to the other; join them"
+    assert f"{told}, or use loss: binary" in str(worst)
+    given = refusal(folder, head + "objective: worst_loss\nloss: {kind: matrix, values: [[0, .inf], [1, 0]]}\n")
+    assert "is infinite for secret 0 and report 1; give finite losses" in str(given)
     guesses = refusal(folder, head + ERROR)
     assert (guesses.line, guesses.field) == (4, "objective.adversary_loss")
 

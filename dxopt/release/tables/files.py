@@ -12,7 +12,7 @@ from dxopt.errors import SpecError
 from dxopt.model.saved_reports import pack_reports, unpack_reports
 from dxopt.release.tables import portable
 from dxopt.release.tables.proof import Counts
-from dxopt.runtime.archive import read, write
+from dxopt.runtime.archive import SUFFIX, read, write
 from dxopt.runtime.reading import is_file, is_folder, read_json
 from dxopt.spaces.archive import pack, unpack
 
@@ -27,6 +27,10 @@ def save_table(parts: Parts, file: Path) -> Path:
     """Write what a table is made of to a file; see `IntegerTable.save`."""
     if file.suffix == portable.SUFFIX:
         return portable.write(parts, file)
+    if file.suffix != SUFFIX:
+        wrong = f"{file} has neither the ending {SUFFIX} nor {portable.SUFFIX}"
+        fix = f"name it {file.stem}{SUFFIX}, or {file.stem}{portable.SUFFIX} for other languages"
+        raise SpecError("file", wrong, fix)
     claims = {name: parts[name] for name in CLAIMS}
     known = {} if parts["prior"] is None else {"prior": parts["prior"]}
     counts = {"bits": parts["bits"], "counts": _bytes(parts["counts"], parts["bits"])}

@@ -47,6 +47,8 @@ def read(file: Path) -> Parts:
     """What the table of a file `*.dxt` is made of, of which nothing is proven; SpecError where it is damaged."""
     try:
         return decoded(content(file, MOST_ARRAYS))
+    except (FileNotFoundError, NotADirectoryError):
+        raise SpecError("file", f"{file} does not exist", "check the name") from None
     except OSError as error:
         raise SpecError("table", f"{file} cannot be read: {error.strerror}", "name the file of a table") from None
     except SpecError as error:

@@ -238,7 +238,7 @@ def test_the_commands(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert call(app, ["export", "table.dxt", "--to", "js", "--force"]).exit_code == 0
     for arguments, message in (
         (["export", "table.dxt", "--to", "perl"], "to: there is no 'perl'; choose one of js"),
-        (["export", "nowhere.dxt", "--to", "js"], "nowhere.dxt cannot be read: No such file"),
+        (["export", "nowhere.dxt", "--to", "js"], "nowhere.dxt does not exist; check the name"),
         (["export", "nowhere", "--to", "js"], "nowhere"),
         (["export", "table.dxt", "--to", "js", "-o", "no/folder.js"], "output: no/folder.js cannot be written"),
         (["verify", "nowhere.dxt"], "table: nowhere.dxt is no file"),
