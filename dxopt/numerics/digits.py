@@ -10,6 +10,8 @@ _GROUPED = 1000
 _LARGE = 1e9
 _MOST_FACTOR = 1e6
 """Larger factors are told as powers of ten: hardly anything is hidden there."""
+_LEAST = 1e-300
+"""Smaller numbers have not three digits to spare."""
 _WHOLE = 1e-4
 """Up to this relative difference a factor is told as a whole number, and not as one that was rounded."""
 
@@ -43,6 +45,7 @@ def at_most(value: float) -> str:
     """A positive number to three digits, rounded up: what is at most the number is at most what stands there."""
     if not math.isfinite(value) or value <= 0:
         return three_digits(value)
+    value = max(value, _LEAST)
     place = 10.0 ** (math.floor(math.log10(value)) - 2)
     # what is above three digits by the rounding of doubles alone is not rounded up
     steps = math.ceil(value / place * (1 - 1e-9)) if value < _GROUPED else math.ceil(value * (1 - 1e-9))
@@ -74,6 +77,8 @@ def _to(digits: int, value: float) -> str:
 
 def floor_of(value: float) -> float:
     """A positive number cut to three digits, so that what holds within it is not said of more."""
+    if value < _LEAST:
+        return value
     place = 10.0 ** (math.floor(math.log10(value)) - 2)
     return math.floor(value / place * (1 + 1e-12)) * place
 

@@ -6,10 +6,11 @@ import math
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Discriminator, Field, Tag, ValidationError, model_validator
+from pydantic import AfterValidator, Discriminator, Field, Tag, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
 from dxopt.errors import SpecError
+from dxopt.model.levels import checked_level
 from dxopt.numerics.written import is_plain
 from dxopt.spaces.geo.levels import Level, level
 from dxopt.spaces.space import MetricSpace
@@ -20,6 +21,17 @@ from dxopt.studies.levels import FINEST
 from dxopt.studies.questions import EpsilonFrontier, SmallestEpsilon
 
 MAX_FAMILY = 10_000
+
+
+def _bearable(level: float) -> float:
+    """A level that doubles can bear."""
+    try:
+        return checked_level(level)
+    except SpecError as error:
+        raise bad(error.wrong, error.fix) from None
+
+
+Bearable = Annotated[q.Positive, AfterValidator(_bearable)]
 
 
 class Privacy(f.Section):
@@ -46,8 +58,8 @@ class Privacy(f.Section):
 class Range(f.Section):
     """Evenly spaced values, both ends included."""
 
-    start: q.Positive = Field(alias="from", description="First value.")
-    to: q.Positive = Field(description="Last value; the steps may stop short of it.")
+    start: Bearable = Field(alias="from", description="First value.")
+    to: Bearable = Field(description="Last value; the steps may stop short of it.")
     step: q.Positive = Field(description="Distance from one value to the next.")
 
     @model_validator(mode="after")
@@ -91,8 +103,8 @@ class RisingRange(f.Section):
 class Frontier(RisingRange):
     """The least loss at every level of a range."""
 
-    start: q.Positive = Field(alias="from", description="Smallest level.")
-    to: q.Positive = Field(description="Largest level.")
+    start: Bearable = Field(alias="from", description="Smallest level.")
+    to: Bearable = Field(description="Largest level.")
     resolution: q.Fraction = Field(description="How closely the loss is proven, as a share of its whole fall.")
     finest: ClassVar[float] = 1 / MAX_FAMILY
     """A falling curve takes the inverse of the share, and some more."""
@@ -183,8 +195,8 @@ def _epsilon_kind(value: Any) -> str:
 
 
 Epsilon = Annotated[
-    Annotated[q.Positive, Tag("number")]
-    | Annotated[list[q.Positive], Field(min_length=1, max_length=MAX_FAMILY), Tag("list")]
+    Annotated[Bearable, Tag("number")]
+    | Annotated[list[Bearable], Field(min_length=1, max_length=MAX_FAMILY), Tag("list")]
     | Annotated[Range, Tag("range step")]
     | Annotated[Frontier, Tag("range resolution")]
     | Annotated[Smallest, Tag("smallest")],

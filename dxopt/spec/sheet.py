@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Annotated, Any, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
+from dxopt.model.levels import LARGEST, LEAST
 from dxopt.model.objective import ExpectedLoss, WorstLoss, WorstRegret
 from dxopt.numerics.excess import PAIRS
 from dxopt.results.measures import OF_LEVELS
@@ -107,7 +107,7 @@ class Sheet(f.Section):
             raise bad("is given beside privacy", "keep one of the two", "epsilon")
         if not (self.asks_privacy or self.beliefs or isinstance(self.objective, AdversaryError)):
             raise bad("is missing", "add epsilon, or privacy with a level and a radius", "epsilon")
-        if self.privacy is not None and not 0 < (level := self.privacy.epsilon) < math.inf:
+        if self.privacy is not None and not LEAST <= (level := self.privacy.epsilon) <= LARGEST:
             raise bad(f"level / radius is {level:g}", "give a level and a radius less far apart", "privacy")
         epsilons = self.epsilons()
         first = {epsilon: index for index, epsilon in reversed(list(enumerate(epsilons)))}

@@ -191,6 +191,8 @@ BROKEN: list[Broken] = [
     _broken("both privacy and epsilon", "loss: distance", "loss: distance\nepsilon: 1", 14, 10, "epsilon"),
     _broken("neither", _PRIVACY + "\n", "", 1, 1, "epsilon"),
     _broken("epsilon is 0", _PRIVACY, "epsilon: 0", 9, 10, "epsilon"),
+    _broken("epsilon is subnormal", _PRIVACY, "epsilon: 1e-320", 9, 10, "epsilon"),
+    _broken("epsilon overflows", _PRIVACY, "epsilon: [1, 1e308]", 9, 14, "epsilon[1]"),
     _broken("epsilon is negative", _PRIVACY, "epsilon: [1, -1]", 9, 14, "epsilon[1]"),
     _broken("no epsilons", _PRIVACY, "epsilon: []", 9, 1, "epsilon"),
     _broken("epsilon twice", _PRIVACY, "epsilon: [1, 2, 1.0]", 9, 17, "epsilon[2]"),

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dxopt.numerics.digits import apart, factor, ordered
+from dxopt.numerics.digits import apart, at_most, factor, floor_of, ordered
 
 
 @pytest.mark.parametrize(
@@ -61,3 +61,9 @@ def test_what_is_proven_on_both_sides_is_told_apart(low: float, high: float, tex
 )
 def test_a_factor_that_was_rounded_shows_its_digits(value: float, text: str) -> None:
     assert factor(math.log(value)) == text
+
+
+@pytest.mark.parametrize("value", [5e-324, 1e-320, 1e-308, 1e-300, 0.12345, 26.96])
+def test_bounds_to_three_digits_are_bounds_however_small(value: float) -> None:
+    assert float(at_most(value)) >= value * (1 - 1e-9)
+    assert 0 < floor_of(value) <= value * (1 + 1e-9)

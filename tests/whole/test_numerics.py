@@ -154,6 +154,28 @@ def test_extreme_levels(epsilon: float, loss: str) -> None:
     assert_proven(dx.solve(dx.Problem(space, epsilon=epsilon, prior=weights(space), loss=loss)))
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("loss", ["distance", "binary"])
+@pytest.mark.parametrize("epsilon", [1e-300, 1e110, 1e306])
+@pytest.mark.parametrize(
+    "space",
+    [
+        dx.line(3),
+        dx.grid((3, 3)),
+        dx.line(3, step=1e10),
+        dx.grid((3, 3), spacing=1e10),
+        dx.grid((3, 3), metric="manhattan", spacing=1e10),
+        dx.MetricSpace.from_points([[0, 0], [1e10, 2], [3e12, 1], [2, 2.5]]),
+    ],
+    ids=str,
+)
+def test_levels_at_both_ends_overflow_nowhere(space: dx.MetricSpace, epsilon: float, loss: str) -> None:
+    report = dx.solve(dx.Problem(space, epsilon=epsilon, prior=dx.Prior.uniform(space), loss=loss))
+    assert_proven(report)
+    assert report.explanation
+    assert str(report)
+
+
 @pytest.mark.parametrize("apart", [4e-16, 1e-13, 1e-12, 1e-11, 1e-9, 1e-7, 1e-5])
 def test_points_next_to_each_other(apart: float) -> None:
     """Closeness must not cost anything: the optimum moves continuously as two points meet."""

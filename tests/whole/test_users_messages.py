@@ -207,6 +207,18 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         "labels: points 0 and 1 are both '1'; give each point a label of its own",
     ),
     "yes for a level": (lambda: problem(epsilon=True), "epsilon: True is not a number; give a positive number"),
+    "a level below all normal doubles": (
+        lambda: problem(epsilon=1e-320),
+        "epsilon: is 9.99989e-321, too small for doubles; give 1e-300 or more",
+    ),
+    "a level that overflows": (
+        lambda: dx.tight_constraints(dx.grid((2, 2)), 1e308),
+        "epsilon: is 1e+308, too large for doubles; give 1e+306 or less",
+    ),
+    "a level of a sweep that overflows": (
+        lambda: dx.sweep(problem(), [1.0, 1e308]),
+        "epsilons: is 1e+308, too large for doubles; give 1e+306 or less",
+    ),
     "bytes for a level": (lambda: problem(epsilon=b"1"), "epsilon: b'1' is not a number; give a positive number"),
     "a number to compare": (lambda: dx.compare(problem(), 3), "methods: are of type int; give a list"),  # pyright: ignore
     "a name that is taken": (

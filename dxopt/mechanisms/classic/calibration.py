@@ -46,7 +46,7 @@ def largest_private_rate(
     """
     # Pairs that count as one point bind nothing.
     distances = space.distances
-    counted = epsilon * distances > ALIKE
+    counted = distances > ALIKE / epsilon
     if not counted.any():
         return safe
 

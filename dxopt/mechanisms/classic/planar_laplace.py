@@ -29,6 +29,8 @@ IMPLICIT_FROM = 400
 """From this many secrets on, a grid gets no matrix, and the noise has the rate ε."""
 _WIDEST = 1e100
 """Squares of larger lengths, or of the inverse of such, are no doubles."""
+_LARGEST_RATE = 1e300
+"""Per extent of the places: noise of a larger rate has the same masses, and products with it overflow."""
 _SECONDS = 1.8e-6
 """For each pair of secret and report; four times that where the rate is looked for."""
 
@@ -102,6 +104,7 @@ def noise_rate(problem: Problem) -> float:
     # The rate at which the noise itself is private.
     secrets, reports = _in_plane(space, problem.reports)
     safe = epsilon * _shrinking(space, secrets, epsilon)
+    safe = min(safe, _LARGEST_RATE / max(1.0, *np.ptp(secrets, axis=0), *np.ptp(reports, axis=0)))
     if len(space) >= IMPLICIT_FROM:
         return safe
 
@@ -127,7 +130,7 @@ def _shrinking(space: MetricSpace, located: Array, epsilon: float) -> float:
     if not isinstance(space.metric, OnEarth):
         return 1.0
     plane = MetricSpace.from_points(located).distances
-    ratios = np.divide(space.distances, plane, out=np.ones(plane.shape), where=epsilon * plane > ALIKE)
+    ratios = np.divide(space.distances, plane, out=np.ones(plane.shape), where=plane > ALIKE / epsilon)
     return min(1.0, float(ratios.min()))
 
 

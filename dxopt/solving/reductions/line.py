@@ -40,6 +40,8 @@ NOTE = (
     "n weights and a remap are optimal where the loss grows with the distance (Ghosh, Roughgarden and Sundararajan "
     "2009); proven here by their own dual"
 )
+_LARGEST_BUDGET = 1e300
+"""Larger products of a level and a distance count as this one, so that none overflows."""
 _TIED = 1e-13
 """Costs of reports that differ by less than this part are taken as equal."""
 _SOON_CELLS = 5_000_000
@@ -173,7 +175,7 @@ def best_remap(problem: Problem, should_stop: Callable[[], bool], tell: Callable
     along = coordinates_of_line(problem.space)
     if along is None:
         raise UnsupportedError("space", "is no line", "use method: optimal")
-    factors = np.exp(-np.minimum(problem.epsilon * line_steps(problem.space), ROOM))
+    factors = np.exp(-problem.epsilon * np.minimum(line_steps(problem.space), ROOM / problem.epsilon))
     starts: list[Array] = []
     # 1. forward: Σ_{x' ≤ x} e^{-εd(x', x)} π_x' l(x', z) for all reports z, of which only the sum before each block
     #    is kept; and for each report the secret where it costs least, and its cost if it is always given
@@ -212,7 +214,8 @@ def best_remap(problem: Problem, should_stop: Callable[[], bool], tell: Callable
             table[rows[stays]] = rows[stays]
     # 3. row prices y = Φ⁻¹b
     prices = Path(along, problem.epsilon, 0.0).approximate(best)
-    roots = _roots(least_at, best, problem.epsilon * along, cheapest)
+    level = min(problem.epsilon, _LARGEST_BUDGET / max(1.0, float(np.abs(along).max())))
+    roots = _roots(least_at, best, level * along, cheapest)
     return LineOptimum(table, int(totals[table].argmin()), LineDual(prices, roots))
 
 

@@ -229,7 +229,8 @@ def least_eigenvalue(metric: str, dimension: int, epsilon: float) -> float:
     # The factors 0.999 are far more than the rounding.
     if metric == "euclidean":
         constant = 2.0**dimension * math.pi ** ((dimension - 1) / 2) * math.gamma((dimension + 1) / 2)
-        return 0.999 * constant * epsilon / (epsilon**2 + dimension * math.pi**2) ** ((dimension + 1) / 2)
+        radius = math.hypot(epsilon, math.sqrt(dimension) * math.pi)
+        return 0.999 * constant * (epsilon / radius) * radius**-dimension if math.isfinite(radius) else 0.0
     if metric == "chebyshev" and dimension == 2:
         return 0.999 * math.tanh(epsilon / 4) ** 2
     return 0.0
