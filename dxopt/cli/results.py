@@ -96,12 +96,13 @@ def explain_results(
     from rich.console import Console
 
     from dxopt.batch.progress import Progress
+    from dxopt.runtime.stopping import Stop
     from dxopt.spec import read_levels
     from dxopt.spec.problems import asked
     from dxopt.studies.explaining import explain, saved
 
     told = []
-    with bad_input(), Progress(Console(stderr=True), after=2.0) as progress:
+    with bad_input(), Progress(Console(stderr=True), after=2.0) as progress, Stop() as stop:
         levels = None if epsilon is None else read_levels(epsilon)
         for place in results:
             tell = functools.partial(progress.tell, str(place))
@@ -115,6 +116,7 @@ def explain_results(
         typer.echo(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
     else:
         typer.echo("\n\n".join(map(str, told)))
+    raise typer.Exit(1 if stop.interrupted else 0)
 
 
 @commands.command("verify", epilog="Example: dxopt verify results/town")

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -12,6 +15,7 @@ from typer.testing import CliRunner
 import dxopt as dx
 from dxopt.cli.application import app
 from dxopt.numerics.digits import at_most
+from dxopt.studies import sweeps
 
 FILE = """name: counts
 space: {kind: line, size: 5, unit: people}
@@ -69,6 +73,20 @@ def test_a_table_about_several_values(file: Path) -> None:
         told = dx.explain(dx.solve(dx.read(file).at(epsilon)), values=12)
         assert told.all_within is not None and told.total_off is not None
         assert row[-2:] == [at_most(told.all_within), at_most(told.total_off)]
+
+
+def test_ctrl_c_keeps_the_levels_that_are_done(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compared = sweeps.compare
+
+    def stopped_after_one(*args: Any, **options: Any) -> dx.Comparison:
+        os.kill(os.getpid(), signal.SIGINT)
+        return compared(*args, **options)
+
+    monkeypatch.setattr(sweeps, "compare", stopped_after_one)
+    done = CliRunner().invoke(app, ["explain", str(file), "--epsilon", "0.5,1,2"])
+    assert done.exit_code == 1
+    assert done.stdout.splitlines()[-2].startswith("ε per person")
+    assert "KeyboardInterrupt (partial" not in done.stderr
 
 
 def test_json(file: Path, tmp_path: Path) -> None:
