@@ -236,6 +236,12 @@ class NoTightMechanism(UnsupportedError):
         return make, (self.field, self.wrong, self.fix)
 
 
+def required(field: str, given: Any, kinds: Any, fix: str) -> None:
+    """SpecError about a field unless what is given for it is of a kind, or of one of several."""
+    if not isinstance(given, kinds):
+        raise SpecError(field, f"is of type {type(given).__name__}", fix)
+
+
 def not_installed(error: ModuleNotFoundError) -> UnsupportedError:
     """What to say where a package of an extra is missing.
 

@@ -13,6 +13,7 @@ from dxopt.errors import SpecError
 from dxopt.model.loss import Loss, LossLike
 from dxopt.model.mechanism import MatrixMechanism, Mechanism
 from dxopt.model.prior import Prior
+from dxopt.model.required import required_mechanism
 from dxopt.runtime.shown import Shown
 
 HARDLY = 1e-6
@@ -96,6 +97,7 @@ def off_prior(mechanism: Mechanism, prior: Prior, loss: LossLike | Loss = "dista
     >>> print(found.losses.round(2).tolist(), found.never.tolist())
     [0.27, 0.27, 1.1] [2]
     """
+    required_mechanism(mechanism, Mechanism)
     if len(prior) != len(mechanism.space):
         raise SpecError("prior", f"has {len(prior)} entries for {len(mechanism.space)} secrets", "match them")
     resolved = loss_of(mechanism, loss)

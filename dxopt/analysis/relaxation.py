@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from dxopt.errors import SpecError
 from dxopt.model.levels import checked_delta
 from dxopt.model.mechanism import Mechanism
+from dxopt.model.required import required_mechanism
 from dxopt.numerics.excess import bound_pairs, least_delta, least_epsilon
 from dxopt.numerics.written import Written, number_of
 
@@ -41,6 +42,7 @@ def smallest_delta(mechanism: Mechanism, epsilon: Written, *, pairs: str = "all"
     >>> print(round(dx.evaluate.smallest_delta(mechanism, 0.5), 3))
     0.462
     """
+    required_mechanism(mechanism, Mechanism)
     epsilon = number_of(epsilon, "epsilon") if isinstance(epsilon, str) else epsilon
     if not (math.isfinite(epsilon) and epsilon >= 0):
         raise SpecError("epsilon", f"is {epsilon:g}", "give a finite number of 0 or more")
@@ -74,6 +76,7 @@ def smallest_epsilon(mechanism: Mechanism, delta: float = 0.0, *, pairs: str = "
     >>> print(round(dx.evaluate.smallest_epsilon(mechanism), 4))
     1.0986
     """
+    required_mechanism(mechanism, Mechanism)
     distances = mechanism.space.distances
     return least_epsilon(mechanism.matrix, distances, checked_delta(delta), bound_pairs(distances, pairs))
 

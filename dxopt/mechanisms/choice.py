@@ -50,7 +50,7 @@ def choice(mechanisms: Sequence[Sampler], weights: ArrayLike | None = None, *, v
     >>> print(mixed.reports.labels[:4], round(mixed.privacy.epsilon, 6))
     ('0: 0', '0: 1', '0: 2', '1: 0') 1.0
     """
-    if isinstance(mechanisms, Sampler) or not len(mechanisms):
+    if not isinstance(mechanisms, Sequence) or not mechanisms:
         raise SpecError("mechanisms", "are no list of mechanisms", "give a list, such as [one, other]")
     shares = _shares(weights, len(mechanisms))
     levels = [level_of(one) for one in mechanisms]

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import SpecError, UnsupportedError
+from dxopt.errors import SpecError, UnsupportedError, required
 from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.mechanism import Mechanism, Privacy
+from dxopt.model.required import required_mechanism
 from dxopt.numerics.excess import least_delta
 from dxopt.numerics.rounding import SMALLEST, UNIT
 from dxopt.spaces.queries import Query, Sensitivity, sensitivity
@@ -83,6 +84,8 @@ def lift(query: Query, mechanism: Mechanism, secrets: MetricSpace) -> Mechanism:
     >>> print(mechanism.row(label="(ill, well)").round(3).tolist(), round(mechanism.privacy.epsilon, 6))
     [0.269, 0.462, 0.269] 1.0
     """
+    required("query", query, Query, "give one of dx.queries")
+    required_mechanism(mechanism, Mechanism)
     if len(mechanism.space) != len(query.answers):
         wrong = f"is about {len(mechanism.space):,} points, where the query has {len(query.answers):,} answers"
         raise SpecError("mechanism", wrong, "make it on query.induced(secrets), or query.space()")
@@ -125,6 +128,7 @@ def lift_loss(query: Query, loss: LossLike | Loss = "distance", answers: MetricS
     >>> print(dx.lift_loss(count).matrix.tolist())
     [[2.0, 1.0, 0.0], [1.0, 0.0, 1.0], [1.0, 0.0, 1.0], [0.0, 1.0, 2.0]]
     """
+    required("query", query, Query, "give one of dx.queries")
     losses = Loss.of(loss, query.space() if answers is None else answers)
     if len(losses.matrix) != len(query.answers):
         wrong = f"has {len(losses.matrix):,} rows, where the query has {len(query.answers):,} answers"

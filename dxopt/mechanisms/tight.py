@@ -25,7 +25,7 @@ from dxopt.proofs.certify import certify
 from dxopt.proofs.duals import Dual
 from dxopt.runtime.live import Progress, shows, told
 from dxopt.spaces.kernels.systems import structured, system
-from dxopt.spaces.space import MetricSpace
+from dxopt.spaces.space import MetricSpace, required_space
 
 Array = NDArray[np.float64]
 WRITTEN_POINTS = 1_000
@@ -180,6 +180,7 @@ def tight_constraints(
     >>> print(mechanism.matrix.round(3).tolist()[1])
     [0.333, 0.333, 0.167, 0.167]
     """
+    required_space(space)
     epsilon = checked_level(epsilon)
     tell = told(progress)
     if not space.symmetric:

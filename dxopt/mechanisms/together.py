@@ -14,6 +14,7 @@ from dxopt.analysis.composition.composing import require_same
 from dxopt.errors import SpecError, UnsupportedError
 from dxopt.model.loss import Reports
 from dxopt.model.mechanism import Mechanism, Privacy
+from dxopt.model.required import required_mechanism
 from dxopt.model.sampling import Sampler
 from dxopt.proofs.own import certify
 from dxopt.spaces.labels import Tuples
@@ -55,8 +56,10 @@ def together(mechanisms: Sequence[Sampler]) -> Mechanism:
     >>> print(both.matrix.shape, both.reports.labels[:2], round(both.privacy.epsilon, 6))
     (3, 9) ('(0, 0)', '(0, 1)') 1.5
     """
-    if isinstance(mechanisms, Sampler) or not mechanisms:
+    if not isinstance(mechanisms, Sequence) or not mechanisms:
         raise SpecError("mechanisms", "are no list of mechanisms", "give a list, such as [mechanism, mechanism]")
+    for one in mechanisms:
+        required_mechanism(one)
     first = mechanisms[0]
     cells = len(first.space) * math.prod(len(one.reports) for one in mechanisms)
     if cells > MOST_CELLS:

@@ -16,6 +16,7 @@ from dxopt.model.rows import Rows
 from dxopt.model.saved_reports import pack_reports
 from dxopt.numerics.given import as_numbers
 from dxopt.runtime.archive import Arrays, read, write
+from dxopt.runtime.reading import as_path
 from dxopt.spaces.archive import pack
 from dxopt.spaces.space import MetricSpace
 
@@ -126,7 +127,7 @@ class Mechanism(Rows):
         >>> print(dx.Mechanism.load(mechanism.save("noise.npz")).row(label="0").round(3).tolist())
         [0.731, 0.17, 0.099]
         """
-        return read(Path(file), unpacked, FORMAT, "mechanism")
+        return read(as_path(file, "file"), unpacked, FORMAT, "mechanism")
 
     def packed(self) -> Arrays:
         """The arrays of a file, from which the reader in `READERS` makes the mechanism again.

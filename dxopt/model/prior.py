@@ -18,7 +18,7 @@ from dxopt.model.observations import counted_by, frequencies
 from dxopt.model.smoothing import Smoothing
 from dxopt.numerics.given import as_numbers
 from dxopt.spaces.geo.nearest import nearest_of
-from dxopt.spaces.space import MetricSpace
+from dxopt.spaces.space import MetricSpace, required_space
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ class Prior(MakesSets):
     concerns: tuple[PlausibilityWarning, ...] = field(default=(), repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        array = np.array(self.probabilities, dtype=float)
+        array = as_numbers(self.probabilities, "prior", "give one probability per point")
         if array.ndim != 1 or not (np.isfinite(array) & (array >= 0)).all() or abs(math.fsum(array) - 1) > 1e-9:
             raise SpecError("prior", "is no probability distribution", "use Prior.from_weights")
         array.flags.writeable = False
@@ -105,6 +105,7 @@ class Prior(MakesSets):
         >>> print(dx.Prior.uniform(dx.line(4)).probabilities.tolist())
         [0.25, 0.25, 0.25, 0.25]
         """
+        required_space(space)
         return cls.from_weights(space, np.ones(len(space)), name="uniform")
 
     @classmethod
@@ -138,6 +139,7 @@ class Prior(MakesSets):
         >>> print(dx.Prior.from_weights(dx.line(4), [3, 1, 0, 4]).probabilities.tolist())
         [0.375, 0.125, 0.0, 0.5]
         """
+        required_space(space)
         ordered = in_order(space, weights)
         array = as_numbers(ordered, "prior", "give one number per point")
         if array.shape != (len(space),):

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from dxopt.errors import SpecError
 from dxopt.runtime.shown import Shown
 from dxopt.spaces.geo.areas import inside
-from dxopt.spaces.space import MetricSpace
+from dxopt.spaces.space import MetricSpace, required_space
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,6 +52,7 @@ class Reports(Shown):
         >>> print(list(dx.Reports.of(dx.line(3)).labels))
         ['0', '1', '2']
         """
+        required_space(space)
         return cls(space.labels, space.points, secrets=True)
 
     @classmethod

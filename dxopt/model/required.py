@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import Any
 
-from dxopt.errors import SpecError, UnsupportedError
+from dxopt.errors import SpecError, UnsupportedError, required
 from dxopt.model.problem import Problem
 from dxopt.model.sampling import Sampler
 from dxopt.numerics.written import shortened
@@ -24,13 +24,11 @@ def required_problem(problem: Any, study: str = "") -> None:
         name = str(problem)
         wrong = f"is the name of a file, {shortened(name)}"
         raise SpecError("problem", wrong, f"read it with dx.read({shortened(name)}), or run `dxopt solve` on it")
-    raise SpecError("problem", f"is of type {type(problem).__name__}", "give a dx.Problem")
+    required("problem", problem, Problem, "give a dx.Problem")
 
 
-def required_mechanism(mechanism: Any) -> None:
+def required_mechanism(mechanism: Any, kinds: Any = Sampler) -> None:
     """SpecError unless a mechanism or a table is given; where a matrix is, the error says how to make one of it."""
-    if isinstance(mechanism, Sampler):
-        return
     proven, plain = "dx.certify(matrix, space, epsilon)", "dx.Mechanism.from_matrix(space, matrix)"
     fix = f"give a mechanism: {proven} makes one with a proof of privacy, {plain} without"
-    raise SpecError("mechanism", f"is of type {type(mechanism).__name__}", fix)
+    required("mechanism", mechanism, kinds, fix)

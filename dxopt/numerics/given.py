@@ -15,6 +15,11 @@ _NO_NUMBERS = (bool, np.bool_, bytes, bytearray)
 """What Python makes a number of, but nobody means as one."""
 
 
+def shown(given: Any) -> str:
+    """Whatever is given, on one short line."""
+    return " ".join(repr(given).split())[:_LONGEST]
+
+
 def as_number(given: Any, field: str, fix: str) -> float:
     """A number as a float; SpecError where it is none, also where it is True, False or bytes."""
     try:
@@ -22,7 +27,7 @@ def as_number(given: Any, field: str, fix: str) -> float:
             return float(given)
     except (TypeError, ValueError, OverflowError):
         pass
-    raise SpecError(field, f"{given!r:.{_LONGEST}} is not a number", fix)
+    raise SpecError(field, f"{shown(given)} is not a number", fix)
 
 
 def as_numbers(given: Any, field: str, fix: str) -> NDArray[np.float64]:
@@ -61,5 +66,5 @@ def _wrong(given: Any) -> str:
         try:
             float(entry)
         except (TypeError, ValueError, OverflowError):
-            return f"entry {list(index)} is {entry!r:.{_LONGEST}}, which is no real number"
+            return f"entry {list(index)} is {shown(entry)}, which is no real number"
     return "has entries that are no real numbers"

@@ -21,7 +21,7 @@ from dxopt.proofs.certify import privacy_alone, proven_privacy, proven_repair
 from dxopt.proofs.refusing import ROUNDING, refused
 from dxopt.proofs.repair import repair as brought_to_privacy
 from dxopt.spaces.archive import pack
-from dxopt.spaces.space import MetricSpace
+from dxopt.spaces.space import MetricSpace, required_space
 
 WRITTEN_TRIPLES = 50_000_000
 """Up to this n²·m an implicit mechanism is written down, and its matrix is proven, which tells the least ε."""
@@ -85,8 +85,7 @@ def certify(
     ...     print(error.field)
     matrix
     """
-    if not isinstance(space, MetricSpace):
-        raise SpecError("space", f"is of type {type(space).__name__}", "give the space of the secrets")
+    required_space(space)
     given = _channel(mechanism, space, reports)
     problem = privacy_alone(space, given.reports, epsilon, delta, pairs)
     if not repair:

@@ -7,11 +7,11 @@ import os
 import re
 import secrets
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
-from dxopt.errors import SpecError
+from dxopt.errors import SpecError, required
 from dxopt.runtime.platform import PERMISSIONS
-from dxopt.runtime.reading import MOST_KEY, opened
+from dxopt.runtime.reading import MOST_KEY, as_path, opened
 
 VARIABLE = "DXOPT_KEY"
 _BYTES = 32
@@ -78,7 +78,7 @@ class Key:
         SpecError
             If the file cannot be read, others than its owner may read it, or it holds no key.
         """
-        path = Path(file)
+        path = as_path(file, "file")
         try:
             with opened(path, MOST_KEY) as stream:
                 mode = os.fstat(stream.fileno()).st_mode
@@ -107,6 +107,7 @@ class Key:
         >>> print(dx.Key.from_environment("MY_KEY").fingerprint == dx.Key(bytes(32)).fingerprint)
         True
         """
+        required("variable", variable, str, "give the name of an environment variable")
         if variable not in os.environ:
             raise SpecError("key", f"{variable} is not set", _FIX)
         return cls._of(os.environ[variable], f"{variable} holds no key")
@@ -126,7 +127,7 @@ class Key:
             If there is such a file, as what was drawn with the key in it could not be repeated; or it cannot be
             written.
         """
-        path = Path(file)
+        path = as_path(file, "file")
         try:
             with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:  # noqa: PTH123
                 stream.write(f"{self._content.hex()}\n".encode("ascii"))
@@ -168,3 +169,10 @@ class Key:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a key is not pickled; load it from its file where it is needed")
+
+
+def require_named_draws(key: Any, release: Any) -> None:
+    """SpecError unless a key and the name of a release are given."""
+    required("key", key, Key, "give dx.Key.new(), or dx.Key.load(file)")
+    if not isinstance(release, str) or not release:
+        raise SpecError("release", f"is {release!r}", "give it a name, as text")

@@ -11,6 +11,7 @@ import numpy as np
 
 from dxopt.errors import DxoptError, SpecError, UnsupportedError
 from dxopt.model.mechanism import Mechanism
+from dxopt.model.required import required_mechanism
 from dxopt.release.tables import IntegerTable, integer_table
 from dxopt.spaces.space import MetricSpace
 
@@ -59,6 +60,7 @@ def to_opendp(mechanism: Mechanism | IntegerTable) -> Measurement:
         from opendp.mod import assert_features
     except ImportError:
         raise UnsupportedError("opendp", "is not installed", "install dxopt[opendp]") from None
+    required_mechanism(mechanism)
     assert_features("contrib", "honest-but-curious")
     if isinstance(mechanism, IntegerTable):
         mechanism.check()

@@ -40,7 +40,7 @@ from dxopt.results.restoring import described_metric, restored
 from dxopt.results.units import units_of
 from dxopt.results.within import within_of
 from dxopt.runtime.archive import DAMAGED
-from dxopt.runtime.reading import is_file, read_arrays, read_json
+from dxopt.runtime.reading import as_path, is_file, read_arrays, read_json
 from dxopt.runtime.stopping import Status
 from dxopt.spaces.archive import check_positions, unpack_positions
 from dxopt.spaces.space import MetricSpace
@@ -68,7 +68,7 @@ def load(folder: str | Path) -> Report:
     >>> print(again.certificate.private, again.certificate.value == report.certificate.value)
     True True
     """
-    folder = Path(folder)
+    folder = as_path(folder, "folder")
     if is_file(folder / SWEEP):
         part = folder / PARTS / "000"
         raise SpecError(

@@ -27,6 +27,7 @@ from dxopt.results.report import Report
 from dxopt.results.result import Result, description, parts
 from dxopt.results.sweep_folder import FORMAT, swept
 from dxopt.results.units import level_axis, value_axis
+from dxopt.runtime.reading import as_path
 from dxopt.runtime.shown import as_html_table, as_html_text
 from dxopt.runtime.stopping import Status
 from dxopt.spaces.units import in_unit, per
@@ -182,7 +183,7 @@ class EpsilonSweep(Plotted, Result):
         >>> print(dx.EpsilonSweep.load(sweep.save("results/sweep")).epsilons.tolist())
         [0.5, 1.0]
         """
-        reports, asked, status = swept(Path(folder))
+        reports, asked, status = swept(as_path(folder, "folder"))
         return cls(reports[0].problem, reports, asked, status)
 
     def _said(self) -> str:

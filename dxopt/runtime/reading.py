@@ -19,6 +19,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from dxopt.errors import required
 from dxopt.runtime.platform import READING
 
 MOST_TEXT = 20_000_000
@@ -39,6 +40,12 @@ MOST_KEY = 1_000
 """Bytes of the file of a key: 64 digits, and the end of a line."""
 MOST_MEMBERS = 20_000
 """Arrays of a file: products of many factors have a few for each factor."""
+
+
+def as_path(given: Any, field: str) -> Path:
+    """The name of a file or a folder as a path; SpecError where it is none."""
+    required(field, given, (str, os.PathLike), f"give the name of a {field}")
+    return Path(given)
 
 
 def is_file(path: Path) -> bool:

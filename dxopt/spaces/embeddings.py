@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
-from dxopt.runtime.reading import MOST_VECTORS, opened
+from dxopt.runtime.reading import MOST_VECTORS, as_path, opened
 from dxopt.spaces.matrices import MATRIX_POINTS
 from dxopt.spaces.metrics import Metric
 from dxopt.spaces.space import MetricSpace
@@ -82,7 +82,7 @@ def embedding(
         raise SpecError("words", "are given beside top", "keep one of the two")
     if top is not None and (isinstance(top, bool) or not isinstance(top, int) or not 1 <= top <= MATRIX_POINTS):
         raise SpecError("top", f"is {top!r}", f"give a whole number from 1 to {MATRIX_POINTS:,}")
-    path = Path(file)
+    path = as_path(file, "file")
     found = _chosen(path, words) if words is not None else _first(path, top)
     vectors = np.array(list(found.values()))
     if normalise:

@@ -116,6 +116,12 @@ class Paths:
         return dijkstra(self.steps, indices=starts, directed=True)
 
 
+def required_graph(graph: Any) -> None:
+    """SpecError unless a graph of networkx is given."""
+    if not hasattr(graph, "is_multigraph"):
+        raise SpecError("graph", f"is of type {type(graph).__name__}", "give a graph of networkx, as nx.Graph(edges)")
+
+
 def nodes_and_edges(
     graph: nx.Graph | nx.DiGraph, weight: str | None
 ) -> tuple[tuple[str, ...], NDArray[np.int64], Array]:
@@ -126,8 +132,7 @@ def nodes_and_edges(
     SpecError
         If it is no graph, it is empty, or a length is missing, negative or not finite; the message names the edge.
     """
-    if not hasattr(graph, "is_multigraph"):
-        raise SpecError("graph", f"is of type {type(graph).__name__}", "give a graph of networkx, as nx.Graph(edges)")
+    required_graph(graph)
     nodes = list(graph)
     if not nodes:
         raise SpecError("graph", "has no nodes", "give at least one")

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
+from dxopt.numerics.given import shown
 from dxopt.spaces.labels import Coordinates, LazyLabels, Numbers, Tuples
 from dxopt.spaces.metrics import Euclidean, Metric, metric_named, require_numbers
 from dxopt.spaces.sizes import require_room
@@ -167,8 +168,8 @@ def _whole(shape: Sequence[int] | int, field: str = "shape") -> tuple[int, ...]:
     sizes = tuple(shape) if isinstance(shape, Sequence) else (shape,)
     if not sizes or any(isinstance(s, bool) or not isinstance(s, int | np.integer) or s < 1 for s in sizes):
         if field == "size":
-            raise SpecError(field, f"is {sizes[0]!r}", "give a whole number of points, 1 or more")
-        raise SpecError(field, f"is {shape!r}", "give positive whole numbers, such as (4, 3)")
+            raise SpecError(field, f"is {shown(sizes[0])}", "give a whole number of points, 1 or more")
+        raise SpecError(field, f"is {shown(shape)}", "give positive whole numbers, such as (4, 3)")
     return tuple(int(s) for s in sizes)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
+from dxopt.numerics.given import shown
 from dxopt.spaces.labels import Tuples
 from dxopt.spaces.lattices import line
 from dxopt.spaces.sizes import require_room
@@ -50,7 +51,7 @@ def product(*factors: MetricSpace) -> MetricSpace:
     """
     for factor in factors:
         if not isinstance(factor, MetricSpace):
-            raise SpecError("factors", f"{factor!r} is no space", "give spaces such as dx.line(5)")
+            raise SpecError("factors", f"{shown(factor)} is no space", "give spaces such as dx.line(5)")
     if not factors:
         raise SpecError("factors", "there are none", "give at least one space")
     if len(factors) == 1:

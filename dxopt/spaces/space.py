@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dxopt.errors import required
 from dxopt.spaces.axes import coordinates_of, names_of, require_latitude_first
 from dxopt.spaces.callables import Called, Distance, called_matrix
 from dxopt.spaces.geometries import without_geometry
@@ -253,6 +254,11 @@ class MetricSpace(Measured):
         paths = Paths.along(edges, lengths, len(names), directed=graph.is_directed())
         structure = Structure("tree", edges=edges, lengths=lengths) if paths.is_forest() else Structure("graph")
         return cls(names, structure=structure, given=paths, unit=unit)
+
+
+def required_space(space: Any, field: str = "space") -> None:
+    """SpecError unless a space is given."""
+    required(field, space, MetricSpace, "give a dx.MetricSpace, such as dx.line(5)")
 
 
 def _recognised(points: NDArray, metric: Metric, unit: str) -> Structure:

@@ -10,12 +10,13 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import SpecError
+from dxopt.errors import SpecError, required
 from dxopt.spaces.matrices import MATRIX_POINTS
 from dxopt.spaces.products import product
 from dxopt.spaces.space import MetricSpace
@@ -259,6 +260,7 @@ def _written(value: Hashable) -> str:
 
 
 def _distinct(values: Iterable[Hashable], field: str) -> tuple[Hashable, ...]:
+    required(field, values, Iterable, "give a list of values")
     listed = tuple(values)
     if not listed or None in listed:
         raise SpecError(field, "are none" if not listed else "contain None", "give them; None is an absent record")
@@ -268,6 +270,7 @@ def _distinct(values: Iterable[Hashable], field: str) -> tuple[Hashable, ...]:
 
 
 def _positive(number: int, field: str) -> int:
+    required(field, number, Integral, "give a whole number from 1")
     if number < 1:
         raise SpecError(field, f"is {number}", "give 1 or more")
     return number

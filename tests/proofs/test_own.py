@@ -125,7 +125,7 @@ def test_what_does_not_fit_is_refused() -> None:
         (frame, LINE, "matrix: is a DataFrame, which has labels of its own; use dx.mechanism_from_frame"),
         (fair, dx.line(4), "mechanism: mechanism has 5 secrets and 5 reports, not 4 secrets"),
         (fair, other, "mechanism: mechanism has other secrets: number 0 is '0', not 'a'; give its matrix"),
-        (fair, "town", "space: is of type str; give the space"),
+        (fair, "town", "space: is of type str; give a dx.MetricSpace"),
     ):
         with pytest.raises(dx.SpecError, match=message):
             dx.certify(given, space, 1.0)  # pyright: ignore[reportArgumentType]

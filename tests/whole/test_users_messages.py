@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +21,29 @@ from dxopt.cli.application import app
 
 LINE = dx.line(5)
 GRID = dx.grid((3, 3))
+TABLE = dx.integer_table(dx.classic.geometric(LINE, epsilon=1.0))
+ROOMS = {"dx": dx, "evaluate": dx.evaluate, "regularity": dx.regularity, "classic": dx.classic, "geo": dx.geo}
+FUNCTIONS = {
+    f"{room}.{name}": getattr(module, name)
+    for room, module in ROOMS.items()
+    for name in getattr(module, "__all__", dir(module))
+    if inspect.isfunction(getattr(module, name)) and name not in {"plugins", "warm_up"}
+} | {
+    "dx.Problem": dx.Problem,
+    "dx.Reports.of": dx.Reports.of,
+    "dx.Prior": dx.Prior,
+    "dx.Prior.uniform": dx.Prior.uniform,
+    "dx.Mechanism.from_matrix": dx.Mechanism.from_matrix,
+    **{f"dx.{kind.__name__}.load": kind.load for kind in (dx.Mechanism, dx.IntegerTable, dx.EpsilonSweep, dx.Key)},
+    "dx.Budgets.open": dx.Budgets.open,
+    **{f"dx.MetricSpace.{name}": getattr(dx.MetricSpace, name) for name in ("from_points", "from_graph")},
+}
+"""What users call, by name."""
+OTHERS = {"epsilon": 1.0, "space": LINE, "prior": "uniform", "epsilons": [1.0], "individuals": 3, "radius": 1.0} | {
+    "alpha": 1.0, "alphas": [1.0], "max_loss": 0.5, "low": 0.5, "high": 1.0, "relation": "one_record",
+    **dict.fromkeys(("west", "north", "east"), 1.0), "places": [[0.0, 0.0]], "secrets": LINE, "matrix": np.eye(5),
+}  # fmt: skip
+"""Other parameters that have no default; mechanisms where they are not here."""
 WEIGHTS = pd.Series({"0": 3, "1": 1, "3": 4})
 
 
@@ -205,6 +229,24 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "two nodes with one name": (
         lambda: dx.MetricSpace.from_graph(nx.Graph([("1", 1)])),
         "labels: points 0 and 1 are both '1'; give each point a label of its own",
+    ),
+    "nothing for a space": (
+        lambda: dx.Problem(None, epsilon=1.0),  # pyright: ignore[reportArgumentType]
+        "space: is of type NoneType; give a dx.MetricSpace, such as dx.line(5)",
+    ),
+    "a matrix for a mechanism": (
+        lambda: dx.evaluate.capacity(np.eye(2)),  # pyright: ignore[reportArgumentType]
+        "mechanism: is of type ndarray; give a mechanism: dx.certify(matrix, space, epsilon) makes one",
+    ),
+    "a number for a file": (lambda: dx.IntegerTable.load(3), "file: is of type int; give the name of a"),  # pyright: ignore
+    "a number for a folder": (lambda: dx.load(3), "folder: is of type int; give the name of a folder"),  # pyright: ignore
+    "text for a key": (
+        lambda: TABLE.sample_for(["a"], label=["1"], key="abc", release="r"),  # pyright: ignore[reportArgumentType]
+        "key: is of type str; give dx.Key.new(), or dx.Key.load(file)",
+    ),
+    "a release without a name": (
+        lambda: TABLE.sample_for(["a"], label=["1"], key=dx.Key(bytes(32)), release=""),
+        "release: is ''; give it a name, as text",
     ),
     "yes for a level": (lambda: problem(epsilon=True), "epsilon: True is not a number; give a positive number"),
     "a level below all normal doubles": (
@@ -423,3 +465,19 @@ def test_a_bad_level_on_the_command_line(level: str, message: str, tmp_path: Pat
     result = CliRunner().invoke(app, ["solve", str(file), f"--epsilon={level}", "-o", str(tmp_path)])
     assert result.exit_code == 2
     assert result.output.startswith(message)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_what_is_of_no_use_is_one_line(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Whatever stands first, a function answers or says in an error of dxopt what is wrong."""
+    monkeypatch.chdir(tmp_path)
+    function = FUNCTIONS[name]
+    first, *others = inspect.signature(function).parameters.values()
+    needed = {one.name: OTHERS.get(one.name, own()) for one in others if one.default is one.empty}
+    needed = {key: value for key, value in needed.items() if key not in {"options", "kwargs"}}
+    for useless in (None, "nonsense", 3.5, np.eye(3)):
+        given = () if first.kind is first.KEYWORD_ONLY else (useless,)
+        try:
+            function(*given, **needed | ({} if given else {first.name: useless}))
+        except dx.DxoptError as error:
+            assert "\n" not in str(error)

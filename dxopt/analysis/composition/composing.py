@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -246,7 +246,7 @@ def compose(
     >>> print(round(releases.epsilon(1e-6).epsilon, 2), "instead of", round(releases.pure, 2))
     3.37 instead of 5.0
     """
-    several = [mechanisms] if isinstance(mechanisms, Sampler) else list(mechanisms)
+    several: list[Any] = list(mechanisms) if isinstance(mechanisms, Iterable) else [mechanisms]
     if not several or not all(isinstance(one, Sampler) for one in several):
         raise SpecError("mechanisms", "are not all mechanisms or integer tables", "give a list of at least one")
     times = _counted(counts, len(several))

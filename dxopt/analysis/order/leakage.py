@@ -13,6 +13,7 @@ from dxopt.errors import SpecError, UnsupportedError
 from dxopt.model.loss import Loss, LossLike
 from dxopt.model.mechanism import MatrixMechanism, Mechanism
 from dxopt.model.prior import Prior, PriorLike
+from dxopt.model.required import required_mechanism
 from dxopt.numerics.rounding import SMALLEST, UNIT
 from dxopt.runtime.shown import Shown
 
@@ -83,6 +84,7 @@ def g_leakage(mechanism: Mechanism, prior: PriorLike, gain: LossLike | Loss = "b
     >>> print(round(dx.evaluate.g_leakage(mechanism, "uniform").bits, 3))
     0.944
     """
+    required_mechanism(mechanism, Mechanism)
     believed = Prior.of(prior, mechanism.space).probabilities
     if isinstance(gain, str):
         if gain != "binary":
@@ -123,6 +125,7 @@ def capacity(mechanism: Mechanism, prior: PriorLike | None = None) -> float:
     >>> print(round(dx.evaluate.capacity(mechanism), 3), "bits, under any prior")
     0.944 bits, under any prior
     """
+    required_mechanism(mechanism, Mechanism)
     # The largest entries of a matrix are exact; those found by structure are products along ways of up to n steps.
     # Their sum is off by a unit in the last place at most, and the logarithm by up to four.
     roundings = 8 if isinstance(mechanism, MatrixMechanism) else 2 * len(mechanism.space) + 64
@@ -189,6 +192,7 @@ def additive_capacity(mechanism: Mechanism, prior: PriorLike | None = None, *, g
 
 def _support(mechanism: Mechanism, prior: PriorLike | None) -> Array:
     """1 for each secret that may be, `(n,)`."""
+    required_mechanism(mechanism, Mechanism)
     if prior is None:
         return np.ones(len(mechanism.space))
     return (Prior.of(prior, mechanism.space).probabilities > 0).astype(float)

@@ -15,6 +15,7 @@ from dxopt.errors import SpecError, UnsupportedError
 from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
+from dxopt.model.required import required_mechanism
 from dxopt.numerics.rounding import SMALLEST, UNIT
 from dxopt.runtime.shown import Shown
 
@@ -91,6 +92,7 @@ def optimal_random_remap(
     >>> print(round(dx.evaluate.worst_loss(mechanism), 3), round(best.value, 3))
     0.755 0.657
     """
+    required_mechanism(mechanism, Mechanism)
     losses = Loss.of(loss, mechanism.space, reports)
     size = len(mechanism.space)
     cases = np.eye(size) if priors is None else _cases(priors, mechanism)

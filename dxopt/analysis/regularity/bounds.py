@@ -19,6 +19,7 @@ from dxopt.analysis.regularity.weights import CLASSED_POINTS
 from dxopt.errors import SolveError, SpecError, UnsupportedError
 from dxopt.model.levels import checked_level
 from dxopt.model.prior import Prior, PriorLike
+from dxopt.numerics.given import as_number
 from dxopt.numerics.rounding import UNIT, factor_below
 from dxopt.numerics.written import Written
 from dxopt.spaces.space import MetricSpace
@@ -177,7 +178,8 @@ def database_leakage_bound(values: int, individuals: int, epsilon: Written) -> f
     """
     epsilon = checked_level(epsilon)
     for name, count in (("values", values), ("individuals", individuals)):
-        if count != int(count) or count < 1:
+        whole = as_number(count, name, "give a positive integer")
+        if whole != int(whole) or whole < 1:
             raise SpecError(name, f"is {count}", "give a positive integer")
     nats = math.log(values) - math.log1p((values - 1) * math.exp(-epsilon))
     return individuals * (nats / math.log(2)) * (1 + 16 * UNIT) + individuals * 64 * UNIT

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dxopt.model.levels import checked_level
 from dxopt.model.prior import Prior, PriorLike
 from dxopt.numerics.written import Written
-from dxopt.spaces.space import MetricSpace
+from dxopt.spaces.space import MetricSpace, required_space
 
 
 def phi(space: MetricSpace, epsilon: float) -> NDArray[np.float64]:
@@ -36,6 +36,7 @@ def phi(space: MetricSpace, epsilon: float) -> NDArray[np.float64]:
     >>> print(dx.regularity.phi(dx.line(3), 1.0).round(3).tolist())
     [[1.0, 0.368, 0.135], [0.368, 1.0, 0.368], [0.135, 0.368, 1.0]]
     """
+    required_space(space)
     epsilon = checked_level(epsilon)
     with np.errstate(over="ignore"):
         return np.exp(-epsilon * space.distances)
@@ -67,6 +68,7 @@ def corner_prior(
     >>> print(dx.regularity.corner_prior(dx.line(3), 1.0, label="0").probabilities.round(3).tolist())
     [0.665, 0.245, 0.09]
     """
+    required_space(space)
     corner = space.index(point, label=label, index=index)
     with np.errstate(over="ignore"):
         weights = np.exp(-checked_level(epsilon) * space.block(np.arange(len(space)), [corner])[:, 0])
@@ -89,9 +91,11 @@ def corner_priors(space: MetricSpace, epsilon: Written) -> tuple[Prior, ...]:
     [0.731, 0.269]
     [0.269, 0.731]
     """
+    required_space(space)
     return tuple(corner_prior(space, epsilon, index=point) for point in range(len(space)))
 
 
 def checked_prior(prior: PriorLike, space: MetricSpace) -> NDArray[np.float64]:
     """The probabilities `(n,)`; SpecError where their number is not that of the points."""
+    required_space(space)
     return Prior.of(prior, space).probabilities

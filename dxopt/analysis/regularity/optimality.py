@@ -13,6 +13,7 @@ from dxopt.analysis.regularity.corner import phi
 from dxopt.errors import SpecError
 from dxopt.model.levels import checked_level
 from dxopt.model.mechanism import Mechanism
+from dxopt.model.required import required_mechanism
 from dxopt.numerics.rounding import factor_above
 from dxopt.numerics.written import Written
 from dxopt.runtime.shown import Shown
@@ -91,6 +92,7 @@ def is_optimal_on_region(mechanism: Mechanism, epsilon: Written, *, tolerance: f
     geometric mechanism optimal
     exponential mechanism not optimal
     """
+    required_mechanism(mechanism, Mechanism)
     epsilon = checked_level(epsilon)
     channel = mechanism.matrix
     labels = mechanism.space.labels

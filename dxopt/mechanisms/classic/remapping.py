@@ -12,6 +12,7 @@ from dxopt.model.mechanism import Mechanism, Privacy
 from dxopt.model.objective import ExpectedLoss, WorstLoss
 from dxopt.model.prior import Prior, PriorLike
 from dxopt.model.problem import Problem
+from dxopt.model.required import required_mechanism
 from dxopt.numerics.rounding import SMALLEST
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import certify
@@ -126,6 +127,7 @@ def _located(reports: Reports, space: MetricSpace) -> NDArray:
 
 def _privacy(mechanism: Mechanism) -> Privacy:
     """What is proven of a mechanism; SpecError where nothing is."""
+    required_mechanism(mechanism, Mechanism)
     if mechanism.privacy is None:
         fix = "give dx.certify(mechanism, space, epsilon), or use Mechanism.remap, which proves nothing"
         raise SpecError("mechanism", f"{mechanism.name} has no proof of privacy", fix)

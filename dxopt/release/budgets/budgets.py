@@ -20,6 +20,7 @@ from dxopt.release.budgets.repeated import Tags
 from dxopt.release.budgets.running import LedgerRuns
 from dxopt.release.budgets.setting import set_default, set_person, unset_person
 from dxopt.release.keys import Key
+from dxopt.runtime.reading import as_path
 
 
 class Budgets(LedgerRuns):
@@ -87,7 +88,7 @@ class Budgets(LedgerRuns):
         per km 2.0
         """
         kept = {"key": mark(key)}
-        opened = cls(LedgerFile(Path(file), create=create, kept=kept, wait=wait), key)
+        opened = cls(LedgerFile(as_path(file, "file"), create=create, kept=kept, wait=wait), key)
         try:
             opened._know_key()
             if unit is not None or default is not None:

@@ -18,11 +18,12 @@ from dxopt.model.loss import Reports
 from dxopt.model.prior import Prior
 from dxopt.model.sampling import Returns, Sampler
 from dxopt.numerics.excess import bound_pairs
-from dxopt.release.keys import Key
+from dxopt.release.keys import Key, require_named_draws
 from dxopt.release.tables import portable
 from dxopt.release.tables.files import load_table, save_table
 from dxopt.release.tables.proof import Counts, violation
 from dxopt.release.tables.stairs import Stairs
+from dxopt.runtime.reading import as_path
 from dxopt.runtime.shown import Lines
 from dxopt.spaces.naming import Naming
 from dxopt.spaces.space import MetricSpace
@@ -203,7 +204,7 @@ class IntegerTable(Sampler):
         CertificateError
             If the privacy that it claims does not hold.
         """
-        table = IntegerTable(**load_table(Path(file)))
+        table = IntegerTable(**load_table(as_path(file, "file")))
         table.check()
         return table
 
@@ -241,7 +242,7 @@ class IntegerTable(Sampler):
         Raises
         ------
         SpecError
-            As in `sample`, and if persons are no texts, or not as many as secrets.
+            As in `sample`; if persons are no texts, or not as many as secrets; if it is no key, or release is "".
 
         Examples
         --------
@@ -257,8 +258,7 @@ class IntegerTable(Sampler):
             raise SpecError("persons", "are no list of texts", "give one text for each secret")
         if len(persons) != len(secrets):
             raise SpecError("persons", f"are {len(persons):,} for {len(secrets):,} secrets", "give one for each")
-        if not isinstance(release, str):
-            raise SpecError("release", f"is {release!r}", "give it a name, as text")
+        require_named_draws(key, release)
         labels = self.space.labels
         pairs = zip(persons, secrets.tolist(), strict=True)
         digests = [key.digest(self.DRAW, self.digest, release, person, str(labels[x])) for person, x in pairs]

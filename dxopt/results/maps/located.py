@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dxopt.errors import SpecError, UnsupportedError
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior, PriorLike
+from dxopt.model.required import required_mechanism
 from dxopt.results.report import Report
 from dxopt.spaces.geo.located import positions
 from dxopt.spaces.globe import EARTH_RADIUS_KM
@@ -51,6 +52,7 @@ class Located:
             If secrets or reports have no positions on the Earth.
         """
         mechanism = answer.mechanism if isinstance(answer, Report) else answer
+        required_mechanism(mechanism, Mechanism)
         space = mechanism.space
         if prior is None:
             prior = answer.problem.prior if isinstance(answer, Report) else Prior.uniform(space)

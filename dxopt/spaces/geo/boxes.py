@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
+from dxopt.numerics.given import as_number
 from dxopt.spaces.geo.located import placed, positions
 from dxopt.spaces.geo.points import points
 from dxopt.spaces.globe import EARTH_RADIUS_KM, Haversine
@@ -51,9 +52,10 @@ class Box:
     def __post_init__(self) -> None:
         for names, most in ((("south", "north"), 90.0), (("west", "east"), 180.0)):
             for name in names:
-                if not abs(getattr(self, name)) <= most:
-                    wrong = f"is {getattr(self, name):g}"
-                    raise SpecError(name, wrong, f"give degrees from -{most:g} to {most:g}")
+                fix = f"give degrees from -{most:g} to {most:g}"
+                degrees = as_number(getattr(self, name), name, fix)
+                if not abs(degrees) <= most:
+                    raise SpecError(name, f"is {degrees:g}", fix)
         if not self.south < self.north:
             raise SpecError("north", f"is {self.north:g}, not above south: {self.south:g}", "give a larger latitude")
         if self.width == 0:

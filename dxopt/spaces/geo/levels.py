@@ -6,6 +6,7 @@ import math
 from typing import Self
 
 from dxopt.errors import SpecError
+from dxopt.numerics.given import as_number
 from dxopt.numerics.written import Written, number_of
 from dxopt.spaces.geo.reach import across
 from dxopt.spaces.space import MetricSpace
@@ -97,6 +98,7 @@ def level(level: Written, radius: Written, *, space: MetricSpace | None = None) 
     level = number_of(level, "level") if isinstance(level, str) else level
     radius = number_of(radius, "radius") if isinstance(radius, str) else radius
     for name, value in (("level", level), ("radius", radius)):
+        as_number(value, name, "give a positive number")
         if not (math.isfinite(value) and value > 0):
             raise SpecError(name, f"is {value:g}", "give a positive number")
     far = radius if space is None else across(space, radius)

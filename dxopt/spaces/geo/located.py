@@ -8,7 +8,7 @@ from typing import TypeVar
 from dxopt.errors import UnsupportedError
 from dxopt.spaces.globe import OnEarth
 from dxopt.spaces.positions import Positions
-from dxopt.spaces.space import MetricSpace
+from dxopt.spaces.space import MetricSpace, required_space
 
 AnySpace = TypeVar("AnySpace", bound=MetricSpace)
 
@@ -39,6 +39,7 @@ def positions(space: MetricSpace) -> Positions:
 
 def known(space: MetricSpace) -> Positions | None:
     """The positions of the points of a space, or None where they are not on the Earth."""
+    required_space(space)
     if space.positions is None and isinstance(space.metric, OnEarth) and space.points is not None:
         return Positions(space.points, unit=space.metric.unit)
     return space.positions

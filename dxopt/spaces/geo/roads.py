@@ -15,6 +15,7 @@ from dxopt.errors import SpecError
 from dxopt.runtime.reading import MOST_GRAPH, content
 from dxopt.spaces.geo.located import placed
 from dxopt.spaces.globe import Haversine
+from dxopt.spaces.graphs import required_graph
 from dxopt.spaces.positions import Positions, together
 from dxopt.spaces.space import MetricSpace
 
@@ -142,6 +143,7 @@ def _no_way(weighted: nx.Graph, lost: dict[Any, None]) -> SpecError:
 
 
 def _positions(network: nx.Graph) -> NDArray[np.float64]:
+    required_graph(network)
     found = []
     for node, attributes in network.nodes(data=True):
         position = _position(attributes)
