@@ -154,7 +154,7 @@ def tight_constraints(
     epsilon : float
         Privacy level per unit of distance.
     diagnose : bool
-        Where there is none, search for the ε from which on there is one.
+        Where there is none, search for an ε from which on there is one.
     progress : bool or callable, optional
         True shows a bar, as in `dx.solve`; a callable is given a line of text now and then.
 
@@ -166,7 +166,8 @@ def tight_constraints(
     Raises
     ------
     NoTightMechanism
-        If it does not exist at this ε. The error has the points in its way, and an ε from which on it does exist.
+        If it does not exist at this ε. The error has the points in its way, and an ε from which on it exists, where
+        one is found.
     UnsupportedError
         If the distances are not symmetric, there are too many points for want of structure, or ε is so small that
         doubles cannot tell whether the mechanism exists, or cannot hold it.
