@@ -277,6 +277,8 @@ def test_releases_about_one_secret_together(ledger: Path) -> None:
             dx.compose([table, other], [10, 1]).delta(0.5).delta, rel=1e-2
         )
         assert together.epsilon(0.01).epsilon < budgets.account("anna").spent
+        near = budgets.composed("anna", {"march": table, "april": table, "may": other}, pairs="adjacent")
+        assert near.delta(0.5).delta < together.delta(0.5).delta / 2
         with pytest.raises(dx.SpecError, match="tables: lack the one of release 'april'"):
             budgets.composed("anna", {"march": table, "may": other})
         with pytest.raises(
