@@ -227,8 +227,8 @@ def test_nothing_that_they_give_is_trusted(tmp_path: Path, monkeypatch: pytest.M
     least = "report 0 has probability 1 for 0 and 0 for 1, which are 1 apart"
     assert notes == {
         "truth": f" its matrix is private at no epsilon: {least}",
-        "nothing": " its matrix has shape (), not (4, 4)",
-        "too_much": " its matrix row 0 sums to 2",
+        "nothing": " its matrix is of type NoneType, not numbers",
+        "too_much": " its matrix row 0 sums to 2, not to 1",
         "minus": " its matrix entry [0, 1] is -1.0",
         "raises": " ValueError: not today nor tomorrow",
     }

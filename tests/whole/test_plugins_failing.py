@@ -26,18 +26,25 @@ print("imported")
 def loud(one, other):
     print("measuring")
     return abs(one[0] - other[0])
-def ends(*anything): sys.exit(7)
+def ends(*anything):
+    print("ending")
+    sys.exit(7)
 def stopped(*anything): raise KeyboardInterrupt
 """
 ENDS = r"\(?RuntimeError: it ends the program \(SystemExit: 7\)"
 
 
-def test_a_solver_that_fails_is_in_the_default_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_solver_that_fails_is_in_the_default_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     install(monkeypatch, tmp_path / "failing", {"dxopt.solvers": {"ending": "ends"}}, ENDING)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "failing"), prepend=":")
     worker.end()
     report = dx.solve(PROBLEM, solver="ending")
     worker.end()
+    out, err = capfd.readouterr()
+    assert "ending" in err
+    assert not out
     why = "ending gave no answer (ending of failing 1.0: RuntimeError: it ends the program (SystemExit: 7))"
     assert report.failed == why
     assert ("solver", why) in report.lines()
