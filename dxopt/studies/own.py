@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dxopt.errors import CertificateError, DxoptError, SpecError
+from dxopt.errors import CertificateError, SpecError
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.problem import Problem
 from dxopt.proofs.own import proven_but_for_rounding
@@ -75,7 +75,7 @@ class Own:
         """What the function makes for ε; SpecError where that is an error, or no mechanism."""
         try:
             made = function(epsilon)
-        except DxoptError:
+        except SpecError:
             raise
         except Exception as error:  # whatever a function of the user raises
             fix = "mend the function, which is called with epsilon alone"

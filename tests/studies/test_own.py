@@ -64,6 +64,14 @@ def test_what_is_not_proven_is_a_row_that_says_why(given: object, note: str) -> 
     assert row.note.startswith(note)
 
 
+def test_a_function_that_proves_nothing_is_a_row() -> None:
+    def unproven(epsilon: float) -> dx.Mechanism:
+        raise dx.CertificateError("not proven")
+
+    note = dx.compare(PROBLEM, {"mine": unproven}).rows[1].note
+    assert note.startswith("the function of 'mine' raises CertificateError: not proven")
+
+
 def test_ctrl_c_in_a_function_is_no_row() -> None:
     def stopped(epsilon: float) -> np.ndarray:
         raise KeyboardInterrupt
