@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dxopt.runtime.shown import Shown
+from dxopt.runtime.shown import Lines, Shown
 from dxopt.spaces.units import per
 
 
@@ -38,6 +38,9 @@ class Privacy(Shown):
 
     def _said(self) -> str:
         return promised(self.epsilon, self.delta)
+
+    def _lines(self) -> Lines:
+        return [("proof" if name == "how" else name, text) for name, text in super()._lines()]
 
 
 def promised(epsilon: float, delta: float, unit: str = "") -> str:

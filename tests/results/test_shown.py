@@ -191,3 +191,9 @@ def test_every_answer_of_the_public_names_is_shown() -> None:
     shown = [dx.Applied, dx.BudgetFrontier, dx.Budgets, dx.Comparison, dx.Composed, dx.Composition, dx.EpsilonSweep]
     shown += [dx.Frontier, dx.IntegerTable, dx.Level, dx.Loss, dx.Mechanism, dx.Privacy, dx.Reports]
     assert all(issubclass(one, Shown) for one in shown)
+
+
+def test_how_privacy_was_proven_is_called_a_proof() -> None:
+    privacy = dx.classic.geometric(dx.line(4), epsilon=1.0).privacy
+    assert re.match(r"epsilon 1; proof \S.*; delta 0; pairs all$", str(privacy))
+    assert repr(privacy) == "<Privacy ε 1>"
