@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import CertificateError
+from dxopt.model.levels import LEAST
 from dxopt.model.loss import Loss, Reports
 from dxopt.model.mechanism import MatrixMechanism, Mechanism, Privacy
 from dxopt.model.objective import AdversaryError
@@ -22,7 +23,6 @@ from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
 from dxopt.model.saved_reports import unpack_reports
 from dxopt.numerics.excess import bound_pairs, least_delta
-from dxopt.numerics.rounding import SMALLEST
 from dxopt.numerics.written import Written
 from dxopt.proofs.beliefs import prove_beliefs
 from dxopt.proofs.bounds import proven_bound
@@ -292,7 +292,7 @@ def read_matrix(arrays: Arrays) -> Mechanism:
     reports = unpack_reports(arrays, space)
     privacy = None
     if "epsilon" in arrays:
-        epsilon = max(float(arrays["epsilon"]), SMALLEST)
+        epsilon = max(float(arrays["epsilon"]), LEAST)
         problem = privacy_alone(space, reports, epsilon, float(arrays["delta"]), str(arrays["pairs"]))
         privacy = replace(proven_privacy(problem, matrix), how=str(arrays["how"]))
     return Mechanism.from_matrix(space, matrix, reports, name=str(arrays["name"]), privacy=privacy)

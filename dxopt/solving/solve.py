@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import replace
 
@@ -13,6 +14,7 @@ from dxopt.model.objective import ExpectedLoss, WorstRegret
 from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
 from dxopt.model.required import required_problem
+from dxopt.numerics.given import as_number
 from dxopt.numerics.kernels import telling
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import Certificate, Proven, certify, gap, is_optimal
@@ -22,7 +24,7 @@ from dxopt.results.report import Report
 from dxopt.runtime.live import showing
 from dxopt.runtime.logged import Logged
 from dxopt.runtime.machines import using
-from dxopt.runtime.stopping import Status, Stop
+from dxopt.runtime.stopping import Status, Stop, require_seconds
 from dxopt.solving.attempts import Attempt, Options, PartAnswer, Progress, Refusal, Start
 from dxopt.solving.plugins import used
 from dxopt.solving.routes.choice import COLUMNS, SPANNER_METHODS, attempts, require_method
@@ -202,19 +204,23 @@ def _against_optima(problem: Problem, objective: WorstRegret, tolerance: float, 
 
 def _check(method: str, solver: str, spanner: float | None, tolerance: float, time_limit: float | None) -> None:
     require_method(method)
+    if not isinstance(solver, str):
+        raise SpecError("solver", f"is of type {type(solver).__name__}", "give the name of one, or auto")
     if solver not in ("auto", COLUMNS):
         require_solver(solver)
-    if spanner is not None and not (np.isfinite(spanner) and spanner >= 1):
-        raise SpecError("spanner", f"is {spanner:g}", "give a dilation of 1 or more")
+    fix = "give a dilation of 1 or more"
+    if spanner is not None and not 1 <= as_number(spanner, "spanner", fix) < math.inf:
+        raise SpecError("spanner", f"is {spanner:g}", fix)
     if spanner is not None and method not in SPANNER_METHODS:
         raise SpecError("spanner", f"does not go with method {method}", "use method: optimal")
-    if not 0 < tolerance < 1:
-        raise SpecError("tolerance", f"is {tolerance:g}", "give a number between 0 and 1")
-    if time_limit is not None and not time_limit > 0:
-        raise SpecError("time_limit", f"is {time_limit:g}", "give a positive number of seconds")
+    if not 0 < as_number(tolerance, "tolerance", fix := "give a number between 0 and 1") < 1:
+        raise SpecError("tolerance", f"is {tolerance:g}", fix)
+    require_seconds(time_limit)
 
 
 def _earlier(report: Report, problem: Problem) -> Start | None:
+    if not isinstance(report, Report):
+        raise SpecError("start", f"is of type {type(report).__name__}", "give a report of dx.solve")
     if report.problem.shape != problem.shape:
         theirs, ours = (f"{one.shape[0]} secrets and {one.shape[1]} reports" for one in (report.problem, problem))
         raise SpecError("start", f"is about {theirs}, the problem about {ours}", "give a report of as many")

@@ -109,6 +109,7 @@ def smallest_epsilon(
     require_falling(problem)
     budget = finite("max_loss", max_loss)
     require_share("accuracy", accuracy)
+    require_share("tolerance", tolerance)
     if accuracy < FINEST:
         raise SpecError("accuracy", f"is {accuracy:g}, finer than any proof", f"give {FINEST:g} or more")
     ends = _range(problem, low, high)

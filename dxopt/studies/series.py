@@ -84,8 +84,8 @@ def require_above(low: float, high: float) -> None:
 
 def require_share(name: str, given: float) -> None:
     """Raise SpecError unless a number given under a name is between 0 and 1."""
-    if not 0 < given < 1:
-        raise SpecError(name, f"is {given:g}", "give a number between 0 and 1")
+    if not 0 < as_number(given, name, fix := "give a number between 0 and 1") < 1:
+        raise SpecError(name, f"is {given:g}", fix)
 
 
 def require_falling(problem: Problem) -> None:

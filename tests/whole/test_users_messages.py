@@ -261,6 +261,34 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: dx.sweep(problem(), [1.0, 1e308]),
         "epsilons: is 1e+308, too large for doubles; give 1e+306 or less",
     ),
+    "a word for a tolerance": (
+        lambda: dx.solve(problem(), tolerance="a"),  # pyright: ignore[reportArgumentType]
+        "tolerance: 'a' is not a number; give a number between 0 and 1",
+    ),
+    "a word for the tolerance of a search": (
+        lambda: dx.smallest_epsilon(problem(), 0.5, tolerance="a"),  # pyright: ignore[reportArgumentType]
+        "tolerance: 'a' is not a number; give a number between 0 and 1",
+    ),
+    "a word for a time limit": (
+        lambda: dx.solve(problem(), time_limit="a"),  # pyright: ignore[reportArgumentType]
+        "time_limit: is 'a'; give a positive number of seconds",
+    ),
+    "a word for the time limit of a sweep": (
+        lambda: dx.sweep(problem(), [1.0], time_limit="a"),  # pyright: ignore[reportArgumentType]
+        "time_limit: is 'a'; give a positive number of seconds",
+    ),
+    "a word for a spanner": (
+        lambda: dx.solve(problem(), spanner="a"),  # pyright: ignore[reportArgumentType]
+        "spanner: 'a' is not a number; give a dilation of 1 or more",
+    ),
+    "a list of solvers": (
+        lambda: dx.solve(problem(), solver=["columns"]),  # pyright: ignore[reportArgumentType]
+        "solver: is of type list; give the name of one, or auto",
+    ),
+    "a number to start from": (
+        lambda: dx.solve(problem(), start=3),  # pyright: ignore[reportArgumentType]
+        "start: is of type int; give a report of dx.solve",
+    ),
     "bytes for a level": (lambda: problem(epsilon=b"1"), "epsilon: b'1' is not a number; give a positive number"),
     "a number to compare": (lambda: dx.compare(problem(), 3), "methods: are of type int; give a list"),  # pyright: ignore
     "a name that is taken": (

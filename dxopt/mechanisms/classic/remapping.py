@@ -7,13 +7,13 @@ from numpy.typing import NDArray
 
 from dxopt.analysis.evaluate import optimal_random_remap, optimal_remap
 from dxopt.errors import SpecError
+from dxopt.model.levels import LEAST
 from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.mechanism import Mechanism, Privacy
 from dxopt.model.objective import ExpectedLoss, WorstLoss
 from dxopt.model.prior import Prior, PriorLike
 from dxopt.model.problem import Problem
 from dxopt.model.required import required_mechanism
-from dxopt.numerics.rounding import SMALLEST
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import certify
 from dxopt.spaces.matrices import between
@@ -146,7 +146,7 @@ def _proven(
     """What post-processing has made of a mechanism, proven anew at its level."""
     problem = Problem(
         mechanism.space,
-        epsilon=max(privacy.epsilon, SMALLEST),
+        epsilon=max(privacy.epsilon, LEAST),
         prior=prior,
         loss=losses,
         objective=objective,

@@ -127,3 +127,11 @@ def test_moving_needs_a_proof_a_metric_and_coordinates() -> None:
     given = exponential(dx.MetricSpace.from_distances([[0, 1], [1, 0]]), epsilon=1.0)
     with pytest.raises(dx.SpecError, match=r"^space: has no metric between points; use remapped"):
         moved_to_nearest(given)
+
+
+def test_a_mechanism_that_is_private_at_0_can_be_remapped() -> None:
+    space = dx.line(1)
+    alone = geometric(space, epsilon=1.0)
+    assert alone.privacy is not None
+    assert alone.privacy.epsilon < 1e-300
+    assert remapped(alone, dx.Prior.uniform(space), "distance").matrix.tolist() == [[1.0]]
