@@ -158,7 +158,7 @@ def optimal_remap(
 
 
 def min_entropy_leakage(mechanism: Mechanism, prior: PriorLike) -> float:
-    """log2(Σ_z max_x π_x K[x, z] / max_x π_x), in bits (ECP14 §3.5, Prop 4).
+    """log2(Σ_z max_x π_x K[x, z] / max_x π_x), in bits (ECP14 §3.5, Prop 4); 0 where rounding leaves less.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ def min_entropy_leakage(mechanism: Mechanism, prior: PriorLike) -> float:
     >>> print(round(dx.evaluate.min_entropy_leakage(mechanism, "uniform"), 3), "of 2 bits")
     1.255 of 2 bits
     """
-    return math.log2(utility(mechanism, prior) / float(matching(mechanism, prior).max()))
+    return max(0.0, math.log2(utility(mechanism, prior) / float(matching(mechanism, prior).max())))
 
 
 def adversary_error(

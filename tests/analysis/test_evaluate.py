@@ -189,3 +189,11 @@ def test_the_smallest_alpha_of_rows_that_are_short_of_1() -> None:
         assert dx.evaluate.smallest_alpha(mechanism, 0.0, np.arange(1e4)[None]) == 9999
         found.append(row.cumsum()[-1] < 1 - 1e-9)
     assert any(found)
+
+
+@pytest.mark.parametrize("size", [3, 6, 7, 11, 49])
+def test_rounding_leaves_no_leakage_below_0(size: int) -> None:
+    space = dx.line(size)
+    for short in (0.0, 1e-16, 4e-16):
+        silent = dx.Mechanism.from_matrix(space, np.full((size, size), (1 - short) / size))
+        assert 0 <= evaluate.min_entropy_leakage(silent, "uniform") <= 1e-14
