@@ -56,12 +56,12 @@ class TestFrames:
         sweep = dx.sweep(problem, [0.5, 1.0], methods)
         for frame in (to_frame(found), to_frame(sweep)[:3]):
             assert frame["method"].tolist() == ["optimal", "tight", "bad"]
-            assert frame["value"].isna().tolist() == [False, True, True]
+            assert np.isnan(frame["value"].astype(float)).tolist() == [False, True, True]
             assert frame["reason"].tolist() == ["", found.rows[1].note, found.rows[2].note]
             assert "it exists from epsilon = 0.8" in frame["reason"][1]
         frame = to_frame(sweep)[3:]
         assert frame["method"].tolist() == ["optimal", "tight", "bad"]
-        assert frame["reason"].ne("").tolist() == [False, False, True]
+        assert (frame["reason"] != "").tolist() == [False, False, True]
         compared = sweep.reports[1].comparison
         assert compared is not None
         assert frame["excess"].tolist()[:2] == [row.excess for row in compared.rows[:2]]

@@ -33,7 +33,7 @@ _LESS = rf"{_MORE}|all {_MORE}|entry \d+ {_MORE}|times (2.0|1.000001)"
 RULES = (
     # 1. What is no claim (docs/reference/verify.md).
     Rule(r"certificate\.json: how(\..*)?", "texts on how something was proven"),
-    Rule(r"(.*/)?report\.json: (route|mechanism|refused|reductions)(\..*)?", "how the mechanism was found"),
+    Rule(r"(.*/)?report\.json: (route|mechanism|refused|reductions|solver)(\..*)?", "how the mechanism was found"),
     Rule(
         r"report\.json: claim",
         "what theory promises of the route; the status says what was found",
@@ -227,6 +227,12 @@ RULES = (
         "at least so much is lost without a refinement",
         "a little less|half",
         kinds="noise",
+    ),
+    Rule(
+        r"report\.json: comparison\.refinements\.\d+\.shortfall",
+        "a refinement up to more says less",
+        _MORE,
+        kinds="worst",
     ),
     Rule(r"report\.json: comparison\.rows\.\d+\.leakage", "0 bits up to 1e-12", kinds="relaxed|irregular"),
     # 2. What repeats something in other words, or says less.

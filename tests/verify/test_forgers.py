@@ -236,6 +236,7 @@ FREE = {
     "refused",
     "how",
     "reductions",
+    "solver",
     "claim",
     "arrays",
 }
