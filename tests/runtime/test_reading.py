@@ -48,10 +48,8 @@ def test_a_name_too_long_names_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
 def test_arrays_of_all_kinds_that_are_written(tmp_path: Path, save: Callable[..., None]) -> None:
     arrays = {"numbers": np.eye(3), "none": np.zeros((0, 4)), "text": np.array(["a", ""]), "one": np.array("")}
-    arrays |= {
-        "columns": np.asfortranarray(np.arange(6.0).reshape(2, 3)),
-        "long": np.arange(2 * reading.MOST_DIRECTORY),
-    }
+    arrays["columns"] = np.asfortranarray(np.arange(6.0).reshape(2, 3))
+    arrays["long"] = np.arange(reading.MOST_DIRECTORY // 4) // 100_000
     save(tmp_path / "good.npz", **arrays)
     found = read_arrays(tmp_path / "good.npz")
     assert found.keys() == arrays.keys()

@@ -175,7 +175,7 @@ def test_a_bomb_is_not_unpacked(folder: Path, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
 def test_arrays_of_more_than_is_read_at_once(tmp_path: Path, save: Callable[..., None]) -> None:
-    arrays = {"a": np.random.default_rng(1).random(2_500_000), "b": np.asfortranarray(np.arange(6).reshape(2, 3))}
+    arrays = {"a": np.arange(2_500_000) // 100_000, "b": np.asfortranarray(np.arange(6).reshape(2, 3))}
     save(tmp_path / "some.npz", **arrays)
     found = files.read_arrays(tmp_path, "some.npz")
     assert found.keys() == arrays.keys()
