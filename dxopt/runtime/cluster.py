@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from dxopt.errors import SpecError
+from dxopt.runtime.cluster_worker import HERE
 from dxopt.runtime.process import Process
 
 LOCAL = "local:"
@@ -97,7 +98,7 @@ def _started(count: int) -> Iterator[Any]:
     """
     from distributed import LocalCluster
 
-    how: dict[str, Any] = {"host": "127.0.0.1", "protocol": "tcp://", "dashboard_address": None}
+    how: dict[str, Any] = {"host": HERE, "protocol": "tcp://", "dashboard_address": None}
     with LocalCluster(n_workers=0, **how) as cluster, _workers(count, cluster.scheduler_address):  # pyright: ignore[reportAttributeAccessIssue]
         yield cluster
 

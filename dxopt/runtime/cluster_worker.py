@@ -12,8 +12,12 @@ def main(connection: Connection) -> None:
     asyncio.run(_work(connection.recv()))
 
 
+HERE = "127.0.0.1"
+"""Whoever reaches a scheduler or a worker may let it run anything, so both listen to this machine alone."""
+
+
 async def _work(scheduler: str) -> None:
     from distributed import Worker
 
-    async with Worker(scheduler, nthreads=1, memory_limit=0, silence_logs=logging.ERROR) as worker:
+    async with Worker(scheduler, host=HERE, nthreads=1, memory_limit=0, silence_logs=logging.ERROR) as worker:
         await worker.finished()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 
 import dxopt as dx
@@ -133,6 +134,14 @@ def test_a_worker_here_that_dies_is_replaced() -> None:
     problem = town(10)
     with opened("local:1") as client:
         first = client.run(os.getpid)
+        # whoever reaches a worker may let it run anything: nobody from elsewhere does
+        listening = [
+            one.laddr.ip
+            for process in (os.getpid(), *first.values())
+            for one in psutil.Process(process).net_connections("inet")
+            if one.status == psutil.CONN_LISTEN
+        ]
+        assert len(listening) >= 2 and set(listening) == {"127.0.0.1"}
         os.kill(next(iter(first.values())), signal.SIGKILL)
         workers = OnWorkers(client)
         trees = Forest.of(np.ascontiguousarray(problem.costs.T), np.exp(-problem.budgets))
