@@ -127,7 +127,7 @@ def test_other_budgets_and_objectives_are_refused(problem: dx.Problem, found: dx
 
 
 def test_out_of_time(problem: dx.Problem) -> None:
-    found = dx.budget_frontier(problem, 0.8, 1.2, resolution=1e-9, tolerance=1e-9, time_limit=0.05)
+    found = dx.budget_frontier(problem, 0.8, 1.2, resolution=1e-9, tolerance=1e-9, time_limit=0.5)
     assert found.status == "time limit"
     assert len(found.reports) >= 2
     assert found.resolution > 1e-9
