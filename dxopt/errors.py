@@ -52,7 +52,7 @@ class SpecError(DxoptError, ValueError):
         self.field = field
         self.wrong = wrong
         self.fix = fix
-        super().__init__(f"{field}: {wrong}" + (f"; {fix}" if fix else ""))
+        super().__init__(" ".join((f"{field}: {wrong}" + (f"; {fix}" if fix else "")).splitlines()))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.field, self.wrong, self.fix)

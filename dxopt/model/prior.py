@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxopt.errors import PlausibilityWarning, SpecError
+from dxopt.errors import PlausibilityWarning, SpecError, required
 from dxopt.model.check_ins import check_ins_outside
 from dxopt.model.making_sets import MakesSets
 from dxopt.model.matching import in_order, require_same
@@ -183,6 +183,8 @@ class Prior(MakesSets):
         >>> print(dx.Prior.from_samples(dx.line(4), [1, 1, 2, 0]).probabilities.tolist())
         [0.25, 0.5, 0.25, 0.0]
         """
+        required_space(space)
+        required("samples", data, Iterable, "give a list of observations")
         observed = list(data)
         if not observed:
             raise SpecError("samples", "are empty", "give at least one")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import SpecError
+from dxopt.errors import SpecError, required
 from dxopt.spaces.labels import Coordinates, Numbers, Tuples
 
 Indices = NDArray[np.int64]
@@ -165,6 +165,7 @@ def _plain(part: Any) -> Any:
 
 def checked_labels(labels: Sequence[Any] | range, size: int) -> tuple[str, ...]:
     """Labels as text; SpecError where their number is not that of the points, or two points have the same."""
+    required("labels", labels, Iterable, "give one label per point")
     names = tuple(map(written, labels))
     if len(names) != size:
         raise SpecError("labels", f"{len(names)} labels for {size} points", "give one label per point")

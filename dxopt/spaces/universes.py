@@ -141,7 +141,7 @@ class Universe:
         letters = _distinct(alphabet, "alphabet")
         longest = _positive(longest, "longest")
         shortest = longest if shortest is None else shortest
-        if not 0 <= shortest <= longest:
+        if not (isinstance(shortest, Integral) and 0 <= shortest <= longest):
             raise SpecError("shortest", f"is {shortest}", f"give a length from 0 to {longest}")
         _few(len(letters), longest, "longest")
         sizes = range(shortest, longest + 1)
@@ -159,6 +159,7 @@ class Universe:
         >>> print(triangles.labels)
         ('{0-2, 1-2}', '{0-1, 1-2}', '{0-1, 0-2}', '{0-1, 0-2, 1-2}')
         """
+        required("holds", holds, Callable, "give a function of a secret")
         kept = tuple(secret for secret in self.secrets if holds(secret))
         if not kept:
             raise SpecError("universe", "has no secret for which that holds", "weaken the predicate")
@@ -215,7 +216,7 @@ class Universe:
         """
         if self.kind != "databases":
             raise SpecError("metric", f"is for databases, not for {self.kind}", "use dx.neighbours")
-        if metric not in RECORD_METRICS:
+        if not (isinstance(metric, str) and metric in RECORD_METRICS):
             raise SpecError("metric", f"there is no {metric!r}", f"choose one of {', '.join(RECORD_METRICS)}")
         steps = self._between_values(metric, distance)
         records = len(self.secrets[0])  # pyright: ignore[reportArgumentType]
@@ -262,6 +263,8 @@ def _written(value: Hashable) -> str:
 def _distinct(values: Iterable[Hashable], field: str) -> tuple[Hashable, ...]:
     required(field, values, Iterable, "give a list of values")
     listed = tuple(values)
+    if not all(isinstance(value, Hashable) for value in listed):
+        raise SpecError(field, "contain lists or arrays", "give numbers, text, or tuples of attributes")
     if not listed or None in listed:
         raise SpecError(field, "are none" if not listed else "contain None", "give them; None is an absent record")
     if len(set(listed)) < len(listed):

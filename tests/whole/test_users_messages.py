@@ -37,6 +37,12 @@ FUNCTIONS = {
     **{f"dx.{kind.__name__}.load": kind.load for kind in (dx.Mechanism, dx.IntegerTable, dx.EpsilonSweep, dx.Key)},
     "dx.Budgets.open": dx.Budgets.open,
     **{f"dx.MetricSpace.{name}": getattr(dx.MetricSpace, name) for name in ("from_points", "from_graph")},
+    **{f"dx.Prior.{name}": getattr(dx.Prior, name) for name in ("from_samples", "from_check_ins")},
+    **{f"dx.Universe.{name}": getattr(dx.Universe, name) for name in ("databases", "graphs", "streams", "words")},
+    **{
+        f"dx.BeliefPairs.{name}": getattr(dx.BeliefPairs, name)
+        for name in ("of", "pufferfish", "bayesian", "correlated", "coupled_worlds", "markov")
+    },
 }
 """What users call, by name."""
 OTHERS = {"epsilon": 1.0, "space": LINE, "prior": "uniform", "epsilons": [1.0], "individuals": 3, "radius": 1.0} | {

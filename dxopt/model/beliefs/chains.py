@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
+from numbers import Integral
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxopt.errors import SpecError, UnsupportedError
+from dxopt.errors import SpecError, UnsupportedError, required
 from dxopt.model.beliefs.conditionals import Conditional
 
 Array = NDArray[np.float64]
@@ -36,15 +37,17 @@ def markov_conditionals(
     states = len(labels)
     if states < 2:
         raise SpecError("states", f"are {states}", "give two or more")
-    if not isinstance(length, int | np.integer) or length < 1:
-        raise SpecError("length", f"is {length}", "give a whole number of 1 or more")
+    required("length", length, Integral, fix := "give a whole number of 1 or more")
+    if length < 1:
+        raise SpecError("length", f"is {length}", fix)
     if length > 100 or states**length > TRACES:
         raise UnsupportedError("length", f"makes more than {TRACES:,} traces", "give fewer times or states")
     moves = _stochastic(transition, (states, states), "transition")
     begins = stationary(moves) if start is None else _stochastic(start, (states,), "start")
-    chosen = list(range(length)) if times is None else [int(time) for time in times]
-    if not chosen or min(chosen) < 0 or max(chosen) >= length:
-        raise SpecError("times", f"are {chosen}", f"give some from 0 to {length - 1}")
+    required("times", times, Iterable | None, fix := f"give some from 0 to {length - 1}")
+    chosen = list(range(length) if times is None else times)
+    if not chosen or not all(isinstance(time, Integral) and 0 <= time < length for time in chosen):
+        raise SpecError("times", f"are {chosen}", fix)
     # 1. traces, the last time fastest, and how likely each step of each is, given the one before
     traces = np.stack([axis.ravel() for axis in np.indices((states,) * length)], axis=1)
     steps = moves[traces[:, :-1], traces[:, 1:]]

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from dxopt.errors import SpecError
-from dxopt.model.beliefs.events import Named, Secrets
+from dxopt.errors import SpecError, required
+from dxopt.model.beliefs.events import Named, Secrets, required_secrets
+from dxopt.model.beliefs.pairs import numbers
 from dxopt.model.prior import Prior
+from dxopt.numerics.given import as_numbers
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.universes import Universe
 
@@ -42,10 +44,11 @@ class Conditional:
         return Conditional(self.other, self.one, self.under, self.second, self.first, self.distance)
 
 
-def priors_of(space: Secrets, given: Any) -> list[Prior]:
+def priors_of(space: Secrets, given: Any, field: str = "beliefs") -> list[Prior]:
     """One belief or several, as priors over the secrets; SpecError where one is none."""
     if isinstance(given, Prior | str) or _is_row(given):
         return [prior_of(space, given)]
+    required(field, given, Iterable, "give a prior, or a list of priors")
     listed = [prior_of(space, one) for one in given]
     if not listed:
         raise SpecError("beliefs", "are none", "give at least one prior")
@@ -59,12 +62,29 @@ def prior_of(space: Secrets, given: Any) -> Prior:
     size = len(space)
     if isinstance(given, str) and given == "uniform":
         return Prior(np.full(size, 1.0 / size), "uniform")
-    found = given if isinstance(given, Prior) else Prior(np.asarray(given, dtype=float))
+    fix = "give a prior, or one probability for each secret"
+    found = given if isinstance(given, Prior) else Prior(as_numbers(given, "beliefs", fix))
     if len(found) != size:
         raise SpecError("beliefs", f"have {len(found)} entries for {size} secrets", "give one probability for each")
     if found.space is not None and tuple(found.space.labels) != tuple(space.labels):
         raise SpecError("beliefs", "are about other secrets", "make them on a space of this universe")
     return found
+
+
+def as_given(space: Secrets, pairs: Iterable[Any], distances: ArrayLike | None) -> list[Conditional]:
+    """Pairs of beliefs over the secrets, each at its distance; SpecError where one is none."""
+    required_secrets(space)
+    required("pairs", pairs, Iterable, fix := "give two beliefs for each")
+    listed = [tuple(priors_of(space, pair, "pairs")) for pair in pairs]
+    if any(len(pair) != 2 for pair in listed):
+        raise SpecError("pairs", "have an entry that is no pair of beliefs", fix)
+    apart = np.ones(len(listed)) if distances is None else numbers(distances, "distances")
+    if apart.shape != (len(listed),):
+        raise SpecError("distances", f"are {apart.size} for {len(listed)} pairs", "give one for each")
+    return [
+        Conditional(one.name, other.name, "", one.probabilities, other.probabilities, float(distance))
+        for (one, other), distance in zip(listed, apart, strict=True)
+    ]
 
 
 def given_event(belief: Array, inside: NDArray[np.bool_]) -> Array | None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import SpecError
+from dxopt.errors import SpecError, required
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.universes import Universe
 
@@ -19,13 +19,28 @@ Named = tuple[str, NDArray[np.bool_]]
 _SHOWN = 3
 
 
-def labels_of(space: Secrets) -> Sequence[str]:
-    """What the secrets are called."""
-    return space.labels
+def required_secrets(space: Any) -> None:
+    """SpecError unless a space or a universe is given."""
+    required("space", space, Secrets, "give a dx.MetricSpace, such as dx.line(5), or a dx.Universe")
+
+
+def required_universe(universe: Any) -> None:
+    """SpecError unless a universe is given."""
+    required("universe", universe, Universe, "give a dx.Universe, such as dx.Universe.databases([0, 1], 2)")
+
+
+def labels_of(states: Secrets | Iterable[Any]) -> Sequence[str]:
+    """What secrets or states are called; SpecError where they are none."""
+    if isinstance(states, Secrets):
+        return states.labels
+    required("states", states, Iterable, "give a space, or a list of states")
+    return tuple(map(str, states))
 
 
 def events_of(space: Secrets, pairs: Iterable[tuple[Event, Event]]) -> list[tuple[Named, Named]]:
     """Pairs of events; SpecError about `secrets` where one is none."""
+    required_secrets(space)
+    required("secrets", pairs, Iterable, "give a list of pairs of events")
     found = []
     for number, pair in enumerate(pairs):
         try:

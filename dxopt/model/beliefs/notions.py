@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 
 from dxopt.errors import SpecError, UnsupportedError
 from dxopt.model.beliefs.chains import markov_conditionals
-from dxopt.model.beliefs.conditionals import Conditional, conditionals, images, priors_of
-from dxopt.model.beliefs.events import Event, Secrets, events_of, labels_of
-from dxopt.model.beliefs.pairs import Pairs, numbers, why
+from dxopt.model.beliefs.conditionals import Conditional, as_given, conditionals, images, priors_of
+from dxopt.model.beliefs.events import Event, Secrets, events_of, labels_of, required_universe
+from dxopt.model.beliefs.pairs import Pairs, why
 from dxopt.model.beliefs.records import by_records, observed_prior, removals
 from dxopt.model.prior import PriorLike
 from dxopt.spaces.space import MetricSpace
@@ -91,17 +91,7 @@ class BeliefPairs(Pairs):
         >>> print(dx.BeliefPairs.of(dx.line(2), [([0.9, 0.1], [0.5, 0.5])]).first.tolist())
         [[0.9, 0.1], [0.5, 0.5]]
         """
-        listed = [tuple(priors_of(space, pair)) for pair in pairs]
-        if any(len(pair) != 2 for pair in listed):
-            raise SpecError("pairs", "have an entry that is no pair of beliefs", "give two for each")
-        apart = np.ones(len(listed)) if distances is None else numbers(distances, "distances")
-        if apart.shape != (len(listed),):
-            raise SpecError("distances", f"are {apart.size} for {len(listed)} pairs", "give one for each")
-        found = [
-            Conditional(one.name, other.name, "", one.probabilities, other.probabilities, float(distance))
-            for (one, other), distance in zip(listed, apart, strict=True)
-        ]
-        return cls._made(space, found, (), both_ways=both_ways)
+        return cls._made(space, as_given(space, pairs, distances), (), both_ways=both_ways)
 
     @classmethod
     def pufferfish(
@@ -164,6 +154,7 @@ class BeliefPairs(Pairs):
         >>> print(pairs.first[0].round(2).tolist(), pairs.second[0].round(2).tolist())
         [0.8, 0.2, 0.0, 0.0] [0.0, 0.0, 0.2, 0.8]
         """
+        required_universe(universe)
         found, missing = by_records(universe, priors_of(universe, beliefs), known)
         return cls._made(universe, found, missing)
 
@@ -196,6 +187,7 @@ class BeliefPairs(Pairs):
         >>> print(pairs.first[0].round(2).tolist())
         [0.67, 0.33, 0.0, 0.0]
         """
+        required_universe(universe)
         found, missing = by_records(universe, [observed_prior(universe, observed, smoothing)], known)
         return cls._made(universe, found, missing)
 
@@ -222,6 +214,7 @@ class BeliefPairs(Pairs):
         >>> print(flu.labels[2:], pairs.second[0].tolist())
         ('(∅, ill)', '(∅, ∅)') [0.0, 0.0, 0.5, 0.5]
         """
+        required_universe(universe)
         found, missing = images(universe, removals(universe), priors_of(universe, beliefs))
         return cls._made(universe, found, missing)
 
@@ -260,8 +253,7 @@ class BeliefPairs(Pairs):
         >>> print(pairs.names[0], pairs.first[0].tolist(), pairs.second[0].tolist())
         at home against at work, time 0 [0.9, 0.1, 0.0, 0.0] [0.0, 0.0, 0.1, 0.9]
         """
-        labels = labels_of(states) if isinstance(states, MetricSpace | Universe) else tuple(map(str, states))
-        found, missing = markov_conditionals(labels, length, transition, start, times)
+        found, missing = markov_conditionals(labels_of(states), length, transition, start, times)
         return cls._made(None, found, missing)
 
     @classmethod

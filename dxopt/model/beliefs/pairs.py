@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxopt.errors import SpecError
+from dxopt.errors import SpecError, required
 from dxopt.model.levels import checked_level
 from dxopt.numerics.written import Written
 
@@ -71,9 +71,12 @@ class Pairs:
         apart = np.ones(len(one)) if distances is None else numbers(distances, "distances")
         if apart.shape != (len(one),) or not (np.isfinite(apart) & (apart > 0)).all():
             raise SpecError("distances", "are not one positive number for each pair", "give one, or leave them out")
+        required("names", names, Iterable | None, "give one for each pair")
         called = tuple(f"pair {index}" for index in range(len(one))) if names is None else tuple(map(str, names))
         if len(called) != len(one):
             raise SpecError("names", f"are {len(called)} for {len(one)} pairs", "give one for each")
+        required("labels", labels, Iterable | None, "give one for each secret")
+        labels = None if labels is None else tuple(map(str, labels))
         if labels is not None and len(labels) != one.shape[1]:
             raise SpecError("labels", f"are {len(labels)} for {one.shape[1]} secrets", "give one for each")
         apart.flags.writeable = False
@@ -83,7 +86,7 @@ class Pairs:
             "distances": apart,
             "epsilon": None if epsilon is None else checked_level(epsilon),
             "names": called,
-            "labels": None if labels is None else tuple(map(str, labels)),
+            "labels": labels,
             "left_out": tuple(left_out),
         }
         for key, value in fields.items():

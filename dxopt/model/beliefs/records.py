@@ -5,14 +5,16 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import SpecError, UnsupportedError
+from dxopt.errors import SpecError, UnsupportedError, required
 from dxopt.model.beliefs.conditionals import Conditional, given_event
 from dxopt.model.prior import Prior
+from dxopt.numerics.given import as_number
 from dxopt.spaces.universes import Universe
 
 EVENTS = 200_000
@@ -29,8 +31,10 @@ def by_records(
     codes = _codes(universe)
     records = codes.shape[1]
     most = records - 1 if known is None else known
+    fix = f"give how many other records are known, from 0 to {records - 1}"
+    required("known", most, Integral, fix)
     if not 0 <= most < records:
-        raise SpecError("known", f"is {known}", f"give how many other records are known, from 0 to {records - 1}")
+        raise SpecError("known", f"is {known}", fix)
     values = len(universe.values)
     subsets = sum(math.comb(records - 1, size) * values**size for size in range(most + 1))
     if records * subsets * values**2 > EVENTS:
@@ -104,8 +108,9 @@ def removals(universe: Universe) -> list[tuple[str, NDArray[np.bool_], NDArray[n
 
 def observed_prior(universe: Universe, observed: Iterable[Any], smoothing: float) -> Prior:
     """How often each database was observed; SpecError where one is none of the universe."""
-    if not smoothing >= 0 or math.isinf(smoothing):
-        raise SpecError("smoothing", f"is {smoothing}", "give a number of 0 or more")
+    required("observed", observed, Iterable, "give a list of databases")
+    if not 0 <= as_number(smoothing, "smoothing", fix := "give a number of 0 or more") < math.inf:
+        raise SpecError("smoothing", f"is {smoothing}", fix)
     counts = np.full(len(universe), float(smoothing))
     seen = 0
     for one in observed:

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable
 from dataclasses import MISSING, fields, replace
 from typing import Any, ClassVar, Protocol
 
-from dxopt.errors import SpecError
+from dxopt.errors import SpecError, required
 from dxopt.runtime.registry import Registry
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.universes import Kind, Universe
@@ -66,7 +66,11 @@ def neighbours(universe: Universe, relation: str | Relation, *, unit: str = "", 
     """
     import networkx as nx
 
+    required("universe", universe, Universe, "give a dx.Universe, such as dx.Universe.graphs(3)")
     chosen = _named(relation, parameters) if isinstance(relation, str) else relation
+    if not callable(getattr(chosen, "steps", None)):
+        wrong = f"are of type {type(relation).__name__}"
+        raise SpecError("neighbours", wrong, f"choose one of {', '.join(RELATIONS)}")
     if chosen.kind not in ("", universe.kind):
         raise SpecError("neighbours", f"are about {chosen.kind}, not {universe.kind}", "choose another relation")
     graph = nx.DiGraph() if chosen.one_way else nx.Graph()

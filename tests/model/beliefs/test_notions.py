@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -211,3 +212,34 @@ def test_what_is_wrong_is_said(message: str) -> None:
     with pytest.raises(dx.SpecError) as raised:
         BROKEN[message]()
     assert message in str(raised.value)
+
+
+CHAIN: Any = ("ab", 2, [[0.9, 0.1], [0.1, 0.9]])
+LATER: dict[str, Callable[[Any], Any]] = {
+    "beliefs": lambda given: dx.BeliefPairs.bayesian(UNIVERSE, given),
+    "known": lambda given: dx.BeliefPairs.bayesian(UNIVERSE, "uniform", known=given),
+    "observed": lambda given: dx.BeliefPairs.correlated(UNIVERSE, given),
+    "smoothing": lambda given: dx.BeliefPairs.correlated(UNIVERSE, [], smoothing=given),
+    "length": lambda given: dx.BeliefPairs.markov("ab", given, CHAIN[2]),
+    "times": lambda given: dx.BeliefPairs.markov(*CHAIN, times=given),
+    "pairs": lambda given: dx.BeliefPairs.of(dx.line(2), given),
+    "secrets": lambda given: dx.BeliefPairs.pufferfish(dx.line(2), given, "uniform"),
+    "names": lambda given: dx.BeliefPairs([[1, 0]], [[0, 1]], names=given),
+    "labels": lambda given: dx.BeliefPairs([[1, 0]], [[0, 1]], labels=given),
+    "holds": lambda given: UNIVERSE.where(given),
+    "metric": lambda given: UNIVERSE.space(given),
+    "shortest": lambda given: dx.Universe.words("ab", 2, shortest=given),
+    "neighbours": lambda given: dx.neighbours(UNIVERSE, given),
+}
+
+
+LISTS = {"pairs", "beliefs", "observed", "secrets", "times"}
+
+
+@pytest.mark.parametrize("field", LATER)
+def test_what_is_of_another_kind_is_named(field: str) -> None:
+    for useless in (object(), [object()] if field in LISTS else np.eye(3)):
+        with pytest.raises(dx.SpecError) as raised:
+            LATER[field](useless)
+        assert raised.value.field == field
+        assert "\n" not in str(raised.value)
