@@ -36,9 +36,9 @@ _FIRST = ("space", "privacy", "epsilon", "prior", "loss")
 _HEAD = """# Problem files: every key
 
 Written from the JSON Schema (`dxopt schema`) by `python -m docs.website.problem_files`;
-[Problem files](../guides/problem-files.md) explains them. Numbers may be written `ln(a)`, `log2(a)`, `sqrt(a)` or
-`a/b`. *Required* keys must be there; a key without a default may be left out. Each example is from a problem file
-that tests load.
+[Problem files](../guides/problem-files.md) explains them. Numbers may be written `ln(a)`, `log2(a)`, `sqrt(a)`,
+`a/b` or `ln(a)/b`. *Required* keys must be there; a key without a default may be left out. Each example is from a
+problem file that tests load.
 """
 
 

@@ -1,4 +1,4 @@
-"""Numbers as people write them: plain, or ln(a), log2(a), sqrt(a) or a/b."""
+"""Numbers as people write them: plain, or ln(a), log2(a), sqrt(a), or one of these divided by a plain one."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ Written = float | str
 """A number, or how it is written."""
 DECIMAL = r"-?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
 _PLAIN = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
-_CALL = re.compile(rf"(ln|log2|sqrt)\( *({DECIMAL}) *\)")
-_QUOTIENT = re.compile(rf"({DECIMAL}) */ *({DECIMAL})")
+CALL = rf"(?:ln|log2|sqrt)\( *{DECIMAL} *\)"
+EXPRESSION = rf"{CALL}|(?:{CALL}|{DECIMAL}) */ *{DECIMAL}"
+"""A function of a plain number; and one, or a plain number, divided by a plain one."""
+_TERMS = re.compile(rf"(?:(ln|log2|sqrt)\( *)?({DECIMAL})(?: *\))?(?: */ *({DECIMAL}))?")
+_EXPRESSION = re.compile(EXPRESSION)
 _FUNCTIONS: dict[str, Callable[[float], float]] = {"ln": math.log, "log2": math.log2, "sqrt": math.sqrt}
 _LONGEST = 60
 
@@ -29,33 +32,32 @@ def is_plain(text: str) -> bool:
 
 
 def is_expression(text: str) -> bool:
-    """Whether a text is written ln(a), log2(a), sqrt(a) or a/b."""
-    return bool(_CALL.fullmatch(text) or _QUOTIENT.fullmatch(text))
+    """Whether a text is written as a function of a number, or with a division."""
+    return _EXPRESSION.fullmatch(text) is not None
 
 
 def number_of(text: str, field: str) -> float:
-    """The double nearest to what a text says: a plain number, or ln(a), log2(a), sqrt(a) or a/b with a and b plain.
+    """The double that a text means: a plain number, or ln(a), log2(a), sqrt(a), a/b or ln(a)/b with a and b plain.
 
     Raises
     ------
     SpecError
         About the field, if it is no such text, or no finite real number.
     """
-    call = _CALL.fullmatch(text)
-    quotient = _QUOTIENT.fullmatch(text)
+    terms = _TERMS.fullmatch(text) if is_expression(text) else None
     try:
-        if call:
-            value = _FUNCTIONS[call[1]](float(call[2]))
-        elif quotient:
-            value = float(quotient[1]) / float(quotient[2])
+        if terms:
+            called, argument, divisor = terms.groups()
+            value = _FUNCTIONS.get(called, float)(float(argument))
+            value /= 1.0 if divisor is None else float(divisor)
         else:
             value = math.nan if text.lower().lstrip("+-.") in ("nan", "inf") else float(text)
     except ZeroDivisionError:
         raise SpecError(field, f"{text} divides by 0", "give another divisor") from None
     except ValueError:
-        if call:
+        if terms:
             raise SpecError(field, f"{text} is not a real number", "give another argument") from None
-        fix = "give a number, plain or written ln(a), log2(a), sqrt(a) or a/b with a and b plain"
+        fix = "give a number, plain or written ln(a), log2(a), sqrt(a), a/b or ln(a)/b with a and b plain"
         raise SpecError(field, f"is the text {shortened(text)}", fix) from None
     if not math.isfinite(value):
         raise SpecError(field, f"is {text}, which is not a finite number", "give a finite number")

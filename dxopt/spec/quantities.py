@@ -1,4 +1,4 @@
-"""The numbers of a problem file: plain, or written ln(a), log2(a), sqrt(a) or a/b."""
+"""The numbers of a problem file: plain, or written ln(a), log2(a), sqrt(a), a/b or ln(a)/b."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from dxopt.errors import SpecError
-from dxopt.numerics.written import DECIMAL, is_expression, number_of, shortened
+from dxopt.numerics.written import EXPRESSION, is_expression, number_of, shortened
 
-PATTERN = rf"^(?:(?:ln|log2|sqrt)\( *{DECIMAL} *\)|{DECIMAL} */ *{DECIMAL})$"
+PATTERN = rf"^(?:{EXPRESSION})$"
 INFINITY = (".inf", "inf")
 
 

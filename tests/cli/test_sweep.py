@@ -61,7 +61,7 @@ def test_levels_as_they_are_written(text: str, levels: tuple[float, ...]) -> Non
         ("1:10001:1", "epsilon.step: makes more than 10,000 values; give a larger step"),
         (",".join(map(str, range(1, 10002))), "epsilon: makes more than 10,000 values; give fewer"),
         ("1:2", "epsilon: is '1:2'; give levels as FROM:TO:STEP, or as A,B,C"),
-        ("a", "epsilon: is the text 'a'; give a number, plain or written ln(a), log2(a), sqrt(a) or a/b"),
+        ("a", "epsilon: is the text 'a'; give a number, plain or written ln(a), log2(a), sqrt(a), a/b or ln(a)/b"),
         ("1:2:x", "epsilon: is the text 'x'; give a number"),
         ("1,,2", "epsilon: is the text ''; give a number"),
         ("", "epsilon: is the text ''; give a number"),

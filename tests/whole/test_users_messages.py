@@ -331,7 +331,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a level that is no number": (
         lambda: problem(epsilon="four"),
-        "epsilon: is the text 'four'; give a number, plain or written ln(a), log2(a), sqrt(a) or a/b with a and",
+        "epsilon: is the text 'four'; give a number, plain or written ln(a), log2(a), sqrt(a), a/b or ln(a)/b",
     ),
     "a level below 0": (
         lambda: problem(epsilon="ln(1/2)"),
