@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable
 from typing import Any, get_args
 
 from pydantic import BaseModel, Tag, ValidationError
@@ -17,6 +15,7 @@ from dxopt.spec.quantities import shown
 from dxopt.spec.sheet import Expectation, Sheet
 from dxopt.spec.source import FieldPath, Source, SpecFileError
 from dxopt.spec.spaces import Reports, Space
+from dxopt.spec.suggestions import advice
 
 _INNER = (("prior", "hull", "priors", "*"), ("prior", "ball", "around"), ("prior", "box", "around"))
 _UNIONS: dict[tuple[str | int, ...], Any] = {
@@ -157,13 +156,7 @@ def _unknown_key(location: tuple[str | int, ...]) -> tuple[str, str]:
     others = [other for other in _alternatives(location) if other != key]
     if others:
         return f"does not go with {others[0]}", "keep one of the two"
-    return "is no known key here", _nearest(key, _keys(_MODELS[_names(location[:-1])]))
-
-
-def _nearest(name: str, known: Iterable[str]) -> str:
-    known = list(dict.fromkeys(known))
-    close = difflib.get_close_matches(name, known, 1)
-    return f"did you mean {close[0]}?" if close else f"choose one of {', '.join(known)}"
+    return "is no known key here", advice(key, _keys(_MODELS[_names(location[:-1])]))
 
 
 def _wrong_kind(field: FieldPath, location: FieldPath, value: Any) -> tuple[FieldPath, str, str]:
@@ -177,7 +170,7 @@ def _wrong_kind(field: FieldPath, location: FieldPath, value: Any) -> tuple[Fiel
         return (*field, "kind"), "is missing", f"add a kind, {choice}"
     if not isinstance(kind, str):
         return (*field, "kind"), f"is {shown(kind)}", f"give {choice}"
-    return (*field, "kind"), f"there is no {kind!r}", _nearest(kind, kinds)
+    return (*field, "kind"), f"there is no {kind!r}", advice(kind, kinds)
 
 
 def _kinds(model: type[BaseModel]) -> tuple[str, ...]:

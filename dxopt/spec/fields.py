@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -29,6 +28,7 @@ from dxopt.spaces.metrics import METRIC_NAMES
 from dxopt.spaces.units import LONGEST
 from dxopt.spec import quantities as q
 from dxopt.spec.quantities import bad, shown
+from dxopt.spec.suggestions import meant
 
 MAX_LOCATIONS = 4_000
 TOO_LARGE = f"is larger than the cap of {MAX_LOCATIONS:,} locations"
@@ -59,8 +59,8 @@ class OneOf:
                 if wrong := names.refused(name):
                     raise bad(wrong, RENAME)
                 names, fix = names.listed(), names.fix(self.besides)
-            close = difflib.get_close_matches(name, names, 1)
-            hint = f" (did you mean {close[0]}?)" if close else ""
+            close = meant(name, names)
+            hint = "" if close is None else f" (did you mean {close}?)"
             raise bad(f"there is no {name!r}", f"{fix}{hint}")
         return name
 

@@ -173,3 +173,28 @@ def test_every_field_of_the_schema_is_described() -> None:
 def test_networkx_waits_for_a_graph() -> None:
     code = "import sys, dxopt.spec; sys.exit('networkx' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fix"),
+    [
+        ("loss: distance", "eps: 1", "did you mean epsilon?"),
+        ("loss: distance", "Loss: distance", "did you mean loss?"),
+        ("loss: distance", "time-limit: 3", "did you mean time_limit?"),
+        ("loss: distance", "mechanism: tight", "did you mean method?"),
+        ("loss: distance", "eval: [worst_loss]", "did you mean evaluate?"),
+        ("radius:", "factor: 2, radius:", "did you mean level? a factor of 2 is level: ln(2)"),
+        ("radius:", "epsilon: 2, radius:", "did you mean level?"),
+        ("radius:", "fo: 2, radius:", "did you mean for?"),
+        ("radius:", "colour: 2, radius:", "choose one of level, radius, for"),
+    ],
+)
+def test_what_an_unknown_key_was_meant_to_be(folder: Path, old: str, new: str, fix: str) -> None:
+    assert edited((old, new)).count(new) == 1
+    error = refusal(folder, edited((old, new)))
+    assert (error.wrong, error.fix) == ("is no known key here", fix)
+
+
+def test_what_is_not_close_is_not_suggested(folder: Path) -> None:
+    for name in ("seed", "colour", "port", "lossless_compression"):
+        assert refusal(folder, edited(("loss: distance", f"{name}: 1"))).fix.startswith("choose one of name, space,")
