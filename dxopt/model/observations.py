@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,10 +26,16 @@ def counted_by(weights: ArrayLike | None, size: int) -> NDArray[np.float64]:
     return counted
 
 
-def frequencies(space: MetricSpace, observed: list[Any]) -> NDArray[np.int64]:
-    """How often each point of a space was observed, `(n,)`; SpecError where something else was."""
+def frequencies(
+    space: MetricSpace, observed: Sequence[Any] | NDArray[Any], at: Callable[[int], str] | None = None
+) -> NDArray[np.int64]:
+    """How often each point of a space was observed, `(n,)`; SpecError where something else was.
+
+    `at` says where the observation of an index stands, in errors.
+    """
     if space.points is None or not np.issubdtype(space.points.dtype, np.number):
-        return np.bincount([_labelled(space, label) for label in observed], minlength=len(space))
+        found = [_labelled(space, label, "" if at is None else f"{at(i)}: ") for i, label in enumerate(observed)]
+        return np.bincount(found, minlength=len(space))
     try:
         located = np.array(observed, dtype=float).reshape(len(observed), -1)
     except (TypeError, ValueError):
@@ -36,22 +43,33 @@ def frequencies(space: MetricSpace, observed: list[Any]) -> NDArray[np.int64]:
     if located.shape[1] != space.points.shape[1]:
         raise SpecError("samples", f"have {located.shape[1]} coordinates", f"the points have {space.points.shape[1]}")
     # Each distinct sample is looked up once, and counts for the point it is up to rounding.
-    distinct, counts = np.unique(located, axis=0, return_counts=True)
+    distinct, which, counts = np.unique(located, axis=0, return_inverse=True, return_counts=True)
     scale = max(1.0, float(np.abs(space.points).max()))
-    found = np.zeros(len(space), dtype=np.int64)
-    for sample, count in zip(distinct, counts, strict=True):
+    nearest = np.zeros(len(distinct), dtype=np.int64)
+    near = np.zeros(len(distinct), dtype=bool)
+    for row, sample in enumerate(distinct):
         apart = np.abs(space.points - sample).max(axis=1)
-        nearest = int(apart.argmin())
-        if not apart[nearest] <= 1e-9 * scale:
-            raise SpecError("samples", f"{sample.tolist()} is no point of the space", "remove or round it")
-        found[nearest] += count
-    return found
+        nearest[row] = apart.argmin()
+        near[row] = apart[nearest[row]] <= 1e-9 * scale
+    if not near.all():
+        first = int(np.flatnonzero(~near[which.ravel()])[0])
+        raise _no_point(space.points, located[first], f"number {first}" if at is None else at(first))
+    return np.bincount(nearest, weights=counts, minlength=len(space)).astype(np.int64)
 
 
-def _labelled(space: MetricSpace, label: Any) -> int:
+def _no_point(points: NDArray[Any], sample: NDArray[np.float64], where: str) -> SpecError:
+    """What is wrong with a sample, by its place alone: it may be where a person is."""
+    wrong = f"{where} is no point of the space"
+    if points.shape[1] > 1 or points.min() <= sample[0] <= points.max() or np.isnan(sample[0]):
+        return SpecError("samples", wrong, "remove or round it")
+    ends = f"{points.min():.10g} and {points.max():.10g}"
+    return SpecError("samples", f"{wrong}: it is beyond the ends, {ends}", "remove it, or take a space that has it")
+
+
+def _labelled(space: MetricSpace, label: Any, where: str) -> int:
     try:
         return space.naming.one(label=label)
     except SpecError as error:
         several = f"{label!r} names several points" == error.wrong
-        wrong = error.wrong if several else f"{label!r} is no point of the space"
+        wrong = where + (error.wrong if several else f"{label!r} is no point of the space")
         raise SpecError("samples", wrong, "use labels of one point each" if several else "use its labels") from None

@@ -6,13 +6,14 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from dxopt.analysis.regularity import corner_prior
 from dxopt.errors import PlausibilityWarning, SpecError
+from dxopt.model.observations import frequencies
 from dxopt.model.prior import Prior as Beliefs
 from dxopt.model.smoothing import KERNELS
 from dxopt.model.smoothing import Smoothing as HowSmooth
@@ -184,6 +185,10 @@ def _by_column(source: Source, asked: ColumnPrior, secrets: Secrets, blame: Call
         rows = _named(table, asked.label, secrets, blame("label"))
     if table is None:
         raise blame("file")("is missing, as the space has no CSV file", "add file")
+    if len(rows) != len(secrets.space):
+        wrong = f"{table.name} has {len(rows):,} rows for {len(secrets.space):,} points"
+        fix = "give one row per point; raw observations, one in each row, are read by kind: samples"
+        raise blame("column")(wrong, fix)
     weights = table.numbers(asked.column, blame("column"), rows)
     smoothing = _smoothing(asked.smoothing)
     found = Beliefs.from_weights(secrets.space, weights, name=f"column {asked.column}", smoothing=smoothing)
@@ -220,11 +225,12 @@ def _by_samples(source: Source, asked: SamplesPrior, secrets: Secrets, blame: Ca
     columns = [(name, blame("columns", i)) for i, name in enumerate(asked.columns)]
     points = secrets.space.points
     if points is not None and np.issubdtype(points.dtype, np.number):
-        samples = np.stack([table.numbers(name, at) for name, at in columns], axis=1)
-        return Beliefs.from_samples(secrets.space, samples, smoothing=_smoothing(asked.smoothing))
-    cells = [table.column(name, at) for name, at in columns]
-    labels = [row[0] if len(row) == 1 else f"({', '.join(row)})" for row in zip(*cells, strict=True)]
-    return Beliefs.from_samples(secrets.space, labels, smoothing=_smoothing(asked.smoothing))
+        samples: Any = np.stack([table.numbers(name, at) for name, at in columns], axis=1)
+    else:
+        cells = [table.column(name, at) for name, at in columns]
+        samples = [row[0] if len(row) == 1 else f"({', '.join(row)})" for row in zip(*cells, strict=True)]
+    counts = frequencies(secrets.space, samples, lambda row: f"{table.name} line {table.lines[row]}")
+    return Beliefs.from_weights(secrets.space, counts, name="samples", smoothing=_smoothing(asked.smoothing))
 
 
 def _by_check_ins(source: Source, asked: CheckInsPrior, secrets: Secrets, blame: Callable[..., Blame]) -> Beliefs:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -61,3 +62,51 @@ def test_rows_in_another_order_than_the_values_that_they_name(tmp_path: Path) ->
     (tmp_path / "seen.csv").write_text("people,count\n5,0\n1,1\n9,2\n", encoding="utf-8")
     file.write_text(text % "", encoding="utf-8")
     assert dx.read(file).prior.concerns == ()
+
+
+@pytest.mark.parametrize(
+    ("cell", "wrong"),
+    [
+        (
+            "21",
+            "seen.csv line 5 is no point of the space: it is beyond the ends, 0 and 20; remove it, or take a space",
+        ),
+        (
+            "-1",
+            "seen.csv line 5 is no point of the space: it is beyond the ends, 0 and 20; remove it, or take a space",
+        ),
+        ("4.5", "seen.csv line 5 is no point of the space; remove or round it"),
+        ("1_0", "seen.csv line 5, column 'count': '1_0' is not a number; give a finite number"),
+    ],
+)
+def test_samples_that_are_no_point_are_told_by_their_line(tmp_path: Path, cell: str, wrong: str) -> None:
+    (tmp_path / "seen.csv").write_text(f"count\n3\n\n3\n{cell}\n-7\n", encoding="utf-8")
+    file = tmp_path / "town.yaml"
+    text = "space: {kind: line, size: 21}\nepsilon: 1\nprior: {kind: samples, file: seen.csv, columns: [count]}\n"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(dx.SpecError) as refused:
+        dx.read(file)
+    assert re.match(rf".*town.yaml:3:\d+: prior.columns(\[0\])?: {re.escape(wrong)}", str(refused.value))
+
+
+def test_labels_of_samples_that_are_none_are_told_by_their_line(tmp_path: Path) -> None:
+    (tmp_path / "seen.csv").write_text("place\nwest\nnorth\n", encoding="utf-8")
+    file = tmp_path / "town.yaml"
+    prior = "{kind: samples, file: seen.csv, columns: [place]}"
+    text = f"space: {{kind: graph, edges: [[west, east]]}}\nepsilon: 1\nprior: {prior}\n"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(dx.SpecError, match=r"seen.csv line 3: 'north' is no point of the space; use its labels"):
+        dx.read(file)
+
+
+def test_raw_observations_as_a_column_are_told_of_samples(tmp_path: Path) -> None:
+    (tmp_path / "seen.csv").write_text("count\n" + "1\n" * 5, encoding="utf-8")
+    file = tmp_path / "town.yaml"
+    text = "space: {kind: line, size: 3}\nepsilon: 1\nprior: {kind: column, file: seen.csv, column: count}\n"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(dx.SpecError, match=r"prior.column: seen.csv has 5 rows for 3 points; .* by kind: samples"):
+        dx.read(file)
+    file.write_text(
+        text.replace("kind: column", "kind: samples").replace("column: count", "columns: [count]"), "utf-8"
+    )
+    assert dx.read(file).prior.probabilities.tolist() == [0, 1, 0]
