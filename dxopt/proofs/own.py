@@ -20,7 +20,7 @@ from dxopt.proofs.certify import certify as repaired
 from dxopt.proofs.certify import privacy_alone, proven_privacy, proven_repair
 from dxopt.proofs.refusing import ROUNDING, refused
 from dxopt.proofs.repair import repair as brought_to_privacy
-from dxopt.spaces.archive import pack
+from dxopt.spaces.archive import are_same
 from dxopt.spaces.space import MetricSpace, required_space
 
 WRITTEN_TRIPLES = 50_000_000
@@ -221,7 +221,7 @@ def _elsewhere(what: str, given: Mechanism, one: Sequence[str], other: Sequence[
 
 def _proven_again(problem: Problem, given: Mechanism) -> Mechanism | None:
     """The mechanism itself, where its kind is proven from what it follows from, at the level of the problem."""
-    if given.privacy is None or problem.delta or not _same(given.space, problem.space):
+    if given.privacy is None or problem.delta or not are_same(given.space, problem.space):
         return None
     try:
         found = unpacked({name: np.asarray(array) for name, array in given.packed().items()})
@@ -231,14 +231,6 @@ def _proven_again(problem: Problem, given: Mechanism) -> Mechanism | None:
     if type(found) is not type(given) or privacy is None or privacy.delta or privacy.epsilon > problem.epsilon:
         return None
     return given
-
-
-def _same(one: MetricSpace, other: MetricSpace) -> bool:
-    """Whether two spaces have the same labels and distances, known without a matrix where they have a structure."""
-    if one is other:
-        return True
-    ours, theirs = pack(one), pack(other)
-    return ours.keys() == theirs.keys() and all(np.array_equal(ours[key], theirs[key]) for key in ours)
 
 
 def _require_cells(problem: Problem, given: Mechanism) -> None:

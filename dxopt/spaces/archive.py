@@ -51,6 +51,14 @@ def pack(space: MetricSpace, prefix: str = "space") -> Arrays:
     return {key if "." in key else f"{prefix}.{key}": np.asarray(value) for key, value in own.items()}
 
 
+def are_same(one: MetricSpace, other: MetricSpace) -> bool:
+    """Whether two spaces have the same labels and distances, known without a matrix where they have a structure."""
+    if one is other:
+        return True
+    ours, theirs = pack(one), pack(other)
+    return ours.keys() == theirs.keys() and all(np.array_equal(ours[key], theirs[key]) for key in ours)
+
+
 def _stated(space: MetricSpace) -> Positions | None:
     """The positions of a space, but for those that its points and metric say already."""
     found, metric = space.positions, space.metric

@@ -24,6 +24,7 @@ from dxopt.solving.attempts import Progress
 from dxopt.solving.solve import solve
 from dxopt.studies.ordering import ordered, remap_in_the_worst_case
 from dxopt.studies.own import REFERENCE, Methods, Own, checked_methods, name_of
+from dxopt.studies.references import require_answer
 from dxopt.studies.rows import Entry, rows_of, value_of, verdict_of
 from dxopt.studies.under_others import under_others
 
@@ -64,7 +65,7 @@ def compare(
         Others that may be the true one. Each mechanism, made for the problem's prior, is evaluated under them, and
         the optimum for each of them is a mechanism as well, evaluated under the problem's prior and the rest (Cha13).
     reference : Report, optional
-        The problem solved already, for the row "optimal" and its bound.
+        What `dx.solve` found for this problem already, for the row "optimal" and its bound.
     solver, tolerance, time_limit, progress, partial, cluster, device
         As for `dx.solve`. The limit is on the solver: mechanisms in closed form take the time that they take.
 
@@ -77,7 +78,8 @@ def compare(
     Raises
     ------
     SpecError
-        If there is no mechanism of a name, a method is none, a prior does not fit, or an option is wrong.
+        If there is no mechanism of a name, a method is none, a prior does not fit, the reference answers another
+        problem, or an option is wrong.
 
     Examples
     --------
@@ -94,6 +96,8 @@ def compare(
     required_problem(problem, "comparison")
     asked = checked_methods(methods)
     others = under_others(problem, priors or {})
+    if reference is not None:
+        require_answer(reference, problem)
     with showing(progress) as tell, Stop(partial=partial) as stop, using(cluster, device):
         options = {"solver": solver, "tolerance": tolerance, "time_limit": time_limit, "progress": tell}
         if isinstance(problem.objective, WorstRegret) and not problem.objective.reports:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from rich.console import Console
 
@@ -143,6 +146,47 @@ def test_a_reference_is_taken_as_it_is(problem: dx.Problem) -> None:
     comparison = dx.compare(problem, ["exponential"], reference=reference)
     assert comparison.bound == reference.certificate.bound
     assert comparison.rows[0].value == reference.certificate.value
+
+
+SKEWED = [0.4, 0.3, 0.2, 0.05, 0.05]
+COUNTS = dx.Problem(dx.line(5), epsilon=1.0, prior="uniform")
+OTHERS = {
+    "another level": COUNTS.at(0.5),
+    "another level of": COUNTS.but(delta=0.01),
+    "more or fewer secrets": dx.Problem(dx.line(4), epsilon=1.0, prior="uniform"),
+    "other distances": dx.Problem(dx.line(5, step=2), epsilon=1.0, prior="uniform"),
+    "another prior": COUNTS.but(prior=SKEWED),
+    "other losses": COUNTS.but(loss="squared"),
+    "another objective": COUNTS.but(objective="worst_loss"),
+}
+
+
+@pytest.mark.parametrize("what", OTHERS)
+def test_a_reference_answers_the_problem(what: str) -> None:
+    with pytest.raises(dx.SpecError, match=f"^reference: answers a problem with {what}"):
+        dx.compare(COUNTS, ["geometric"], reference=dx.solve(OTHERS[what]))
+
+
+def test_references_with_sets_of_priors_and_budgets() -> None:
+    members = [COUNTS.prior, *(dx.Prior.of(one, COUNTS.space) for one in (SKEWED, SKEWED[::-1]))]
+    hull, wider = (COUNTS.but(prior=dx.Prior.hull(members[:count])) for count in (2, 3))
+    budgets = [COUNTS.but(objective=dx.AdversaryError(budget)) for budget in (1.0, 1.1)]
+    for problem, other in ((hull, wider), budgets):
+        assert dx.compare(problem, ["geometric"], reference=dx.solve(problem.but(name="again"))).rows
+        with pytest.raises(dx.SpecError, match=r"another prior|another objective"):
+            dx.compare(problem, ["geometric"], reference=dx.solve(other))
+
+
+def test_a_loaded_report_is_a_reference(tmp_path: Path) -> None:
+    dx.solve(COUNTS).save(tmp_path / "counts")
+    comparison = dx.compare(COUNTS, ["geometric"], reference=dx.load(tmp_path / "counts"))
+    assert comparison.bound == dx.solve(COUNTS).certificate.bound
+
+
+@pytest.mark.parametrize("useless", [np.eye(5), "report", 0.5])
+def test_a_reference_is_a_report(useless: Any) -> None:
+    with pytest.raises(dx.SpecError, match=r"^reference: is of type"):
+        dx.compare(COUNTS, ["geometric"], reference=useless)
 
 
 def test_nothing_is_started_after_an_interrupt(problem: dx.Problem) -> None:

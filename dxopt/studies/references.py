@@ -1,0 +1,90 @@
+"""Whether a report answers a problem, so that its mechanism and its bound are ones for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dxopt.errors import SpecError, required
+from dxopt.model.objective import AdversaryError
+from dxopt.model.problem import PROBLEM_CELLS, Problem
+from dxopt.results.beliefs import pack_beliefs
+from dxopt.results.report import Report
+from dxopt.spaces.archive import are_same
+
+
+def require_answer(reference: Any, problem: Problem) -> None:
+    """SpecError unless a reference is the report of a problem with these secrets, level, prior, losses and objective.
+
+    Distances and losses of more than 50 million entries are compared by the structure of the space and the name of
+    the loss.
+    """
+    required("reference", reference, Report, "give what dx.solve found for this problem")
+    other = reference.problem
+    if other is problem:
+        return
+    for name, differs in _PARTS.items():
+        if differs(problem, other):
+            raise SpecError("reference", f"answers a problem with {name}", "solve this problem, or leave it out")
+
+
+def _level(mine: Problem, other: Problem) -> bool:
+    return (mine.epsilon, mine.delta, mine.pairs) != (other.epsilon, other.delta, other.pairs)
+
+
+def _size(mine: Problem, other: Problem) -> bool:
+    return mine.shape != other.shape
+
+
+def _distances(mine: Problem, other: Problem) -> bool:
+    if are_same(mine.space, other.space):
+        return False
+    return len(mine.space) ** 2 > PROBLEM_CELLS or not np.array_equal(mine.space.distances, other.space.distances)
+
+
+def _prior(mine: Problem, other: Problem) -> bool:
+    return not np.array_equal(mine.prior.probabilities, other.prior.probabilities)
+
+
+def _losses(mine: Problem, other: Problem) -> bool:
+    if mine.loss is other.loss:
+        return False
+    if mine.variables > PROBLEM_CELLS:
+        return (mine.loss.name, mine.loss.by_distance) != (other.loss.name, other.loss.by_distance)
+    return not np.array_equal(mine.losses, other.losses)
+
+
+def _objective(mine: Problem, other: Problem) -> bool:
+    return _differ(_aims(mine), _aims(other))
+
+
+def _beliefs(mine: Problem, other: Problem) -> bool:
+    return _differ(pack_beliefs(mine.beliefs), pack_beliefs(other.beliefs))
+
+
+def _aims(problem: Problem) -> dict[str, Any]:
+    """What the objective is, as numbers and names."""
+    found: dict[str, Any] = {"name": problem.objective.name}
+    if problem.priors is not None:
+        found |= {"kind": problem.priors.kind, **problem.priors.arrays()}
+    if isinstance(problem.objective, AdversaryError):
+        found |= {"max_loss": problem.objective.max_loss, "guesses": problem.objective.guesses}
+    return found
+
+
+def _differ(mine: dict[str, Any], other: dict[str, Any]) -> bool:
+    return mine.keys() != other.keys() or not all(np.array_equal(mine[key], other[key]) for key in mine)
+
+
+_PARTS: dict[str, Callable[[Problem, Problem], bool]] = {
+    "another level of privacy": _level,
+    "more or fewer secrets or reports": _size,
+    "other distances": _distances,
+    "another prior": _prior,
+    "other losses": _losses,
+    "another objective": _objective,
+    "other beliefs": _beliefs,
+}
+"""What is compared, as a message names it."""
