@@ -16,6 +16,7 @@ from typing import NamedTuple, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
+from dxopt.runtime.headers import NAME_THEM, listed, looks_like_data
 from dxopt.runtime.reading import MOST_TABLE, opened
 from dxopt.spec.source import SpecFileError
 
@@ -42,6 +43,8 @@ class Table:
             _, header = next(rows)
             header = [name.strip() for name in header]
             twice = next((name for name, often in Counter(header).items() if often > 1), None)
+            if twice is not None and looks_like_data(header):
+                raise blame(f"{path.name} names columns twice in its first line, which looks like data", NAME_THEM)
             if twice is not None:
                 raise blame(f"{path.name} has two columns {twice!r}", "rename one")
             numbered = list(rows if most_rows is None else islice(rows, most_rows + 1))
@@ -61,7 +64,9 @@ class Table:
             if other is not None:
                 wrong = f"{self.name} has no column {name!r}, nor commas between its cells: {other.wrong}"
                 raise blame(wrong, other.fix)
-            raise blame(f"{self.name} has no column {name!r}", f"its columns are {', '.join(self.header)}")
+            if looks_like_data(self.header):
+                raise blame(f"{self.name} has no column {name!r}, and its first line looks like data", NAME_THEM)
+            raise blame(f"{self.name} has no column {name!r}", f"its columns are {listed(self.header)}")
         index = self.header.index(name)
         return [row[index].strip() for row in self.rows]
 

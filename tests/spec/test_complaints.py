@@ -198,3 +198,12 @@ def test_what_an_unknown_key_was_meant_to_be(folder: Path, old: str, new: str, f
 def test_what_is_not_close_is_not_suggested(folder: Path) -> None:
     for name in ("seed", "colour", "port", "lossless_compression"):
         assert refusal(folder, edited(("loss: distance", f"{name}: 1"))).fix.startswith("choose one of name, space,")
+
+
+def test_a_first_line_that_looks_like_data_is_not_shown(folder: Path) -> None:
+    text = "name: town\nspace: {kind: points, file: seen.csv, columns: [lat, lon]}\nepsilon: 1\n"
+    for line in ("p093,37.767530,-122.428865", "37.767530,37.767530,7"):
+        (folder / "seen.csv").write_text(f"{line}\n{line}\n", encoding="utf-8")
+        said = str(refusal(folder, text))
+        assert said.endswith("; add a header line, which names the columns") and "looks like data" in said
+        assert "p093" not in said and "37.76" not in said

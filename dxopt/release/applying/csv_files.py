@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from dxopt.errors import SpecError
 from dxopt.release.applying.chunks import ROWS, Chunk
 from dxopt.release.applying.layout import Layout
+from dxopt.runtime.headers import NAME_THEM, looks_like_data
 
 _DELIMITERS = ",;\t|"
 _MARK = b"\xef\xbb\xbf"
@@ -42,6 +43,8 @@ class CsvFile:
         if not names:
             raise SpecError("data", f"{self._path} is empty", "give a file whose first line names its columns")
         twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
+        if twice is not None and looks_like_data(names):
+            raise SpecError("data", "names columns twice in the first line, which looks like data", NAME_THEM)
         if twice is not None:
             raise SpecError("data", f"names the column {twice!r} twice", "name each column once")
         return names

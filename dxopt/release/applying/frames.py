@@ -16,6 +16,8 @@ from dxopt.release.applying.layout import Layout
 from dxopt.release.applying.plan import Payment, Plan, Settled
 from dxopt.release.applying.points import places_of_shapes, require_wgs84
 from dxopt.release.applying.tally import Tally
+from dxopt.runtime.headers import NAME_THEM, looks_like_data
+from dxopt.spaces.axes import names_of
 
 
 class Frame:
@@ -42,6 +44,8 @@ class Frame:
             fix = "collect it first" if lazy else "give a frame of pandas, Polars or GeoPandas, or the path of a file"
             raise SpecError("data", f"is of type {type(native).__name__}", fix) from None
         except Exception as error:
+            if looks_like_data(names_of(native)):
+                raise SpecError("data", "names columns twice, and the names look like data", NAME_THEM) from None
             # narwhals has an error of its own for columns of one name
             raise SpecError("data", f"is no usable frame: {' '.join(str(error).split())[:120]}", "mend it") from None
         self._native = native

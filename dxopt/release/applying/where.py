@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dxopt.errors import SpecError, UnsupportedError
 from dxopt.release.tables.table import IntegerTable
+from dxopt.runtime.headers import no_column
 from dxopt.spaces.axes import require_latitude_first
 from dxopt.spaces.geo.located import known
 from dxopt.spaces.globe import OnEarth
@@ -98,8 +99,7 @@ class Where:
 def require_column(name: str, names: Sequence[str], field: str) -> None:
     """Raise SpecError where data with these columns has no such one."""
     if name not in names:
-        some = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
-        raise SpecError(field, f"there is no column {name!r}", f"choose among {some}" if some else "add it")
+        raise SpecError(field, *no_column(name, names))
 
 
 def report_coordinates(table: IntegerTable, where: Where) -> NDArray[np.float64] | None:

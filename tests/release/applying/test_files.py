@@ -286,6 +286,17 @@ def test_a_file_that_changes_between_the_passes_is_refused(tmp_path: Path) -> No
         ("a.csv", b"", "data: .* is empty"),
         ("a.csv", b"lat,lon\n", "data: has no rows"),
         ("a.csv", b"lat,lon,lat\n1,2,3\n", "data: names the column 'lat' twice"),
+        (
+            "a.csv",
+            b"45.7,4.8,45.7\n45.7,4.8,1\n",
+            "data: names columns twice in the first line, which looks like data",
+        ),
+        (
+            "a.csv",
+            b"p093,1,45.71,4.81\n",
+            "^columns: there is no column 'lat', and the first line looks like data",
+        ),
+        ("a.csv", b" lat,lon\n45.7,4.8\n", "columns: there is no column 'lat'; choose among ' lat', lon$"),
         ("a.csv", b"lat,lon\n45.7,4.8\n45.7\n", "data: line 3 has 1 fields, and the first line 2"),
         ("a.csv", b'lat,lon\n45.7,"4.8\n', "data: line 2 is no CSV"),
         ("a.csv", b"lat,lon\n45.7,4.8\xff\n", "data: .* is no text in UTF-8"),

@@ -132,6 +132,17 @@ def test_columns_are_kept_and_left_out_by_name() -> None:
             dx.apply(town(), frame, lat="lat", lon="lon", **options)
 
 
+def test_names_that_are_somebodys_position_are_not_shown() -> None:
+    nameless = pd.DataFrame([["ann", 45.75, 4.85]], columns=["ann", "45.75", "4.85"])
+    for frame, words in (
+        (nameless, "columns: there is no column 'lat', and the first line looks like data; add a header line"),
+        (nameless.set_axis(["ann", "45.75", "45.75"], axis=1), "data: names columns twice, and the names look like"),
+    ):
+        with pytest.raises(dx.SpecError, match=f"^{words}") as found:
+            dx.apply(town(), frame, lat="lat", lon="lon")
+        assert "45.75" not in str(found.value) and "ann" not in str(found.value)
+
+
 def test_an_earlier_uncertainty_is_replaced_and_other_names_are_refused() -> None:
     frame = pd.DataFrame({"coordinateUncertaintyInMeters": [3.0] * 40, **people()})
     found = dx.apply(town(), frame, lat="lat", lon="lon")

@@ -1,0 +1,48 @@
+"""Names of columns in messages, unless they look like data, as the first line of a file without a header."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+_SHOWN = 12
+_WORDS = re.compile(r"[^\W\d_]+")
+_OF_DATES = re.compile(
+    r"jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec|january|february|march|april|august|september|october"
+    r"|november|december|(mon|tue|wed|thu|fri|sat|sun)|(mon|tues|wednes|thurs|fri|satur|sun)day|am|pm|utc|gmt"
+)
+_OF_NUMBERS = re.compile(r"[tzenswoh]|km|nan|inf|infinity")
+"""Letters in numbers, in degrees with a direction and in times."""
+
+
+def is_data(name: str) -> bool:
+    """Whether the name of a column reads as a number or a date."""
+    bare = name.strip().lower()
+    words = _WORDS.findall(bare)
+    if "_" in bare or not all(_OF_NUMBERS.fullmatch(word) or _OF_DATES.fullmatch(word) for word in words):
+        return False
+    if bare in ("nan", "inf", "-inf", "infinity", "-infinity"):
+        return True
+    dated = any(_OF_DATES.fullmatch(word) for word in words)
+    return any(sign.isdigit() for sign in bare) and (dated or not bare[0].isalpha())
+
+
+def no_column(name: str, names: Sequence[str]) -> tuple[str, str]:
+    """What is wrong where a table with these columns lacks one, and what to write instead."""
+    if looks_like_data(names):
+        return f"there is no column {name!r}, and the first line looks like data", NAME_THEM
+    return f"there is no column {name!r}", f"choose among {listed(names)}" if names else "add it"
+
+
+def looks_like_data(names: Sequence[str]) -> bool:
+    """Whether one of the names reads as a number or a date."""
+    return any(map(is_data, names))
+
+
+def listed(names: Sequence[str]) -> str:
+    """The first names in a row, in quotes where blanks at an end would not be seen."""
+    some = ", ".join(name if name and name == name.strip() else repr(name) for name in names[:_SHOWN])
+    return some + (", …" if len(names) > _SHOWN else "")
+
+
+NAME_THEM = "add a header line, which names the columns"
