@@ -62,16 +62,34 @@ def check_ins_outside(
     return (PlausibilityWarning("check_ins_outside", "prior", seen, fix),)
 
 
+def require_some_within(
+    space: MetricSpace, places: ArrayLike, found: Near, counted: NDArray[np.float64], within: float
+) -> None:
+    """Raise SpecError unless a check-in that counts is at most so far from a point."""
+    if not counted.any():
+        field, wrong = ("weight", "is 0 for every check-in") if len(counted) else ("points", "have no check-in")
+        raise SpecError(field, wrong, "give some of positive weight")
+    nearest = found.apart[counted > 0].min()
+    if nearest <= within:
+        return
+    require_some_inside(space, places, found, counted)
+    wrong = (
+        f"{found.length(within)} leaves out every check-in that counts: the nearest is {found.length(nearest)} away"
+    )
+    larger = f"give a larger distance{found.unit and f' in {found.unit}'}"
+    raise SpecError("within", wrong, f"{larger}, or check the order of the coordinates")
+
+
 def require_some_inside(
     space: MetricSpace, places: ArrayLike, found: Near, counted: NDArray[np.float64], field: str = "points"
 ) -> None:
     """Raise SpecError, which names the field, if all places `(m, k)` that count are outside of the space."""
     if (counted > 0)[~found.outside].any():
         return
-    furthest = found.length(found.apart[found.outside].max())
-    wrong = f"lie outside of the space, all of them: up to {furthest} from the nearest of its points"
-    swapped = _fit_swapped(space, places, counted)
-    raise SpecError(field, wrong, _SWAPPED if swapped else "check their unit and the space")
+    nearest = found.length(found.apart[counted > 0].min(initial=np.inf))
+    wrong = f"lie outside of the space, all of them: the nearest is {nearest} from all of its points"
+    fix = f"{'give degrees (WGS 84), or ' if found.unit else ''}check their unit and the space"
+    raise SpecError(field, wrong, _SWAPPED if _fit_swapped(space, places, counted) else fix)
 
 
 def _fit_swapped(space: MetricSpace, places: ArrayLike, counted: NDArray[np.float64]) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import PlausibilityWarning, SpecError, required
-from dxopt.model.check_ins import check_ins_outside
+from dxopt.model.check_ins import check_ins_outside, require_some_within
 from dxopt.model.making_sets import MakesSets
 from dxopt.model.matching import in_order, require_same
 from dxopt.model.observations import counted_by, frequencies
@@ -237,13 +237,10 @@ class Prior(MakesSets):
             raise SpecError("within", f"is {within}", "give a distance of 0 or more")
         found = nearest_of(space, points)
         counted = counted_by(weights, len(found.index))
-        near = np.full(len(counted), True) if within is None else found.apart <= within * (1 + 1e-12)
+        reach = math.inf if within is None else within * (1 + 1e-12)
+        require_some_within(space, points, found, counted, reach)
+        near = found.apart <= reach
         left_out = int(np.count_nonzero(~near))
-        if not counted[near].any():
-            if left_out:
-                wrong = f"{within:g} leaves out every check-in that counts"
-                raise SpecError("within", wrong, "give a larger distance, or check the order of the coordinates")
-            raise SpecError("points", "have no check-in that counts", "give some of positive weight")
         concerns = check_ins_outside(space, points, found, counted, near)
         name = f"check-ins ({left_out} of {len(near)} further than {within:g} left out)" if left_out else "check-ins"
         sums = np.bincount(found.index[near], weights=counted[near], minlength=len(space))

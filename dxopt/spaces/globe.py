@@ -16,12 +16,19 @@ Array = NDArray[np.float64]
 EARTH_RADIUS_KM = 6371.0088
 STRETCH = 1.005615
 """More than any great-circle distance is of the geodesic one: the least such number is R a / b² = 1.0056144…"""
+NO_DEGREES = "is no (latitude, longitude) in degrees"
+LATITUDE_FIRST = "give lat first, then lon"
 _MAJOR = 6378137.0
 _FLATTENING = 1 / 298.257223563
 _MINOR = _MAJOR * (1 - _FLATTENING)
 _THIRD = _FLATTENING / (2 - _FLATTENING)
 _SHORT = 20_000.0
 """Metres: up to here distances are taken from chords, which are right to the last digits."""
+
+
+def beyond_degrees(places: NDArray) -> NDArray[np.int64]:
+    """The indices of places `(m, 2)` that are no latitude and longitude."""
+    return np.flatnonzero((np.abs(places[:, 0]) > 90) | (np.abs(places[:, 1]) > 360))
 
 
 @dataclass(frozen=True)
@@ -44,13 +51,9 @@ class OnEarth(OnNumbers):
             raise SpecError("unit", f"there is no {self.unit!r}", f"choose one of {', '.join(self.units)}")
         if points.shape[1] != 2:
             raise SpecError("points", f"{self.name} needs 2 columns, not {points.shape[1]}", "give (lat, lon)")
-        outside = np.flatnonzero((np.abs(points[:, 0]) > 90) | (np.abs(points[:, 1]) > 360))
+        outside = beyond_degrees(points)
         if len(outside):
-            raise SpecError(
-                "points",
-                f"point {outside[0]} is no (latitude, longitude) in degrees",
-                "give lat first, then lon",
-            )
+            raise SpecError("points", f"point {outside[0]} {NO_DEGREES}", LATITUDE_FIRST)
         return self
 
     def block(self, rows: NDArray, columns: NDArray) -> Array:

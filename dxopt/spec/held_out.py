@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-import numpy as np
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from dxopt.analysis.observed import Observed, observed
 from dxopt.results.measures import MEASURES
+from dxopt.spaces.geo.located import known
 from dxopt.spaces.space import MetricSpace
 from dxopt.spec import fields as f
 from dxopt.spec import quantities as q
@@ -89,14 +89,13 @@ def build_held_out(
 
 def _built(source: Source, asked: HeldOut, space: MetricSpace, *where: str | int) -> Observed:
     table = Table.read(source.resolve(asked.file), source.blame(*where, "file"))
-    weights = None if asked.weight is None else table.numbers(asked.weight, source.blame(*where, "weight"))
-    counts = None if asked.count is None else table.numbers(asked.count, source.blame(*where, "count"))
+    weights = None if asked.weight is None else table.weights(asked.weight, source.blame(*where, "weight"))
+    counts = None if asked.count is None else table.weights(asked.count, source.blame(*where, "count"))
     given: dict[str, Any] = {"weights": weights, "counts": counts, "within": asked.within, "name": asked.title}
     if asked.columns is None:
         given["label"] = table.column(asked.label or "", source.blame(*where, "label"))
     else:
         blames = [source.blame(*where, "columns", index) for index in range(len(asked.columns))]
-        numbers = [table.numbers(name, blame) for name, blame in zip(asked.columns, blames, strict=True)]
-        given["point"] = np.stack(numbers, axis=1)
+        given["point"] = table.places(asked.columns, blames, earth=known(space) is not None)
     with source.within(*where):
         return observed(space, **given)

@@ -86,10 +86,11 @@ def build_reports(source: Source, asked: m.Reports, space: MetricSpace) -> Repor
     as_text = not np.issubdtype(space.points.dtype, np.number)
     with source.within("reports"):
         if isinstance(asked, m.ReportsFile):
-            if isinstance(space.metric, OnEarth):
+            earth = isinstance(space.metric, OnEarth)
+            if earth:
                 require_latitude_first(asked.columns, "columns")
             table = Table.read(source.resolve(asked.file), source.blame("reports", "file"), most_rows=MAX_LOCATIONS)
-            points = _coordinates(source, "reports", table, asked.columns, range(len(table)), as_text)
+            points = _coordinates(source, "reports", table, asked.columns, range(len(table)), as_text, earth=earth)
         else:
             points = _array(asked.values, "reports", source, as_text)
         if points.shape[1] != space.points.shape[1]:
@@ -197,9 +198,10 @@ def _from_table(source: Source, asked: m.PointsFile) -> Secrets:
         cells = table.column(asked.label, source.blame("space", "label"))
         labels = [cells[row] for row in rows]
     as_text = None if m.takes_text(asked.metric) else False
-    if asked.metric in METRICS_ON_EARTH:
+    earth = asked.metric in METRICS_ON_EARTH
+    if earth:
         require_latitude_first(asked.columns, "columns")
-    points = _coordinates(source, "space", table, asked.columns, rows, as_text)
+    points = _coordinates(source, "space", table, asked.columns, rows, as_text, earth=earth)
     return Secrets(_located(asked, points, labels), table, rows)
 
 
@@ -212,14 +214,21 @@ def _words(source: Source, asked: m.Embedding) -> MetricSpace:
 
 
 def _coordinates(
-    source: Source, section: str, table: Table, columns: list[str], rows: Sequence[int], as_text: bool | None
+    source: Source,
+    section: str,
+    table: Table,
+    columns: list[str],
+    rows: Sequence[int],
+    as_text: bool | None,
+    *,
+    earth: bool,
 ) -> NDArray[Any]:
     """Chosen rows of the columns, `(n, k)`: numbers, text, or (None) text only if not all are numbers."""
     blames = [source.blame(section, "columns", index) for index in range(len(columns))]
     cells = [table.column(name, blame) for name, blame in zip(columns, blames, strict=True)]
     if not as_text:
         try:
-            return np.stack([table.numbers(*asked, rows) for asked in zip(columns, blames, strict=True)], axis=1)
+            return table.places(columns, blames, rows, earth=earth)
         except SpecFileError:
             if as_text is False:
                 raise

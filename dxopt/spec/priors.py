@@ -189,7 +189,7 @@ def _by_column(source: Source, asked: ColumnPrior, secrets: Secrets, blame: Call
         wrong = f"{table.name} has {len(rows):,} rows for {len(secrets.space):,} points"
         fix = "give one row per point; raw observations, one in each row, are read by kind: samples"
         raise blame("column")(wrong, fix)
-    weights = table.numbers(asked.column, blame("column"), rows)
+    weights = table.weights(asked.column, blame("column"), rows)
     smoothing = _smoothing(asked.smoothing)
     found = Beliefs.from_weights(secrets.space, weights, name=f"column {asked.column}", smoothing=smoothing)
     return found if asked.file is None or asked.label else replace(found, concerns=_in_another_order(table, secrets))
@@ -237,11 +237,11 @@ def _by_check_ins(source: Source, asked: CheckInsPrior, secrets: Secrets, blame:
     if known(secrets.space) is not None:
         require_latitude_first(asked.columns, "columns")
     table = Table.read(source.resolve(asked.file), blame("file"))
-    columns = [table.numbers(name, blame("columns", i)) for i, name in enumerate(asked.columns)]
-    weights = None if asked.weight is None else table.numbers(asked.weight, blame("weight"))
+    blames = [blame("columns", index) for index in range(len(asked.columns))]
+    weights = None if asked.weight is None else table.weights(asked.weight, blame("weight"))
     return Beliefs.from_check_ins(
         secrets.space,
-        np.stack(columns, axis=1),
+        table.places(asked.columns, blames, earth=known(secrets.space) is not None),
         weights,
         within=asked.within,
         smoothing=_smoothing(asked.smoothing),

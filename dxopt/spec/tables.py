@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from dxopt.runtime.headers import NAME_THEM, listed, looks_like_data
 from dxopt.runtime.reading import MOST_TABLE, opened
+from dxopt.spaces.globe import LATITUDE_FIRST, NO_DEGREES, beyond_degrees
 from dxopt.spec.source import SpecFileError
 
 Blame = Callable[[str, str], SpecFileError]
@@ -75,6 +76,31 @@ class Table:
         cells = self.column(name, blame)
         chosen = range(len(cells)) if rows is None else rows
         return np.array([_number(cells[i], self.name, self.lines[i], repr(name), blame) for i in chosen])
+
+    def weights(self, name: str, blame: Blame, rows: Sequence[int] | None = None) -> NDArray[np.float64]:
+        """The cells of one column as finite numbers of 0 or more, one of them positive."""
+        found = self.numbers(name, blame, rows)
+        chosen = range(len(found)) if rows is None else rows
+        low = next((line for line, weight in zip(chosen, found, strict=True) if weight < 0), None)
+        if low is not None:
+            wrong = f"{self.name} line {self.lines[low]}, column {name!r}: a negative number"
+            raise blame(wrong, "give numbers of 0 or more")
+        if not found.any():
+            raise blame(
+                f"{self.name} has 0 in all rows of column {name!r}", "name a column that has positive numbers"
+            )
+        return found
+
+    def places(
+        self, names: Sequence[str], blames: Sequence[Blame], rows: Sequence[int] | None = None, *, earth: bool
+    ) -> NDArray[np.float64]:
+        """The cells of several columns as numbers `(n, k)`; on the Earth, as latitudes and longitudes in degrees."""
+        found = np.stack([self.numbers(name, blame, rows) for name, blame in zip(names, blames, strict=True)], axis=1)
+        beyond = beyond_degrees(found) if earth and len(names) == 2 else ()
+        if len(beyond):
+            row = int(beyond[0]) if rows is None else rows[int(beyond[0])]
+            raise blames[0](f"{self.name} line {self.lines[row]} {NO_DEGREES}", LATITUDE_FIRST)
+        return found
 
     def largest(self, count: int, name: str, blame: Blame) -> list[int]:
         """Indices of the `count` rows largest in a column, largest first; of equal rows the earlier."""

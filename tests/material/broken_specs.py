@@ -360,7 +360,7 @@ BROKEN: list[Broken] = [
     _check_ins("check-ins in words", "columns: [place, lon]", 4, 54, "prior.columns[0]"),
     _check_ins("check-ins of negative weight", "columns: [lat, lon], weight: hours", 4, 73, "prior.weight"),
     _check_ins("check-ins of no such weight", "columns: [lat, lon], weight: days", 4, 73, "prior.weight"),
-    _check_ins("no check-ins near", "columns: [x, y], within: 3", 4, 67, "prior.within", "town.csv"),
+    _check_ins("no check-ins near", "columns: [x, y], within: 3", 4, 42, "prior.columns", "town.csv"),
     _check_ins("check-ins within nothing", "columns: [lat, lon], within: 0", 4, 73, "prior.within"),
     _broken("unknown loss", "loss: distance", "loss: distances", 13, 7, "loss"),
     _broken(

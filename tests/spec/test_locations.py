@@ -137,13 +137,71 @@ def test_check_ins(folder: Path) -> None:
         ("hexagons nowhere", "add south or cells"),
         ("roads without places", "node a has no position"),
         ("projected globe", "use great circles"),
-        ("no check-ins near", "give a larger distance"),
-        ("check-ins of negative weight", "number 2 is -3"),
+        ("no check-ins near", "all of them: the nearest is 8,718 km from all of its points; give degrees"),
+        ("check-ins of negative weight", "places.csv line 4, column 'hours': a negative number"),
     ],
 )
 def test_words(folder: Path, name: str, words: str) -> None:
     (broken,) = (broken for broken in BROKEN if broken.name == name)
     assert words in str(refusal(folder, broken.text))
+
+
+SEEN = "lat,lon,w,x_km,y_km\n45.5,-73.6,0,3,4\n45.51,-73.61,0,5,6\n"
+SWAPPED = "lat,lon,w\n-73.6,45.5,1\n-120,45.5,1\n"
+
+
+@pytest.mark.parametrize(
+    ("box", "unit", "rest", "seen", "words"),
+    [
+        (
+            BOX,
+            "km",
+            "columns: [lat, lon], weight: w",
+            SEEN,
+            "prior.weight: seen.csv has 0 in all rows of column 'w'; name",
+        ),
+        (
+            "south: 45.4, west: -73.4, north: 45.6, east: -73.8",
+            "km",
+            "columns: [lat, lon]",
+            SEEN,
+            "space.west: is -73.4, above east: -73.8, which makes a box of 359.6 degrees; exchange the two",
+        ),
+        (
+            BOX,
+            "km",
+            "columns: [x_km, y_km]",
+            SEEN,
+            "prior.columns: lie outside of the space, all of them: the nearest is 8,",
+        ),
+        (
+            BOX,
+            "m",
+            "columns: [lat, lon]",
+            SEEN,
+            "prior.within: 2 m leaves out every check-in that counts: the nearest is 3,535 m away; give",
+        ),
+        (
+            BOX,
+            "km",
+            "columns: [lat, lon]",
+            SWAPPED,
+            "prior.columns[0]: seen.csv line 3 is no (latitude, longitude) in",
+        ),
+    ],
+)
+def test_why_no_check_in_counts(folder: Path, box: str, unit: str, rest: str, seen: str, words: str) -> None:
+    (folder / "seen.csv").write_text(seen, encoding="utf-8")
+    cells = f"{{kind: bounding_box, {box}, shape: [4, 4], unit: {unit}}}"
+    said = str(refusal(folder, small(cells, f"prior: {{kind: check_ins, file: seen.csv, {rest}, within: 2}}")))
+    assert words in said
+    assert "45.5" not in said.replace(words, "")
+
+
+def test_points_off_the_globe_are_told_by_their_line(folder: Path) -> None:
+    (folder / "swapped.csv").write_text("lat,lon,n\n45.5,-73.6,1\n-100,45.5,2\n95,0,3\n", encoding="utf-8")
+    points = "{kind: points, file: swapped.csv, columns: [lat, lon], metric: haversine, top: 2 by n}"
+    assert "swapped.csv line 4 is no (latitude" in str(refusal(folder, small(points)))
 
 
 def test_privacy_within_a_radius_is_the_level(folder: Path) -> None:

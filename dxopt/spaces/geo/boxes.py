@@ -20,6 +20,8 @@ from dxopt.spaces.space import MetricSpace
 
 Shape = tuple[int, int]
 MOST_CELLS = 1_000_000
+_ROUND = 270.0
+"""Degrees: a box across ±180° that is wider has west and east exchanged."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Box:
     Raises
     ------
     SpecError
-        If a side is no such number, or the box is empty.
+        If a side is no such number, the box is empty, or it crosses ±180° and is wider than 270°.
 
     Examples
     --------
@@ -60,6 +62,9 @@ class Box:
             raise SpecError("north", f"is {self.north:g}, not above south: {self.south:g}", "give a larger latitude")
         if self.width == 0:
             raise SpecError("east", f"is {self.east:g}, the same as west", "give another longitude")
+        if self.west > self.east and self.width > _ROUND:
+            wrong = f"is {self.west:g}, above east: {self.east:g}, which makes a box of {self.width:g} degrees"
+            raise SpecError("west", wrong, "exchange the two")
 
     @property
     def width(self) -> float:
