@@ -14,7 +14,9 @@ from dxopt.model.mechanism import MatrixMechanism, Mechanism
 from dxopt.model.objective import WorstLoss
 from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
+from dxopt.numerics.digits import factor
 from dxopt.spaces.axes import are_degrees
+from dxopt.spaces.geo.located import known
 from dxopt.spaces.matrices import BLOCK_CELLS
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.spread import Spread, spread_of
@@ -25,8 +27,23 @@ LEAST_BUDGET = 0.1
 """Of ε times the diameter: below, no report is over e^0.1 = 1.1 times as likely for one secret as for any other."""
 MOST_BUDGET = 10.0
 """Of ε times the distance between neighbours: above, some report may be over e^10 = 22,000 times as likely."""
-LEVELS: tuple[str, ...] = ("level_too_low", "level_too_high")
+LEVELS: tuple[str, ...] = (
+    "level_too_low",
+    "level_too_high",
+    "radius_too_large",
+    "positions_forgotten",
+    "cells_below_radius",
+)
 """The checks that are about ε."""
+
+_WIDE = 2.0
+"""Diameters that a radius may have: of large spaces the one that is found is at least half of the diameter."""
+_COARSE = 2.0
+"""Radii that cells may be apart: beyond, positions across a border differ by more than the square of the factor."""
+_BELOW = 0.9
+_JUMP = 1.8
+"""Sides of this share of the radius, up to the radius, put positions within it into cells over so many radii apart;
+slightly longer sides make that 1.5."""
 
 _PLANE = ("euclidean", "manhattan", "normalised_manhattan", "chebyshev")
 _FEWEST_PLACES = 5
@@ -54,7 +71,16 @@ def of_priors(priors: Iterable[Prior]) -> Warnings:
 def of_answer(problem: Problem, mechanism: Mechanism) -> Warnings:
     """What is seldom meant in a problem, and in its answer where the problem alone does not explain it."""
     found = of_problem(problem)
-    explained = any(warning.kind in ("level_too_low", "prior_on_one_point", "space_degenerate") for warning in found)
+    explained = any(
+        warning.kind
+        in (
+            "level_too_low",
+            "radius_too_large",
+            "prior_on_one_point",
+            "space_degenerate",
+        )
+        for warning in found
+    )
     return found if explained else (*found, *_constant(problem, mechanism))
 
 
@@ -77,7 +103,7 @@ def _of_problem(problem: Problem, level: bool) -> Iterator[PlausibilityWarning]:
     if apart.diameter == 0:
         yield _degenerate(problem.space, apart)
     elif level and problem.private:
-        yield from _level(problem, apart)
+        yield from _radius(problem, apart) or _level(problem, apart)
     if not isinstance(problem.objective, WorstLoss):
         yield from of_priors([problem.prior])
 
@@ -96,6 +122,43 @@ def _degenerate(space: MetricSpace, apart: Spread) -> PlausibilityWarning:
         seen = f"has {len(space):,} points, no two at a finite distance, so that nothing is protected"
         fix = "give finite distances between secrets that are to look alike"
     return PlausibilityWarning("space_degenerate", "space", seen, fix)
+
+
+def _radius(problem: Problem, apart: Spread) -> Warnings:
+    """Whether the radius of a level is of the order of the space, and of its cells."""
+    asked = problem.within
+    if asked is None:
+        return ()
+    radius, unit = asked.radius, f" {problem.space.unit}" if problem.space.unit else ""
+    if radius > _WIDE * apart.diameter:
+        seen = f"is {radius:.4g}{unit}, where no two points are further apart than {_WIDE * apart.diameter:.4g}{unit}"
+        fix = "often metres where distances are in km: give it in the unit of the space"
+        return (PlausibilityWarning("radius_too_large", "radius", seen, fix),)
+    found = known(problem.space)
+    if found is None or found.outlines is None:
+        return ()
+    side = apart.typical
+    if not asked.positions and side > _COARSE * radius:
+        seen = (
+            f"is {radius:.4g}{unit} between cells {side:.3g}{unit} apart: positions on the two sides of a border, "
+            f"however near, differ by a factor of {factor(asked * side)}, not {factor(asked.level)}"
+        )
+        fix = "often `for: positions` was forgotten, in Python space= of dx.geo.level: add it, or give smaller cells"
+        return (PlausibilityWarning("positions_forgotten", "radius", seen, fix),)
+    far = asked.level / float(asked)
+    if (
+        asked.positions
+        and found.outlines.shape[1] == 4
+        and _BELOW * radius <= side <= radius
+        and far > _JUMP * radius
+    ):
+        seen = (
+            f"makes cells {side:.3g}{unit} wide, not above the radius {radius:.4g}: positions within it are in cells "
+            f"up to {far:.3g} apart"
+        )
+        fix = f"give sides a bit longer than the radius, such as {1.05 * radius:.3g}: then it is {1.5 * radius:.3g}"
+        return (PlausibilityWarning("cells_below_radius", "spacing", seen, fix),)
+    return ()
 
 
 def _level(problem: Problem, apart: Spread) -> Iterator[PlausibilityWarning]:

@@ -209,10 +209,25 @@ class Naming:
     def _located(self, row: list[Any]) -> int:
         found = self.lookup.candidates(row)
         if not len(found):
-            raise SpecError("point", f"there is no {self.lookup.noun} at {row}", "give the coordinates of one")
+            fix = "exchange the two coordinates" if self._fits_swapped(row) else "give the coordinates of one"
+            raise SpecError("point", f"there is no {self.lookup.noun} at {row}", fix)
         if len(found) > 1:
             raise self.lookup.repeated(tuple(row))
         return int(found[0])
+
+    def _fits_swapped(self, row: list[Any]) -> bool:
+        """Whether two numbers lie among the points in the other order alone."""
+        points = self.lookup.points
+        if (
+            points is None
+            or len(row) != 2
+            or points.dtype.kind != "f"
+            or not all(isinstance(one, Real) for one in row)
+        ):
+            return False
+        low, high = points.min(axis=0), points.max(axis=0)
+        within = [bool(((low <= tried) & (tried <= high)).all()) for tried in (np.array(row), np.array(row[::-1]))]
+        return within == [False, True]
 
     def _labelled(self, given: Any) -> int:
         found = self.lookup.label(given)

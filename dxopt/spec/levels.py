@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, Discriminator, Field, Tag, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
@@ -39,7 +39,7 @@ class Privacy(f.Section):
 
     level: q.Positive = Field(description="Largest privacy loss, such as ln(4), between locations one radius apart.")
     radius: q.Positive = Field(description="The distance at which `level` holds.")
-    between: Literal["places", "positions"] = Field(
+    between: Annotated[str, f.OneOf(("places", "positions"))] = Field(
         "places",
         alias="for",
         description="Whether the level is between points of the space, or between positions in its cells.",

@@ -202,6 +202,7 @@ BROKEN: list[Broken] = [
     _broken("step is tiny", _PRIVACY, "epsilon: {from: 1, to: 2, step: 1e-9}", 9, 33, "epsilon.step"),
     _broken("no radius", ", radius: 2.0", "", 9, 1, "privacy.radius"),
     _broken("radius is 0", "radius: 2.0", "radius: 0", 9, 33, "privacy.radius"),
+    _broken("level for a position", "radius: 2.0}", "radius: 2.0, for: position}", 9, 43, "privacy.for"),
     _broken(
         "level for positions without cells", "radius: 2.0}", "radius: 2.0, for: positions}", 9, 43, "privacy.for"
     ),

@@ -96,6 +96,41 @@ def test_units_of_a_city() -> None:
     assert kinds(dx.grid((5, 5), spacing=500.0)) == ["level_too_high"]
 
 
+def cells(spacing: float, **more: Any) -> dx.MetricSpace:
+    return dx.geo.bounding_grid(45.70, 4.78, 45.80, 4.92, spacing=spacing, **more)
+
+
+def test_a_radius_in_another_unit() -> None:
+    assert kinds(CELLS, dx.geo.level("ln(4)", 500)) == ["radius_too_large"]
+    assert kinds(dx.line(11), dx.geo.level("ln(4)", 20.1)) == ["radius_too_large"]
+    assert kinds(dx.line(11), dx.geo.level("ln(4)", 19.9)) == []
+    assert kinds(cells(2000, unit="m"), dx.geo.level("ln(4)", 2500)) == []
+    assert kinds(dx.line(11), LEVEL / 20.1) == ["level_too_low"] * (LEVEL / 20.1 * 10 < LEAST_BUDGET)
+
+
+def test_positions_that_were_forgotten() -> None:
+    level = dx.geo.level("ln(4)", 0.5)
+    (warning,) = of_problem(dx.Problem(cells(1.2), epsilon=level, prior="uniform"))
+    assert (warning.kind, warning.field) == ("positions_forgotten", "radius")
+    side = float(np.median(np.where(cells(1.2).distances > 0, cells(1.2).distances, np.inf).min(axis=1)))
+    told = float(warning.seen.split("a factor of ")[1].split(",")[0])
+    assert told == pytest.approx(4 ** (side / 0.5), rel=0.01)
+    assert warning.seen.endswith("not 4")
+    assert kinds(cells(0.9), level) == []
+    assert kinds(cells(1.2), dx.geo.level("ln(4)", 0.5, space=cells(1.2))) == []
+    assert kinds(cells(1.2), float(level)) == []
+    assert kinds(dx.geo.points([[45.7, 4.8], [45.7, 4.82]]), dx.geo.level("ln(4)", 0.5)) == []
+
+
+def test_cells_as_long_as_the_radius() -> None:
+    fine, coarse = cells(1.98), cells(2.2)
+    assert kinds(fine, dx.geo.level("ln(4)", 2.0, space=fine)) == ["cells_below_radius"]
+    assert kinds(coarse, dx.geo.level("ln(4)", 2.0, space=coarse)) == []
+    small = cells(1.2)
+    assert kinds(small, dx.geo.level("ln(4)", 2.0, space=small)) == []
+    assert kinds(fine, dx.geo.level("ln(4)", 2.0)) == []
+
+
 # the space
 
 
@@ -292,5 +327,5 @@ def test_every_kind_is_explained() -> None:
     text = (ROOT / "docs" / "guides" / "plausibility.md").read_text(encoding="utf-8")
     code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "dxopt" / "model").glob("*.py"))
     found = {part.split('"')[1] for part in code.split("PlausibilityWarning(")[1:] if part.startswith('"')}
-    assert len(found) == 7
+    assert len(found) == 10
     assert all(f"| `{kind}` |" in text for kind in found)

@@ -176,6 +176,17 @@ def test_what_is_said_has_to_be_there(given: dict[str, Any], message: str) -> No
         IDS.index(**given)
 
 
+def test_swapped_coordinates_are_told() -> None:
+    town = dx.geo.points([[45.7, 4.8], [45.8, 4.9]])
+    for given, fix in (
+        ([4.85, 45.75], "exchange the two coordinates"),
+        ([45.75, 4.85], "give the coordinates of one"),
+    ):
+        with pytest.raises(dx.SpecError) as refused:
+            town.index(point=given)
+        assert refused.value.fix == fix
+
+
 def test_a_number_of_too_many_digits_is_no_point() -> None:
     for given in ({"label": 10**5000}, {"index": 10**5000}, {"name": 10**5000}, {"name": (10**5000, 1)}):
         with pytest.raises(dx.SpecError, match=r"^point: there is no point (with index )?of so many digits"):

@@ -59,6 +59,7 @@ def test_files_that_cannot_be_read(folder: Path) -> None:
         ("too many rows", "4,000"),
         ("tight and asymmetric", "needs symmetric distances"),
         ("number is quoted", "without quotes"),
+        ("level for a position", "choose one of places, positions"),
     ],
 )
 def test_words(folder: Path, name: str, words: str) -> None:

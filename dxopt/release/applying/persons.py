@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -102,7 +103,8 @@ class Persons:
         if key is not None and not isinstance(key, Key):
             raise SpecError("key", f"is of type {type(key).__name__}", "give a dx.Key")
         if ledger is not None and not hasattr(ledger, "charge"):
-            raise SpecError("budgets", f"is of type {type(ledger).__name__}", "give a dx.Budgets")
+            fix = ", such as dx.Budgets.open(the name of the file)" if isinstance(ledger, str | os.PathLike) else ""
+            raise SpecError("budgets", f"is of type {type(ledger).__name__}", f"give a dx.Budgets{fix}")
         _require_policy(over_budget, key, ledger)
         if key is None and ledger is None:
             for name, given in (("person", column), ("release", release)):

@@ -88,7 +88,11 @@ def test_persons_are_the_same_whether_numbers_are_whole_or_not(tmp_path: Path) -
         ({"person": "person"}, "person: is named, but there is neither a key nor a ledger"),
         ({"release": "a"}, "release: is named, but there is neither"),
         ({"key": KEY, "person": "who", "release": "a"}, "person: there is no column 'who'"),
-        ({"budgets": 3, "person": "person"}, "budgets: is of type int; give a dx.Budgets"),
+        ({"budgets": 3, "person": "person"}, "budgets: is of type int; give a dx.Budgets$"),
+        (
+            {"budgets": "people.sqlite", "person": "person"},
+            r"budgets: is of type str; give a dx.Budgets, such as .*open\(",
+        ),
     ],
 )
 def test_what_does_not_go_together(options: dict[str, Any], words: str) -> None:
