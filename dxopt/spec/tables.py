@@ -96,9 +96,9 @@ class Table:
     ) -> NDArray[np.float64]:
         """The cells of several columns as numbers `(n, k)`; on the Earth, as latitudes and longitudes in degrees."""
         found = np.stack([self.numbers(name, blame, rows) for name, blame in zip(names, blames, strict=True)], axis=1)
-        beyond = beyond_degrees(found) if earth and len(names) == 2 else ()
-        if len(beyond):
-            row = int(beyond[0]) if rows is None else rows[int(beyond[0])]
+        beyond = beyond_degrees(found).tolist() if earth and len(names) == 2 else []
+        if beyond:
+            row = beyond[0] if rows is None else rows[beyond[0]]
             raise blames[0](f"{self.name} line {self.lines[row]} {NO_DEGREES}", LATITUDE_FIRST)
         return found
 
