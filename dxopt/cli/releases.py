@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dxopt.cli.shared import Json, bad_input
+from dxopt.cli.shared import Json, bad_input, in_options
 
 if TYPE_CHECKING:
     from dxopt.release.budgets import Budgets
@@ -67,6 +67,16 @@ def _key(file: Path | None, release: str | None, ledger: Path | None) -> Key | N
     return Key.from_environment()
 
 
+def _require_prior(prior: str | None) -> None:
+    """Raise SpecError unless a prior is named that the command line has."""
+    from dxopt.errors import SpecError
+
+    if prior not in (None, "uniform"):
+        raise SpecError(
+            "prior", f"there is no {prior!r}", "give uniform, or leave --prior out for that of the result"
+        )
+
+
 @commands.command("apply", epilog="Example: dxopt apply results/town people.csv -o public.csv --lat lat --lon lon")
 def apply_table(
     result: Annotated[Path, typer.Argument(metavar="RESULT", help="A result folder, or a table: *.npz, *.dxt.")],
@@ -107,6 +117,7 @@ def apply_table(
 
     with bad_input(), warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", PlausibilityWarning)
+        _require_prior(prior)
         key = _key(key_file, release, ledger)
         with _opened(ledger, ledger_key) as budgets:
             done = apply(
@@ -136,5 +147,5 @@ def apply_table(
                 progress=True,
             )
         for warning in told:
-            typer.echo(f"warning: {warning.message}", err=True)
+            typer.echo(f"warning: {in_options(str(warning.message))}", err=True)
         typer.echo(json.dumps(done.said, indent=2, ensure_ascii=False) if as_json else str(done))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import shutil
@@ -11,10 +12,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
 from typer.testing import CliRunner
 
 import dxopt as dx
+from dxopt.cli import exports, releases
 from dxopt.cli.application import app
+from dxopt.cli.shared import SPELT_IN_PYTHON
 from tests.judges.releases import metres
 from tests.material.people import people, town
 
@@ -81,8 +85,13 @@ def test_a_table_is_applied_and_warnings_are_printed(data: Path, tmp_path: Path)
         (("--lat", "lon", "--lon", "lat"), "lat: are 'lon' and 'lat', in this order"),
         ((*COLUMNS, "--outside", "ignore"), "outside: is 'ignore'"),
         ((*COLUMNS, "--within", "0.001"), "data: 40 of 40 rows"),
+        ((*COLUMNS, "--over-budget", "drop"), "--over-budget: is 'drop', but there is no ledger; give "),
+        ((*COLUMNS, "--over-budget", "some"), "--over-budget: is 'some'; choose one of refuse, drop"),
         ((*COLUMNS, "--keep", "who"), "keep: there is no column 'who'"),
-        ((*COLUMNS, "--prior", "mine"), "prior: there is no 'mine'"),
+        (
+            (*COLUMNS, "--prior", "mine"),
+            "prior: there is no 'mine'; give uniform, or leave --prior out for that of the result\n",
+        ),
         ((), "columns: are not named"),
     ],
 )
@@ -120,6 +129,37 @@ def test_rows_are_paid_for_and_drawn_with_a_key(result: Path, data: Path, tmp_pa
     words = "release: needs a key; leave --release out, or give --key-file FILE or set DXOPT_KEY\n"
     assert (no_key.exit_code, no_key.stderr) == (2, words)
     assert not (tmp_path / "e.csv").exists()
+
+
+def test_messages_name_options_as_the_command_line_has_them(result: Path, data: Path, tmp_path: Path) -> None:
+    output = ("-o", tmp_path / "out.csv")
+    far = call("apply", result, data, *COLUMNS, "--within", "0.001", *output)
+    assert far.stderr.endswith("unit, give a larger --within, or --outside nearest or --outside drop\n")
+    ledger = tmp_path / "budget.sqlite"
+    assert call("budget", ledger, "--set", "0.1", "--unit", "per km").exit_code == 0
+    paid = ("--person", "person", "--ledger", ledger)
+    short = call("apply", result, data, *COLUMNS, *paid, *output)
+    assert "the first rows of each person that the budget pays for: --over-budget drop, or " in short.stderr
+    none = call("apply", result, data, *COLUMNS, *paid, *output, "--over-budget", "drop")
+    assert none.stderr.endswith("or take a smaller epsilon: --over-budget drop would leave no row\n")
+    table = tmp_path / "town.json"
+    assert call("export", result, "--to", "json", "-o", table).exit_code == 0
+    again = call("export", result, "--to", "json", "-o", table)
+    assert again.stderr == f"output: {table} is there already; name another file, or replace it with --force\n"
+
+
+def test_every_parameter_that_is_spelt_as_an_option_is_one() -> None:
+    known = {name for room in (releases, exports) for name in _parameters(room.commands)}
+    assert set(SPELT_IN_PYTHON) <= known
+
+
+def _parameters(commands: typer.Typer) -> set[str]:
+    return {
+        name
+        for command in commands.registered_commands
+        if command.callback is not None
+        for name in inspect.signature(command.callback).parameters
+    }
 
 
 def test_a_release_without_a_key_is_named_in_the_ledger(result: Path, data: Path, tmp_path: Path) -> None:
@@ -160,4 +200,7 @@ def test_the_program_as_it_is_installed(result: Path, data: Path, tmp_path: Path
     assert (done.returncode, done.stderr) == (0, "")
     again = subprocess.run(command, capture_output=True, text=True, check=False)
     assert again.returncode == 2
-    assert again.stderr == f"output: {tmp_path}/out.csv is there already; name another file, or replace it by force\n"
+    assert (
+        again.stderr
+        == f"output: {tmp_path}/out.csv is there already; name another file, or replace it with --force\n"
+    )

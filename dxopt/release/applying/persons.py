@@ -152,7 +152,7 @@ class Persons:
             try:
                 self.ledger.affordable(asked, level, delta=delta, unit=per(table), run=run)
             except BudgetExceeded as error:
-                fix = "set larger budgets, or take a smaller epsilon: over_budget 'drop' would leave no row"
+                fix = "set larger budgets, or take a smaller epsilon: over_budget='drop' would leave no row"
                 raise BudgetExceeded(error.person, error.asked, error.left, error.wrong, fix) from None
         return found
 

@@ -156,14 +156,15 @@ def numbers(column: Any) -> NDArray[np.float64]:
         return array.astype(float)
     if array.dtype.kind not in "UO":
         return np.full(len(array), np.nan)
-    if array.dtype.kind == "U":
+    if array.dtype.kind == "U" and not (np.char.find(array, "_") >= 0).any():
         with suppress(ValueError):
             return array.astype(float)
     return np.array([_number(value) for value in array.tolist()], dtype=float)
 
 
 def _number(value: Any) -> float:
-    if isinstance(value, bool):
+    # Python takes 1_0 for ten
+    if isinstance(value, bool) or (isinstance(value, str) and "_" in value):
         return math.nan
     try:
         return float(value)

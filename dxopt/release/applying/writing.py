@@ -27,7 +27,7 @@ def require_free(file: Path, data: Path | None, *, force: bool) -> None:
     if file.is_dir():
         raise SpecError("output", f"{file} is a folder", "name a file")
     if file.exists() and not force:
-        raise SpecError("output", f"{file} is there already", "name another file, or replace it by force")
+        raise SpecError("output", f"{file} is there already", "name another file, or replace it with force=True")
 
 
 @contextmanager

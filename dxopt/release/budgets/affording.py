@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dxopt.release.budgets.accounts import Account
 from dxopt.release.budgets.charging import Level, lacking, largest, refusal
 
-_OTHER = "keep the first rows of each person that the budget pays for: over_budget 'drop'"
+_OTHER = "keep the first rows of each person that the budget pays for: over_budget='drop'"
 
 
 def affordable(

@@ -59,7 +59,7 @@ def export(table: IntegerTable, to: str, file: str | Path | None = None, *, forc
     ending, writer = _WRITERS[to]
     path = Path(file) if file is not None else Path(_plain(table.name) + ending)
     if path.exists() and not force:
-        raise SpecError("output", f"{path} is there already", "name another file, or use force")
+        raise SpecError("output", f"{path} is there already", "name another file, or replace it with force=True")
     content = table.encoded() if writer is None else writer(table).encode("utf-8")
     with replacing(path, "output") as stream:
         stream.write(content)

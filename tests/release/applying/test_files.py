@@ -200,7 +200,7 @@ def test_unsafe_outputs_are_refused(tmp_path: Path) -> None:
     for name, words in {
         "people.csv": "output: .* is the input",
         "link.csv": "output: .* is the input",
-        "there.csv": "output: .* is there already; name another file, or replace it by force",
+        "there.csv": "output: .* is there already; name another file, or replace it with force=True",
         "folder.csv": "output: .* is a folder",
         "no/out.csv": "output: there is no folder",
         "out.parquet": "output: .* is to have another format than .*name it out.csv",

@@ -125,7 +125,7 @@ def test_counts_are_values_of_their_unit(tmp_path: Path) -> None:
     assert (said["privacy"]["unit"], said["budgets"]["unit"], "command" in said) == ("people", "per person", False)
     assert "position" not in " ".join(said["privacy"]["statement"]).lower()
     with pytest.raises(
-        dx.SpecError, match=r"every secret, which run from 0 to 6; take a line of all values"
+        dx.SpecError, match=r"of the secrets, which are the whole numbers from 0 to 6; mend them, take a line"
     ) as caught:
         dx.apply(table, frame.assign(cases=[3, 9]), column="cases", within=0)
     assert "9" not in str(caught.value) and "away" not in str(caught.value)

@@ -111,6 +111,40 @@ def test_values_between_secrets() -> None:
         dx.apply(counts(), pd.DataFrame({"beds": [6.6]}), column="beds")
 
 
+@pytest.mark.parametrize("value", [3.5, 7, -1])
+def test_values_that_are_no_secret(value: float) -> None:
+    frame = pd.DataFrame({"beds": [1, value]})
+    with pytest.raises(dx.SpecError) as refused:
+        dx.apply(counts(), frame, column="beds", within=0)
+    assert str(refused.value) == (
+        "data: 1 of 2 rows (row 2) is none of the secrets, which are the whole numbers from 0 to 6; mend them, "
+        "take a line that has them, or give a larger within= (how far a value may be from the secret that stands "
+        "for it), or outside='nearest' or outside='drop'"
+    )
+    halves = dx.integer_table(dx.classic.geometric(dx.line(7, step=0.5), epsilon=1.0))
+    with pytest.raises(dx.SpecError, match="is none of the secrets, which run from 0 to 3; mend them"):
+        dx.apply(halves, pd.DataFrame({"beds": [1, 0.25]}), column="beds", within=0)
+    with pytest.raises(
+        dx.SpecError, match=r"further than 0\.1 from every secret, which run from 0 to 3; take a line"
+    ):
+        dx.apply(halves, pd.DataFrame({"beds": [1, 0.25]}), column="beds", within=0.1)
+
+
+def test_underscores_are_no_number() -> None:
+    for other in ("2", "x"):
+        frame = pd.DataFrame({"beds": ["1_0", other]})
+        with pytest.raises(dx.SpecError, match=r"(is|are) empty or no number"):
+            dx.apply(dx.integer_table(dx.classic.geometric(dx.line(21), epsilon=1.0)), frame, column="beds")
+
+
+def test_underscores_in_a_file_are_no_number(tmp_path: Path) -> None:
+    file = tmp_path / "people.csv"
+    file.write_text("beds\n3\n1_0\n", encoding="utf-8")
+    table = dx.integer_table(dx.classic.geometric(dx.line(21), epsilon=1.0))
+    with pytest.raises(dx.SpecError, match=r"data: 1 of 2 rows \(line 3\) is empty or no number; mend them"):
+        dx.apply(table, file, tmp_path / "out.csv", column="beds")
+
+
 @pytest.mark.parametrize(
     ("table", "columns", "words"),
     [
