@@ -40,11 +40,12 @@ from dxopt.results.restoring import described_metric, restored
 from dxopt.results.units import units_of
 from dxopt.results.within import within_of
 from dxopt.runtime.archive import DAMAGED
-from dxopt.runtime.reading import as_path, is_file, read_arrays, read_json
+from dxopt.runtime.reading import as_path, is_file, no_result, read_arrays, read_json
 from dxopt.runtime.stopping import Status
 from dxopt.spaces.archive import check_positions, unpack_positions
 from dxopt.spaces.space import MetricSpace
 
+_CHANGED = "it was changed after it was saved: solve the problem again, or get the result again"
 AGREEMENT = 1e-12
 """How far a number proven again may differ from the one that was saved, relative where it is above 1."""
 
@@ -75,7 +76,7 @@ def load(folder: str | Path) -> Report:
             "folder", f"{folder} is a sweep", f"load a level of it, as {part}, or use dx.EpsilonSweep.load"
         )
     if not holds_report(folder):
-        raise SpecError("folder", f"{folder} is no result folder of a report", "name one that `save` wrote")
+        raise no_result(folder, "folder", "is no result folder of a report", "name one that `save` wrote")
     with _undamaged(folder):
         report = _read(folder)
         _check(report)
@@ -105,8 +106,14 @@ def _undamaged(folder: Path) -> Iterator[None]:
     """A context that makes one line of what the readers of a damaged folder let escape."""
     try:
         yield
-    except (SpecError, CertificateError):
+    except SpecError:
         raise
+    except CertificateError as error:
+        fix = "" if ";" in str(error) else f"; {_CHANGED}"
+        raise CertificateError(f"{folder}: {error}{fix}") from None
+    except FileNotFoundError as error:
+        missing = Path(error.filename or "").name
+        raise SpecError("folder", f"{folder} is damaged: {missing} is missing", "solve the problem again") from None
     except DAMAGED as error:
         reason = " ".join(str(error).split())[:120]
         raise SpecError("folder", f"{folder} is damaged ({reason})", "solve the problem again") from None
@@ -281,7 +288,8 @@ def _check(report: Report) -> None:
     for name, number in again.items():
         saved = getattr(proof, name)
         if not math.isclose(number, saved, rel_tol=AGREEMENT, abs_tol=AGREEMENT):
-            raise CertificateError(f"{name} is {number:.17g} by the arrays, but {saved:.17g} was saved")
+            wrong = f"{name} is {number:.17g} by the arrays, but {saved:.17g} was saved"
+            raise CertificateError(f"{CERTIFICATE}: {wrong}")
     apart = gap(proof.value, proof.bound)
     if not abs(proof.gap - apart) <= AGREEMENT * apart:
         raise CertificateError(f"gap is {apart:.17g} by value and bound, but {proof.gap:.17g} was saved")

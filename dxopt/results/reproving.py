@@ -22,6 +22,7 @@ from dxopt.proofs.duals import AnyDual, ProductDual
 from dxopt.results.compared import Compared
 from dxopt.results.comparison import Comparison
 from dxopt.results.evidence import Evidence
+from dxopt.results.files import REPORT
 from dxopt.results.measures import MEASURES, learned, of_records
 from dxopt.results.report import Report
 from dxopt.results.reproving_order import check_refinements, known_of_remap
@@ -182,7 +183,7 @@ def _require(what: str, claimed: float | None, known: float | None) -> None:
     if claimed == known or (claimed is not None and known is not None and math.isnan(claimed) and math.isnan(known)):
         return
     if claimed is None or known is None or not math.isclose(claimed, known, rel_tol=AGREEMENT, abs_tol=AGREEMENT):
-        raise CertificateError(f"{what} is {_shown(known)} by the arrays, but {_shown(claimed)} was saved")
+        raise CertificateError(f"{REPORT}: {what} is {_shown(known)} by the arrays, but {_shown(claimed)} was saved")
 
 
 def _check_bound(problem: Problem, claimed: float, dual: AnyDual | None, what: str) -> None:
@@ -195,7 +196,7 @@ def _check_bound(problem: Problem, claimed: float, dual: AnyDual | None, what: s
     known, _ = proven_bound(problem, dual)
     close = math.isclose(claimed, known, rel_tol=AGREEMENT, abs_tol=AGREEMENT)
     if not close and not problem.objective.sign * (claimed - known) <= 0:
-        raise CertificateError(f"{what} is {known:.17g} by the arrays, but {claimed:.17g} was saved")
+        raise CertificateError(f"{REPORT}: {what} is {known:.17g} by the arrays, but {claimed:.17g} was saved")
 
 
 def _shown(number: float | None) -> str:

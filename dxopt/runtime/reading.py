@@ -19,7 +19,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from dxopt.errors import required
+from dxopt.errors import SpecError, required
 from dxopt.runtime.platform import READING
 
 MOST_TEXT = 20_000_000
@@ -62,6 +62,14 @@ def is_folder(path: Path) -> bool:
         return path.is_dir()
     except OSError:
         return False
+
+
+def no_result(path: Path, field: str, wrong: str, fix: str) -> SpecError:
+    """What is wrong with a path that is no result: a problem file is to be solved first."""
+    if path.suffix in (".yaml", ".yml") and is_file(path):
+        fix = "run `dxopt solve` on it first, and name its result folder"
+        return SpecError(field, f"{path} is a problem file", fix)
+    return SpecError(field, f"{path} {wrong}", fix)
 
 
 class TooLarge(ValueError):

@@ -61,8 +61,10 @@ def is_file(path: Path) -> bool:
 
 
 def plain_file(folder: Path, name: str, largest: int = _LARGEST) -> Path:
-    """The path of a file; ValueError where it is no plain one, or larger."""
+    """The path of a file; FileNotFoundError where there is none, ValueError where it is no plain one, or larger."""
     path = folder / name
+    if not path.exists():
+        raise FileNotFoundError("it is missing")
     if not path.is_file():
         raise ValueError("it is no plain file")
     if path.stat().st_size > largest:
@@ -83,7 +85,7 @@ def read_json(folder: Path, name: str) -> dict[str, Any]:
     try:
         content = json.loads(plain_file(folder, name).read_text(encoding="utf-8"), object_pairs_hook=once)
     except Exception as error:
-        raise Broken(f"{name} is damaged ({error})") from None
+        raise _unreadable(name, error) from None
     if not isinstance(content, dict):
         raise Broken(f"{name} holds no object")
     return content
@@ -103,7 +105,7 @@ def read_yaml(folder: Path, name: str) -> dict[str, Any]:
             raise ValueError("it refers to itself")
         content = reader.load(text)
     except Exception as error:
-        raise Broken(f"{name} is damaged ({' '.join(str(error).split())})") from None
+        raise _unreadable(name, error) from None
     if not isinstance(content, dict):
         raise Broken(f"{name} holds no entries")
     return content
@@ -117,7 +119,14 @@ def read_arrays(folder: Path, name: str) -> Arrays:
             _check_members(members)
             return {_name(member): _array(stored, member) for member in members}
     except Exception as error:  # what a damaged file raises is up to its readers
-        raise Broken(f"{name} is damaged ({' '.join(str(error).split())})") from None
+        raise _unreadable(name, error) from None
+
+
+def _unreadable(name: str, error: Exception) -> Broken:
+    """What is wrong with a file that cannot be read."""
+    if isinstance(error, FileNotFoundError):
+        return Broken(f"{name} is missing")
+    return Broken(f"{name} is damaged ({' '.join(str(error).split())})")
 
 
 class _Sips(io.FileIO):

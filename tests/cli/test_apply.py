@@ -176,6 +176,8 @@ def test_a_release_without_a_key_is_named_in_the_ledger(result: Path, data: Path
 def test_what_is_no_result_is_refused(result: Path, data: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "broken.npz").write_bytes(b"no")
+    (tmp_path / "town.yaml").write_text("epsilon: 1\n", encoding="utf-8")
+    (tmp_path / "notes.txt").write_text("no\n", encoding="utf-8")
     altered = tmp_path / "altered"
     shutil.copytree(result, altered)
     with np.load(result / "table.npz") as stored:
@@ -186,6 +188,8 @@ def test_what_is_no_result_is_refused(result: Path, data: Path, tmp_path: Path) 
         "none": "file: .*none does not exist; check the name",
         "empty": "table: .* has none: it is no result folder",
         "broken.npz": "file: .* is no saved table, or damaged",
+        "town.yaml": "table: .*town.yaml is a problem file; run `dxopt solve` on it first, and name its result",
+        "notes.txt": "table: .*notes.txt is no result folder, and no table file; name the folder that `dxopt solve`",
         "altered": "secrets .* are told apart by report",
     }.items():
         done = call("apply", tmp_path / path, data, "-o", tmp_path / "out.csv", *COLUMNS)

@@ -139,7 +139,12 @@ def test_a_level_where_none_was_asked_for(tmp_path: Path) -> None:
         dx.Problem(space, epsilon=None, prior=dx.Prior.uniform(space), loss="binary", objective=objective)
     ).save(tmp_path / "out")
     change_json(folder / "certificate.json", epsilon=0.0)
-    assert "epsilon is inf by the arrays, but 0 was saved" in _refused(folder)
+    wrong = (
+        "certificate.json: epsilon is inf by the arrays, but 0 was saved; it was changed after it was saved: solve"
+    )
+    assert f"{folder}: {wrong}" in _refused(folder)
+    (folder / "dual.npz").unlink()
+    assert "out is damaged: dual.npz is missing; solve the problem again" in _refused(folder)
 
 
 @pytest.mark.parametrize("implicit", [False, True])

@@ -193,12 +193,13 @@ def _secret_beside(file: Path, said: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("change", "name", "words"),
     [
-        (_first_row(1, "9"), "reports", r"^row 1: cases '9', report '\d' is no report that the mechanism can give$"),
-        (_first_row(1, "0.5"), "reports", "^row 1: cases '0.5'"),
-        (_first_row(1, "many"), "reports", "^row 1: cases 'many'"),
+        (_first_row(1, "9"), "reports", r"^line 2: cases '9', report '\d' is no report that the mechanism can give$"),
+        (_first_row(1, "0.5"), "reports", "^line 2: cases '0.5'"),
+        (_first_row(1, "many"), "reports", "^line 2: cases 'many'"),
+        (_first_row(1, "0_0"), "reports", "^line 2: cases '0_0'"),
         (_first_row(2, "North"), "reports", "report 'North' is no report"),
-        (_first_row(3, "0.1"), "reports", "^row 1: epsilon is '0.1', that of the table 0.7"),
-        (_secret_beside, "reports", "^rows 1 and 5 have the same report, but another uncertainty"),
+        (_first_row(3, "0.1"), "reports", "^line 2: epsilon is '0.1', that of the table 0.7"),
+        (_secret_beside, "reports", "^lines 2 and 6 have the same report, but another uncertainty"),
         (_one_fewer, "rows", "^there are 4 rows, by the sidecar 5$"),
         (_said("rows", "in", 6), "rows", "^there are 5 rows, but of 6 in the sidecar 0 and 0 were left out$"),
         (

@@ -229,7 +229,10 @@ def test_missing_damaged_and_other_folders(folder: Path, tmp_path: Path) -> None
         assert name in failing(verdict)["digests"]
         assert any(name in detail for key, detail in failing(verdict).items() if key != "digests")
         (folder / name).unlink()
-        assert verify(folder).outcome is Outcome.FAILS
+        verdict = verify(folder)
+        assert verdict.outcome is Outcome.FAILS
+        assert not any("damaged" in detail for detail in failing(verdict).values())
+        assert any(f"{name} is missing" in detail for detail in failing(verdict).values())
         (folder / name).write_bytes(content)
     assert verify(folder).outcome is Outcome.HOLDS
 

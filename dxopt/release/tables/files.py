@@ -13,7 +13,7 @@ from dxopt.model.saved_reports import pack_reports, unpack_reports
 from dxopt.release.tables import portable
 from dxopt.release.tables.proof import Counts
 from dxopt.runtime.archive import SUFFIX, read, write
-from dxopt.runtime.reading import is_file, is_folder, read_json
+from dxopt.runtime.reading import is_file, is_folder, no_result, read_json
 from dxopt.spaces.archive import pack, unpack
 
 Parts = dict[str, Any]
@@ -43,6 +43,9 @@ def load_table(file: Path) -> Parts:
         file = _inside(file)
     if file.suffix == portable.SUFFIX:
         return portable.read(file)
+    if file.suffix != SUFFIX and is_file(file):
+        fix = f"name the folder that `dxopt solve` wrote, or a file *{SUFFIX} or *{portable.SUFFIX}"
+        raise no_result(file, "table", "is no result folder, and no table file", fix)
     return read(file, _unpacked, FORMAT, "table")
 
 

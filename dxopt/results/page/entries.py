@@ -16,7 +16,7 @@ from dxopt.results.reading import load
 from dxopt.results.report import Report
 from dxopt.results.restoring import described_metric
 from dxopt.results.sweep import EpsilonSweep
-from dxopt.runtime.reading import MOST_TEXT, TooLarge, content, is_file, is_folder, read_json
+from dxopt.runtime.reading import MOST_TEXT, TooLarge, content, is_file, is_folder, no_result, read_json
 
 SUMMARY = "summary.json"
 
@@ -124,7 +124,7 @@ def read(folder: Path, *, tell: Callable[[str], None] = lambda line: None) -> li
     if is_result(folder):
         return [_entry(folder)]
     if not is_folder(folder):
-        raise SpecError("folder", f"{folder} is no folder", "name a result folder, or a folder of them")
+        raise no_result(folder, "folder", "is no folder", "name a result folder, or a folder of them")
     found = sorted(
         file for file in folder.rglob("*") if file.is_dir() and is_result(file) and not _inside(file, folder)
     )

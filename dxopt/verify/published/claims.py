@@ -29,7 +29,7 @@ _SHOWN = 12
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """Different rows by their first number, counted from 1, and how many rows there are in all."""
+    """Different rows by the number of the first of them, and how many rows there are in all."""
 
     first: dict[tuple[Any, ...], int]
     total: int
@@ -85,8 +85,9 @@ class Published:
         """The entries in the columns that were made."""
         first: dict[tuple[Any, ...], int] = {}
         total = 0
-        for total, entries in enumerate(self.rows.entries(self.made), 1):
-            first.setdefault(entries, total)
+        for number, entries in self.rows.entries(self.made):
+            first.setdefault(entries, number)
+            total += 1
         return Seen(first, total)
 
     def entry(self, *path: str) -> Any:
@@ -200,22 +201,23 @@ def _check_columns(published: Published) -> str:
 def _check_reports(published: Published) -> str:
     """Every row has a report that the table can give, and all that was made of it says nothing else."""
     outputs = published.outputs
+    noun = published.rows.noun
     first: dict[tuple[Any, ...], tuple[int, tuple[Any, ...]]] = {}
     for entries, number in published.seen.first.items():
         row = dict(zip(published.made, entries, strict=True))
         report = outputs.read(row)
         if report not in outputs.possible:
             shown = ", ".join(f"{name} {row[name]!r}" for name in outputs.columns)
-            raise Broken(f"row {number:,}: {shown} is no report that the mechanism can give")
+            raise Broken(f"{noun} {number:,}: {shown} is no report that the mechanism can give")
         for name in _LEVELS:
             if name in row and _number(row[name]) != published.table.head[name]:
                 known = published.table.head[name]
-                raise Broken(f"row {number:,}: {name} is {row[name]!r}, that of the table {known!r}")
+                raise Broken(f"{noun} {number:,}: {name} is {row[name]!r}, that of the table {known!r}")
         # two secrets with one report must not be told apart by what stands beside it
         earlier, other = first.setdefault(report, (number, entries))
         if other != entries:
             name = next(name for name, a, b in zip(published.made, other, entries, strict=True) if a != b)
-            rows = f"rows {earlier:,} and {number:,}"
+            rows = f"{noun}s {earlier:,} and {number:,}"
             raise Broken(f"{rows} have the same report, but another {name}, which must follow from the report")
     many = len(outputs.possible)
     return f"{published.seen.total:,} rows, each with one of the {many:,} reports that the mechanism can give"
@@ -252,6 +254,8 @@ def _require_same(published: Published, group: str, known: dict[str, Any]) -> No
 
 
 def _number(entry: object) -> float | None:
+    if isinstance(entry, str) and "_" in entry:  # which Python takes for a number
+        return None
     try:
         return float(entry)  # pyright: ignore[reportArgumentType]
     except (TypeError, ValueError):

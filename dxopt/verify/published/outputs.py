@@ -95,6 +95,8 @@ def _numbers(given: Sequence[Any]) -> tuple[float, ...] | None:
             return (lat, lon) if kind == _WKB_POINT else None
         if len(given) == 1 and isinstance(given[0], tuple):
             (given,) = given
+        if any(isinstance(entry, str) and "_" in entry for entry in given):  # which Python takes for a number
+            return None
         return tuple(map(float, given))
     except (struct.error, KeyError, TypeError, ValueError):
         return None

@@ -16,7 +16,7 @@ from dxopt.verify.verdict import Broken
 GEOMETRY = "geometry"
 _DELIMITERS = ",;\t|"
 
-Entries = Callable[[Sequence[str]], Iterator[tuple[Any, ...]]]
+Entries = Callable[[Sequence[str]], Iterator[tuple[int, tuple[Any, ...]]]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,12 +28,15 @@ class Rows:
     names : tuple of str
         The columns.
     entries : callable
-        Given some of them, yields their entries row by row: text in CSV; points of GeoJSON are latitude and
-        longitude.
+        Given some of them, yields the number of each row and its entries: text in CSV; points of GeoJSON are
+        latitude and longitude.
+    noun : str
+        What the numbers count from 1, as `apply` does: lines of CSV, rows of Parquet, features of GeoJSON.
     """
 
     names: tuple[str, ...]
     entries: Entries
+    noun: str
 
 
 def require_readable(file: Path) -> None:
@@ -65,27 +68,34 @@ def _csv(file: Path) -> Rows:
     if len(set(names)) < len(names):
         raise Broken("the file has two columns of one name")
 
-    def entries(columns: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    def entries(columns: Sequence[str]) -> Iterator[tuple[int, tuple[str, ...]]]:
         places = [names.index(column) for column in columns]
         with file.open(encoding="utf-8-sig", newline="") as stream:
             reader = csv.reader(stream, delimiter=delimiter, strict=True)
             try:
                 next(reader)
-                for row in filter(None, reader):
-                    if len(row) != len(names):
-                        raise Broken(f"line {reader.line_num} has {len(row)} fields, and the first {len(names)}")
-                    yield tuple(row[place] for place in places)
+                line = reader.line_num + 1  # the first one of a row that has several
+                for row in reader:
+                    if row and len(row) != len(names):
+                        raise Broken(f"line {line} has {len(row)} fields, and the first {len(names)}")
+                    if row:
+                        yield line, tuple(row[place] for place in places)
+                    line = reader.line_num + 1
             except csv.Error as error:
                 raise Broken(f"line {reader.line_num} is no CSV: {error}") from None
 
-    return Rows(names, entries)
+    return Rows(names, entries, "line")
 
 
 def _geojson(file: Path) -> Rows:
     content = json.loads(file.read_text(encoding="utf-8-sig"))
     features = [_flat(feature) for feature in content["features"]]
     names = dict.fromkeys(name for feature in features for name in feature)
-    return Rows(tuple(names), lambda columns: (tuple(map(feature.get, columns)) for feature in features))
+
+    def entries(columns: Sequence[str]) -> Iterator[tuple[int, tuple[Any, ...]]]:
+        return ((number, tuple(map(feature.get, columns))) for number, feature in enumerate(features, 1))
+
+    return Rows(tuple(names), entries, "feature")
 
 
 def _flat(feature: dict[str, Any]) -> dict[str, Any]:
@@ -107,11 +117,13 @@ def _parquet(file: Path) -> Rows:
     except (pa.ArrowInvalid, OSError) as error:
         raise Broken(f"the file is no Parquet ({' '.join(str(error).split())[:120]})") from None
 
-    def entries(columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    def entries(columns: Sequence[str]) -> Iterator[tuple[int, tuple[Any, ...]]]:
+        number = 1
         for batch in opened.iter_batches(columns=list(columns)):
-            yield from zip(*(batch.column(name).to_pylist() for name in columns), strict=True)
+            yield from enumerate(zip(*(batch.column(name).to_pylist() for name in columns), strict=True), number)
+            number += batch.num_rows
 
-    return Rows(tuple(opened.schema_arrow.names), entries)
+    return Rows(tuple(opened.schema_arrow.names), entries, "row")
 
 
 _READERS: dict[str, Callable[[Path], Rows]] = {
