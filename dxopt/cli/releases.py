@@ -26,6 +26,7 @@ _COLUMN = "Column of values on a line, or of labels."
 _OUTSIDE = "What becomes of rows too far from every secret: refuse, nearest or drop."
 _WITHIN = "How far a position may be from its secret, in the unit of positions; otherwise as the space has it."
 _KEEP = "Other column to keep; may be given again. All are kept otherwise."
+_DROP = "Column to leave out; may be given again. Without that of the secret, `report` alone has the report."
 _LEAN = "Add the radius alone; levels and what was done are in OUT.dxopt.json."
 _KEY = "Key of draws that give a person at a place the same report again, for places that stay; or that in DXOPT_KEY."
 _RELEASE = "Name of what is published: for draws with a key (--key-file or DXOPT_KEY), and in the ledger."
@@ -93,7 +94,7 @@ def apply_table(
     worst: Annotated[bool, typer.Option("--worst", help="Add the radius for the worst secret.")] = False,
     lean: Annotated[bool, typer.Option("--lean", help=_LEAN)] = False,
     keep: Annotated[list[str] | None, typer.Option(help=_KEEP)] = None,
-    drop: Annotated[list[str] | None, typer.Option(help="Column to leave out; may be given again.")] = None,
+    drop: Annotated[list[str] | None, typer.Option(help=_DROP)] = None,
     prior: Annotated[str | None, typer.Option(help=_PRIOR)] = None,
     key_file: Annotated[Path | None, typer.Option(help=_KEY)] = None,
     person: Annotated[str | None, typer.Option(help="Column that says whose row it is.")] = None,

@@ -14,13 +14,14 @@ from dxopt.release.applying.files import apply_to_file, opened, require_output
 from dxopt.release.applying.frames import Frame, apply_to_frame
 from dxopt.release.applying.persons import Ledger, Persons
 from dxopt.release.applying.plan import Options, Plan, asked_radius, table_and_prior
+from dxopt.release.applying.tally import Moved
 from dxopt.release.applying.where import Where
 from dxopt.release.applying.writing import write_json
 from dxopt.release.keys import Key
 from dxopt.release.tables.table import IntegerTable
 from dxopt.runtime.live import Shares, showing_shares
 from dxopt.runtime.shown import Lines, Shown
-from dxopt.spaces.units import per
+from dxopt.spaces.units import per, with_unit
 
 if TYPE_CHECKING:
     from dxopt.model.prior import PriorLike
@@ -37,13 +38,17 @@ class Applied(Shown):
         The file beside it that says what was done.
     said : dict
         What that file holds.
+    moved : Moved
+        How many values on a line were no secrets themselves, and how far the nearest secret was at most, for which
+        they were taken: `values` and `furthest`.
 
     Examples
     --------
     >>> import dxopt as dx
     >>> from pathlib import Path
     >>> size = Path("beds.csv").write_text("unit,beds\\nA,12\\nB,30\\n", encoding="utf-8")
-    >>> done = dx.apply(dx.classic.geometric(dx.line(50), epsilon=0.5), "beds.csv", "public.csv", column="beds")
+    >>> table = dx.classic.geometric(dx.line(50), epsilon=0.5)
+    >>> done = dx.apply(table, "beds.csv", "public.csv", column="beds", within=0)
     >>> print(done.output, done.said["rows"]["out"], done.dropped)
     public.csv 2 []
     """
@@ -51,6 +56,7 @@ class Applied(Shown):
     output: Path
     sidecar: Path
     said: dict[str, Any]
+    moved: Moved
 
     @property
     def dropped(self) -> list[int]:
@@ -68,9 +74,15 @@ class Applied(Shown):
             lines.append(f"left out: {len(self.dropped):,} ({rows['dropped_are'].split(',')[0]} {shown}{more})")
         elif rows["outside"]:
             lines.append(f"outside of the space, taken for the nearest secret: {rows['outside']:,}")
+        if self.moved.values:
+            lines.append(f"values that are no secrets: {self._moved()}")
         if (left := _unpaid(self.said)) is not None:
             lines.append(f"left out for want of budget: {left}")
         return "\n".join([*lines, f"what was done: {self.sidecar}"])
+
+    def _moved(self) -> str:
+        furthest = with_unit(f"{self.moved.furthest:.4g}", self.said["secret"]["within_unit"])
+        return f"{self.moved.values:,}, taken for the nearest secret, at most {furthest} away"
 
     def _said(self) -> str:
         return f"{self.output.name}: {self.said['rows']['out']:,} rows"
@@ -83,6 +95,7 @@ class Applied(Shown):
             ("left out", f"{len(self.dropped):,}"),
             *([] if (left := _unpaid(self.said)) is None else [("left out for want of budget", left)]),
             ("outside of the space", f"{rows['outside']:,}"),
+            *([("values that are no secrets", self._moved())] if self.moved.values else []),
             ("privacy of a row", f"ε {privacy['epsilon']:.3g} {per(privacy['unit'])}"),
             ("what was done", str(self.sidecar)),
         ]
@@ -234,8 +247,8 @@ def apply(
     require_output(file, path, force=force)
     plan = _planned(table, prior, columns, source, options, asked)
     with showing_shares(progress) as tell:
-        said = apply_to_file(plan, source, path, file, command=command, progress=tell)
-    return Applied(file, sidecars.sidecar_of(file), said)
+        said, moved = apply_to_file(plan, source, path, file, command=command, progress=tell)
+    return Applied(file, sidecars.sidecar_of(file), said, moved)
 
 
 def _planned(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.release.applying.layout import Layout
+from dxopt.release.applying.twice import Fingerprints
 
 ROWS = 1 << 16
 """How many rows are in memory at once."""
@@ -79,6 +80,10 @@ class Source(Protocol):
 
     def places(self, chunk: Chunk) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Latitudes and longitudes of the points of the geometry `(k,)`; NaN where there is no point."""
+        ...
+
+    def fingerprints(self, chunk: Chunk) -> Fingerprints:
+        """A number for each row `(k,)`, the same for rows that are the same in every column."""
         ...
 
     def sink(self, stream: IO[bytes], layout: Layout) -> Sink:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from dxopt.errors import SpecError
 from dxopt.release.applying.chunks import ROWS, Chunk
 from dxopt.release.applying.layout import Layout
+from dxopt.release.applying.twice import Fingerprints
 from dxopt.runtime.headers import NAME_THEM, looks_like_data
 
 _DELIMITERS = ",;\t|"
@@ -97,6 +98,10 @@ class CsvFile:
     def places(self, chunk: Chunk) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """There is no geometry in CSV."""
         raise NotImplementedError
+
+    def fingerprints(self, chunk: Chunk) -> Fingerprints:
+        """A number for each row `(k,)`, the same for rows of the same text."""
+        return np.fromiter(map(hash, map(tuple, chunk.rows)), np.int64, len(chunk.rows)).view(np.uint64)
 
     def sink(self, stream: IO[bytes], layout: Layout) -> CsvSink:
         """Where the rows are written to, in the same dialect."""

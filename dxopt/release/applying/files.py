@@ -16,7 +16,8 @@ from dxopt.release.applying.csv_files import CsvFile
 from dxopt.release.applying.geojson_files import GeoJsonFile
 from dxopt.release.applying.parquet_files import ParquetFile
 from dxopt.release.applying.plan import Payment, Plan, Settled
-from dxopt.release.applying.tally import Tally
+from dxopt.release.applying.tally import Moved, Tally
+from dxopt.release.applying.twice import Repeats
 from dxopt.release.applying.where import Where
 from dxopt.release.applying.writing import digest_of, publish, require_free, whole, write_json
 from dxopt.runtime.whole import partial_of
@@ -64,8 +65,10 @@ def require_output(output: Path, data: Path, *, force: bool) -> None:
 
 def apply_to_file(
     plan: Plan, source: Source, data: Path, output: Path, *, command: Sequence[str] | None, progress: Progress | None
-) -> dict[str, Any]:
-    """Check the rows of a file, draw a report for each, and write them and the sidecar, whose content is returned.
+) -> tuple[dict[str, Any], Moved]:
+    """Check the rows of a file, draw a report for each, and write them and the sidecar.
+
+    What the sidecar holds is returned, and which values were moved; none that an earlier run has moved.
 
     With a ledger each chunk is paid for before its reports are drawn. A run that is stopped has published nothing:
     the same command again goes on with it, draws anew and pays for no row twice.
@@ -78,17 +81,22 @@ def apply_to_file(
     tell = progress or (lambda stage, share: None)
     name = _run_of(plan, data, output)
     if (left := _left_behind(plan, name, output)) is not None:
-        return left
+        return left, Moved()
     # 1. everything is checked
     checked = plan.tally(source.noun)
     needed: Counter[str] = Counter()
-    for _, settled in _settled(plan, source, checked, tell, "checking"):
+    repeats = Repeats()
+    for chunk, settled in _settled(plan, source, checked, tell, "checking"):
         needed.update(settled.persons)
+        if plan.persons is None:
+            repeats.add(source.fingerprints(chunk)[settled.kept])
     plan.require_columns(source.names)
     checked.require()
     hidden = [*source.hidden]
     if source.geometry is not None and not plan.where.geometry:
         hidden.append(source.geometry)
+    if {*source.names} - {*plan.where.names, *hidden}:
+        repeats.warn(source.noun)
     layout = plan.layout(source.names, hidden)
     drawn = plan.tally(source.noun)
     payment = Payment.of(plan, needed, name, drawn)
@@ -117,7 +125,7 @@ def apply_to_file(
         write_json(sidecar.sidecar_of(output), said)
         if payment is not None:
             payment.finish()
-    return said
+    return said, drawn.moved
 
 
 def _left_behind(plan: Plan, name: Callable[[], str], output: Path) -> dict[str, Any] | None:

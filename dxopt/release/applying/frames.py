@@ -16,6 +16,7 @@ from dxopt.release.applying.layout import Layout
 from dxopt.release.applying.plan import Payment, Plan, Settled
 from dxopt.release.applying.points import places_of_shapes, require_wgs84
 from dxopt.release.applying.tally import Tally
+from dxopt.release.applying.twice import Fingerprints, Repeats, of_columns, of_numbers, of_texts
 from dxopt.runtime.headers import NAME_THEM, looks_like_data
 from dxopt.spaces.axes import names_of
 
@@ -55,6 +56,9 @@ class Frame:
         self._shapes = self._geometries()
         active = getattr(native, "active_geometry_name", None) if self._shapes else None
         self.geometry: str | None = active
+        # of pandas; one without a name counts rows
+        index = getattr(native, "index", None)
+        self._index = index if any(name is not None for name in getattr(index, "names", ())) else None
 
     def _geometries(self) -> list[str]:
         """The columns of geometry of a GeoDataFrame."""
@@ -88,6 +92,18 @@ class Frame:
         """The column of persons, or None where none are asked for."""
         return None if plan.persons is None else self._frame[plan.persons.column].to_list()
 
+    def fingerprints(self, some: slice) -> Fingerprints:
+        """A number for each of some rows `(k,)`, the same for rows that are the same in every column."""
+        part = self._frame[some]
+        columns = [_fingerprints(part[name]) for name in self.names]
+        if self._index is not None:
+            columns.append(of_texts(self._index[some].tolist(), len(part)))
+        return of_columns(columns, len(part))
+
+    def has_others(self, plan: Plan) -> bool:
+        """Whether there is more in a row than what is replaced, or repeats it."""
+        return self._index is not None or bool({*self.names} - {*plan.where.names, *self.hidden(plan)})
+
     def replaced(self, layout: Layout, kept: NDArray[np.bool_], drawn: NDArray[np.int64]) -> Any:
         """A frame of the same kind with the rows that are kept and the reports that were drawn for them."""
         import narwhals as nw
@@ -117,6 +133,16 @@ class Frame:
         return frame.select(*layout.order).to_native()
 
 
+def _fingerprints(column: Any) -> Fingerprints:
+    """A number for each value of a column."""
+    kind = column.dtype
+    if kind.is_integer() or kind.is_float():
+        return of_numbers(column.fill_null(0).to_numpy(), column.is_null().to_numpy())
+    if kind.is_temporal() and (times := column.to_numpy()).dtype.kind == "M":
+        return of_numbers(times)
+    return of_texts(column.to_list(), len(column))
+
+
 def apply_to_frame(
     plan: Plan, frame: Frame, progress: Callable[[str, float], None] | None
 ) -> tuple[Any, Layout, Tally]:
@@ -129,6 +155,7 @@ def apply_to_frame(
     named = frame.persons(plan)
     secrets = []
     persons: list[str] = []
+    repeats = Repeats()
     for start in range(0, size, ROWS):
         some = slice(start, min(start + ROWS, size))
         lines = np.arange(some.start, some.stop) + 1
@@ -136,8 +163,12 @@ def apply_to_frame(
         kept[some] = part.kept
         secrets.append(part.secrets)
         persons += part.persons
+        if plan.persons is None:
+            repeats.add(frame.fingerprints(some)[part.kept])
         tell(f"checking, {some.stop:,} rows", some.stop / size)
     tally.require()
+    if frame.has_others(plan):
+        repeats.warn("row")
     layout = plan.layout(frame.names, frame.hidden(plan))
     settled = Settled(kept, np.concatenate(secrets), persons)
     payment = Payment.of(plan, Counter(persons), lambda: f"apply {token_hex(16)}", tally)

@@ -17,6 +17,7 @@ from dxopt.release.applying.chunks import ROWS, Chunk
 from dxopt.release.applying.json_stream import JsonStream
 from dxopt.release.applying.layout import Layout
 from dxopt.release.applying.points import require_wgs84
+from dxopt.release.applying.twice import Fingerprints, of_texts
 
 GEOMETRY = "geometry"
 _KEPT = ("name", "crs")
@@ -93,6 +94,10 @@ class GeoJsonFile:
         """Latitudes and longitudes of the points."""
         found = np.array([_place(feature.get(GEOMETRY)) for feature in chunk.rows], dtype=float)
         return found[:, 0], found[:, 1]
+
+    def fingerprints(self, chunk: Chunk) -> Fingerprints:
+        """A number for each feature `(k,)`, the same for features that are written in the same way."""
+        return of_texts(chunk.rows, len(chunk.rows))
 
     def sink(self, stream: IO[bytes], layout: Layout) -> GeoJsonSink:
         """Where the features are written to."""

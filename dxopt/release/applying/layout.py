@@ -79,7 +79,7 @@ class Layout:
         Raises
         ------
         SpecError
-            If a column is not there, or the input has one of the name of a new one.
+            If a column is not there, the input has one of the name of a new one, or none is left with the report.
         """
         for field, given in (("keep", keep), ("drop", drop)):
             if isinstance(given, str):
@@ -97,6 +97,8 @@ class Layout:
                 "data", f"has a column {taken!r}, as the output will", "rename it, or leave it out by drop"
             )
         order = (*rest, *(name for name in made if name not in rest and name not in away.intersection(where.names)))
+        if not {*where.names, "report"}.intersection(order):
+            raise SpecError("drop", "leaves no column with the report", f"keep {where.names[0]!r}")
         if where.kind != "value":
             # the place of a count is no secret
             _warn_of([name for name in rest if name not in made])

@@ -14,6 +14,7 @@ from dxopt.errors import SpecError, UnsupportedError
 from dxopt.release.applying.chunks import ROWS, Chunk
 from dxopt.release.applying.layout import Layout
 from dxopt.release.applying.points import places_of, require_wgs84, written_points
+from dxopt.release.applying.twice import Fingerprints, of_columns, of_numbers, of_texts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -64,6 +65,10 @@ class ParquetFile:
     def places(self, chunk: Chunk) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Latitudes and longitudes of the points of the geometry."""
         return places_of(chunk.rows.column(self.geometry).to_pylist())
+
+    def fingerprints(self, chunk: Chunk) -> Fingerprints:
+        """A number for each row `(k,)`, the same for rows that are the same in every column."""
+        return of_columns(map(_fingerprints, chunk.rows.columns), len(chunk.rows))
 
     def sink(self, stream: IO[bytes], layout: Layout) -> ParquetSink:
         """Where the rows are written to."""
@@ -145,6 +150,18 @@ class ParquetSink:
     def close(self) -> None:
         """Write the end of the file."""
         self._writer.close()
+
+
+def _fingerprints(column: pa.Array) -> Fingerprints:
+    """A number for each value of a column."""
+    from pyarrow import types
+
+    if types.is_integer(column.type) or types.is_float32(column.type) or types.is_float64(column.type):
+        filled = column.fill_null(0).to_numpy(zero_copy_only=False)
+        return of_numbers(filled, column.is_null().to_numpy(zero_copy_only=False))
+    if types.is_timestamp(column.type):
+        return of_numbers(column.to_numpy(zero_copy_only=False))
+    return of_texts(column.to_pylist(), len(column))
 
 
 def _described(schema: pa.Schema) -> dict[str, Any]:

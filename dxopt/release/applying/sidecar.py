@@ -157,12 +157,44 @@ def _of_key(delta: str, *, paid: bool) -> list[str]:
 def _of_values(plan: Plan, far: str) -> str:
     """Between which values the guarantee is."""
     among = f"The guarantee is between the {len(plan.table.space):,} values of the space"
-    if plan.snapper.within == 0 and plan.options.outside != "nearest":
+    if plan.options.outside == "nearest":
+        taken = "Any other value is taken for the nearest of them, however far away that is"
+    elif plan.snapper.within == 0:
         return f"{among}, and no other value was taken for one of them."
+    else:
+        taken = f"Any other value is taken for the nearest of them, which is up to {far} away"
     return (
-        f"{among}. Any other value is taken for the nearest of them, which is up to {far} away: values with the same "
-        "nearest one are not told apart at all, others as their nearest ones are, however close they are."
+        f"{among}. {taken}: values with the same nearest one are not told apart at all, others as their nearest ones "
+        "are, however close they are."
     )
+
+
+def _of_positions(plan: Plan, far: str, between: Between | None) -> str:
+    """Between which places the guarantee is, and what it says of positions."""
+    counted = "" if between is None else "; the factor between two positions counts that"
+    if plan.options.outside == "nearest":
+        stands = "each for the nearest, however far away that is"
+    elif plan.snapper.within == 0:
+        stands = "each for the one where it is"
+    else:
+        stands = f"each for the nearest, which is up to {far} away"
+    return (
+        f"The guarantee is between secrets, the places that positions stand for: {stands}. Positions with the same "
+        "secret are not told apart at all, and two positions on either side of a border between secrets are told "
+        f"apart as their secrets are, however close they are{counted}."
+    )
+
+
+def _of_outside(plan: Plan, far: str, between: Between | None) -> list[str]:
+    """What does not hold for positions and values that are taken for a secret from outside."""
+    what = plan.where.noun
+    if what == "label" or (plan.radii is None and between is None):
+        # another label is refused under this policy, too
+        return []
+    off = "that are no secrets themselves" if plan.snapper.within == 0 else f"further than {far} from every secret"
+    told = [] if plan.radii is None else [f"the radii hold about their secret, not about the {what} itself"]
+    told += [] if between is None else [f"the factor between {what}s does not hold"]
+    return [f"There may be {what}s {off}: for these {', and '.join(told)}."]
 
 
 def _statement(plan: Plan, noun: str, between: Between | None) -> list[str]:
@@ -183,13 +215,7 @@ def _statement(plan: Plan, noun: str, between: Between | None) -> list[str]:
     lines.extend(of_budget(plan, between))
     match plan.where.noun:
         case "position":
-            counted = "" if between is None else "; the factor between two positions counts that"
-            lines.append(
-                f"The guarantee is between secrets, the places that positions stand for: each for the nearest, "
-                f"which is up to {far} away. Positions with the same secret are not told apart at all, and two "
-                "positions on either side of a border between secrets are told apart as their secrets are, however "
-                f"close they are{counted}."
-            )
+            lines.append(_of_positions(plan, far, between))
         case "value":
             lines.append(_of_values(plan, far))
     match plan.options.outside:
@@ -199,11 +225,7 @@ def _statement(plan: Plan, noun: str, between: Between | None) -> list[str]:
                 "level of privacy covers."
             )
         case "nearest":
-            lines.append(
-                f"{what.capitalize()}s further than {far} from every secret stand for the nearest one; for these "
-                f"the radii hold about their secret, not about the {what} itself."
-                + ("" if between is None else f" The factor between {what}s does not hold for these.")
-            )
+            lines.extend(_of_outside(plan, far, between))
     if plan.options.over_budget == "drop":
         lines.append(
             f"Of each person the first {noun}s were kept, in the order of the data, as many as the budget pays for. "

@@ -114,11 +114,19 @@ class Snapper:
             code[usable] = np.where(found.apart > self._furthest, OUTSIDE, GOOD)
         return Snapped(index, apart, code)
 
+    def off(self, snapped: Snapped) -> NDArray[np.bool_]:
+        """Which rows are not where their secret is `(k,)`, but for rounding."""
+        return snapped.apart > self._beyond(0.0)
+
     @property
     def _furthest(self) -> float:
+        return self._beyond(self.within)
+
+    def _beyond(self, distance: float) -> float:
+        """A distance, and what rounding adds to it."""
         points = self.space.points
         scale = 1.0 if self.where.kind == "earth" or points is None else float(np.abs(points).max())
-        return self.within + _SLACK * (self.within + scale)
+        return distance + _SLACK * (distance + scale)
 
     def _labelled(self, values: Any) -> Snapped:
         known_labels: dict[Any, tuple[int, int]] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,22 @@ _SWAPPED = 0.95
 """Coordinates are swapped where most rows are outside and this share of them fits the other way round."""
 
 
+@dataclass(frozen=True)
+class Moved:
+    """Values that are no secrets themselves, and were taken for the nearest.
+
+    Attributes
+    ----------
+    values : int
+        How many.
+    furthest : float
+        How far the nearest is at most, in the unit of distances.
+    """
+
+    values: int = 0
+    furthest: float = 0.0
+
+
 class Tally:
     """Counts rows by what they are.
 
@@ -25,6 +42,8 @@ class Tally:
     rows : int
     dropped : list of int
         The lines that are left out, as they are outside or unusable.
+    moved : Moved
+        Which values were taken for the nearest secret.
     unpaid_rows, unpaid_persons : int
         How many rows are left out for want of budget, and of how many persons.
     """
@@ -37,6 +56,7 @@ class Tally:
         self._noun = noun
         self.rows = 0
         self.dropped: list[int] = []
+        self.moved = Moved()
         self._counts = np.zeros(5, dtype=np.int64)
         self._first: dict[int, list[int]] = {}
         self._swapped = 0
@@ -67,6 +87,10 @@ class Tally:
         kept = code == GOOD
         if self._policy == "nearest":
             kept |= code == OUTSIDE
+        if self._snapper.where.kind == "value":
+            apart = snapped.apart[kept & self._snapper.off(snapped)]
+            furthest = max(self.moved.furthest, apart.max(initial=0.0))
+            self.moved = Moved(self.moved.values + len(apart), float(furthest))
         if self._policy == "drop":
             self.dropped += lines[~kept].tolist()
         return kept

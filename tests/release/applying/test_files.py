@@ -36,6 +36,45 @@ def block(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> in
     return size
 
 
+@pytest.mark.parametrize(
+    ("values", "options", "moved", "told"),
+    [
+        (["1", "2", "6"], {}, (0, 0), None),
+        (
+            ["1", "2.5", "-0.4"],
+            {},
+            (2, 0.5),
+            "2, taken for the nearest secret, at most 0.5",
+        ),
+        (["3.0000000001"], {}, (0, 0), None),
+        (
+            ["1", "9", "2"],
+            {"outside": "nearest", "within": 0},
+            (1, 3),
+            "1, taken for the nearest secret, at most 3",
+        ),
+        (["1", "2.25", "9"], {"outside": "drop"}, (1, 0.25), "1, taken for the nearest secret, at most 0.25"),
+    ],
+)
+def test_values_that_are_no_secrets_are_told_on_the_screen_alone(
+    tmp_path: Path, block: int, values: list[str], options: dict[str, Any], moved: tuple, told: str | None
+) -> None:
+    file = tmp_path / "beds.csv"
+    file.write_text("beds\n" + "".join(f"{value}\n" for value in values), encoding="utf-8")
+    done = dx.apply(counts(), file, tmp_path / "out.csv", column="beds", **options)
+    assert (done.moved.values, done.moved.furthest) == pytest.approx(moved)
+    for shown in (str(done), done._repr_html_()):
+        assert ("values that are no secrets" in shown) is (told is not None)
+        assert told is None or f"{told} away" in shown
+    assert "moved" not in json.dumps(done.said)
+
+
+def test_positions_stand_for_their_cells_without_a_word(tmp_path: Path) -> None:
+    pd.DataFrame(people()).to_csv(tmp_path / "people.csv", index=False)
+    done = dx.apply(town(), tmp_path / "people.csv", tmp_path / "out.csv", lat="lat", lon="lon")
+    assert done.moved.values == 0 and "no secrets" not in str(done)
+
+
 def only(folder: Path, *names: str) -> None:
     """Nothing but these files is in a folder."""
     assert {path.name for path in folder.iterdir()} == set(names)

@@ -123,6 +123,13 @@ def test_columns_are_kept_and_left_out_by_name() -> None:
     assert list(found.columns) == ["lat", "time", "lon", *ADDED]
     found = dx.apply(town(), frame, lat="lat", lon="lon", drop=["note", "lat", "lon"])
     assert list(found.columns) == ["person", "time", *ADDED]
+    # what is left has the report, if only in its column
+    found = dx.apply(counts(), pd.DataFrame({"beds": [3]}), column="beds", drop=["beds"])
+    assert list(found.columns) == ["report", "epsilon", "uncertainty", "dataGeneralizations"]
+    named: dict[str, Any]
+    for named in ({"column": "beds", "lean": True}, {"label": "beds"}):
+        with pytest.raises(dx.SpecError, match=r"^drop: leaves no column with the report; keep 'beds'$"):
+            dx.apply(counts(), pd.DataFrame({"beds": [3], "ward": ["a"]}), drop=["beds"], **named)
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"keep": ["tim"]}, "keep: there is no column 'tim'; choose among person"),
         ({"drop": "note"}, r"drop: is the text 'note'; give a list"),

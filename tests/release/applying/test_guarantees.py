@@ -199,6 +199,72 @@ def test_counts_are_values_throughout_the_sidecar(
     assert "11 possible values" in found["dataGeneralizations"][0]
 
 
+_BETWEEN = "The guarantee is between the 11 values of the space"
+_MERGED = (
+    "values with the same nearest one are not told apart at all, others as their nearest ones are, however close "
+    "they are."
+)
+_HALF = f"{_BETWEEN}. Any other value is taken for the nearest of them, which is up to 0.5 beds away: {_MERGED}"
+_ANY = f"{_BETWEEN}. Any other value is taken for the nearest of them, however far away that is: {_MERGED}"
+_NONE = f"{_BETWEEN}, and no other value was taken for one of them."
+_LOST = (
+    "Rows without a value in the space were left out: that a row is missing says so, which no level of privacy "
+    "covers."
+)
+_RADII = "the radii hold about their secret, not about the value itself."
+
+
+@pytest.mark.parametrize(
+    ("within", "outside", "told"),
+    [
+        (None, "refuse", [_HALF]),
+        (None, "drop", [_HALF, _LOST]),
+        (None, "nearest", [_ANY, f"There may be values further than 0.5 beds from every secret: for these {_RADII}"]),
+        (0, "refuse", [_NONE]),
+        (0, "drop", [_NONE, _LOST]),
+        (0, "nearest", [_ANY, f"There may be values that are no secrets themselves: for these {_RADII}"]),
+    ],
+)
+def test_which_values_are_taken_for_others(
+    tmp_path: Path, within: float | None, outside: Any, told: list[str]
+) -> None:
+    beds = dx.classic.geometric(dx.line(11, unit="beds"), epsilon=0.5)
+    file = tmp_path / "done.json"
+    dx.apply(beds, pd.DataFrame({"beds": [3]}), column="beds", within=within, outside=outside, sidecar=file)
+    said = json.loads(file.read_text(encoding="utf-8"))["privacy"]["statement"]
+    start = next(place for place, sentence in enumerate(said) if sentence.startswith("The guarantee"))
+    end = next(place for place, sentence in enumerate(said) if sentence.startswith("Rows stand"))
+    assert said[start:end] == told
+
+
+@pytest.mark.parametrize("outside", ["refuse", "drop", "nearest"])
+@pytest.mark.parametrize("within", [None, 0])
+def test_which_positions_are_taken_for_others(tmp_path: Path, within: float | None, outside: Any) -> None:
+    file = tmp_path / "done.json"
+    place = pd.DataFrame(np.asarray(town().space.points)[:1], columns=["lat", "lon"])
+    dx.apply(town(), place, lat="lat", lon="lon", within=within, outside=outside, sidecar=file)
+    text = " ".join(json.loads(file.read_text(encoding="utf-8"))["privacy"]["statement"])
+    far = f"{reach(town().space):.6g} km"
+    assert (f"each for the nearest, which is up to {far} away." in text) is (within is None and outside != "nearest")
+    assert ("each for the nearest, however far away that is." in text) is (outside == "nearest")
+    assert ("each for the one where it is." in text) is (within == 0 and outside != "nearest")
+    off = "that are no secrets themselves" if within == 0 else f"further than {far} from every secret"
+    told = (
+        f"There may be positions {off}: for these the radii hold about their secret, not about the position itself, "
+        "and the factor between positions does not hold."
+    )
+    assert (told in text) is (outside == "nearest")
+    assert ("were left out" in text) is (outside == "drop")
+    assert " 0 km" not in text
+
+
+def test_labels_are_never_taken_for_others(tmp_path: Path) -> None:
+    file = tmp_path / "done.json"
+    dx.apply(counts(), pd.DataFrame({"beds": ["3"]}), label="beds", outside="nearest", sidecar=file)
+    text = file.read_text(encoding="utf-8")
+    assert "There may be" not in text and "taken for" not in text
+
+
 def test_labels_are_labels_throughout_the_sidecar(tmp_path: Path) -> None:
     file = tmp_path / "done.json"
     words = dx.classic.exponential(dx.MetricSpace.from_points(["yes", "no"], "discrete"), epsilon=0.5)
