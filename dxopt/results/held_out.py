@@ -85,7 +85,7 @@ def unpack(
 
 def _at_positions(content: Mapping[str, Any]) -> AtPositions:
     loss, worst, moved = (np.inf if content[key] is None else content[key] for key in ("loss", "worst", "moved"))
-    return AtPositions(loss, content["standard_error"], worst, moved)
+    return AtPositions(loss, content["standard_error"], worst, moved, content.get("radius"))
 
 
 def _finite(number: float | None) -> float | None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dxopt as dx
+from dxopt.analysis.radii import Distances, smallest
 from tests.material.checks import there
 
 SEED = 20261122
@@ -65,6 +66,9 @@ def test_positions_on_a_line(mechanism: dx.Mechanism) -> None:
     assert found.positions.standard_error == pytest.approx(np.std(own, ddof=1) / math.sqrt(2))
     assert found.positions.worst == pytest.approx(max(own))
     assert found.positions.moved == pytest.approx((0.4 + 0.25) / 2)
+    radius = there(found.positions.radius)
+    assert 0.75 <= radius == pytest.approx(0.75, rel=1e-3)
+    assert "95 % within 0.75" in str(found)
     squared = dx.evaluate.on(mechanism, point=[0.4], loss="squared").positions
     assert squared is not None
     assert squared.loss == pytest.approx(0.5 * 0.16 + 0.5 * 0.36)
@@ -77,7 +81,8 @@ def test_positions_on_the_earth(project: bool) -> None:
     space = dx.geo.points(places, project=project)
     mechanism = dx.classic.exponential(space, epsilon=1.0)
     new = np.random.default_rng(SEED).normal([45.52, -73.57], 0.01, (30, 2))
-    found = dx.evaluate.on(mechanism, new)
+    weights = np.arange(1.0, 31.0)
+    found, weighted = dx.evaluate.on(mechanism, new), dx.evaluate.on(mechanism, new, weights)
     globe = dx.geo.points([*places, *new.tolist()])
     apart = globe.distances[3:, :3]
     at = apart.argmin(axis=1)
@@ -85,6 +90,27 @@ def test_positions_on_the_earth(project: bool) -> None:
     assert found.positions.loss == pytest.approx((mechanism.matrix[at] * apart).sum() / 30, rel=1e-9)
     assert found.positions.moved == pytest.approx(apart.min(axis=1).mean(), rel=1e-9)
     assert found.loss == pytest.approx((mechanism.matrix[at] * space.distances[at]).sum() / 30, rel=1e-9)
+    for one, each in ((found, np.ones(30)), (weighted, weights)):
+        assert one.positions is not None
+        radius = one.positions.radius
+        assert radius is not None
+        joint = mechanism.matrix[at] * each[:, None] / each.sum()
+        assert joint[apart <= radius].sum() >= 0.95
+        assert joint[apart < radius / 1.0011].sum() < 0.95
+
+
+def test_distances_in_classes() -> None:
+    rng = np.random.default_rng(SEED)
+    apart, weights = np.exp(rng.normal(0.0, 30.0, 5_000)), rng.random(5_000)
+    apart[:100] = 0.0
+    found = Distances()
+    for block in range(0, 5_000, 1_000):
+        found.add(apart[block : block + 1_000], weights[block : block + 1_000])
+    for share in (0.001, 0.3, 0.95, 1.0):
+        exact = smallest(apart, weights, share)
+        assert exact <= found.smallest(share) <= 1.0011 * exact
+    found.add(np.array([np.inf]), np.array([weights.sum()]))
+    assert found.smallest(0.95) == math.inf
 
 
 def test_roads_have_no_loss_between_positions() -> None:
