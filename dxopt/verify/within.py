@@ -4,25 +4,12 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
-from dxopt.verify.files import numbers
+from dxopt.verify.cells import Cells
 from dxopt.verify.folder import Result, as_number
-from dxopt.verify.metrics import EARTH_RADIUS, ON_EARTH, on_sphere
-from dxopt.verify.regions import WIDEST, Region, apart, region
 from dxopt.verify.verdict import Broken
 
 _KEYS = {"level", "radius", "positions"}
-_LONGER = {"geodesic": 1.0045}
-"""How many times as long as great circles distances are at most,"""
-_SHORTER = {"geodesic": 1.005615, "conservative_haversine": 1.005615}
-"""and these as distances."""
-_MOST = 2_000
-"""Distances between centres are looked at up to so many of them."""
-_SLACK, _ROUNDING = 1e-6, 1e-9
-_GAP_SLACK, _GAP_ROUNDING = 5e-7, 1e-7
-"""So much more, in parts of the radius and of h, may be between regions that are within the radius."""
+_ROUNDING = 1e-9
 
 
 def claims_within(result: Result) -> bool:
@@ -58,57 +45,8 @@ def _across(result: Result, radius: float) -> float:
     arrays = result.mechanism
     start = next((start for start in ("", "space.") if f"{start}positions.outlines" in arrays), None)
     metric = (result.described.get("space") or {}).get("metric")
-    if start is None or (metric not in ON_EARTH and metric != "euclidean"):
+    cells = None if start is None else Cells.of(arrays, start, result.distances, metric)
+    far = None if cells is None else cells.across(radius)
+    if far is None:
         raise Broken("report.json: a level between positions is claimed, but there are no cells that they lie in")
-    centres = on_sphere(numbers(arrays, f"{start}positions.degrees", result.size, 2))
-    outlines = numbers(arrays, f"{start}positions.outlines", result.size, None, 2)
-    corners = on_sphere(outlines.reshape(-1, 2)).reshape(*outlines.shape[:2], 3)
-    chord = float(np.linalg.norm(corners - centres[:, None, :], axis=2).max())
-    unit = EARTH_RADIUS[str(arrays[f"{start}positions.unit"])]
-    sphere = 2 * math.asin(min(chord / 2, 1.0)) * unit
-    longer, shorter = _stretches(str(metric), centres, sphere / unit)
-    most = (radius + 2 * longer * sphere) * (1 + _SLACK)
-    if result.size > _MOST:
-        return most
-    angle = radius * shorter / unit
-    if max(sphere / unit, angle * (1 + _SLACK)) > WIDEST:
-        return float(np.max(result.distances, where=result.distances <= most, initial=0.0)) or most
-    return _furthest(result.distances, centres, (radius, most), sphere / unit, angle) or most
-
-
-def _stretches(metric: str, centres: NDArray[np.float64], within: float) -> tuple[float, float]:
-    """How many times as long as great circles distances are at most, and the other way round, near to the centres.
-
-    A local map has all parallels as long as that in the middle: steps east are stretched by the ratio of both.
-    """
-    if metric != "euclidean":
-        return _LONGER.get(metric, 1.0), _SHORTER.get(metric, 1.0)
-    latitudes = np.arctan2(centres[:, 2], np.hypot(centres[:, 0], centres[:, 1]))
-    south, north = float(latitudes.min()), float(latitudes.max())
-    middle = math.cos((south + north) / 2)
-    furthest = min(max(north, -south) + within, math.pi / 2)
-    nearest = max(south - within, -north - within, 0.0)
-    return max(middle / math.cos(furthest), 1.0), max(math.cos(nearest) / middle, 1.0)
-
-
-def _furthest(
-    distances: NDArray[np.float64],
-    centres: NDArray[np.float64],
-    between: tuple[float, float],
-    within: float,
-    angle: float,
-) -> float:
-    """The largest distance up to the first bound, or up to the second of centres with regions an angle apart."""
-    near, most = between
-    longest = np.triu(np.maximum(distances, distances.T))
-    first, second = np.nonzero((longest > near) & (longest <= most))
-    far = longest[first, second]
-    found: dict[int, Region] = {}
-    for k in np.argsort(-far, kind="stable"):
-        pair = int(first[k]), int(second[k])
-        for a in pair:
-            if a not in found:
-                found[a] = region(centres, a, within)
-        if apart(found[pair[0]], found[pair[1]]) <= angle * (1 + _GAP_SLACK) + _GAP_ROUNDING * within:
-            return float(far[k])
-    return float(np.max(distances, where=distances <= near, initial=0.0))
+    return far

@@ -10,6 +10,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from tests.material.people import WithLedger, counts, people, plane, town, write
 
 ROWS = "ward,cases\nNorth,1\nMill,0\nPark,6\nHill,3\nPort,3\n"
 COLUMNS = {"lat": "lat", "lon": "lon"}
-NAMES = ["result", "file", "table", "privacy", "columns", "reports", "rows"]
+NAMES = ["result", "file", "table", "privacy", "columns", "reports", "rows", "promise", "sentences", "radii"]
 
 
 def solved(folder: Path, size: int = 7, epsilon: float = 0.7) -> Path:
@@ -71,13 +72,14 @@ def test_an_honest_file_holds(made: Path) -> None:
     done = call(made / "public.csv", "--result", made / "wards")
     assert done.exit_code == 0, done.output
     lines = done.stdout.splitlines()
-    assert [line.split()[:2] for line in lines[1:-1]] == [[name, "holds"] for name in NAMES]
-    assert "reports in 'cases', 'report'; made of them, and not proven again: 'uncertainty', " in done.stdout
+    assert [line.split()[:2] for line in lines[1:-2]] == [[name, "holds"] for name in NAMES]
+    assert "reports in 'cases', 'report'; made of them: 'uncertainty', " in done.stdout
     assert "; kept as given, and not protected: 'ward'" in done.stdout
     assert "epsilon 0.7 for each report (distances in people)" in done.stdout
-    assert "that they were drawn from it honestly cannot be proven from a file" in lines[-1]
+    assert "that they were drawn from it honestly cannot be proven from a file" in lines[-2]
+    assert lines[-1].startswith("not proven again: columns that were kept, ")
     told = json.loads(call(made / "public.csv", "--result", made / "wards", "--json").stdout)
-    assert (told["outcome"], told["note"]) == ("holds", lines[-1])
+    assert (told["outcome"], told["note"]) == ("holds", "\n".join(lines[-2:]))
 
 
 def test_a_table_file_serves_as_well_as_the_folder(copy: Path) -> None:
@@ -109,7 +111,7 @@ def test_positions_in_every_format(name: str, tmp_path: Path) -> None:
     verdict = verify_published(output, table)
     assert verdict.exit_code == 0, str(verdict)
     other = dx.integer_table(dx.classic.exponential(town().space, epsilon=1.3)).save(tmp_path / "other.dxt")
-    assert set(failing(verify_published(output, other))) == {"table", "privacy", "reports"}
+    assert set(failing(verify_published(output, other))) == {*("table", "privacy", "reports", "promise", "sentences")}
 
 
 @pytest.mark.parametrize(
@@ -143,7 +145,7 @@ class TestLedger(WithLedger):
         verdict = verify_published(self.output, table)
         assert verdict.exit_code == 0, str(verdict)
         assert verdict.of("rows").detail == "19, as the sidecar says; left out 1 not paid for"
-        assert verdict.note.endswith("what was paid for them is in the ledger alone")
+        assert verdict.note.splitlines()[0].endswith("what was paid for them is in the ledger alone")
         said = said_of(self.output)
         said["budgets"]["left_out"]["rows"] = 0
         say(self.output, said)
@@ -166,6 +168,173 @@ def _said(group: str, name: str, value: Any) -> Callable[[Path, dict[str, Any]],
         said[group][name] = value
 
     return change
+
+
+def moved(folder: Path, table: dx.IntegerTable | None = None, **options: Any) -> tuple[Path, Path]:
+    """A published file of people in the town, and the file of its table."""
+    pandas = pytest.importorskip("pandas")
+    pandas.DataFrame(people(6)).to_csv(folder / "people.csv", index=False)
+    given = table or town()
+    asked: dict[str, Any] = {**COLUMNS, "worst": True, **options}
+    dx.apply(given, folder / "people.csv", folder / "out.csv", **asked)
+    return folder / "out.csv", given.save(folder / "town.dxt")
+
+
+SHAPES: dict[str, Callable[[], dx.MetricSpace]] = {
+    "hexagons": lambda: dx.geo.h3_cells(8, box=(45.68, 4.76, 45.74, 4.84)),
+    "geodesic": lambda: dx.geo.bounding_grid(45.68, 4.76, 45.74, 4.84, shape=(4, 5), metric="geodesic"),
+    "points": lambda: dx.geo.points([[45.69, 4.77], [45.69, 4.83], [45.73, 4.77], [45.73, 4.83]], unit="m"),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_promises_of_other_spaces_hold(shape: str, tmp_path: Path) -> None:
+    space = SHAPES[shape]()
+    level = 0.001 if space.unit == "m" else 1.0
+    table = dx.integer_table(dx.classic.exponential(space, epsilon=level))
+    verdict = verify_published(*moved(tmp_path, table, outside="nearest"))
+    assert verdict.exit_code == 0, str(verdict)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"outside": "drop", "lean": True},
+        {"outside": "nearest", "within": 5.0},
+        {"prior": [1.0] + 19 * [0.0]},
+        {"key": dx.Key(bytes(range(32))), "person": "person", "release": "May"},
+    ],
+)
+def test_promises_with_options_hold(options: dict[str, Any], tmp_path: Path) -> None:
+    verdict = verify_published(*moved(tmp_path, **options))
+    assert verdict.exit_code == 0, str(verdict)
+    told = {check.name: check.detail for check in verdict.checks}
+    assert ("not proven again: secret.within 5, which was given" in told["promise"]) == ("within" in options)
+    assert ("not proven again: radii given a report, under prior" in told["radii"]) == ("prior" in options)
+
+
+@pytest.mark.parametrize("options", [{"within": 0}, {"within": 0, "outside": "nearest"}, {"outside": "nearest"}])
+def test_promises_of_values_hold(options: dict[str, Any], copy: Path) -> None:
+    table = dx.IntegerTable.load(copy / "wards")
+    dx.apply(table, copy / "cases.csv", copy / "other.csv", column="cases", **options)
+    verdict = verify_published(copy / "other.csv", copy / "wards")
+    assert verdict.exit_code == 0, str(verdict)
+
+
+def test_positions_that_were_said_to_be_near_prove_no_factor(tmp_path: Path) -> None:
+    file, table = moved(tmp_path, within=0.8, outside="nearest")
+    verdict = verify_published(file, table)
+    assert verdict.exit_code == 3
+    assert "takes that all were within 0.8 of their secrets" in verdict.of("promise").detail
+
+
+@pytest.mark.parametrize("default", [0.1, 1 / 3, 1.0, 1.2])
+def test_what_a_budget_pays_for_follows_from_it(default: float, tmp_path: Path) -> None:
+    for many in (1, 3, 7):
+        folder = tmp_path / str(many)
+        folder.mkdir()
+        table = dx.integer_table(dx.classic.exponential(town().space, epsilon=default))
+        with dx.Budgets.open(folder / "l.sqlite", create=True, default=many * Fraction(table.epsilon)) as ledger:
+            verdict = verify_published(*moved(folder, table, budgets=ledger, person="person"))
+        assert verdict.exit_code == 0, str(verdict)
+        assert "not proven again: what budgets are, and that they were paid" in verdict.of("sentences").detail
+
+
+def _promised(**numbers: float) -> Callable[[Path, dict[str, Any]], None]:
+    """Better numbers, and the sentence that goes with them."""
+
+    def change(file: Path, said: dict[str, Any]) -> None:
+        privacy = said["privacy"]
+        privacy["positions"] |= numbers
+        near = privacy["positions"]
+        told = f"within {near['radius']:g} km of each other by more than a factor of {near['factor']:.3g}"
+        privacy["statement"][0] = re.sub("within .* factor of [^;]*", told, privacy["statement"][0])
+
+    return change
+
+
+def _sentence(place: int, *text: str) -> Callable[[Path, dict[str, Any]], None]:
+    def change(file: Path, said: dict[str, Any]) -> None:
+        said["privacy"]["statement"][place : place + 1] = text
+
+    return change
+
+
+def _of_cats(file: Path, said: dict[str, Any]) -> None:
+    said["secret"]["outside"] = "drop"
+    said["rows"]["dropped_are"] = "cats"
+
+
+def _nearer(file: Path, said: dict[str, Any]) -> None:
+    said["secret"]["within"] = 0.1
+
+
+@pytest.mark.parametrize(
+    ("change", "name", "words"),
+    [
+        (_promised(factor=2.0), "promise", "^the sidecar promises a factor of 2.0 .* proves no less than 5.31"),
+        (_promised(apart=0.1), "promise", r"privacy.positions.apart 0.1: .* within 1 may be 2.07995\d+ apart$"),
+        (_promised(radius=5.0), "promise", r"within 5 may be \d\.\d+ apart$"),
+        (_promised(factor=True), "promise", "privacy.positions.factor True, which is no number from 0$"),
+        (_nearer, "promise", r"says secret.within 0.1, the space gives 1.0400\d+$"),
+        (_said("secret", "within_unit", "m"), "promise", "within_unit 'm', the space gives 'km'$"),
+        (_sentence(0, "Nobody can tell anything."), "sentences", "^sentence 1 .* numbers: Seeing one report, nobody"),
+        (_sentence(2), "sentences", "^sentence 3 .* numbers: n independent reports"),
+        (_sentence(7, "dataGeneralizations says the same in one line.", "More."), "sentences", "^sentence 9 .* does"),
+        (_said("privacy", "statement", "private"), "sentences", "^sentence 1 of the sidecar is not"),
+        (_said("secret", "outside", "kept"), "sentences", "secret.outside 'kept', which is none of refuse"),
+        (_of_cats, "sentences", "rows.dropped_are 'cats', which is none of lines"),
+        (_said("radius", "worst", 2000.0), "radii", r"^the radius 2000.0 for every secret .* with \d+\.\d+% only$"),
+        (_said("radius", "share", 0.99), "radii", "says radius.share 0.99, not 0.95$"),
+        (
+            _replace("epsilon 0.803445149", "epsilon 0.1"),
+            "sentences",
+            "^dataGeneralizations says in some row what does not follow",
+        ),
+    ],
+)
+def test_false_promises_are_refused(
+    tmp_path: Path, change: Callable[[Path, dict[str, Any]], None], name: str, words: str
+) -> None:
+    file, table = moved(tmp_path)
+    said = said_of(file)
+    change(file, said)
+    say(file, said)
+    found = failing(verify_published(file, table))
+    assert re.search(words, found[name]), found
+    assert "\n" not in found[name]
+
+
+def test_a_smaller_radius_about_a_report_is_refused(tmp_path: Path) -> None:
+    file, table = moved(tmp_path)
+    head, *rows = file.read_text(encoding="utf-8").splitlines()
+    place = head.split(",").index("coordinateUncertaintyInMeters")
+    said = said_of(file)
+    changed = re.sub(r",(\d{4}),(\d{4}),", r",2000,\2,", "\n".join(rows))
+    assert place and changed != "\n".join(rows)
+    file.write_text(f"{head}\n{changed}\n", encoding="utf-8")
+    say(file, said)
+    found = failing(verify_published(file, table))
+    assert re.search(r"^the radius '2000' about report \(\d, \d\) holds the secret with .*% only$", found["radii"])
+
+
+def test_less_may_be_promised(tmp_path: Path) -> None:
+    file, table = moved(tmp_path)
+    said = said_of(file)
+    said["privacy"]["positions"]["factor"] = 6.0
+    say(file, said)
+    assert verify_published(file, table).exit_code == 0
+
+
+def test_sentences_of_another_version_are_not_proven(tmp_path: Path) -> None:
+    file, table = moved(tmp_path)
+    said = said_of(file)
+    said["version"] = "0.0.9"
+    said["privacy"]["statement"][1] = "In other words."
+    say(file, said)
+    verdict = verify_published(file, table)
+    assert verdict.exit_code == 3
+    assert "the sidecar is of version '0.0.9', the sentences of which" in verdict.of("sentences").detail
 
 
 def _first_row(column: int, value: str) -> Callable[[Path, dict[str, Any]], None]:

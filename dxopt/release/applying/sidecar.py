@@ -198,7 +198,7 @@ def _of_outside(plan: Plan, far: str, between: Between | None) -> list[str]:
 
 
 def _statement(plan: Plan, noun: str, between: Between | None) -> list[str]:
-    """What is promised, and what is not, in plain words."""
+    """What is promised, and what is not, in plain words; `verify.published.sentences` writes the same anew."""
     snapper = plan.snapper
     what = plan.where.noun
     unit = plan.table.space.unit

@@ -11,19 +11,19 @@ from typing import Any
 
 from dxopt.verify.files import read_json
 from dxopt.verify.metrics import GIVEN
-from dxopt.verify.published.outputs import REPORT, Outputs
+from dxopt.verify.published.outputs import REPORT, Outputs, places_of
+from dxopt.verify.published.promise import Promise
+from dxopt.verify.published.radii import BY_REPORT, WORST, Radii
 from dxopt.verify.published.rows import Rows, read_rows
+from dxopt.verify.published.sentences import GENERALIZATIONS, Sentences
 from dxopt.verify.table_file import TableFile
 from dxopt.verify.verdict import Broken, Unproved
 
 ENDING = ".dxopt.json"
 FORMAT = 1
 _LEVELS = ("epsilon", "delta")
-_BESIDE = (
-    *("coordinateUncertaintyInMeters", "worstCaseUncertaintyInMeters", "uncertainty", "worst_case_uncertainty"),
-    "dataGeneralizations",
-)
-"""Columns that are made beside reports and levels: each must follow from the report, and is not proven otherwise."""
+_BESIDE = (*BY_REPORT, *WORST, GENERALIZATIONS)
+"""Columns that are made beside reports and levels: each must follow from the report."""
 _SHOWN = 12
 
 
@@ -81,6 +81,11 @@ class Published:
         return Outputs.of(self.table, str(self.entry("secret", "kind")), self.where, self.made)
 
     @cached_property
+    def promise(self) -> Promise:
+        """The numbers that the sidecar promises."""
+        return Promise.of(self.said, self.table)
+
+    @cached_property
     def seen(self) -> Seen:
         """The entries in the columns that were made."""
         first: dict[tuple[Any, ...], int] = {}
@@ -128,6 +133,10 @@ def published_checks(published: Published) -> Iterator[tuple[str, Callable[[], s
     yield "columns", partial(_check_columns, published)
     yield "reports", partial(_check_reports, published)
     yield "rows", partial(_check_rows, published)
+    yield "promise", lambda: published.promise.check()
+    yield "sentences", partial(_check_sentences, published)
+    if published.said.get("radius") is not None:
+        yield "radii", partial(_check_radii, published)
 
 
 def _check_file(published: Published) -> str:
@@ -193,7 +202,7 @@ def _check_columns(published: Published) -> str:
     beside = [name for name in published.made if name in _BESIDE]
     kept = [name for name in there if name not in published.made]
     return (
-        f"reports in {_named(published.outputs.columns)}; made of them, and not proven again: {_named(beside)}; "
+        f"reports in {_named(published.outputs.columns)}; made of them: {_named(beside)}; "
         f"kept as given, and not protected: {_named(kept)}"
     )
 
@@ -206,7 +215,7 @@ def _check_reports(published: Published) -> str:
     for entries, number in published.seen.first.items():
         row = dict(zip(published.made, entries, strict=True))
         report = outputs.read(row)
-        if report not in outputs.possible:
+        if report is None or report not in outputs.possible:
             shown = ", ".join(f"{name} {row[name]!r}" for name in outputs.columns)
             raise Broken(f"{noun} {number:,}: {shown} is no report that the mechanism can give")
         for name in _LEVELS:
@@ -239,6 +248,24 @@ def _check_rows(published: Published) -> str:
     return (
         f"{total:,}, as the sidecar says; left out{lost.removeprefix(',')}" if lost else f"{total:,}, none left out"
     )
+
+
+def _check_sentences(published: Published) -> str:
+    """The sentences of the sidecar, and what stands in every row, follow from its numbers."""
+    made = published.made
+    rows = published.seen.first if GENERALIZATIONS in made else ()
+    texts = (dict(zip(made, row, strict=True))[GENERALIZATIONS] for row in rows)
+    return Sentences(published.said, published.promise).check(texts)
+
+
+def _check_radii(published: Published) -> str:
+    """Radii hold what they are said to hold."""
+    outputs, made = published.outputs, published.made
+    places = places_of(published.table, published.promise.kind)
+    different = [dict(zip(made, entries, strict=True)) for entries in published.seen.first]
+    found = [(outputs.read(row), row) for row in different]
+    rows = ((outputs.possible[report], row) for report, row in found if report in outputs.possible)
+    return Radii(published.said, published.promise, places).check(rows)
 
 
 def _named(columns: Sequence[str]) -> str:

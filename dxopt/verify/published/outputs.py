@@ -25,13 +25,13 @@ class Outputs:
         Those that have coordinates, in this order, and then that of the label, where it is there.
     coordinates : int
         How many of the columns have coordinates.
-    possible : set of tuples
-        The coordinates and the label of each report.
+    possible : dict
+        The coordinates and the label of each report, with its number.
     """
 
     columns: tuple[str, ...]
     coordinates: int
-    possible: frozenset[tuple[Any, ...]]
+    possible: Mapping[tuple[Any, ...] | None, int]
 
     @classmethod
     def of(cls, table: TableFile, kind: str, where: Sequence[str], made: Sequence[str]) -> Outputs:
@@ -53,7 +53,7 @@ class Outputs:
             If the table has no reports of this kind, or the columns have none.
         """
         labels = [str(label) for label in table.head["reports"]]
-        places = _places(table, kind)
+        places = places_of(table, kind)
         kept = [name for name in where if name in made]
         if kept and len(kept) < len(where):
             raise Broken(f"column {kept[0]!r} was replaced, and {next(n for n in where if n not in made)!r} was not")
@@ -63,7 +63,9 @@ class Outputs:
             raise Broken("no column of the file has reports")
         some = {report for row in table.rows for report in row}
         at = {report: tuple(places[report]) if columns != tuple(named) else () for report in some}
-        possible = frozenset((*at[report], *([labels[report]] if named else [])) for report in some)
+        possible: dict[tuple[Any, ...] | None, int] = {
+            (*at[report], *([labels[report]] if named else [])): report for report in some
+        }
         return cls(columns, len(columns) - len(named), possible)
 
     def read(self, entries: Mapping[str, Any]) -> tuple[Any, ...] | None:
@@ -73,7 +75,7 @@ class Outputs:
         return None if places is None else (*places, *map(str, given[self.coordinates :]))
 
 
-def _places(table: TableFile, kind: str) -> list[Any]:
+def places_of(table: TableFile, kind: str) -> list[Any]:
     """The coordinates of each report; Broken where it has none of the kind."""
     head = table.head
     if kind == "label":

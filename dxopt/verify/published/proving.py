@@ -16,13 +16,16 @@ from dxopt.verify.published.rows import require_readable
 from dxopt.verify.table_file import SUFFIX
 from dxopt.verify.verdict import Broken, Check, Outcome, Unproved, Verdict
 
+_LEFT = "columns that were kept, how many rows there were, and what the sidecar says of keys, budgets and the command"
+
 
 def verify_published(file: str | Path, result: str | Path, *, tell: Tell = lambda line: None) -> Verdict:
     """Prove a result again, and that a published file and its sidecar belong to its mechanism.
 
     The table that the sidecar names by a digest is made anew from the files of the result, after these were proven.
-    What is proven is told in `note`: that reports were drawn honestly is not, as no file can show it. The sentences
-    of the sidecar, its radii, the factor between positions, and what it says of keys and ledgers, are no claims.
+    What is proven is told in `note`: that reports were drawn honestly is not, as no file can show it. The sidecar may
+    promise no more than the table proves: the factor between positions, the radii, and the sentences that follow from
+    these. What it says of keys and ledgers is no claim.
 
     Parameters
     ----------
@@ -90,7 +93,7 @@ def _table(result: Path) -> bytes:
 
 
 def _note(file: Path, result: Path) -> str:
-    """What is proven, and what is not, in a line."""
+    """What is proven, and what is not, in a line each."""
     said = read_sidecar(file)
     note = (
         f"proven: the reports of {file.name} all lie in the outputs of the mechanism that {result} proves, and the "
@@ -101,4 +104,4 @@ def _note(file: Path, result: Path) -> str:
         note += f"; whoever has key {draws.get('key')} and the secrets can draw them again"
     if budgets is not None:
         note += "; what was paid for them is in the ledger alone"
-    return note
+    return f"{note}\nnot proven again: {_LEFT}"

@@ -14,6 +14,7 @@ import pytest
 
 import dxopt as dx
 from dxopt.spaces.geo.reach import reach
+from dxopt.verify import verify_published
 from tests.judges.releases import great_circle, judged
 from tests.material.people import EAST, NORTH, SOUTH, WEST, counts, plane, town
 
@@ -44,6 +45,7 @@ def test_a_judge_finds_every_claim_of_the_sidecar_true(tmp_path: Path, ending: s
     frame.to_csv(data, index=False) if ending == "csv" else frame.to_parquet(data)
     done = dx.apply(town(), data, output, lat="lat", lon="lon", outside="drop", worst=True)
     assert judged(table, output, done.sidecar, rows_of(output)) == []
+    assert verify_published(output, table).exit_code == 0
     assert done.dropped == [19 if ending == "csv" else 18]
     # the judge is awake
     said = json.loads(done.sidecar.read_text(encoding="utf-8"))

@@ -1,0 +1,153 @@
+"""Places on the Earth that positions are moved to: how far apart those of two positions may be, derived again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.verify.files import numbers
+from dxopt.verify.metrics import EARTH_RADIUS, ON_EARTH, on_sphere, parameters_of
+from dxopt.verify.regions import WIDEST, Region, apart, region
+from dxopt.verify.verdict import Broken
+
+Array = NDArray[np.float64]
+_LONGER = {"geodesic": 1.0045}
+"""How many times as long as great circles distances are at most,"""
+_SHORTER = {"geodesic": 1.005615, "conservative_haversine": 1.005615}
+"""and these as distances."""
+_MOST = 2_000
+"""Distances between centres are looked at up to so many of them."""
+_SLACK = 1e-6
+_GAP_SLACK, _GAP_ROUNDING = 5e-7, 1e-7
+"""So much more, in parts of the radius and of h, may be between regions that are within the radius."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Centres on the Earth that positions near to them are moved to.
+
+    Attributes
+    ----------
+    degrees : (n, 2) array
+    distances : (n, n) array
+    metric : str or None
+        Of the distances, None where they are given.
+    earth : float
+        The radius of the Earth in the unit of the positions.
+    reach : float
+        How far a position is from its centre at most, along a great circle in that unit: to the corner of a cell, or
+        else to the next centre.
+    """
+
+    degrees: Array
+    distances: Array
+    metric: str | None
+    earth: float
+    reach: float
+
+    @classmethod
+    def of(cls, arrays: Mapping[str, NDArray[Any]], start: str, distances: Array, metric: str | None) -> Self | None:
+        """Those of arrays whose names begin so; None where they are not on the Earth."""
+        key = f"{start}positions.degrees"
+        if key not in arrays:
+            key = f"{start}points"
+            if key not in arrays or metric not in ON_EARTH:
+                return None
+        size = len(distances)
+        degrees = numbers(arrays, key, size, 2)
+        centres = on_sphere(degrees)
+        earth = _earth(arrays, start)
+        if f"{start}positions.outlines" not in arrays:
+            return cls(degrees, distances, metric, earth, _widest(centres) * earth)
+        outlines = numbers(arrays, f"{start}positions.outlines", size, None, 2)
+        corners = on_sphere(outlines.reshape(-1, 2)).reshape(*outlines.shape[:2], 3)
+        chord = float(np.linalg.norm(corners - centres[:, None, :], axis=2).max())
+        return cls(degrees, distances, metric, earth, _angle(chord) * earth)
+
+    def across(self, radius: float, within: float | None = None) -> float | None:
+        """How far apart centres may be that have positions within the radius of each other.
+
+        It is the largest distance of two centres whose regions are within the radius: that of a centre has the
+        positions that are nearest to it, at most `within` away, the reach where it is not given. Of many centres it
+        is r + 2h. None where distances are not those of positions.
+        """
+        if self.metric not in (*ON_EARTH, "euclidean"):
+            return None
+        sphere = self.reach if within is None else within
+        centres = on_sphere(self.degrees)
+        longer, shorter = _stretches(self.metric, centres, sphere / self.earth)
+        most = (radius + 2 * longer * sphere) * (1 + _SLACK)
+        if len(centres) > _MOST:
+            return most
+        angle = radius * shorter / self.earth
+        if max(sphere / self.earth, angle * (1 + _SLACK)) > WIDEST:
+            return float(np.max(self.distances, where=self.distances <= most, initial=0.0)) or most
+        if not sphere > 0:
+            return float(np.max(self.distances, where=self.distances <= radius, initial=0.0)) or most
+        return _furthest(self.distances, centres, (radius, most), sphere / self.earth, angle) or most
+
+
+def _earth(arrays: Mapping[str, NDArray[Any]], start: str) -> float:
+    """The radius of the Earth in the unit of the positions, or else that of the metric."""
+    key = f"{start}positions.unit"
+    unit = str(arrays[key]) if key in arrays else parameters_of(arrays, start.rstrip(".")).get("unit", "km")
+    if unit not in EARTH_RADIUS:
+        raise Broken(f"the unit of positions is {unit}")
+    return EARTH_RADIUS[unit]
+
+
+def _angle(chord: float) -> float:
+    return 2 * math.asin(min(chord / 2, 1.0))
+
+
+def _widest(centres: Array) -> float:
+    """The largest angle from a place `(n, 3)` to the nearest other one; 0 where all are one."""
+    widest = 0.0
+    for centre in centres:
+        chords = np.sqrt(((centres - centre) ** 2).sum(axis=1))
+        others = chords[chords > 0]
+        widest = max(widest, float(others.min()) if len(others) else 0.0)
+    return _angle(widest)
+
+
+def _stretches(metric: str | None, centres: Array, within: float) -> tuple[float, float]:
+    """How many times as long as great circles distances are at most, and the other way round, near to the centres.
+
+    A local map has all parallels as long as that in the middle: steps east are stretched by the ratio of both.
+    """
+    if metric != "euclidean":
+        return _LONGER.get(str(metric), 1.0), _SHORTER.get(str(metric), 1.0)
+    latitudes = np.arctan2(centres[:, 2], np.hypot(centres[:, 0], centres[:, 1]))
+    south, north = float(latitudes.min()), float(latitudes.max())
+    middle = math.cos((south + north) / 2)
+    furthest = min(max(north, -south) + within, math.pi / 2)
+    nearest = max(south - within, -north - within, 0.0)
+    return max(middle / math.cos(furthest), 1.0), max(math.cos(nearest) / middle, 1.0)
+
+
+def _furthest(
+    distances: Array,
+    centres: Array,
+    between: tuple[float, float],
+    within: float,
+    angle: float,
+) -> float:
+    """The largest distance up to the first bound, or up to the second of centres with regions an angle apart."""
+    near, most = between
+    longest = np.triu(np.maximum(distances, distances.T))
+    first, second = np.nonzero((longest > near) & (longest <= most))
+    far = longest[first, second]
+    found: dict[int, Region] = {}
+    for k in np.argsort(-far, kind="stable"):
+        pair = int(first[k]), int(second[k])
+        for a in pair:
+            if a not in found:
+                found[a] = region(centres, a, within)
+        if apart(found[pair[0]], found[pair[1]]) <= angle * (1 + _GAP_SLACK) + _GAP_ROUNDING * within:
+            return float(far[k])
+    return float(np.max(distances, where=distances <= near, initial=0.0))
