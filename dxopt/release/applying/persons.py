@@ -75,6 +75,12 @@ class Ledger(Protocol):
         ...
 
 
+_PAID = (
+    "name the ledger that rows are paid from (--ledger FILE, budgets=dx.Budgets.open(FILE)), or a key (--key-file "
+    "FILE, key=dx.Key(...)); left out, reports of one person are not counted together"
+)
+
+
 @dataclass(frozen=True, eq=False)
 class Persons:
     """The column of persons, and what is done by it.
@@ -109,7 +115,7 @@ class Persons:
         if key is None and ledger is None:
             for name, given in (("person", column), ("release", release)):
                 if given is not None:
-                    raise SpecError(name, "is named, but there is neither a key nor a ledger", "leave it out")
+                    raise SpecError(name, "is named, but there is neither a key nor a ledger", _PAID)
             return None
         if column is None:
             raise SpecError("person", "is not named", "name the column that says whose row it is")
