@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
+from dxopt.errors import SpecError
 from dxopt.numerics.digits import three_digits
+from dxopt.results.checking import UNCHANGED, check_fields
 from dxopt.results.compared import (
     PROVEN,
     Compared,
@@ -22,20 +24,24 @@ from dxopt.results.evidence import Evidence
 from dxopt.results.figures.bars import Bars, Line, Quantity, bars
 from dxopt.results.figures.plotted import Plotted
 from dxopt.results.figures.tables import aligned, as_rich_table, cell, privacy_cell
+from dxopt.results.files import Contents
 from dxopt.results.order import Refined, lines_of, read
+from dxopt.results.result import Result
 from dxopt.runtime.plugins import Plugin
-from dxopt.runtime.shown import Shown, as_html_table, as_html_text
+from dxopt.runtime.shown import as_html_table, as_html_text
 from dxopt.spaces.units import per, with_unit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import Group
 
+    from dxopt.results.report import Report
+
 _OPTIMAL, _FOUND = "optimal", "best found"
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison(Plotted, Shown):
+class Comparison(Plotted, Result):
     """Mechanisms for one problem, side by side.
 
     Attributes
@@ -64,6 +70,9 @@ class Comparison(Plotted, Shown):
         The channels and duals that prove the figures, where they are known.
     plugins : tuple of Plugin
         What of other packages the mechanisms were made with; kept with the report that the comparison is part of.
+    report : Report or None
+        The one of the row "optimal", which `save` writes with the comparison; None where that row has none, and in a
+        report that was loaded.
 
     Examples
     --------
@@ -91,6 +100,7 @@ class Comparison(Plotted, Shown):
 
     evidence: Evidence | None = field(default=None, repr=False, compare=False)
     plugins: tuple[Plugin, ...] = field(default=(), repr=False, compare=False)
+    report: Report | None = field(default=None, repr=False, compare=False)
 
     @property
     def measured(self) -> str:
@@ -99,7 +109,18 @@ class Comparison(Plotted, Shown):
 
     @classmethod
     def read(cls, content: Mapping[str, Any]) -> Comparison:
-        """The inverse of `content`."""
+        """The inverse of `content`.
+
+        Raises
+        ------
+        SpecError
+            If these are not the figures of a comparison, or a bound is no number.
+        """
+        check_fields(cls, content, "comparison")
+        for row in content["rows"]:
+            check_fields(Compared, row, "comparison")
+        if any(map(_is_nan, (content.get("bound"), *content.get("bounds", {}).values()))):
+            raise SpecError("comparison", "has a bound that is no number", UNCHANGED)
         rows = tuple(Compared(**row) for row in content["rows"])
         refinements = read(content.get("refinements", ()), [row.name for row in rows])
         return cls(**{**content, "rows": rows, "refinements": refinements})
@@ -109,6 +130,19 @@ class Comparison(Plotted, Shown):
         figures = {figure.name: getattr(self, figure.name) for figure in fields(self) if figure.compare}
         figures |= {"rows": [asdict(row) for row in self.rows], "bounds": dict(self.bounds)}
         return {**figures, "refinements": [asdict(one) for one in self.refinements]}
+
+    def contents(self) -> Contents:
+        """The files of the folder of its report, which has the comparison and what proves it.
+
+        Raises
+        ------
+        SpecError
+            If there is no report of the optimum to save it with.
+        """
+        if self.report is None:
+            fix = "save the report that it is part of, or compare again with a problem that has an optimum"
+            raise SpecError("comparison", "has no report of the optimum to be saved with", fix)
+        return replace(self.report, comparison=self).contents()
 
     @property
     def told(self) -> Comparison:
@@ -217,3 +251,7 @@ class Comparison(Plotted, Shown):
         rows = [(row.name, row.value, row.excess) for row in told.rows]
         losses = losses_of(rows, self.unit) if self.objective == "expected loss" else []
         return [*losses, *lines_of(told.refinements), *(f"{row.name}: {row.note}" for row in told.rows if row.note)]
+
+
+def _is_nan(number: float | None) -> bool:
+    return number is not None and math.isnan(number)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dxopt.errors import SpecError
+from dxopt.results.checking import check_fields
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,9 @@ class Refined:
 
 def read(entries: Iterable[Mapping[str, Any]], names: Collection[str]) -> tuple[Refined, ...]:
     """The inverse of `dataclasses.asdict`; SpecError where one is not about rows of such names."""
+    entries = tuple(entries)
+    for entry in entries:
+        check_fields(Refined, entry, "comparison")
     found = tuple(Refined(**entry) for entry in entries)
     for one in found:
         known = isinstance(one.better, str) and isinstance(one.worse, str) and {one.better, one.worse} <= set(names)

@@ -115,7 +115,7 @@ def compare(
         order = {} if stop.interrupted else ordered(channels)
     # Every answer has a bound on all private mechanisms, whatever its own mechanism: the sharpest of them is kept,
     # with the dual that proves it.
-    best = max(answers, key=lambda found: problem.objective.sign * found.certificate.bound, default=None)
+    best = max(answers.values(), key=lambda found: problem.objective.sign * found.certificate.bound, default=None)
     bound = best and best.certificate.bound
     found = Comparison(
         problem.name,
@@ -130,7 +130,8 @@ def compare(
         refinements=tuple(order),
         unit=problem.unit,
         distance_unit=problem.space.unit,
-        plugins=tuple(dict.fromkeys(plugin for found in answers for plugin in found.plugins)),
+        plugins=tuple(dict.fromkeys(plugin for found in answers.values() for plugin in found.plugins)),
+        report=answers.get(REFERENCE),
         evidence=Evidence(
             channels=channels,
             priors={name: other.prior.probabilities for name, other in others.items()},
@@ -145,10 +146,10 @@ def compare(
 
 def _made(
     problem: Problem, methods: Iterable[str | Own], reference: Report | None, options: dict[str, Any], stop: Stop
-) -> tuple[dict[str, Entry | str], list[Report]]:
+) -> tuple[dict[str, Entry | str], dict[str, Report]]:
     """Return the mechanisms by name, or why there are none, and the reports among them, until the first Ctrl-C."""
     entries: dict[str, Entry | str] = {}
-    answers: list[Report] = []
+    answers: dict[str, Report] = {}
     asked = list(methods)
     for made, method in enumerate(asked):
         step(options["progress"], made, len(asked))
@@ -163,7 +164,7 @@ def _made(
             found = _report(problem, name, reference, options)
             entries[name] = _entry(problem, name, found)
             if isinstance(found, Report):
-                answers.append(found)
+                answers[name] = found
                 stop.interrupted |= found.status is Status.INTERRUPTED
     return entries, answers
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -241,3 +242,37 @@ def test_as_text_as_a_table_and_as_html(problem: dx.Problem) -> None:
             assert row.name in text
             assert (f"{row.value:.7f}" if text is terminal else f">{row.value:.3g}<") in text
             assert f"{row.leakage:.4f}" in text
+
+
+def test_a_comparison_is_saved_with_the_report_of_its_optimum(problem: dx.Problem, tmp_path: Path) -> None:
+    comparison = dx.compare(problem, ["exponential"], priors={"uniform": "uniform"})
+    report = dx.load(comparison.save(tmp_path / "town"))
+    assert report.comparison == comparison
+    assert report.comparison.evidence is not None
+    assert report.certificate.value == comparison.rows[0].value
+    with pytest.raises(dx.SpecError, match=r"^comparison: has no report of .*; save the report that it is"):
+        report.comparison.save(tmp_path / "again")
+    assert not (tmp_path / "again").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "wrong"),
+    [
+        ({}, "has no problem"),
+        (None, "is None, no figures by name"),
+        ([], "is [], no figures by name"),
+        ({"rows": 5}, "rows is 5"),
+        ({"rows": [None]}, "is None, no figures by name"),
+        ({"rows": [{}]}, "has no name"),
+        ({"rows": [{"name": "a", "value": "x"}]}, "value is 'x'"),
+        ({"rows": [{"name": "a", "colour": 1}]}, "has 'colour', which is none"),
+        ({"refinements": [7]}, "is 7, no figures by name"),
+        ({"bound": math.nan}, "has a bound that is no number"),
+        ({"bounds": {"other": math.nan}}, "has a bound that is no number"),
+    ],
+)
+def test_what_is_no_comparison_is_refused_in_one_line(problem: dx.Problem, content: Any, wrong: str) -> None:
+    given = {**dx.compare(problem, []).content(), **content} if content else content
+    with pytest.raises(dx.SpecError) as refused:
+        dx.Comparison.read(given)
+    assert str(refused.value).startswith(f"comparison: {wrong}")
