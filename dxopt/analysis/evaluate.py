@@ -116,7 +116,10 @@ def utility(mechanism: Mechanism, prior: PriorLike, gain: str | LossLike = "bina
             raise SpecError("gain", f"there is no {gain!r}", "use binary or a matrix")
         weights = matching(mechanism, prior)
         return mechanism.correct(weights)
-    gains = Loss.of(gain, mechanism.space).matrix
+    try:
+        gains = Loss.of(gain, mechanism.space).matrix
+    except SpecError as error:
+        raise SpecError("gain" if error.field == "loss" else error.field, error.wrong, error.fix) from None
     return math.fsum((gains.T @ joint(mechanism, prior)).max(axis=0))
 
 

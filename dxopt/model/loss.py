@@ -193,9 +193,10 @@ class Loss(Shown):
             name = "matrix"
             reports = reports or _columns(matrix, space)
         if matrix.shape != (len(space), len(reports)):
+            square = name == "matrix" and matrix.shape[0] == matrix.shape[1]
             raise SpecError(
                 "loss",
-                f"{whose_is(plugin)}has shape {matrix.shape}, not {(len(space), len(reports))}",
+                f"{whose_is(plugin)}has shape {matrix.shape}, not {(len(space), len(space if square else reports))}",
                 "give one row per secret and one column per report",
             )
         bad = np.argwhere(np.isnan(matrix) | (matrix == -np.inf))

@@ -12,7 +12,7 @@ from dxopt.errors import SpecError
 from dxopt.model.reports import Reports
 from dxopt.runtime.plugins import OrPlugins, Plugin, Plugins, said
 from dxopt.runtime.registry import Registry
-from dxopt.spaces.callables import as_passed
+from dxopt.spaces.callables import number_of
 from dxopt.spaces.space import MetricSpace
 
 
@@ -57,15 +57,8 @@ def evaluated(
     rows = space.labels if space.points is None else space.points
     columns = reports.labels if reports.points is None else reports.points
 
-    def number(x: Any, w: Any) -> float:
-        try:
-            return float(np.asarray(loss(x, w)).item())
-        except Exception as error:  # whatever a function of the user raises
-            wrong = f"{whose}gives no number for the secret {x} and the report {w} ({said(error)})"
-            what = "a function of a secret and a report that returns one number"
-            raise SpecError("loss", wrong, f"give {what}; it gets each {as_passed(x)}") from error
-
-    return np.array([[number(x, w) for w in columns] for x in rows])
+    about = {"about": "the secret {} and the report {}", "takes": "a secret and a report"}
+    return np.array([[number_of(loss, x, w, field="loss", whose=whose, **about) for w in columns] for x in rows])
 
 
 def whose_is(plugin: Plugin | None) -> str:

@@ -25,7 +25,9 @@ def as_number(given: Any, field: str, fix: str) -> float:
     try:
         if not isinstance(given, _NO_NUMBERS):
             return float(given)
-    except (TypeError, ValueError, OverflowError):
+    except OverflowError:
+        raise SpecError(field, "is a number too large to compute with", fix) from None
+    except (TypeError, ValueError):
         pass
     raise SpecError(field, f"{shown(given)} is not a number", fix)
 

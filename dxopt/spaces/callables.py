@@ -1,4 +1,4 @@
-"""Metrics that are Python functions of two points, of the user or of a plug-in."""
+"""Functions of the user or of a plug-in: metrics between two points or values, and predicates."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import SpecError
+from dxopt.errors import SpecError, required
+from dxopt.numerics.given import shown
 from dxopt.runtime.plugins import Plugin, said
 from dxopt.spaces.matrices import TRIANGLE_SLACK, checked_matrix, metric_matrix, require_few
 from dxopt.spaces.metrics import METRIC_PLUGINS, METRICS, Metric
@@ -76,12 +77,7 @@ class Called:
         return points[:, 0].tolist() if self.flat else list(points)
 
     def _distance(self, one: Any, other: Any) -> float:
-        try:
-            return float(np.asarray(self.function(one, other)).item())
-        except Exception as error:  # whatever a function of the user raises
-            wrong = f"{self.whose}gives no number for the points {one} and {other} ({said(error)})"
-            fix = f"give a function of two points that returns one number; it gets each {as_passed(one)}"
-            raise SpecError("metric", wrong, fix) from error
+        return number_of(self.function, one, other, field="metric", whose=self.whose)
 
     @property
     def whose(self) -> str:
@@ -127,10 +123,66 @@ def called_matrix(metric: Called, points: NDArray, names: Sequence[str]) -> NDAr
     return matrix
 
 
+def number_of(
+    function: Callable[[Any, Any], Any],
+    one: Any,
+    other: Any,
+    *,
+    field: str,
+    about: str = "the points {} and {}",
+    takes: str = "two points",
+    whose: str = "",
+) -> float:
+    """The number that a function of the user gives; SpecError where it raises, or gives something else."""
+    try:
+        return float(np.asarray(function(one, other)).item())
+    except Exception as error:  # whatever a function of the user raises
+        wrong = f"{whose}gives no number for {about.format(one, other)} ({said(error)})"
+        fix = f"give a function of {takes} that returns one number; it gets each {as_passed(one)}"
+        raise SpecError(field, wrong, fix) from error
+
+
+def truth_of(holds: Callable[[Any], Any], secret: Any, field: str) -> bool:
+    """Whether a predicate of the user holds; SpecError where it raises, or gives no truth value."""
+    try:
+        return bool(holds(secret))
+    except Exception as error:  # whatever a function of the user raises
+        wrong = f"the function gives no truth value for {shown(secret)} ({said(error)})"
+        raise SpecError(field, wrong, "give a function of a secret that returns True or False") from error
+
+
+def value_distances(values: Sequence[Any], distance: Distance | None) -> NDArray[np.float64]:
+    """Distances `(v, v)` between the values of a record, by a function of the user; |v - w| without one.
+
+    Raises
+    ------
+    SpecError
+        If a value is no number where no function is given, or the function gives something else than finite numbers
+        of 0 or more.
+    """
+    if distance is None:
+        try:
+            return np.array([[float(abs(v - w)) for w in values] for v in values])
+        except (TypeError, ValueError, OverflowError):
+            raise SpecError("values", "are no numbers", "give a distance between them, or use hamming") from None
+    required("distance", distance, Callable, "give a function of two values that returns a number")
+    about = "the values {!r} and {!r}"
+    between = {"field": "distance", "about": about, "takes": "two values"}
+    found = np.array([[number_of(distance, v, w, **between) for w in values] for v in values])
+    bad = np.argwhere(~((found >= 0) & np.isfinite(found)))
+    if len(bad):
+        one, other = bad[0]
+        told = f"gives {found[one, other]:g} for {about.format(values[one], values[other])}"
+        raise SpecError("distance", told, "give finite numbers of 0 or more")
+    return found
+
+
 def as_passed(given: Any) -> str:
     """How a function of the user gets a point: what it is, in words."""
     if isinstance(given, str):
         return "as its label, a text"
+    if isinstance(given, tuple):
+        return f"as a tuple of {len(given)}"
     if np.ndim(given) == 0:
         return "as a number"
     size = len(given)

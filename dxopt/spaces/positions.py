@@ -42,6 +42,9 @@ class Positions:
     unit: str = "km"
 
     def __post_init__(self) -> None:
+        if not isinstance(self.degrees, np.ndarray):
+            object.__setattr__(self, "degrees", coordinates(self.degrees))
+        Haversine(self.unit).prepare(self.degrees)
         for array in (self.degrees, self.outlines, self.streets):
             if array is not None:
                 array.flags.writeable = False

@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError, required
+from dxopt.spaces.callables import Distance, truth_of, value_distances
 from dxopt.spaces.matrices import MATRIX_POINTS
 from dxopt.spaces.products import product
 from dxopt.spaces.space import MetricSpace
 
 Kind = Literal["databases", "graphs", "streams", "words"]
-Distance = Callable[[Any, Any], float]
 RECORD_METRICS = ("hamming", "manhattan", "normalised_manhattan", "chebyshev")
 _ABSENT = "∅"
 _LONGEST = 100
@@ -160,7 +160,7 @@ class Universe:
         ('{0-2, 1-2}', '{0-1, 1-2}', '{0-1, 0-2}', '{0-1, 0-2, 1-2}')
         """
         required("holds", holds, Callable, "give a function of a secret")
-        kept = tuple(secret for secret in self.secrets if holds(secret))
+        kept = tuple(secret for secret in self.secrets if truth_of(holds, secret, "holds"))
         if not kept:
             raise SpecError("universe", "has no secret for which that holds", "weaken the predicate")
         return Universe(self.kind, kept, self.values)
@@ -239,10 +239,7 @@ class Universe:
         steps = 1.0 - np.eye(len(self.values))
         if metric == "hamming":
             return steps
-        try:
-            inner = np.array([[float((distance or _apart)(v, w)) for w in present] for v in present])
-        except (TypeError, ValueError):
-            raise SpecError("values", "are no numbers", "give a distance between them, or use hamming") from None
+        inner = value_distances(present, distance)
         # an absent record is the diameter of the values away from each of them
         steps *= inner.max(initial=0.0)
         steps[: len(present), : len(present)] = inner
@@ -252,8 +249,9 @@ class Universe:
         return steps / widest if metric == "normalised_manhattan" else steps
 
 
-def _apart(first: Any, second: Any) -> float:
-    return abs(first - second)
+def required_universe(universe: Any) -> None:
+    """SpecError unless a universe is given."""
+    required("universe", universe, Universe, "give a dx.Universe, such as dx.Universe.databases([0, 1], 2)")
 
 
 def _written(value: Hashable) -> str:

@@ -267,17 +267,17 @@ def compose(
     return Composition(space, channels, times, classes, pairs, accuracy)
 
 
-def require_same(mine: MetricSpace, theirs: MetricSpace) -> None:
+def require_same(mine: MetricSpace, theirs: MetricSpace, fix: str = "compose releases about the same secret") -> None:
     """Raise SpecError unless two spaces have the same points, by label, at the same distances."""
     if mine is theirs:
         return
     if len(mine) != len(theirs):
         wrong = f"are about {len(mine):,} and {len(theirs):,} secrets"
-        raise SpecError("mechanisms", wrong, "compose releases about the same secret")
+        raise SpecError("mechanisms", wrong, fix)
     for ours, other in zip(mine.labels, theirs.labels, strict=True):
         if ours != other:
             wrong = f"are about different secrets, such as {ours!r} and {other!r}"
-            raise SpecError("mechanisms", wrong, "compose releases about the same secret")
+            raise SpecError("mechanisms", wrong, fix)
     if not np.array_equal(mine.distances, theirs.distances):
         raise SpecError("mechanisms", "are about secrets at different distances", "make them for the same space")
 

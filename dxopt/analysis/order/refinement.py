@@ -142,7 +142,7 @@ def refines(better: Sampler, worse: Sampler, *, tolerance: float = TOLERANCE) ->
         raise SpecError("tolerance", f"is {tolerance:g}", "give a number from 0 to below 1")
     required_mechanism(better)
     required_mechanism(worse)
-    require_same(better.space, worse.space)
+    require_same(better.space, worse.space, "give two mechanisms for the same space")
     cells = len(better.space) * len(better.reports) * len(worse.reports)
     if cells > MOST_CELLS:
         wrong = f"have {cells:,} products of entries together"

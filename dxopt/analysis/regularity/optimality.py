@@ -14,6 +14,7 @@ from dxopt.errors import SpecError
 from dxopt.model.levels import checked_level
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.required import required_mechanism
+from dxopt.numerics.given import as_number
 from dxopt.numerics.rounding import factor_above
 from dxopt.numerics.written import Written
 from dxopt.runtime.shown import Shown
@@ -21,6 +22,7 @@ from dxopt.runtime.shown import Shown
 Array = NDArray[np.float64]
 _PRIVATE_SLACK = 1e-9
 _STRICT = 1e-12
+_TOLERANCE = "give a number of 0 or more"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,7 +83,8 @@ def is_optimal_on_region(mechanism: Mechanism, epsilon: Written, *, tolerance: f
     Raises
     ------
     SpecError
-        If the mechanism is not private at this ε (by more than 1e-9 relative), or ε is not positive.
+        If the mechanism is not private at this ε (by more than 1e-9 relative), ε is not positive, or the tolerance is
+        negative.
 
     Examples
     --------
@@ -94,6 +97,9 @@ def is_optimal_on_region(mechanism: Mechanism, epsilon: Written, *, tolerance: f
     """
     required_mechanism(mechanism, Mechanism)
     epsilon = checked_level(epsilon)
+    tolerance = as_number(tolerance, "tolerance", _TOLERANCE)
+    if not tolerance >= 0:
+        raise SpecError("tolerance", f"is {tolerance:g}", _TOLERANCE)
     channel = mechanism.matrix
     labels = mechanism.space.labels
     kernel = phi(mechanism.space, epsilon)

@@ -6,6 +6,8 @@ Let Φ[x, y] = e^{-εd(x, y)}. A prior π is regular at ε if some μ ≥ 0 solv
 
 from __future__ import annotations
 
+from numbers import Integral
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,9 +18,10 @@ from dxopt.analysis.regularity.search import searched
 from dxopt.analysis.regularity.structures import Threshold, by_structure, largest
 from dxopt.analysis.regularity.verdicts import impossible
 from dxopt.analysis.regularity.weights import CLASSED_POINTS
-from dxopt.errors import SpecError
+from dxopt.errors import SpecError, required
 from dxopt.model.factors import product_parts
 from dxopt.model.prior import PriorLike
+from dxopt.numerics.given import as_number
 from dxopt.runtime.live import Progress, shows, told
 from dxopt.spaces.products import sides
 from dxopt.spaces.space import MetricSpace
@@ -77,8 +80,9 @@ def threshold(
     >>> print([round(dx.regularity.threshold(space).value, 3) for space in (dx.line(5), dx.grid((3, 3)))])
     [0.0, 0.878]
     """
+    required("evaluations", evaluations, Integral, "give a whole number from 1")
     for name, number in (("tolerance", tolerance), ("floor", floor), ("evaluations", evaluations)):
-        if not number > 0:
+        if not as_number(number, name, "give a positive number") > 0:
             raise SpecError(name, f"is {number}", "give a positive number")
     probabilities = checked_prior("uniform" if prior is None else prior, space)
     # Structures whose threshold is known, and products, by their factors.

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError, required
+from dxopt.spaces.callables import truth_of
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.universes import Universe
 
@@ -22,11 +23,6 @@ _SHOWN = 3
 def required_secrets(space: Any) -> None:
     """SpecError unless a space or a universe is given."""
     required("space", space, Secrets, "give a dx.MetricSpace, such as dx.line(5), or a dx.Universe")
-
-
-def required_universe(universe: Any) -> None:
-    """SpecError unless a universe is given."""
-    required("universe", universe, Universe, "give a dx.Universe, such as dx.Universe.databases([0, 1], 2)")
 
 
 def labels_of(states: Secrets | Iterable[Any]) -> Sequence[str]:
@@ -58,7 +54,7 @@ def event_of(space: Secrets, given: Event) -> Named:
     size = len(space)
     if callable(given):
         of = space.secrets if isinstance(space, Universe) else space.labels
-        inside = np.array([bool(given(secret)) for secret in of])
+        inside = np.array([truth_of(given, secret, "secrets") for secret in of])
         name = getattr(given, "__name__", "")
         return (_listed(space, inside) if name in ("", "<lambda>") else name), inside
     inside = np.zeros(size, dtype=bool)

@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike
 from dxopt.errors import SpecError, UnsupportedError
 from dxopt.model.beliefs.chains import markov_conditionals
 from dxopt.model.beliefs.conditionals import Conditional, as_given, conditionals, images, priors_of
-from dxopt.model.beliefs.events import Event, Secrets, events_of, labels_of, required_universe
+from dxopt.model.beliefs.events import Event, Secrets, events_of, labels_of
 from dxopt.model.beliefs.pairs import Pairs, why
 from dxopt.model.beliefs.records import by_records, observed_prior, removals
 from dxopt.model.prior import PriorLike
 from dxopt.spaces.space import MetricSpace
-from dxopt.spaces.universes import Universe
+from dxopt.spaces.universes import Universe, required_universe
 
 PAIR_CELLS = 20_000_000
 """The most entries of the beliefs of all pairs."""

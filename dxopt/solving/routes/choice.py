@@ -72,7 +72,8 @@ TIGHT = "tight-constraints mechanism"
 def require_method(method: str) -> None:
     """Raise SpecError unless there is a mechanism of a name, or that of a plug-in which loads."""
     if not isinstance(method, str):
-        raise SpecError("method", f"is of type {type(method).__name__}", METHOD_NAMES.fix())
+        own = "; dx.compare takes a mechanism of your own, and dx.certify proves one"
+        raise SpecError("method", f"is of type {type(method).__name__}", METHOD_NAMES.fix() + own)
     if method in METHODS:
         return
     if not MECHANISM_PLUGINS.offered(method):

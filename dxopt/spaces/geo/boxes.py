@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -87,7 +88,7 @@ class Box:
     def shape(self, spacing: float, unit: str = "km") -> Shape:
         """Rows and columns of cells whose sides are nearest to `spacing`, columns measured half-way up the box."""
         Haversine(unit).prepare(np.zeros((1, 2)))
-        if not (math.isfinite(spacing) and spacing > 0):
+        if not 0 < as_number(spacing, "spacing", "give a positive distance") < math.inf:
             raise SpecError("spacing", f"is {spacing:g}", "give a positive distance")
         degree = math.radians(EARTH_RADIUS_KM * Haversine.units[unit])
         across = degree * math.cos(math.radians((self.south + self.north) / 2))
@@ -95,10 +96,11 @@ class Box:
 
     def centres(self, shape: Shape) -> NDArray[np.float64]:
         """The centres of equal cells `(rows · columns, 2)`, row by row from the south-west."""
-        return _pairs(*(_middles(*side, count) for side, count in zip(self._sides, shape, strict=True)))
+        return _pairs(*(_middles(*side, count) for side, count in zip(self._sides, _cells(shape), strict=True)))
 
     def outlines(self, shape: Shape) -> NDArray[np.float64]:
         """The corners of those cells, `(rows · columns, 4, 2)`, counterclockwise; longitudes may exceed 180°."""
+        shape = _cells(shape)
         (south, height), (west, width) = self._sides
         up = np.linspace(south, south + height, shape[0] + 1)
         across = np.linspace(west, west + width, shape[1] + 1)
@@ -162,10 +164,7 @@ def bounding_grid(
         raise SpecError("shape", "and spacing are not given one without the other", "give one of the two")
     if spacing is not None:
         shape = box.shape(spacing, unit)
-    rows, columns = _whole(shape)
-    if rows * columns > MOST_CELLS:
-        key = "shape" if spacing is None else "spacing"
-        raise SpecError(key, f"makes {rows * columns:,} cells, more than {MOST_CELLS:,}", "ask for larger cells")
+    rows, columns = _cells(shape, "shape" if spacing is None else "spacing")
     centres = box.centres((rows, columns))
     centres[:, 1] -= np.where(centres[:, 1] > 180, 360.0, 0.0)
     space = replace(
@@ -174,8 +173,18 @@ def bounding_grid(
     return placed(space, Positions(positions(space).degrees, box.outlines((rows, columns)), unit=unit))
 
 
+def _cells(shape: ArrayLike | None, key: str = "shape") -> Shape:
+    """Rows and columns; SpecError where they are no positive numbers, or too many."""
+    rows, columns = _whole(shape)
+    if rows * columns > MOST_CELLS:
+        raise SpecError(key, f"makes {rows * columns:,} cells, more than {MOST_CELLS:,}", "ask for larger cells")
+    return rows, columns
+
+
 def _whole(shape: ArrayLike | None) -> Shape:
-    counts = np.asarray(shape)
+    counts = np.array(None)
+    with suppress(ValueError):
+        counts = np.asarray(shape)
     if counts.shape != (2,) or not np.issubdtype(counts.dtype, np.integer) or counts.min() < 1:
         raise SpecError("shape", f"{shape} is not a shape", "give positive numbers of rows and columns")
     return int(counts[0]), int(counts[1])

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.spaces.chains import EQUAL
-from dxopt.spaces.queries.query import Query
+from dxopt.spaces.queries.query import Query, required_query
 from dxopt.spaces.queries.sensitivity import Sensitivity, induced_graph, sensitivity
 from dxopt.spaces.space import MetricSpace
 
@@ -57,6 +57,7 @@ def family_c(query: Query) -> FamilyC:
     >>> print(dx.queries.family_c(dx.queries.average(people)).attained)
     None
     """
+    required_query(query)
     universe = query.universe
     pairs = np.nonzero(universe.space("hamming").distances == 1)
     changes = universe.space("manhattan").distances[pairs]
@@ -108,6 +109,7 @@ def optimality(query: Query, secrets: MetricSpace) -> Optimality:
     >>> print(dx.queries.optimality(query, people.space()).status)
     optimal
     """
+    required_query(query)
     return judged(query, secrets, sensitivity(query, secrets, query.space()))
 
 

@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import SpecError
+from dxopt.errors import SpecError, required
+from dxopt.numerics.given import as_number, shown
 from dxopt.numerics.partition import Partition
+from dxopt.runtime.plugins import said
 from dxopt.spaces.matrices import BLOCK_CELLS
 from dxopt.spaces.space import MetricSpace
-from dxopt.spaces.universes import Universe
+from dxopt.spaces.universes import Universe, required_universe
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +54,16 @@ class Query:
 
     @classmethod
     def of(cls, universe: Universe, function: Callable[[Any], Hashable], name: str = "query") -> Query:
-        """Any function of a secret; answers that can be sorted are."""
-        every = [function(secret) for secret in universe.secrets]
+        """Any function of a secret; answers that can be sorted are.
+
+        Raises
+        ------
+        SpecError
+            If the function raises, or gives a list or an array, which is no answer.
+        """
+        required_universe(universe)
+        required("function", function, Callable, "give a function of a secret")
+        every = [_answer(function, secret) for secret in universe.secrets]
         answers = list(dict.fromkeys(every))
         with suppress(TypeError):
             answers.sort()  # pyright: ignore[reportCallIssue]
@@ -200,6 +210,7 @@ def percentile(universe: Universe, p: float) -> Query:
     >>> print(dx.queries.percentile(people, 50).answers)
     (0.0, 10.0, 50.0)
     """
+    p = as_number(p, "percentile", "give a number from 0 to 100")
     if not 0 <= p <= 100:
         raise SpecError("percentile", f"is {p:g}", "give a number from 0 to 100")
 
@@ -224,9 +235,32 @@ def identity(universe: Universe) -> Query:
 
 
 def require(space: MetricSpace, wanted: int, name: str) -> None:
-    """Raise SpecError unless a space has as many points as the query has secrets, or answers."""
+    """Raise SpecError unless a space is given with as many points as the query has secrets, or answers."""
+    required(name, space, MetricSpace, "give a space, such as universe.space() or query.space()")
     if len(space) != wanted:
         raise SpecError(name, f"are {len(space):,}, those of the query {wanted:,}", "take the space of the query")
+
+
+def required_query(query: Any) -> None:
+    """SpecError unless a query is given."""
+    required("query", query, Query, "give a query, such as dx.queries.total(universe)")
+
+
+def _answer(function: Callable[[Any], Hashable], secret: Any) -> Hashable:
+    """What a function of the user answers; SpecError where it raises, or gives what cannot be told from others."""
+    try:
+        answer = function(secret)
+    except SpecError:
+        raise
+    except Exception as error:  # whatever a function of the user raises
+        wrong = f"gives no answer for the secret {shown(secret)} ({said(error)})"
+        raise SpecError("query", wrong, "give a function of a secret") from error
+    try:
+        hash(answer)
+    except TypeError:
+        wrong = f"gives an answer of type {type(answer).__name__} for the secret {shown(secret)}"
+        raise SpecError("query", wrong, "give numbers, text or tuples as answers") from None
+    return answer
 
 
 def _present(database: Any) -> list[Any]:

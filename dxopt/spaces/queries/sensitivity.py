@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dxopt.numerics.partition import Partition
 from dxopt.spaces.chains import EQUAL, TightChains
-from dxopt.spaces.queries.query import Query, require
+from dxopt.spaces.queries.query import Query, require, required_query
 from dxopt.spaces.space import MetricSpace
 
 if TYPE_CHECKING:
@@ -86,6 +86,7 @@ def sensitivity(query: Query, secrets: MetricSpace, answers: MetricSpace) -> Sen
     >>> print(dx.queries.sensitivity(query, people.space(), query.space()).delta)
     2.5
     """
+    required_query(query)
     require(answers, len(query.answers), "answers")
     nearest = query.nearest(secrets)
     apart = answers.distances
@@ -125,6 +126,7 @@ def induced_graph(query: Query, secrets: MetricSpace) -> nx.Graph:
     """
     import networkx as nx
 
+    required_query(query)
     nearest = query.nearest(secrets)
     graph = nx.Graph() if secrets.symmetric else nx.DiGraph()
     graph.add_nodes_from(query.answers)
