@@ -247,11 +247,13 @@ def test_as_text_as_a_table_and_as_html(problem: dx.Problem) -> None:
 def test_a_comparison_is_saved_with_the_report_of_its_optimum(problem: dx.Problem, tmp_path: Path) -> None:
     comparison = dx.compare(problem, ["exponential"], priors={"uniform": "uniform"})
     report = dx.load(comparison.save(tmp_path / "town"))
-    assert report.comparison == comparison
-    assert report.comparison.evidence is not None
+    again = report.comparison
+    assert again is not None
+    assert again == comparison
+    assert again.evidence is not None
     assert report.certificate.value == comparison.rows[0].value
     with pytest.raises(dx.SpecError, match=r"^comparison: has no report of .*; save the report that it is"):
-        report.comparison.save(tmp_path / "again")
+        again.save(tmp_path / "again")
     assert not (tmp_path / "again").exists()
 
 
