@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import Group
 
-    from dxopt.results.report import Report
-
 _OPTIMAL, _FOUND = "optimal", "best found"
 
 
@@ -100,7 +98,7 @@ class Comparison(Plotted, Result):
 
     evidence: Evidence | None = field(default=None, repr=False, compare=False)
     plugins: tuple[Plugin, ...] = field(default=(), repr=False, compare=False)
-    report: Report | None = field(default=None, repr=False, compare=False)
+    report: Result | None = field(default=None, repr=False, compare=False)
 
     @property
     def measured(self) -> str:
@@ -142,7 +140,8 @@ class Comparison(Plotted, Result):
         if self.report is None:
             fix = "save the report that it is part of, or compare again with a problem that has an optimum"
             raise SpecError("comparison", "has no report of the optimum to be saved with", fix)
-        return replace(self.report, comparison=self).contents()
+        report: Any = self.report  # its type imports this one
+        return replace(report, comparison=self).contents()
 
     @property
     def told(self) -> Comparison:
