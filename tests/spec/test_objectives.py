@@ -132,7 +132,7 @@ BAD: dict[str, tuple[str, int, int, str]] = {
         "ragged guesses",
     ),
     LEVEL + MATRIX + "[[0, 1], [1, 0]]}}\n": (
-        "objective.adversary_loss.values: has shape (2, 2), not (3, 2); give one row per secret",
+        "objective.adversary_loss.values: has shape (2, 2), not (3, 3); give one row per secret",
         3,
         80,
         "too few guesses",

@@ -21,7 +21,7 @@ from dxopt.spaces.space import MetricSpace
 
 Shape = tuple[int, int]
 MOST_CELLS = 1_000_000
-_ROUND = 270.0
+_ROUND = 355.0
 """Degrees: a box across ±180° that is wider has west and east exchanged."""
 
 
@@ -37,7 +37,7 @@ class Box:
     Raises
     ------
     SpecError
-        If a side is no such number, the box is empty, or it crosses ±180° and is wider than 270°.
+        If a side is no such number, the box is empty, or it crosses ±180° and is wider than 355°.
 
     Examples
     --------

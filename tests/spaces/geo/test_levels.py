@@ -153,7 +153,7 @@ def test_a_sidecar_states_the_factor_and_the_budget(town: dx.Report, tmp_path: P
     assert "two positions within 0.5 km of each other by more than a factor of 4; after n" in said
     assert "which pays for 3 such rows" in said
     assert "each within 0.5 km of the other's, by a factor of at most 64" in said
-    assert "The factor between positions does not hold for these" in said
+    assert "the factor between positions does not hold." in said
     plain = dx.apply(town, data, tmp_path / "plain.csv", **where).said
     assert plain["privacy"]["positions"] == privacy["positions"] and plain["budgets"] is None
     wide = dx.apply(town.table, data, tmp_path / "wide.csv", lat="lat", lon="lon", within=100.0).said
