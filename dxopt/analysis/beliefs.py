@@ -35,6 +35,14 @@ class BeliefLevel(Shown):
         The label of the report that shows it, or its number.
     expected : (float, float)
         How probable that report is under the first and under the second belief of the pair.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> rain = dx.BeliefPairs([[0.8, 0.2]], [[0.4, 0.6]], names=["rain or not"])
+    >>> found = dx.evaluate.belief_level([[0.7, 0.3], [0.3, 0.7]], rain)
+    >>> print(found.name, round(found.epsilon, 3))
+    rain or not 0.298
     """
 
     epsilon: float

@@ -7,30 +7,48 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.analysis.beliefs import BeliefLevel as BeliefLevel
-from dxopt.analysis.beliefs import belief_level as belief_level
-from dxopt.analysis.divergences import divergence as divergence
-from dxopt.analysis.fitting import joint as joint
-from dxopt.analysis.fitting import loss_of
-from dxopt.analysis.fitting import matching as matching
-from dxopt.analysis.held_out import on as on
-from dxopt.analysis.off_prior import off_prior as off_prior
-from dxopt.analysis.order.leakage import additive_capacity as additive_capacity
-from dxopt.analysis.order.leakage import capacity as capacity
-from dxopt.analysis.order.leakage import g_leakage as g_leakage
-from dxopt.analysis.order.refinement import refines as refines
-from dxopt.analysis.order.remaps import optimal_random_remap as optimal_random_remap
-from dxopt.analysis.relaxation import privacy_profile as privacy_profile
-from dxopt.analysis.relaxation import smallest_delta as smallest_delta
-from dxopt.analysis.relaxation import smallest_epsilon as smallest_epsilon
-from dxopt.analysis.usefulness import smallest_alpha as smallest_alpha
-from dxopt.analysis.usefulness import usefulness as usefulness
-from dxopt.analysis.usefulness import usefulness_curve as usefulness_curve
+from dxopt.analysis.beliefs import BeliefLevel, belief_level
+from dxopt.analysis.divergences import divergence
+from dxopt.analysis.fitting import joint, loss_of, matching
+from dxopt.analysis.held_out import on
+from dxopt.analysis.off_prior import off_prior
+from dxopt.analysis.order.leakage import additive_capacity, capacity, g_leakage
+from dxopt.analysis.order.refinement import refines
+from dxopt.analysis.order.remaps import optimal_random_remap
+from dxopt.analysis.relaxation import privacy_profile, smallest_delta, smallest_epsilon
+from dxopt.analysis.usefulness import smallest_alpha, usefulness, usefulness_curve
 from dxopt.errors import SpecError
 from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import PriorLike
 from dxopt.model.required import required_mechanism
+
+__all__ = [
+    "BeliefLevel",
+    "additive_capacity",
+    "adversary_error",
+    "belief_level",
+    "capacity",
+    "divergence",
+    "expected_loss",
+    "g_leakage",
+    "joint",
+    "matching",
+    "min_entropy_leakage",
+    "off_prior",
+    "on",
+    "optimal_random_remap",
+    "optimal_remap",
+    "privacy_profile",
+    "refines",
+    "smallest_alpha",
+    "smallest_delta",
+    "smallest_epsilon",
+    "usefulness",
+    "usefulness_curve",
+    "utility",
+    "worst_loss",
+]
 
 
 def expected_loss(mechanism: Mechanism, prior: PriorLike, loss: LossLike | Loss = "distance") -> float:

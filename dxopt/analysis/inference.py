@@ -9,9 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.analysis.rates import RateCurve, reached
-from dxopt.analysis.repeated import Attack as Attack
-from dxopt.analysis.repeated import Repeated as Repeated
-from dxopt.analysis.repeated import repeated as repeated
+from dxopt.analysis.repeated import Attack, Repeated, repeated
 from dxopt.errors import SpecError
 from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.mechanism import Mechanism
@@ -19,6 +17,16 @@ from dxopt.model.prior import Prior, PriorLike
 from dxopt.runtime.shown import Shown, as_html_table
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.spaces.space import MetricSpace
+
+__all__ = [
+    "Attack",
+    "RateDistortion",
+    "Recovered",
+    "Repeated",
+    "iterative_update",
+    "rate_distortion",
+    "repeated",
+]
 
 Array = NDArray[np.float64]
 _LIKELIEST = 8
