@@ -167,7 +167,7 @@ def on(
         Coordinates, (latitude, longitude) on the Earth, count for the nearest secret; other secrets are named as for
         `Mechanism.sample`. Where the two may be confused, give one of the next three instead.
     weights : (m,) array, optional
-        How much each datum counts; 1 by default.
+        How much each datum matters beside the others; 1 by default. Of rows that stand for several, give `counts`.
     label, index, point
         m secrets by labels, by indices, or by coordinates `(m, k)` that are moved to the nearest secret.
     loss : str, array `(n, m)`, callable or Loss, optional
@@ -175,9 +175,11 @@ def on(
     prior : Prior, optional
         For the share of data at secrets of prior 0; that of the problem of a report by default.
     counts : (m,) array, optional
-        How many data each row stands for; 1 by default. The standard error takes these as independent.
+        How many data each row stands for; 1 by default. The standard error takes these as independent. Where both are
+        given, each of the data of a row has its weight.
     within : float, optional
-        Coordinates further than this from every secret are outside, and left out.
+        Coordinates further than this from every secret are outside, and left out; in the unit of the positions of the
+        space, or of its coordinates. Without it all count for the nearest.
     name : str
         What the data are called.
 
