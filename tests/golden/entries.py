@@ -25,22 +25,11 @@ from dxopt.cli import main
 ROOT = Path(__file__).parents[2]
 ENTRIES: dict[str, Callable[[], Any]] = {}
 SLOW = {
-    f"file/{name}"
-    for name in (
-        "cha13-comparison-grid",
-        "ecp14-locations",
-        "montreal-249",
-        "montreal-249-every-pair",
-        "words",
-        "cha13-budget-frontier",
-        "cabp13-example-1",
-        "montreal-grid",
-        "nauru",
-        "cha13-comparison-montreal",
-        "montreal-30",
-    )
+    *("file/cabp13-example-1", "file/cha13-budget-frontier", "file/cha13-comparison-grid", "file/cha13-frontier"),
+    *("file/cha13-comparison-montreal", "file/ecp14-locations", "file/montreal-249", "file/montreal-249-every-pair"),
+    *("file/montreal-30", "file/montreal-grid", "file/nauru", "file/words"),
+    *("cli/compare", "exit/commands", "problem/spread", "problem/start"),
 }
-SLOW |= {"cli/compare", "problem/start", "problem/spread"}
 """Those that `make test` leaves to `make test-full`."""
 
 LINE, GRID, TORUS = dx.line(7), dx.grid((4, 4)), dx.torus((3, 4))

@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+import scipy.linalg  # noqa: F401  # BLAS, which `machine` and the limit on threads look for
 from llvmlite.binding import get_host_cpu_name
 from threadpoolctl import threadpool_info, threadpool_limits
 
