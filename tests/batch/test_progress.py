@@ -21,7 +21,7 @@ import dxopt as dx
 from dxopt.batch.progress import Progress
 from dxopt.batch.table import Line, summary
 from dxopt.cli.application import app
-from dxopt.results.page import save_page, writing
+from dxopt.results.page import save_page
 
 
 def shown(progress: Progress, width: int, height: int = 24) -> list[str]:
@@ -172,7 +172,7 @@ def test_an_interrupted_page_leaves_what_was_there(results: Path, monkeypatch: p
     def interrupted(_: int) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(writing.os, "fsync", interrupted)
+    monkeypatch.setattr(os, "fsync", interrupted)
     found = CliRunner().invoke(app, ["report", str(results)])
     assert (found.exit_code, found.stdout, found.stderr) == (1, "", "interrupted\n")
     assert page.read_text(encoding="utf-8") == "before"
