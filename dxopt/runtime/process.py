@@ -197,7 +197,8 @@ def _start(*arguments: str, **options: Any) -> subprocess.Popen[bytes]:
         options["creationflags"] = subprocess.CREATE_NEW_PROCESS_GROUP  # pyright: ignore[reportAttributeAccessIssue]
     else:
         options["start_new_session"] = True
-    return subprocess.Popen([sys.executable, *arguments], **options)
+    started: subprocess.Popen[bytes] = subprocess.Popen([sys.executable, *arguments], **options)
+    return started
 
 
 def main(module: str) -> None:

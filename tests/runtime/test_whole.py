@@ -66,9 +66,8 @@ def test_no_link_that_somebody_put_there_is_followed(tmp_path: Path) -> None:
 
 def test_a_lock_is_held_by_one(tmp_path: Path) -> None:
     for _ in range(2):
-        with held(tmp_path / ".lock"):
-            with pytest.raises(BlockingIOError), held(tmp_path / ".lock"):
-                pass
+        with held(tmp_path / ".lock"), pytest.raises(BlockingIOError), held(tmp_path / ".lock"):
+            pass
     assert names(tmp_path) == []
     with pytest.raises(FileNotFoundError), held(tmp_path / "no" / ".lock"):
         pass
