@@ -197,7 +197,7 @@ def _start(*arguments: str, **options: Any) -> subprocess.Popen[bytes]:
         options["creationflags"] = subprocess.CREATE_NEW_PROCESS_GROUP  # pyright: ignore[reportAttributeAccessIssue]
     else:
         options["start_new_session"] = True
-    started: subprocess.Popen[bytes] = subprocess.Popen([sys.executable, *arguments], **options)
+    started: Any = subprocess.Popen([sys.executable, *arguments], **options)
     return started
 
 
