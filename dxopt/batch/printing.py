@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -13,7 +13,6 @@ from rich.console import Console, RichCast
 
 from dxopt.batch.answering import Answer
 from dxopt.batch.outcome import STRICT, Outcome
-from dxopt.batch.run import Settled
 from dxopt.batch.table import Line, summary
 from dxopt.results.level import Level
 from dxopt.results.report import Report
@@ -22,7 +21,7 @@ from dxopt.runtime.live import Live
 Show = Literal["reports", "details", "comparisons", "table"]
 
 
-def settling(live: Live) -> Settled:
+def settling(live: Live) -> Callable[[Line, int, int], None]:
     """Return what prints how each problem of a batch ended, and counts those that failed."""
     failed = 0
 
