@@ -10,7 +10,7 @@ _EXTRAS = {
     "cli": ("rich", "ruamel", "typer"),
     "solve": (
         "scipy", "cvxpy", "clarabel", "highspy", "numba", "threadpoolctl", "networkx", "matplotlib", "pydantic",
-        "filelock", "psutil",
+        "psutil",
     ),
     "frames": ("pandas", "narwhals", "pyarrow"),
     "geo": ("h3", "shapely", "pyproj", "geopandas"),

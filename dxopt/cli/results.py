@@ -53,14 +53,12 @@ def report_page(
     figures: Annotated[bool, typer.Option(help="Write figures next to the page as well, as SVG and PNG.")] = False,
 ) -> None:
     """Write one HTML page that shows a result, or all results of a batch, each proven again."""
-    from rich.console import Console
-
-    from dxopt.batch.progress import Progress
     from dxopt.results.files import PAGE
     from dxopt.results.page import save_page
+    from dxopt.runtime.live import Live
 
     with bad_input():
-        with Progress(Console(stderr=True), after=2.0) as progress:
+        with Live(after=2.0) as progress:
             page = output or folder / PAGE
             written = save_page(
                 folder,
@@ -93,16 +91,14 @@ def explain_results(
     as_json: Json = False,
 ) -> None:
     """Say in plain words what results promise, what they cost, and whom."""
-    from rich.console import Console
-
-    from dxopt.batch.progress import Progress
+    from dxopt.runtime.live import Live
     from dxopt.runtime.stopping import Stop
     from dxopt.spec import read_levels
     from dxopt.spec.problems import asked
     from dxopt.studies.explaining import explain, saved
 
     told = []
-    with bad_input(), Progress(Console(stderr=True), after=2.0) as progress, Stop() as stop:
+    with bad_input(), Live(after=2.0) as progress, Stop() as stop:
         levels = None if epsilon is None else read_levels(epsilon)
         for place in results:
             tell = functools.partial(progress.tell, str(place))
@@ -130,12 +126,10 @@ def verify_results(
     With --result, PATH is a file that `apply` wrote: the result is proven
     again, and that the file and its sidecar belong to its mechanism.
     """
-    from rich.console import Console
-
-    from dxopt.batch.progress import Progress
+    from dxopt.runtime.live import Live
     from dxopt.verify import verify_all, verify_published
 
-    with bad_input(), Progress(Console(stderr=True), after=2.0) as progress:
+    with bad_input(), Live(after=2.0) as progress:
         tell = functools.partial(progress.tell, str(path))
         verdict = verify_all(path, tell=tell) if result is None else verify_published(path, result, tell=tell)
     typer.echo(verdict.as_json() if as_json else str(verdict))

@@ -21,8 +21,7 @@ from dxopt.proofs.certify import Certificate, Proven, certify, gap, is_optimal
 from dxopt.proofs.duals import Dual
 from dxopt.results.announcing import announcing
 from dxopt.results.report import Report
-from dxopt.runtime.live import showing
-from dxopt.runtime.logged import Logged
+from dxopt.runtime.live import Logged, showing
 from dxopt.runtime.machines import using
 from dxopt.runtime.stopping import Status, Stop, require_seconds
 from dxopt.solving.attempts import Attempt, Options, PartAnswer, Progress, Refusal, Start

@@ -19,7 +19,7 @@ from dxopt.release.applying.where import Where
 from dxopt.release.applying.writing import write_json
 from dxopt.release.keys import Key
 from dxopt.release.tables.table import IntegerTable
-from dxopt.runtime.live import Shares, showing_shares
+from dxopt.runtime.live import Shares, showing
 from dxopt.runtime.shown import Lines, Shown
 from dxopt.spaces.units import per, with_unit
 
@@ -231,7 +231,7 @@ def apply(
             raise SpecError("output", "is given for a frame", "leave it out: a frame is returned")
         frame = Frame(data)
         plan = _planned(table, prior, columns, frame, options, asked)
-        with showing_shares(progress) as tell:
+        with showing(progress) as tell:
             found, layout, tally = apply_to_frame(plan, frame, tell)
         if sidecar is not None:
             said = sidecars.content(plan, layout, tally, "row", output=None, command=command)
@@ -246,7 +246,7 @@ def apply(
     source = opened(path)
     require_output(file, path, force=force)
     plan = _planned(table, prior, columns, source, options, asked)
-    with showing_shares(progress) as tell:
+    with showing(progress) as tell:
         said, moved = apply_to_file(plan, source, path, file, command=command, progress=tell)
     return Applied(file, sidecars.sidecar_of(file), said, moved)
 

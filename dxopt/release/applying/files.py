@@ -19,8 +19,7 @@ from dxopt.release.applying.plan import Payment, Plan, Settled
 from dxopt.release.applying.tally import Moved, Tally
 from dxopt.release.applying.twice import Repeats
 from dxopt.release.applying.where import Where
-from dxopt.release.applying.writing import digest_of, publish, require_free, whole, write_json
-from dxopt.runtime.whole import partial_of
+from dxopt.release.applying.writing import digest_of, partial_of, publish, require_free, whole, write_json
 
 Progress = Callable[[str, float], None]
 FORMATS: dict[str, Callable[[Path], Source]] = {

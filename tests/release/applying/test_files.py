@@ -15,7 +15,7 @@ import pytest
 
 import dxopt as dx
 from dxopt.release.applying import chunks, csv_files, geojson_files, json_stream, parquet_files
-from dxopt.runtime.locking import file_held
+from dxopt.runtime.locking import held
 from tests.material.people import counts, people, town, write_geojson
 
 pd = pytest.importorskip("pandas")
@@ -262,7 +262,7 @@ def test_a_run_at_a_time_writes_an_output(tmp_path: Path) -> None:
     pd.DataFrame(people()).to_csv(file, index=False)
     part = tmp_path / ".out.csv.part"
     part.write_text("of a run that was killed")
-    with file_held(part):
+    with held(tmp_path / ".out.csv.part.lock"):
         with pytest.raises(dx.SpecError, match="output: another run is writing"):
             dx.apply(town(), file, tmp_path / "out.csv", lat="lat", lon="lon")
         assert part.read_text() == "of a run that was killed"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dxopt.runtime.platform import memory
+import psutil
+
 from dxopt.solving.solvers.columns.matrices import THREADS
 
 MOST_COLUMNS = 20
@@ -40,7 +41,7 @@ class Memory:
         which are held twice when new ones come in.
         """
         if there is None:
-            there = _SHARE * memory()
+            there = _SHARE * psutil.virtual_memory().total
         fixed = _DOUBLE * (points * (_PAIRS * points + _ENTRIES * reports) + 2 * THREADS * rows**2)
 
         # one column for each row of the master, twice; with classes of points, its means over them as well
