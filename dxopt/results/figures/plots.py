@@ -16,6 +16,7 @@ from dxopt.errors import SpecError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 BOTH = (".svg", ".png")
@@ -40,7 +41,13 @@ _STYLE: dict[str, Any] = {
     "legend.frameon": False,
     "savefig.dpi": 150,
     "svg.hashsalt": "dxopt",
+    "text.parse_math": False,  # names are not formulas
 }
+_FEW_POWERS = 20.0
+"""Up to this ratio of its ends, an axis has one power of ten or two."""
+_SWATCH = 50.0
+_LETTER = 4.8
+"""Points across an entry of a legend: what stands before its name, and a letter of that."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,8 +136,28 @@ def against_epsilon(
         axes = figure.add_subplot()
         draw(axes, curves, marks, readings, shaded)
         axes.set(title=title, xlabel=level, ylabel=quantity)
-        figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+        name_below(figure, *axes.get_legend_handles_labels())
     return figure
+
+
+def name_below(figure: Figure, handles: Sequence[Any], labels: Sequence[str]) -> None:
+    """Draw one legend below all panels of a figure, in as many columns as there is room for."""
+    if handles:
+        longest = _SWATCH + _LETTER * max(map(len, labels))
+        columns = min(max(int(72 * figure.get_figwidth() / longest), 1), 3, len(handles))
+        figure.legend(handles, labels, loc="outside lower center", ncols=columns)
+
+
+def fit(figure: Figure, width: float) -> None:
+    """Make a figure so many inches wide, and less high if it is of curves; its letters keep their size."""
+    wide, high = figure.get_size_inches()
+    rows = any(axes.containers for axes in figure.axes)
+    figure.set_size_inches(width, high if rows else high * (width / wide) ** 0.5)
+    with style():
+        for legend in list(figure.legends):
+            handles, labels = legend.legend_handles, [text.get_text() for text in legend.get_texts()]
+            legend.remove()
+            name_below(figure, [handle for handle in handles if handle is not None], labels)
 
 
 def draw(
@@ -152,7 +179,7 @@ def draw(
             np.asarray(curve.levels),
             np.asarray(curve.values),
             linestyle=curve.line if joined else "none",
-            marker=curve.marker or None if joined else "o",
+            marker=curve.marker or (None if joined else "o"),
             markersize=4 if joined else None,
             color=COLOURS[curve.colour],
             label=curve.label,
@@ -169,11 +196,28 @@ def draw(
         )
 
 
-def painted(figure: Figure, ending: str) -> bytes:
-    """Return a figure as a file of one of the `ENDINGS`, without dates or versions."""
+def logarithmic(axis: Axis) -> None:
+    """Name the powers of ten along a logarithmic axis without formulas, and all ticks where powers are few."""
+    from matplotlib.ticker import FuncFormatter
+
+    def minor(value: float, _: int | None) -> str:
+        low, high = axis.get_view_interval()
+        return f"{value:g}" if high < _FEW_POWERS * low else ""
+
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(FuncFormatter(minor))
+
+
+def painted(figure: Figure, ending: str, *, inline: bool = False) -> bytes:
+    """Return a figure as a file of one of the `ENDINGS`, without dates or versions.
+
+    With `inline`, it has no background, and its text is text and not shapes of letters.
+    """
+    import matplotlib
+
     content = BytesIO()
-    with style():
-        figure.savefig(content, format=ending[1:], metadata=ENDINGS[ending])
+    with style(), matplotlib.rc_context({"svg.fonttype": "none" if inline else "path"}):
+        figure.savefig(content, format=ending[1:], metadata=ENDINGS[ending], transparent=inline)
     return content.getvalue()
 
 

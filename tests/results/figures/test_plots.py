@@ -68,3 +68,8 @@ def test_settings_of_the_user_are_neither_changed_nor_used(tmp_path: Path) -> No
         changed = plots.save(example(), tmp_path / "changed", "figure")
         assert dict(matplotlib.rcParams) == before
     assert plain[1].read_bytes() == changed[1].read_bytes()
+
+
+def test_names_are_no_formulas(tmp_path: Path) -> None:
+    drawn, _ = plots.save(example("$\\nothing$ for $5"), tmp_path, "figure")
+    assert drawn.is_file()
