@@ -118,7 +118,7 @@ class ProvenRange(Plotted, Result):
         yield f"resolution {self.resolution:.3g}{asked}{self._remark()}"
         columns = self._columns()
         rows = zip(*columns.values(), strict=True)
-        yield [[*columns], *([f"{point:.8g}", *(f"{number:{digits}}" for number in row)] for point, *row in rows)]
+        yield [[*columns], *([f"{number:{digits}}" for number in row] for row in rows)]
 
     def _points(self) -> Array:
         """The points, `(k,)`, increasing."""

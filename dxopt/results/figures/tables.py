@@ -44,7 +44,7 @@ def aligned(table: Grid) -> list[str]:
 
 
 def as_rich_tables(table: Grid) -> Iterator[Table]:
-    """Yield a table, the header first, for a rich console: in parts of so many columns as fit, each with the first."""
+    """Yield a table, the header first, for a rich console: in parts that fit, each with the first column."""
     from rich.table import Table
     from rich.text import Text
 
