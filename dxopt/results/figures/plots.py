@@ -74,24 +74,6 @@ class Curve:
     marker: str = ""
 
 
-@dataclass(frozen=True)
-class Mark:
-    """A vertical line at a level, such as a threshold."""
-
-    level: float
-    label: str
-    line: Literal["solid", "dashed", "dotted"] = "solid"
-
-
-@dataclass(frozen=True)
-class Reading:
-    """A value that somebody states for a level, such as one printed in a paper."""
-
-    level: float
-    value: float
-    label: str
-
-
 def style() -> AbstractContextManager[None]:
     """Return the style of all figures, whatever the user's settings are; draw within it."""
     import matplotlib
@@ -107,34 +89,12 @@ def blank(width: float = 7.2, height: float = 4.6) -> Figure:
     return Figure(width, height)
 
 
-def against_epsilon(
-    curves: Sequence[Curve],
-    *,
-    title: str,
-    quantity: str,
-    level: str,
-    marks: Sequence[Mark] = (),
-    readings: Sequence[Reading] = (),
-    shaded: tuple[float, float, str] | None = None,
-) -> Figure:
-    """Return a figure of curves against epsilon, with thresholds marked, and one legend below.
-
-    Parameters
-    ----------
-    curves : sequence of Curve
-    title : str
-        The setting; it may have several lines.
-    quantity, level : str
-        What the vertical and the horizontal axis show, with units.
-    marks : sequence of Mark
-    readings : sequence of Reading
-    shaded : (low, high, label), optional
-        A range of levels.
-    """
+def against_epsilon(curves: Sequence[Curve], *, title: str, quantity: str, level: str) -> Figure:
+    """Return a figure of curves against epsilon with a legend below; its axes show a quantity and a level."""
     with style():
         figure = blank(7.2, 5.4)
         axes = figure.add_subplot()
-        draw(axes, curves, marks, readings, shaded)
+        draw(axes, curves)
         axes.set(title=title, xlabel=level, ylabel=quantity)
         name_below(figure, *axes.get_legend_handles_labels())
     return figure
@@ -160,19 +120,8 @@ def fit(figure: Figure, width: float) -> None:
             name_below(figure, [handle for handle in handles if handle is not None], labels)
 
 
-def draw(
-    axes: Axes,
-    curves: Sequence[Curve],
-    marks: Sequence[Mark] = (),
-    readings: Sequence[Reading] = (),
-    shaded: tuple[float, float, str] | None = None,
-) -> None:
-    """Draw curves on axes of a larger figure, without titles and legend; see `against_epsilon`."""
-    if shaded is not None:
-        low, high, label = shaded
-        axes.axvspan(low, high, color="#888888", alpha=0.15, linewidth=0, label=label)
-    for mark in marks:
-        axes.axvline(mark.level, color="#666666", linewidth=1.2, linestyle=mark.line, label=mark.label)
+def draw(axes: Axes, curves: Sequence[Curve]) -> None:
+    """Draw curves on axes of a larger figure, without titles and legend."""
     for curve in curves:
         joined = curve.line != "points"
         axes.plot(
@@ -183,16 +132,6 @@ def draw(
             markersize=4 if joined else None,
             color=COLOURS[curve.colour],
             label=curve.label,
-        )
-    for number, reading in enumerate(readings):
-        axes.plot(
-            [reading.level],
-            [reading.value],
-            linestyle="none",
-            marker="sD^v"[number % 4],
-            markerfacecolor="none",
-            color="#000000",
-            label=reading.label,
         )
 
 
@@ -226,11 +165,14 @@ def pictures(name: str, figure: Figure) -> dict[str, bytes]:
     return {f"{name}{ending}": painted(figure, ending) for ending in BOTH}
 
 
-def save(figure: Figure, folder: Path, name: str) -> tuple[Path, Path]:
+def save(figure: Figure, folder: Path, name: str) -> list[Path]:
     """Write `name.svg` and `name.png` to a folder, which is made where it is missing."""
     folder.mkdir(parents=True, exist_ok=True)
-    drawn, painted = pictures(name, figure).items()
-    return _written(folder, *drawn), _written(folder, *painted)
+    written = []
+    for file, content in pictures(name, figure).items():
+        (folder / file).write_bytes(content)
+        written.append(folder / file)
+    return written
 
 
 def shown(figure: Figure, file: str | Path | None) -> Figure:
@@ -256,9 +198,3 @@ def shown(figure: Figure, file: str | Path | None) -> Figure:
     except OSError as error:
         raise SpecError("save", f"{target} cannot be written: {error.strerror}", "name another file") from None
     return figure
-
-
-def _written(folder: Path, name: str, content: bytes) -> Path:
-    file = folder / name
-    file.write_bytes(content)
-    return file

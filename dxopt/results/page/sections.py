@@ -16,6 +16,7 @@ from dxopt.results.page.published import published
 from dxopt.results.page.sweeps import against_epsilon
 from dxopt.results.page.views import heat_map, locations
 from dxopt.results.report import Report
+from dxopt.results.report_lines import everything
 from dxopt.spaces.units import per
 
 MOST_ROWS = 1000
@@ -109,7 +110,7 @@ def _of_report(report: Report, entry: Entry, shown: Shown) -> Iterator[_Section]
 def _details(report: Report, drawn: bool) -> Iterator[Markup]:
     if drawn and len(report.problem.space) <= MOST_ROWS:
         yield problem.secrets(report)
-    yield folded("How it was found", *problem.found(report))
+    yield folded("How it was found, with all digits", facts(everything(report)))
 
 
 def _omitted(report: Report) -> str:
