@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _HATCH = "////"
 _NAME = 28
 """Longer names take several lines."""
-_ROOM = 0.12
+_ROOM = 0.2
 """For the numbers behind bars, as a share of the axis."""
 _WIDTHS = (5, 3)
 """Of the panels, relative."""
