@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,17 +23,15 @@ from dxopt.results.compared import (
 from dxopt.results.evidence import Evidence
 from dxopt.results.figures.bars import Bars, Line, Quantity, bars
 from dxopt.results.figures.plotted import Plotted
-from dxopt.results.figures.tables import aligned, as_rich_table, cell, privacy_cell
+from dxopt.results.figures.tables import Grid, cell, privacy_cell
 from dxopt.results.files import Contents
 from dxopt.results.order import Refined, lines_of, read
 from dxopt.results.result import Result
 from dxopt.runtime.plugins import Plugin
-from dxopt.runtime.shown import as_html_table, as_html_text
 from dxopt.spaces.units import per, with_unit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from rich.console import Group
 
 _OPTIMAL, _FOUND = "optimal", "best found"
 
@@ -205,27 +203,15 @@ class Comparison(Plotted, Result):
         there = [row.name for row in self.rows if row.value is not None]
         return f"{self.problem}: {', '.join(there)}; {asked}"
 
-    def __str__(self) -> str:
-        tables = [line for table in self._tables() for line in aligned(table)]
-        return "\n".join([*self._head(), *tables, *self._notes()])
+    def _parts(self, digits: str) -> Iterable[str | Grid]:
+        return [*self._head(digits), *self._tables(digits), *self._notes()]
 
-    def __rich__(self) -> Group:
-        from rich.console import Group
-        from rich.text import Text
-
-        tables = [as_rich_table(table) for table in self._tables()]
-        return Group(*(Text(line) for line in self._head()), *tables, *(Text(line) for line in self._notes()))
-
-    def _repr_html_(self) -> str:
-        tables = "".join(map(as_html_table, self._tables(".3g")))
-        return as_html_text(self._head(".3g")) + tables + as_html_text(self._notes())
-
-    def _tables(self, digits: str = ".7f") -> list[list[list[str]]]:
+    def _tables(self, digits: str) -> list[Grid]:
         """The mechanisms that exist as text, below the names of the columns; a second table for other priors."""
         rows = [row for row in self.told.rows if row.value is not None]
         best = rows[0].name if rows else _OPTIMAL
         columns = (f"vs. {best}", "with optimal remap", f"remapped vs. {best}", "private", "leakage (bits)")
-        tables = [[["mechanism", self.measured, *columns], *(cells(row, digits) for row in rows)]]
+        tables: list[Grid] = [[["mechanism", self.measured, *columns], *(cells(row, digits) for row in rows)]]
         if self.bounds or any(row.under for row in rows):
             names = list(rows[0].under) if rows else []
             header = ["mechanism", f"{self.measured} as asked", *(f"under {name}" for name in names)]
@@ -233,7 +219,7 @@ class Comparison(Plotted, Result):
             tables.append([header, *(cells_under(row, names, digits) for row in rows), bound])
         return tables
 
-    def _head(self, digits: str = ".7f") -> list[str]:
+    def _head(self, digits: str) -> list[str]:
         asked = "no privacy asked for" if self.epsilon is None else f"ε = {three_digits(self.epsilon)}{self._per}"
         lines = [f"{self.problem}, {asked}" + (f", δ = {three_digits(self.delta)}" if self.delta else "")]
         if self.bound is not None and self.rows:

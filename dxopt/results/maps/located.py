@@ -82,9 +82,7 @@ class Located:
         try:
             return space.index(secret)
         except SpecError as error:
-            known = error.wrong.startswith("there is no")
-            wrong = f"there is no location {secret!r}" if known else error.wrong
-            raise SpecError("secret", wrong, fix) from None
+            raise SpecError("secret", error.wrong, fix) from None
 
 
 def _of_reports(mechanism: Mechanism, found: Positions) -> Positions:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dxopt.errors import SpecError
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import PriorLike
-from dxopt.results.figures.plots import COLOURS, blank, style
+from dxopt.results.figures.plots import COLOURS, blank, painted, style
 from dxopt.results.maps.geojson import geojson
 from dxopt.results.maps.located import KM_PER_DEGREE, Located
 from dxopt.results.maps.underlay import Underlay
@@ -135,14 +135,10 @@ def save_map(
             if len(secret) > 1:
                 raise SpecError("secret", f"{len(secret)} are given for GeoJSON", "give one")
             content = geojson(answer, secret=secret[0] if secret else None)
-            file.write_text(
-                json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8", newline="\n"
-            )
+            text = json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n"
+            file.write_bytes(text.encode())
         else:
-            metadata = {"Date": None, "Creator": None} if ending == ".svg" else {"Software": None}
-            figure = draw_map(answer, secret=list(secret) or None, underlay=underlay)
-            with style():
-                figure.savefig(file, format=ending[1:], metadata=metadata)
+            file.write_bytes(painted(draw_map(answer, secret=list(secret) or None, underlay=underlay), ending))
     except OSError as error:
         raise SpecError("output", f"{file} cannot be written: {error.strerror}", "name another file") from None
     return file

@@ -221,8 +221,8 @@ def test_the_command_draws(results: Path, tmp_path: Path) -> None:
     [
         (["line", "-o", "x.png"], "positions"),
         (["none", "-o", "x.png"], "no result folder"),
-        (["towns", "--secret", "zoo", "-o", "x.png"], "no location 'zoo'"),
-        (["towns", "--secret", "9", "-o", "x.png"], "no location 9"),
+        (["towns", "--secret", "zoo", "-o", "x.png"], "no point 'zoo'"),
+        (["towns", "--secret", "9", "-o", "x.png"], "no point with index 9"),
         (["towns", "-o", "x.pdf"], "no known ending"),
         (["towns", "--secret", "a", "--secret", "b", "-o", "x.geojson"], "give one"),
         (["towns", "-o", "none/x.png"], "cannot be written"),
