@@ -9,10 +9,10 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import SpecError, required
+from dxopt.errors import Option, SpecError, required
 from dxopt.numerics.given import shown
 from dxopt.runtime.plugins import Plugin, said
-from dxopt.spaces.matrices import TRIANGLE_SLACK, checked_matrix, metric_matrix, require_few
+from dxopt.spaces.matrices import TRIANGLE_SLACK, BrokenTriangle, checked_matrix, metric_matrix, require_few
 from dxopt.spaces.metrics import METRIC_PLUGINS, METRICS, Metric
 
 Distance = Callable[[Any, Any], float]
@@ -115,10 +115,11 @@ def called_matrix(metric: Called, points: NDArray, names: Sequence[str]) -> NDAr
         largest = float(np.max(matrix, where=np.isfinite(matrix), initial=0.0))
         metric_matrix(matrix, names, close=False, slack=TRIANGLE_SLACK * largest)
     except SpecError as error:
-        close = "MetricSpace.from_distances(matrix, close=True), which takes shortest paths"
-        fix = f"mend the function, or use {close}" if "close" in error.fix else error.fix
         wrong = f"{metric.whose}gives distances of which {error.wrong}" if error.field != "metric" else error.wrong
-        raise SpecError("metric", wrong, fix) from None
+        if not isinstance(error, BrokenTriangle):
+            raise error.at("metric", wrong) from None
+        close = "mend the metric, or give all distances as a matrix with ", Option("close", True)
+        raise SpecError("metric", wrong, *close, ", which takes shortest paths") from None
     matrix.flags.writeable = False
     return matrix
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dxopt.errors import SpecError
+from dxopt.errors import Option, SpecError, Spelling
 
 FieldPath = tuple[str | int, ...]
 
@@ -36,19 +36,19 @@ class SpecFileError(SpecError):
         Counted from 1.
     """
 
+    in_file = True
+
     def __init__(self, file: str, line: int, column: int, field: str, wrong: str, fix: str = "") -> None:
         super().__init__(field, wrong, fix)
         self.file = file
         self.line = line
         self.column = column
 
-    def __str__(self) -> str:
-        text = f"{self.file}:{self.line}:{self.column}: {self.field}: {self.wrong}"
-        whole = " ".join((f"{text}; {self.fix}" if self.fix else text).splitlines())
-        return whole.encode("utf-8", "backslashreplace").decode("utf-8")
-
-    def __reduce__(self) -> tuple[type[SpecFileError], tuple[Any, ...]]:
-        return type(self), (self.file, self.line, self.column, self.field, self.wrong, self.fix)
+    def line_in(self, spelling: Spelling) -> str:
+        """Write the whole message on one line, after its position."""
+        file = " ".join(self.file.splitlines())
+        line = f"{file}:{self.line}:{self.column}: {super().line_in(spelling)}"
+        return line.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 class Position(NamedTuple):
@@ -159,9 +159,9 @@ class Source:
             # The field of the error may be a key here, or what it is about may be written under another key.
             options = [(*section, key) for key in (error.field, *_ELSEWHERE)]
             path = next((path for path in options if self.has(path)), section)
-            # "is 7" reads well only after the name of its field, so the name is added where the path has none.
-            named = error.field in path or not error.wrong.startswith("is ")
-            raise self.error(path, error.wrong if named else f"{error.field} {error.wrong}", error.fix) from None
+            named = path != section or error.field in section
+            wrong = error.wrong if named else f"{error.field}: {error.wrong}"
+            raise self.error(path, wrong, error.fix_in(Option.in_file)) from None
 
 
 def dotted(path: FieldPath) -> str:

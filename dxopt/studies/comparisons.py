@@ -218,7 +218,7 @@ def _under(problem: Problem, **options: Any) -> Report | str:
 def _entry(problem: Problem, name: str, found: Report | str) -> Entry | str:
     """A mechanism with its proof, which may be about another prior than the problem's."""
     if isinstance(found, str):
-        return found.removeprefix(f"{name} ")
+        return found
     proof = found.certificate
     status = "" if found.status is Status.OPTIMAL else str(found.status)
     story = "; ".join(filter(None, (found.route, status, found.failed)))

@@ -61,7 +61,7 @@ def test_relations_that_are_listed(neighbours: str, back: float, tmp_path: Path)
 @pytest.mark.parametrize(
     ("text", "message", "line"),
     [
-        (LINE + "learns: {within: [[0, 7]]}\n", "there is no point 7; use an index or a label", 3),
+        (LINE + "learns: {within: [[0, 7]]}\n", "learns.within[0]: point: there is no point 7", 3),
         (LINE + "learns: {within: [[]]}\n", "learns.within[0]", 3),
         (LINE + "learns: {hiding: [{0: nowhere}]}\n", "there is no point 'nowhere'", 3),
         (LINE + "delta: 0.1\nlearns: {within: [[0, 1]]}\n", "learns: does not go with delta, which bounds no", 4),

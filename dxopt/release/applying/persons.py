@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import BudgetExceeded, SpecError
+from dxopt.errors import BudgetExceeded, Option, SpecError
 from dxopt.release.applying.snapping import is_missing
 from dxopt.release.keys import Key
 from dxopt.release.tables.table import IntegerTable
@@ -158,8 +158,12 @@ class Persons:
             try:
                 self.ledger.affordable(asked, level, delta=delta, unit=per(table), run=run)
             except BudgetExceeded as error:
-                fix = "set larger budgets, or take a smaller epsilon: over_budget='drop' would leave no row"
-                raise BudgetExceeded(error.person, error.asked, error.left, error.wrong, fix) from None
+                fix = (
+                    "set larger budgets, or take a smaller epsilon: ",
+                    Option("over_budget", "drop"),
+                    " would leave no row",
+                )
+                raise BudgetExceeded(error.person, error.asked, error.left, error.wrong, *fix) from None
         return found
 
     def _tags(

@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -164,17 +163,11 @@ def _legend(located: Located) -> list[Any]:
     return [Line2D([], [], color=_STREET, linewidth=0.8, label="roads of the space")] if streets else []
 
 
-def _is_point(located: Located, secret: Any) -> bool:
-    """Whether it is a tuple of numbers that is one secret; SpecError where it is neither that nor a list."""
-    numbers = isinstance(secret, tuple) and len(secret) > 1 and all(isinstance(part, Real) for part in secret)
-    return numbers and not located.mechanism.space.naming.find(secret).ndim
-
-
 def _panels(located: Located, secret: Any) -> list[_Panel]:
     if secret is None:
         before = _Panel("where people are: the prior", located.prior, located.secrets)
         return [before, _Panel("what is reported on average", located.expected(), located.reports)]
-    several = isinstance(secret, list | tuple | range | np.ndarray) and not _is_point(located, secret)
+    several = isinstance(secret, list | range | np.ndarray)
     asked = secret if several else [secret]
     if not 1 <= len(asked) <= MOST_PANELS:
         raise SpecError("secret", f"{len(asked)} secrets", f"give 1 to {MOST_PANELS} of them")
