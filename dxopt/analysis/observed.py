@@ -143,7 +143,7 @@ def _coordinates(space: MetricSpace, data: Any, point: Any) -> Array | None:
 
 
 def _named(space: MetricSpace, data: Any, label: Any, index: Any) -> NDArray[np.int64]:
-    """The secrets that labels, indices or a bare argument name, `(m,)`."""
+    """Return the indices of secrets given by labels or indices, `(m,)`."""
     try:
         found = space.naming.find(_listed(data), label=_listed(label), index=index, called="data")
     except SpecError as error:

@@ -152,7 +152,7 @@ _SECRET = {
     ]
 }
 Named = Annotated[str | int | dict[str, Any], PlainValidator(_named), WithJsonSchema(_SECRET)]
-"""A point by its label, or by its index where no label is a number; or a mapping that says which of them is given."""
+"""A point by its label; or a mapping with one of label, index and point."""
 Label = Annotated[str | int, PlainValidator(_node), WithJsonSchema(_NODE)]
 Edge = Annotated[tuple[str, str, float], PlainValidator(_edge), WithJsonSchema(_EDGE)]
 Cell = Annotated[str | int | float, PlainValidator(_cell), WithJsonSchema({"type": ["number", "string"]})]

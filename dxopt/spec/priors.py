@@ -92,7 +92,7 @@ class CornerPrior(f.Section):
     """The corner prior of a point, proportional to exp(-epsilon d(·, point))."""
 
     kind: Literal["corner"] = Field(description="Prior proportional to exp(-epsilon d(·, point)).")
-    point: f.Named = Field(description="Label of the point; its index where no label is a number.")
+    point: f.Named = Field(description="Label of the point.")
 
 
 class SamplesPrior(f.Section):

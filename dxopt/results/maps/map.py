@@ -61,7 +61,7 @@ def draw_map(
     answer : Mechanism or Report
         On locations with positions on the Earth: haversine or geodesic distances, or a space that `dx.geo` makes.
         Cells are filled, roads drawn beneath.
-    secret : label, index or mapping, or sequence of them, optional
+    secret : label or mapping, or sequence of them, optional
         A mapping with `label`, `index` or `point` says what is given.
         A panel for each, at most 9, with K[x, z] for each report z; the secret x is marked. Without any, one panel
         shows the prior, and another the probability Σ_x π_x K[x, z] of each report.
