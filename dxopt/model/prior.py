@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import PlausibilityWarning, SpecError, required
+from dxopt.model import making_sets as sets
 from dxopt.model.check_ins import check_ins_outside, require_some_within
-from dxopt.model.making_sets import MakesSets
+from dxopt.model.fitting_sets import Fitting
 from dxopt.model.matching import in_order, require_same
 from dxopt.model.observations import counted_by, frequencies
+from dxopt.model.prior_sets import Ball, Box, Hull
 from dxopt.model.smoothing import Smoothing
 from dxopt.numerics.given import as_numbers
 from dxopt.spaces.geo.nearest import nearest_of
@@ -22,7 +24,7 @@ from dxopt.spaces.space import MetricSpace, required_space
 
 
 @dataclass(frozen=True, eq=False)
-class Prior(MakesSets):
+class Prior:
     """A probability for each point of a space; `hull`, `ball` and `box` make sets of priors.
 
     Attributes
@@ -245,6 +247,128 @@ class Prior(MakesSets):
         name = f"check-ins ({left_out} of {len(near)} further than {within:g} left out)" if left_out else "check-ins"
         sums = np.bincount(found.index[near], weights=counted[near], minlength=len(space))
         return replace(cls.from_weights(space, sums, name=name, smoothing=smoothing), concerns=concerns)
+
+    @staticmethod
+    def hull(priors: Sequence[Prior]) -> Hull:
+        """Return all mixtures of some priors: an optimum over them holds for each, and for whatever mixture is true.
+
+        Parameters
+        ----------
+        priors : sequence of Prior
+            One or more, about the same points.
+
+        Raises
+        ------
+        SpecError
+            If there is none, or they are about different points.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> space = dx.line(3)
+        >>> day, night = dx.Prior.from_weights(space, [1, 2, 1]), dx.Prior.from_weights(space, [4, 1, 1])
+        >>> either = dx.Prior.hull([day, night])
+        >>> problem = dx.Problem(space, epsilon=1.0, prior=either)
+        >>> print(round(dx.solve(problem).certificate.value, 3))
+        0.453
+        """
+        return sets.hull(priors)
+
+    @staticmethod
+    def ball(prior: Prior, *, total_variation: float) -> Ball:
+        """Return all priors within a distance of one: `total_variation` of the probability may be anywhere else.
+
+        Parameters
+        ----------
+        prior : Prior
+        total_variation : float
+            The largest ½ Σ_x |π(x) - prior(x)|; more than 0 and less than 1.
+
+        Raises
+        ------
+        SpecError
+            If that is no such number.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> space = dx.line(3)
+        >>> near = dx.Prior.ball(dx.Prior.uniform(space), total_variation=0.3)
+        >>> print(near.name)
+        total variation 0.3 of uniform
+        >>> round(near.largest([0, 1, 2]), 2)
+        1.6
+        """
+        return sets.ball(prior, total_variation=total_variation)
+
+    @staticmethod
+    def box(
+        lower: ArrayLike | None = None,
+        upper: ArrayLike | None = None,
+        *,
+        around: Prior | None = None,
+        ratio: float | None = None,
+    ) -> Box:
+        """Return all priors between bounds on each probability, or within a ratio of one: from π/ratio to π·ratio.
+
+        Parameters
+        ----------
+        lower, upper : (n,) array, optional
+            Of probabilities; by default 0 and 1.
+        around : Prior, optional
+            Instead of bounds; each probability may be `ratio` times as large, and as small.
+        ratio : float, optional
+            More than 1; e^r for a box of r in the logarithm.
+
+        Raises
+        ------
+        SpecError
+            If bounds cross or leave no prior, or both kinds are given.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> bounds = dx.Prior.box([0.2, 0.2, 0.2], [0.6, 0.6, 0.6])
+        >>> print(bounds.worst([0, 1, 2]).round(2).tolist())
+        [0.2, 0.2, 0.6]
+        """
+        return sets.box(lower, upper, around=around, ratio=ratio)
+
+    @staticmethod
+    def fitting(
+        space: MetricSpace,
+        *,
+        marginals: Sequence[ArrayLike | None] | None = None,
+        totals: Sequence[tuple[ArrayLike, float, float]] = (),
+        within: float = 1e-9,
+    ) -> Fitting:
+        """Return all priors that fit given marginals, totals of regions, or means.
+
+        Parameters
+        ----------
+        space : MetricSpace
+        marginals : sequence of arrays, optional
+            Of a grid or another product: for each coordinate the probabilities of its values, or None.
+        totals : sequence of (counts, low, high)
+            `counts` `(n,)` is what each point counts: True or 1 in a region and 0 elsewhere, or any number, such as
+            the value of a coordinate for its mean. The expected count is from `low` to `high`.
+        within : float
+            By how much a prior may miss each of them: a positive number.
+
+        Raises
+        ------
+        SpecError
+            If sizes differ, numbers are not finite, or no prior fits.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> space = dx.line(3)
+        >>> mean_of_half = dx.Prior.fitting(space, totals=[([0, 1, 2], 0.5, 0.5)])
+        >>> print(mean_of_half.worst([0, 0, 1]).round(2).tolist())
+        [0.75, 0.0, 0.25]
+        """
+        return sets.fitting(space, marginals=marginals, totals=totals, within=within)
 
 
 PriorLike = Prior | str | ArrayLike

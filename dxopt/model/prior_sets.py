@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -147,19 +147,13 @@ class Ball(PriorSet):
         The centre.
     radius : float
         More than 0 and less than 1.
-    of : str
-        The name of the centre.
     """
 
     around: Array
     radius: float
-    of: str = "a prior"
+    name: str
     space: MetricSpace | None = None
     kind: ClassVar[str] = "ball"
-
-    @property
-    def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return f"total variation {self.radius:g} of {self.of}"
 
     def _centre(self) -> Array:
         return self.around
@@ -181,20 +175,14 @@ class Box(PriorSet):
     ----------
     lower, upper : (n,) arrays
         From 0 to 1, the first no more than the second.
-    of : str
-        What the bounds are.
     """
 
     lower: Array
     upper: Array
-    of: str = ""
+    name: str
     space: MetricSpace | None = None
-    around: Array | None = field(default=None)
+    around: Array | None = None
     kind: ClassVar[str] = "box"
-
-    @property
-    def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.of or f"bounds on {len(self.lower)} probabilities"
 
     def _centre(self) -> Array:
         """The prior the box is about, or the one at the same share of the way between all bounds."""
@@ -248,8 +236,7 @@ def unpack_set(kind: str, prior: Array, name: str, arrays: Mapping[str, Any]) ->
         radius = float(arrays["radius"])
         if not 0 < radius < 1:
             raise SpecError("total_variation", f"is {radius:g}", "give a number between 0 and 1")
-        of = name.removeprefix(f"total variation {radius:g} of ")
-        return Ball(prior, radius, of)
+        return Ball(prior, radius, name)
     if kind == Box.kind:
         lower, upper = (np.array(arrays[key], dtype=float) for key in ("lower", "upper"))
         if lower.shape != prior.shape or upper.shape != prior.shape:
