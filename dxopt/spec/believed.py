@@ -19,7 +19,7 @@ from dxopt.spec.locations import Secrets, point_named
 from dxopt.spec.priors import CornerPrior, Prior, build_priors
 from dxopt.spec.quantities import bad, shown
 from dxopt.spec.source import Source
-from dxopt.spec.spaces import Space, kind_of
+from dxopt.spec.spaces import Space
 from dxopt.spec.universes import Database, Databases
 
 Event = Annotated[list[f.Named], Field(min_length=1)]
@@ -118,13 +118,13 @@ class Given(_Leveled):
 
 
 Beliefs = Annotated[
-    Annotated[Pufferfish, Tag("pufferfish")]
-    | Annotated[Bayesian, Tag("bayesian")]
-    | Annotated[CoupledWorlds, Tag("coupled_worlds")]
-    | Annotated[Correlated, Tag("correlated")]
-    | Annotated[Markov, Tag("markov")]
-    | Annotated[Given, Tag("pairs")],
-    Discriminator(kind_of),
+    Annotated[Pufferfish, Tag("kind pufferfish")]
+    | Annotated[Bayesian, Tag("kind bayesian")]
+    | Annotated[CoupledWorlds, Tag("kind coupled_worlds")]
+    | Annotated[Correlated, Tag("kind correlated")]
+    | Annotated[Markov, Tag("kind markov")]
+    | Annotated[Given, Tag("kind pairs")],
+    f.Kinds(),
 ]
 
 

@@ -21,6 +21,7 @@ from dxopt.studies.levels import FINEST
 from dxopt.studies.questions import EpsilonFrontier, SmallestEpsilon
 
 MAX_FAMILY = 10_000
+_STEPS = ("resolution", "step")
 
 
 def _bearable(level: float) -> float:
@@ -61,6 +62,7 @@ class Range(f.Section):
     start: Bearable = Field(alias="from", description="First value.")
     to: Bearable = Field(description="Last value; the steps may stop short of it.")
     step: q.Positive = Field(description="Distance from one value to the next.")
+    forms: ClassVar[tuple[str, ...]] = _STEPS
 
     @model_validator(mode="after")
     def _finite(self) -> Self:
@@ -106,6 +108,7 @@ class Frontier(RisingRange):
     start: Bearable = Field(alias="from", description="Smallest level.")
     to: Bearable = Field(description="Largest level.")
     resolution: q.Fraction = Field(description="How closely the loss is proven, as a share of its whole fall.")
+    forms: ClassVar[tuple[str, ...]] = _STEPS
     finest: ClassVar[float] = 1 / MAX_FAMILY
     """A falling curve takes the inverse of the share, and some more."""
 

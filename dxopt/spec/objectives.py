@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Discriminator, Field, Tag
 
@@ -11,17 +11,11 @@ from dxopt.model.objective import ExpectedLoss, WorstLoss, WorstRegret
 from dxopt.spec import fields as f
 from dxopt.spec import quantities as q
 from dxopt.spec.levels import RisingRange
-from dxopt.spec.spaces import kind_of
 from dxopt.studies.questions import LossFrontier
 
 _PLAIN = (ExpectedLoss.name, WorstLoss.name, WorstRegret.name)
 
 _UNIT = "What the losses are in, such as EUR; for texts alone."
-
-
-def name_or_kind(value: Any) -> str | None:
-    """Tag of what may be written as a bare name or as a mapping with a kind."""
-    return "bare name" if isinstance(value, str) else kind_of(value)
 
 
 class MatrixFile(f.Section):
@@ -53,10 +47,10 @@ class Beyond(f.Section):
 
 Loss = Annotated[
     Annotated[str, f.OneOf(LOSS_NAMES, " or give a mapping with kind: matrix"), Tag("bare name")]
-    | Annotated[Beyond, Tag("beyond")]
+    | Annotated[Beyond, Tag("kind beyond")]
     | Annotated[MatrixFile, Tag("matrix file")]
     | Annotated[MatrixValues, Tag("matrix values")],
-    Discriminator(name_or_kind),
+    f.Kinds(),
 ]
 
 
@@ -106,9 +100,9 @@ class AdversaryError(f.Section):
 
 Objective = Annotated[
     Annotated[str, f.OneOf(_PLAIN, ", or give {kind: adversary_error, max_loss: ...}"), Tag("bare name")]
-    | Annotated[LeastLoss, Tag("expected_loss")]
-    | Annotated[LeastLoss, Tag("worst_loss")]
-    | Annotated[LeastLoss, Tag("regret")]
-    | Annotated[AdversaryError, Tag("adversary_error")],
-    Discriminator(name_or_kind),
+    | Annotated[LeastLoss, Tag("kind expected_loss")]
+    | Annotated[LeastLoss, Tag("kind worst_loss")]
+    | Annotated[LeastLoss, Tag("kind regret")]
+    | Annotated[AdversaryError, Tag("kind adversary_error")],
+    f.Kinds(),
 ]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated, Literal, Self
 
 import numpy as np
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Field, Tag, model_validator
 
 from dxopt.model.prior import Prior as Beliefs
 from dxopt.model.prior_sets import PriorSet
@@ -14,7 +14,6 @@ from dxopt.spec import fields as f
 from dxopt.spec import priors as p
 from dxopt.spec import quantities as q
 from dxopt.spec.locations import Secrets, point_named
-from dxopt.spec.objectives import name_or_kind
 from dxopt.spec.quantities import bad
 from dxopt.spec.source import Source
 
@@ -79,17 +78,17 @@ class FittingPriors(f.Section):
 PriorSection = HullPriors | BallPriors | BoxPriors | FittingPriors
 Believed = Annotated[
     Annotated[str, f.OneOf(("uniform",), " or give a mapping with a kind"), Tag("bare name")]
-    | Annotated[p.UniformPrior, Tag("uniform")]
-    | Annotated[p.ExplicitPrior, Tag("explicit")]
-    | Annotated[p.ColumnPrior, Tag("column")]
-    | Annotated[p.CornerPrior, Tag("corner")]
-    | Annotated[p.SamplesPrior, Tag("samples")]
-    | Annotated[p.CheckInsPrior, Tag("check_ins")]
-    | Annotated[HullPriors, Tag("hull")]
-    | Annotated[BallPriors, Tag("ball")]
-    | Annotated[BoxPriors, Tag("box")]
-    | Annotated[FittingPriors, Tag("fitting")],
-    Discriminator(name_or_kind),
+    | Annotated[p.UniformPrior, Tag("kind uniform")]
+    | Annotated[p.ExplicitPrior, Tag("kind explicit")]
+    | Annotated[p.ColumnPrior, Tag("kind column")]
+    | Annotated[p.CornerPrior, Tag("kind corner")]
+    | Annotated[p.SamplesPrior, Tag("kind samples")]
+    | Annotated[p.CheckInsPrior, Tag("kind check_ins")]
+    | Annotated[HullPriors, Tag("kind hull")]
+    | Annotated[BallPriors, Tag("kind ball")]
+    | Annotated[BoxPriors, Tag("kind box")]
+    | Annotated[FittingPriors, Tag("kind fitting")],
+    f.Kinds(),
 ]
 """One prior, or a set of them."""
 

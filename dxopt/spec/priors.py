@@ -23,7 +23,6 @@ from dxopt.spec import fields as f
 from dxopt.spec import quantities as q
 from dxopt.spec.fields import MAX_LOCATIONS
 from dxopt.spec.locations import Secrets, point_named
-from dxopt.spec.objectives import name_or_kind
 from dxopt.spec.quantities import bad
 from dxopt.spec.source import Source
 from dxopt.spec.tables import Blame, Table
@@ -53,8 +52,8 @@ class Kernel(f.Section):
 
 
 Smoothing = Annotated[
-    Annotated[q.Positive, Tag("number")] | Annotated[Kernel, Tag("kernel")],
-    Discriminator(lambda value: "kernel" if isinstance(value, dict) else "number"),
+    Annotated[q.Positive, Tag("number")] | Annotated[Kernel, Tag("a section")],
+    Discriminator(lambda value: "a section" if isinstance(value, dict) else "number"),
 ]
 SMOOTHING = "So that points where few were seen have no prior of 0: a number of pseudo-counts, or a section."
 
@@ -117,13 +116,13 @@ class CheckInsPrior(f.Section):
 
 Prior = Annotated[
     Annotated[str, f.OneOf(("uniform",), " or give a mapping with a kind"), Tag("bare name")]
-    | Annotated[UniformPrior, Tag("uniform")]
-    | Annotated[ExplicitPrior, Tag("explicit")]
-    | Annotated[ColumnPrior, Tag("column")]
-    | Annotated[CornerPrior, Tag("corner")]
-    | Annotated[SamplesPrior, Tag("samples")]
-    | Annotated[CheckInsPrior, Tag("check_ins")],
-    Discriminator(name_or_kind),
+    | Annotated[UniformPrior, Tag("kind uniform")]
+    | Annotated[ExplicitPrior, Tag("kind explicit")]
+    | Annotated[ColumnPrior, Tag("kind column")]
+    | Annotated[CornerPrior, Tag("kind corner")]
+    | Annotated[SamplesPrior, Tag("kind samples")]
+    | Annotated[CheckInsPrior, Tag("kind check_ins")],
+    f.Kinds(),
 ]
 
 

@@ -16,9 +16,9 @@ PATTERN = rf"^(?:{EXPRESSION})$"
 INFINITY = (".inf", "inf")
 
 
-def bad(wrong: str, fix: str, *at: str | int) -> PydanticCustomError:
-    """An error in plain words, for a validator to raise; `at` leads on from the value being validated."""
-    return PydanticCustomError("spec", "{wrong}; {fix}", {"wrong": wrong, "fix": fix, "at": at})
+def bad(wrong: str, fix: str, *at: str | int, at_key: bool = False) -> PydanticCustomError:
+    """Make an error for a validator to raise; `at` leads on from the value being validated, or to a key of it."""
+    return PydanticCustomError("spec", "{wrong}; {fix}", {"wrong": wrong, "fix": fix, "at": at, "at_key": at_key})
 
 
 def shown(value: Any) -> str:
