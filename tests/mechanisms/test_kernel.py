@@ -179,9 +179,9 @@ def test_the_rest_of_a_row_is_drawn_too() -> None:
     held_back = KernelMechanism(
         found.space, found.reports, found.weights * 0.6, found.epsilon, found.slack, found.name, found.privacy
     )
-    drawn = held_back.sample(2, 20_000, np.random.default_rng(4))
-    assert held_back.row(2)[held_back.slack] > 0.4
-    assert likelihood(drawn, held_back.row(2)) > UNLIKELY
+    drawn = held_back.sample(index=2, size=20_000, rng=np.random.default_rng(4))
+    assert held_back.row(index=2)[held_back.slack] > 0.4
+    assert likelihood(drawn, held_back.row(index=2)) > UNLIKELY
 
 
 def test_a_million_locations() -> None:
@@ -192,10 +192,10 @@ def test_a_million_locations() -> None:
     assert dx.evaluate.utility(found, prior) == pytest.approx(0.10053531, abs=1e-7)
     assert dx.evaluate.expected_loss(found, prior, "binary") == pytest.approx(1 - 0.10053531, abs=1e-7)
     secret = space.index("(500, 3)")
-    row = found.row(secret)
+    row = found.row(index=secret)
     assert row.sum() == pytest.approx(1.0, abs=1e-12)
     assert row[secret] == row.max() == pytest.approx(found.weights[secret], rel=1e-6)
-    assert likelihood(found.sample(secret, 1_000_000, np.random.default_rng(7)), row) > UNLIKELY
+    assert likelihood(found.sample(index=secret, size=1_000_000, rng=np.random.default_rng(7)), row) > UNLIKELY
 
 
 def test_a_million_secrets_at_once() -> None:

@@ -121,7 +121,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "another object as prior": (lambda: problem(prior=object()), "prior: is of type object, not numbers; give one"),
     "a bad function as metric": (
         lambda: dx.MetricSpace.from_points([0, 1, 2], lambda a, b: (a - b) ** 2),
-        "metric: gives distances of which d(0, 2) = 4 exceeds d(0, 1) + d(1, 2) = 2; mend the function",
+        "metric: gives distances of which d(0, 2) = 4 exceeds d(0, 1) + d(1, 2) = 2; mend the metric",
     ),
     "a metric that fails": (
         lambda: dx.MetricSpace.from_points([0, 1], lambda a, b: 1 / 0),
@@ -327,7 +327,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "rows of coordinates as secrets": (
         lambda: dx.classic.planar_laplace(GRID, epsilon=1.0).sample([[0, 0], [1, 2]]),
-        "secret: is no list of indices or labels: number 0 is a list; give labels, indices or tuples, or write po",
+        "secret: is no list of labels: number 0 is a list; give a label, an index as index=, or coordinates as point=",
     ),
     "a level that is no number": (
         lambda: problem(epsilon="four"),
