@@ -203,7 +203,7 @@ def test_a_million_secrets_at_once() -> None:
     found, rng = million(), np.random.default_rng(8)
     reach, deep = 30, 100
     secrets = rng.integers(deep, 1000 - deep, size=(1_000_000, 2))
-    drawn = found.sample(np.ravel_multi_index(tuple(secrets.T), (1000, 1000)), 1, rng)[:, 0]
+    drawn = found.sample(index=np.ravel_multi_index(tuple(secrets.T), (1000, 1000)), rng=rng)[:, 0]
     offset = np.stack(np.unravel_index(drawn, (1000, 1000)), axis=1) - secrets
     near = (np.abs(offset) <= reach).all(axis=1)
     steps = np.arange(-reach, reach + 1)
