@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Discriminator, Field, PlainValidator, Tag, WithJsonSchema
+from pydantic import Field, PlainValidator, WithJsonSchema
 
 from dxopt.model.beliefs.notions import BeliefPairs
 from dxopt.model.prior import Prior as Belief
@@ -24,10 +24,7 @@ from dxopt.spec.universes import Database, Databases
 
 Event = Annotated[list[f.Named], Field(min_length=1)]
 Events = Annotated[list[Annotated[list[Event], Field(min_length=2, max_length=2)]], Field(min_length=1)]
-Believed = Annotated[
-    Annotated[Prior, Tag("one")] | Annotated[list[Prior], Field(min_length=1), Tag("several")],
-    Discriminator(lambda value: "several" if isinstance(value, list) else "one"),
-]
+Believed = Annotated[Annotated[list[Prior], Field(min_length=1)] | Prior, f.Shapes()]
 
 
 def _state(value: Any) -> str:
@@ -118,12 +115,7 @@ class Given(_Leveled):
 
 
 Beliefs = Annotated[
-    Annotated[Pufferfish, Tag("kind pufferfish")]
-    | Annotated[Bayesian, Tag("kind bayesian")]
-    | Annotated[CoupledWorlds, Tag("kind coupled_worlds")]
-    | Annotated[Correlated, Tag("kind correlated")]
-    | Annotated[Markov, Tag("kind markov")]
-    | Annotated[Given, Tag("kind pairs")],
+    Pufferfish | Bayesian | CoupledWorlds | Correlated | Markov | Given,
     f.Kinds(),
 ]
 

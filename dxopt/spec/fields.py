@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, ClassVar, Self, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, Self, TypeVar, Union, get_args, get_origin
 
 from pydantic import (
     AfterValidator,
@@ -19,6 +19,7 @@ from pydantic import (
     GetJsonSchemaHandler,
     ModelWrapValidatorHandler,
     PlainValidator,
+    Tag,
     ValidationError,
     WithJsonSchema,
     field_validator,
@@ -210,12 +211,19 @@ class Section(BaseModel):
         return {"type": kind, "loc": location, "input": detail["input"], "ctx": context}
 
     @classmethod
-    def _kinds(cls) -> tuple[str, ...]:
+    def kinds(cls) -> tuple[str, ...]:
+        """Return the names that its key `kind` may have."""
         return get_args(cls.model_fields["kind"].annotation) if "kind" in cls.model_fields else ()
 
     @classmethod
+    def tag(cls, kind: str) -> str:
+        """Return the tag in a union; see `kind_of`."""
+        form = next((form for form in _FORMS.get(kind, ()) if form in cls.model_fields), None)
+        return f"kind {kind}" if form is None else f"{kind} {form}"
+
+    @classmethod
     def _wrong_key(cls, key: str, kind: str) -> PydanticCustomError:
-        forms = cls.forms or _FORMS.get(next(iter(cls._kinds()), ""), ())
+        forms = cls.forms or _FORMS.get(next(iter(cls.kinds()), ""), ())
         if kind == "missing":
             return bad("is missing", f"add {' or '.join(reversed(forms) if key in forms else (key,))}", key)
         if key in forms:
@@ -254,13 +262,51 @@ class Kinds(Discriminator):
         super().__init__(kind_of)
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        members = [get_args(member)[0] for member in get_args(source)]
-        models = [one for one in members if isinstance(one, type) and issubclass(one, Section)]
-        kinds = list(dict.fromkeys(kind for one in models for kind in one._kinds()))
-        named = len(models) < len(members)
-        known = partial(_require_kind, kinds, named=named)
-        union = super().__get_pydantic_core_schema__(source, handler)
+        models = [one for one in get_args(source) if _is_section(one)]
+        kinds = list(dict.fromkeys(kind for one in models for kind in one.kinds()))
+        known = partial(_require_kind, kinds, named=len(models) < len(get_args(source)))
+        tagged = [
+            (one, tag)
+            for one in get_args(source)
+            for tag in ([one.tag(kind) for kind in one.kinds()] if one in models else ["bare name"])
+        ]
+        union = super().__get_pydantic_core_schema__(_union(tagged), handler)
         return core_schema.no_info_before_validator_function(known, union)
+
+
+class Shapes(Discriminator):
+    """Annotation of a union that is told apart by shape: mapping, list or value; the last where none has it."""
+
+    def __init__(self) -> None:
+        super().__init__(_shape_of_value)
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        tagged = [(one, _shape_of_type(one)) for one in get_args(source)]
+        shapes = [shape for _, shape in tagged]
+
+        def chosen(value: Any) -> str:
+            shape = _shape_of_value(value)
+            return shape if shape in shapes else shapes[-1]
+
+        return Discriminator(chosen).__get_pydantic_core_schema__(_union(tagged), handler)
+
+
+def _shape_of_value(value: Any) -> str:
+    return "a mapping" if isinstance(value, dict) else "a list" if isinstance(value, list) else "a value"
+
+
+def _shape_of_type(kind: Any) -> str:
+    plain = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+    shapes = {list: "a list", dict: "a mapping"}
+    return "a mapping" if _is_section(plain) else shapes.get(get_origin(plain), "a value")
+
+
+def _is_section(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Section)
+
+
+def _union(tagged: Sequence[tuple[Any, str]]) -> Any:
+    return Union[tuple(Annotated[one, Tag(tag)] for one, tag in tagged)]  # noqa: UP007
 
 
 def kind_of(value: Any) -> str | None:

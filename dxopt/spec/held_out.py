@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Field, model_validator
 
 from dxopt.analysis.observed import Observed, observed
 from dxopt.results.measures import MEASURES
@@ -58,12 +58,12 @@ class HeldOut(f.Section):
 
 
 Entry = Annotated[
-    Annotated[str, f.OneOf(tuple(MEASURES), NAMES), Tag("measure")] | Annotated[HeldOut, Tag("held out")],
-    Discriminator(lambda value: "held out" if isinstance(value, dict) else "measure"),
+    Annotated[str, f.OneOf(tuple(MEASURES), NAMES)] | HeldOut,
+    f.Shapes(),
 ]
 Evaluate = Annotated[
-    Annotated[HeldOut, Tag("held out")] | Annotated[list[Entry], Tag("list")],
-    Discriminator(lambda value: "held out" if isinstance(value, dict) else "list"),
+    HeldOut | list[Entry],
+    f.Shapes(),
 ]
 
 

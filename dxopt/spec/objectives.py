@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import Field
 
 from dxopt.model.losses import LOSS_NAMES
 from dxopt.model.objective import ExpectedLoss, WorstLoss, WorstRegret
@@ -46,10 +46,7 @@ class Beyond(f.Section):
 
 
 Loss = Annotated[
-    Annotated[str, f.OneOf(LOSS_NAMES, " or give a mapping with kind: matrix"), Tag("bare name")]
-    | Annotated[Beyond, Tag("kind beyond")]
-    | Annotated[MatrixFile, Tag("matrix file")]
-    | Annotated[MatrixValues, Tag("matrix values")],
+    Annotated[str, f.OneOf(LOSS_NAMES, " or give a mapping with kind: matrix")] | Beyond | MatrixFile | MatrixValues,
     f.Kinds(),
 ]
 
@@ -76,8 +73,8 @@ class Budgets(RisingRange):
 
 
 Budget = Annotated[
-    Annotated[q.Number, Tag("number")] | Annotated[Budgets, Tag("range")],
-    Discriminator(lambda value: "range" if isinstance(value, dict) else "number"),
+    q.Number | Budgets,
+    f.Shapes(),
 ]
 
 
@@ -99,10 +96,6 @@ class AdversaryError(f.Section):
 
 
 Objective = Annotated[
-    Annotated[str, f.OneOf(_PLAIN, ", or give {kind: adversary_error, max_loss: ...}"), Tag("bare name")]
-    | Annotated[LeastLoss, Tag("kind expected_loss")]
-    | Annotated[LeastLoss, Tag("kind worst_loss")]
-    | Annotated[LeastLoss, Tag("kind regret")]
-    | Annotated[AdversaryError, Tag("kind adversary_error")],
+    Annotated[str, f.OneOf(_PLAIN, ", or give {kind: adversary_error, max_loss: ...}")] | LeastLoss | AdversaryError,
     f.Kinds(),
 ]

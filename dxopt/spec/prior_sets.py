@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated, Literal, Self
 
 import numpy as np
-from pydantic import Field, Tag, model_validator
+from pydantic import Field, model_validator
 
 from dxopt.model.prior import Prior as Beliefs
 from dxopt.model.prior_sets import PriorSet
@@ -76,20 +76,7 @@ class FittingPriors(f.Section):
 
 
 PriorSection = HullPriors | BallPriors | BoxPriors | FittingPriors
-Believed = Annotated[
-    Annotated[str, f.OneOf(("uniform",), " or give a mapping with a kind"), Tag("bare name")]
-    | Annotated[p.UniformPrior, Tag("kind uniform")]
-    | Annotated[p.ExplicitPrior, Tag("kind explicit")]
-    | Annotated[p.ColumnPrior, Tag("kind column")]
-    | Annotated[p.CornerPrior, Tag("kind corner")]
-    | Annotated[p.SamplesPrior, Tag("kind samples")]
-    | Annotated[p.CheckInsPrior, Tag("kind check_ins")]
-    | Annotated[HullPriors, Tag("kind hull")]
-    | Annotated[BallPriors, Tag("kind ball")]
-    | Annotated[BoxPriors, Tag("kind box")]
-    | Annotated[FittingPriors, Tag("kind fitting")],
-    f.Kinds(),
-]
+Believed = Annotated[p.Single | PriorSection, f.Kinds()]
 """One prior, or a set of them."""
 
 

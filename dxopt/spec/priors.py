@@ -9,7 +9,7 @@ from functools import partial
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Field, model_validator
 
 from dxopt.analysis.regularity import corner_prior
 from dxopt.errors import PlausibilityWarning, SpecError
@@ -52,8 +52,8 @@ class Kernel(f.Section):
 
 
 Smoothing = Annotated[
-    Annotated[q.Positive, Tag("number")] | Annotated[Kernel, Tag("a section")],
-    Discriminator(lambda value: "a section" if isinstance(value, dict) else "number"),
+    Kernel | q.Positive,
+    f.Shapes(),
 ]
 SMOOTHING = "So that points where few were seen have no prior of 0: a number of pseudo-counts, or a section."
 
@@ -114,16 +114,16 @@ class CheckInsPrior(f.Section):
     smoothing: Smoothing | None = Field(None, description=SMOOTHING)
 
 
-Prior = Annotated[
-    Annotated[str, f.OneOf(("uniform",), " or give a mapping with a kind"), Tag("bare name")]
-    | Annotated[UniformPrior, Tag("kind uniform")]
-    | Annotated[ExplicitPrior, Tag("kind explicit")]
-    | Annotated[ColumnPrior, Tag("kind column")]
-    | Annotated[CornerPrior, Tag("kind corner")]
-    | Annotated[SamplesPrior, Tag("kind samples")]
-    | Annotated[CheckInsPrior, Tag("kind check_ins")],
-    f.Kinds(),
-]
+Single = (
+    Annotated[str, f.OneOf(("uniform",), " or give a mapping with a kind")]
+    | UniformPrior
+    | ExplicitPrior
+    | ColumnPrior
+    | CornerPrior
+    | SamplesPrior
+    | CheckInsPrior
+)
+Prior = Annotated[Single, f.Kinds()]
 
 
 def build_priors(

@@ -24,6 +24,7 @@ MAX_VALUES = 50_000
 MAX_NODES = 1_000_000
 """Values once aliases are written out."""
 MAX_DEPTH = 50
+_SHOWN = 40
 _MEND = "mend the line: keys of a mapping begin in one column, brackets are closed, text with a colon is in quotes"
 
 _INTEGER = re.compile(r"[-+]?[0-9]{1,18}")
@@ -55,7 +56,8 @@ def read(path: Path) -> Source:
         started = isinstance(error, ScannerError) and error.context_mark
         mark = started or error.problem_mark or error.context_mark
         position = (1, 1) if mark is None else _position(mark)
-        raise wrong(*position, "syntax", str(error.problem), _MEND) from None
+        line = "".join(text.splitlines()[position[0] - 1 : position[0]]).strip()
+        raise wrong(*position, "syntax", f"{error.problem}, in `{line[:_SHOWN]}`", _MEND) from None
     except YAMLError as error:
         raise wrong(1, 1, "syntax", str(error), _MEND) from None
     if root is None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Field, model_validator
 
 from dxopt.model.levels import LARGEST, LEAST
 from dxopt.model.objective import ExpectedLoss, WorstLoss, WorstRegret
@@ -41,13 +41,7 @@ class Expected(f.Section):
     source: f.Text = Field(description="Where the value is from.")
 
 
-def _expect_kind(value: Any) -> str:
-    return "list" if isinstance(value, list) else "one"
-
-
-Expectation = Annotated[
-    Annotated[Expected, Tag("one")] | Annotated[list[Expected], Tag("list")], Discriminator(_expect_kind)
-]
+Expectation = Annotated[list[Expected] | Expected, f.Shapes()]
 
 
 class Sheet(f.Section):

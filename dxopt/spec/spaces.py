@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, Tag, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from dxopt.spaces.globe import METRICS_ON_EARTH, OnEarth
 from dxopt.spaces.metrics import METRICS
@@ -205,30 +205,27 @@ def require_numbers(rows: list[list[str | int | float]]) -> None:
 
 
 Space = Annotated[
-    Annotated[PointsFile, Tag("points file")]
-    | Annotated[PointsValues, Tag("points values")]
-    | Annotated[Lattice, Tag("kind grid")]
-    | Annotated[Lattice, Tag("kind torus")]
-    | Annotated[Line, Tag("kind line")]
-    | Annotated[GraphFile, Tag("graph file")]
-    | Annotated[GraphEdges, Tag("graph edges")]
-    | Annotated[DistancesFile, Tag("distances file")]
-    | Annotated[DistancesValues, Tag("distances values")]
-    | Annotated[e.BoundingBox, Tag("kind bounding_box")]
-    | Annotated[e.H3Box, Tag("h3 south")]
-    | Annotated[e.H3Cells, Tag("h3 cells")]
-    | Annotated[e.Roads, Tag("kind roads")]
-    | Annotated[Embedding, Tag("kind embedding")]
-    | Annotated[u.Databases, Tag("kind databases")]
-    | Annotated[u.Graphs, Tag("kind graphs")]
-    | Annotated[u.Streams, Tag("kind streams")]
-    | Annotated[u.Words, Tag("kind words")]
-    | Annotated[Answers, Tag("kind answers")],
+    PointsFile
+    | PointsValues
+    | Lattice
+    | Line
+    | GraphFile
+    | GraphEdges
+    | DistancesFile
+    | DistancesValues
+    | e.BoundingBox
+    | e.H3Box
+    | e.H3Cells
+    | e.Roads
+    | Embedding
+    | u.Databases
+    | u.Graphs
+    | u.Streams
+    | u.Words
+    | Answers,
     f.Kinds(),
 ]
 Reports = Annotated[
-    Annotated[ReportsFile, Tag("points file")]
-    | Annotated[ReportsValues, Tag("points values")]
-    | Annotated[ReportsWithin, Tag("kind within")],
+    ReportsFile | ReportsValues | ReportsWithin,
     f.Kinds(),
 ]

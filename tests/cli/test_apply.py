@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import re
 import shutil
@@ -12,11 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import typer
 from typer.testing import CliRunner
 
 import dxopt as dx
-from dxopt.cli import exports, releases
 from dxopt.cli.application import app
 from tests.judges.releases import metres
 from tests.material.people import people, town

@@ -191,7 +191,7 @@ def test_trees_agree_with_their_matrix() -> None:
     dense = Dense(0.4 * space.distances, distance_error(space))
     assert isinstance(forest, Forest)
     vector = np.random.default_rng(9).standard_normal((305, 2))
-    assert forest.row(index=17) == pytest.approx(dense.row(index=17), rel=1e-12)
+    assert forest.row(17) == pytest.approx(dense.row(17), rel=1e-12)
     assert forest.apply(vector)[0] == pytest.approx(dense.apply(vector)[0], abs=1e-11)
     assert forest.approximate(vector) == pytest.approx(dense.approximate(vector), abs=1e-9)
     assert forest.inverse_norm == pytest.approx(dense.inverse_norm, rel=1e-6)
