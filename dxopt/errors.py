@@ -203,6 +203,14 @@ class UnsupportedError(SpecError):
     """
 
 
+class MethodRefused(UnsupportedError):
+    """A method does not answer a problem; `reason` says why without its name."""
+
+    def __init__(self, method: str, reason: str, fix: str = "use method: optimal") -> None:
+        super().__init__("method", f"{method} {reason}", fix)
+        self.reason = reason
+
+
 class BudgetExceeded(SpecError):
     """A person has not that much privacy budget left; nothing was charged, and nothing may be released.
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dxopt.analysis import evaluate
-from dxopt.errors import CertificateError, NoTightMechanism, SolveError, SpecError, UnsupportedError
+from dxopt.errors import CertificateError, MethodRefused, NoTightMechanism, SolveError, SpecError, UnsupportedError
 from dxopt.mechanisms.classic.contract import BASELINES
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.objective import WorstRegret
@@ -201,6 +201,8 @@ def _solved(problem: Problem, method: str, **options: Any) -> Report | str:
             if error.exists_from is None
             else f"{error.wrong}; it exists from epsilon = {error.exists_from:.7g}"
         )
+    except MethodRefused as error:
+        return error.reason
     except (UnsupportedError, SolveError, CertificateError) as error:
         return error.wrong if isinstance(error, UnsupportedError) else str(error)
 
