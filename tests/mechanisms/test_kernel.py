@@ -102,7 +102,7 @@ def test_no_entry_underflows() -> None:
     dense = dx.MetricSpace.from_points([0.0, 1e-5, 2e-5, 500.0])
     space = dx.product(*[dense] * 5, *[dx.MetricSpace.from_points([0.0, 1000.0])] * 7)
     found = tight_constraints(space, 1.0)
-    assert found.row(len(space) - 1).min() > 1e-300
+    assert found.row(index=len(space) - 1).min() > 1e-300
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -87,7 +87,7 @@ def test_a_budget_that_is_too_small_for_another_prior_is_a_row(problem: dx.Probl
 
 
 def test_other_priors_of_a_file_are_compared(tmp_path: Path) -> None:
-    priors = "priors: {flat: uniform, corner: {kind: corner, point: 4}}\n"
+    priors = "priors: {flat: uniform, corner: {kind: corner, point: {index: 4}}}\n"
     (tmp_path / "town.yaml").write_text(GRID.replace("0.9", "[0.5, 0.9]") + priors, encoding="utf-8")
     done = call("solve", tmp_path / "town.yaml", "-o", tmp_path / "out")
     assert done.exit_code == 0, done.output
