@@ -21,7 +21,7 @@ _EXTRAS = {
     "distributed": ("distributed",),
     "gpu": ("cupy",),
 }  # fmt: skip
-"""Which extra brings which packages, by the names they are imported under."""
+"""The packages of each extra, by the names they are imported under."""
 
 
 class DxoptError(Exception):
@@ -92,7 +92,7 @@ class SpecError(DxoptError, ValueError):
     """
 
     in_file: ClassVar[bool] = False
-    """Whether the field is a key at a position of a problem file."""
+    """The field is a key at a position of a problem file."""
 
     def __init__(self, field: str, wrong: str, *fix: str | Option) -> None:
         super().__init__()
@@ -102,7 +102,7 @@ class SpecError(DxoptError, ValueError):
 
     @property
     def fix(self) -> str:
-        """What would be right."""
+        """Return what would be right."""
         return self.fix_in(Option.in_python)
 
     @property
@@ -177,7 +177,7 @@ class PlausibilityWarning(UserWarning):
         return type(self), tuple(self.content().values())
 
     def content(self) -> dict[str, str]:
-        """The parts by name, for JSON.
+        """Return the parts by name, for JSON.
 
         Examples
         --------

@@ -17,7 +17,7 @@ from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
 Row = tuple[Array, float, float]
-"""What each point counts, and from where to where the total is."""
+"""The weight of each point, and the least and the largest total."""
 
 
 class One(Protocol):
@@ -30,12 +30,12 @@ class One(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Return the name."""
         ...
 
     @property
     def space(self) -> MetricSpace | None:
-        """Whose points they are, where that is known."""
+        """Return the space of the points, where that is known."""
         ...
 
 
@@ -163,7 +163,7 @@ def _number(field: str, given: object) -> float:
 
 
 def _bounds(lower: ArrayLike | None, upper: ArrayLike | None) -> Array:
-    """Both bounds as rows of one matrix."""
+    """Return both bounds as rows of one matrix."""
     try:
         known = [np.array(one, dtype=float) for one in (lower, upper) if one is not None]
     except (TypeError, ValueError):

@@ -65,7 +65,7 @@ class Prior:
 
     @classmethod
     def of(cls, prior: PriorLike, space: MetricSpace) -> Prior:
-        """A prior from what may stand for one: itself, "uniform", or n probabilities in the order of the points.
+        """Return a prior from itself, "uniform", or n probabilities in the order of the points.
 
         Raises
         ------
@@ -99,7 +99,7 @@ class Prior:
 
     @classmethod
     def uniform(cls, space: MetricSpace) -> Prior:
-        """The same probability everywhere.
+        """Return the same probability everywhere.
 
         Examples
         --------
@@ -119,7 +119,7 @@ class Prior:
         name: str = "weights",
         smoothing: float | Smoothing | None = None,
     ) -> Prior:
-        """Probabilities proportional to `weights`, an array of n numbers of 0 or more.
+        """Return probabilities proportional to `weights`, an array of n numbers of 0 or more.
 
         A pandas Series whose index has the labels of the points is taken by label.
 
@@ -164,7 +164,7 @@ class Prior:
     def from_samples(
         cls, space: MetricSpace, data: Iterable[Any], *, smoothing: float | Smoothing | None = None
     ) -> Prior:
-        """The frequencies of observed points.
+        """Return the frequencies of observed points.
 
         Parameters
         ----------
@@ -202,7 +202,7 @@ class Prior:
         within: float | None = None,
         smoothing: float | Smoothing | None = None,
     ) -> Prior:
-        """How often people were near each location: every check-in counts for the nearest one.
+        """Return the frequencies of check-ins, each counted for the nearest location.
 
         A prior is published with its mechanism, and counts follow from it exactly: take check-ins that are public or
         old, or whose counts were made private first, not those that are to be protected.
@@ -376,7 +376,7 @@ PriorLike = Prior | str | ArrayLike
 
 
 def _listed(given: Any) -> NDArray[np.float64]:
-    """Probabilities that were given as such; SpecError where they have names, or are none."""
+    """Return probabilities that were given as such; SpecError where they have names, or are none."""
     if isinstance(given, Mapping) or (hasattr(given, "index") and not isinstance(given, Sequence)):
         fix = "use dx.prior_from_frame(space, series), which matches them with those of the points"
         raise SpecError("prior", f"is a {type(given).__name__}, which has labels of its own", fix)
@@ -390,7 +390,7 @@ def _listed(given: Any) -> NDArray[np.float64]:
 
 
 def _summing(array: NDArray[np.float64]) -> Prior:
-    """Probabilities `(n,)` as a prior; SpecError unless they sum to 1."""
+    """Return probabilities `(n,)` as a prior; SpecError unless they sum to 1."""
     if abs(math.fsum(array) - 1) > 1e-9:
         fix = "give probabilities that sum to 1, or use dx.Prior.from_weights(space, weights)"
         raise SpecError("prior", f"sums to {math.fsum(array):.12g}", fix)

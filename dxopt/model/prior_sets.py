@@ -18,7 +18,7 @@ from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
 SUM = 1e-9
-"""How far from 1 a sum of bounds may be on the wrong side."""
+"""The largest error on the wrong side of 1 of a sum of bounds."""
 _NAMED = 3
 
 
@@ -58,7 +58,7 @@ class PriorSet(ABC):
 
     @abstractmethod
     def arrays(self) -> dict[str, Any]:
-        """What describes the set, for a file."""
+        """Return the arrays that describe the set, for a file."""
 
     def __len__(self) -> int:
         return len(self.centre)
@@ -159,7 +159,7 @@ class Ball(PriorSet):
         return self.around
 
     def _mixtures(self) -> Mixtures:
-        """What stays is below the centre, and of mass 1 - radius; the rest may be anywhere."""
+        """Return mass 1 - radius below the centre, and the rest anywhere."""
         anywhere = np.full(len(self.around), np.inf)
         return Mixtures.joined(len(self.around), [(self.radius, anywhere), (1 - self.radius, self.around)])
 
@@ -206,7 +206,7 @@ class Box(PriorSet):
 
 
 def require_bounds(lower: Array, upper: Array) -> None:
-    """SpecError unless some prior is between these bounds."""
+    """Raise SpecError unless some prior is between these bounds."""
     for name, bounds in (("lower", lower), ("upper", upper)):
         wrong = np.flatnonzero(~((bounds >= 0) & (bounds <= 1)))
         if len(wrong):
@@ -222,7 +222,7 @@ def require_bounds(lower: Array, upper: Array) -> None:
 
 
 def unpack_set(kind: str, prior: Array, name: str, arrays: Mapping[str, Any]) -> PriorSet:
-    """The set that `arrays` described, with its centre.
+    """Return the set that `arrays` described, with its centre.
 
     Raises
     ------
@@ -255,7 +255,7 @@ def _distributions(members: Any, count: int, size: int) -> Array:
 
 
 def frozen(arrays: Sequence[ArrayLike]) -> Array:
-    """Rows as one read-only matrix."""
+    """Return rows as one read-only matrix."""
     matrix = np.array(arrays, dtype=float)
     matrix.flags.writeable = False
     return matrix

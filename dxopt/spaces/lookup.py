@@ -21,7 +21,7 @@ Indices = NDArray[np.int64]
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,9})?", re.ASCII)
 _SEVERAL = -1
 _ROUNDING = 1e-9
-"""How far coordinates may be off, in parts of the largest."""
+"""The largest error of coordinates, in parts of the largest coordinate."""
 
 
 class NoSuchPoint(SpecError):
@@ -78,7 +78,7 @@ class Lookup:
             return None
 
     def _valued(self, given: Real | Decimal) -> int | None:
-        """The point whose label has the value of a number, as 7 has that of 7.0."""
+        """Return the point whose label has the value of a number, as 7 has that of 7.0."""
         if isinstance(self.labels, Tuples):
             return None
         try:
@@ -101,7 +101,7 @@ class Lookup:
 
     @cached_property
     def _texts(self) -> dict[str, int]:
-        """The point of each label; -1 where there are several."""
+        """Return the point of each label; -1 where there are several."""
         found: dict[str, int] = {}
         for index, label in enumerate(self.labels):
             found[label] = _SEVERAL if label in found else index
@@ -109,7 +109,7 @@ class Lookup:
 
     @cached_property
     def _values(self) -> dict[Decimal, int]:
-        """The point of each label that is a number, by its value; -1 where there are several."""
+        """Return the point of each label that is a number, by its value; -1 where there are several."""
         found: dict[Decimal, int] = {}
         for index, label in enumerate(self.labels):
             if _NUMBER.fullmatch(label):

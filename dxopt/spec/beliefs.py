@@ -1,4 +1,4 @@
-"""What a problem file asks about an adversary's beliefs."""
+"""The key `learns`: how far reports change an adversary's beliefs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Learns(f.Section):
 
 
 def build_beliefs(source: Source, asked: Learns | None, space: MetricSpace) -> tuple[Beliefs, ...]:
-    """The beliefs that are asked about, with the indices of their points; errors point at the labels."""
+    """Build the beliefs that are asked about, with the indices of their points; errors point at the labels."""
     if asked is None:
         return ()
     if not space.symmetric:

@@ -37,7 +37,7 @@ State = Annotated[str, PlainValidator(_state), WithJsonSchema({"type": ["string"
 
 
 class _Leveled(f.Section):
-    """What all kinds have."""
+    """Keys of all kinds."""
 
     epsilon: q.Positive = Field(description="How far reports may move the odds between the beliefs of a pair.")
 
@@ -123,7 +123,7 @@ Beliefs = Annotated[
 def build_pairs(
     source: Source, asked: Beliefs | None, space: Space, secrets: Secrets, prior: Belief | PriorSet
 ) -> Any:
-    """The pairs that the key `beliefs` asks for, at their level, or None; errors point at its entries."""
+    """Build the pairs of the key `beliefs` at their level, or None; errors point at its entries."""
     if asked is None:
         return None
     with source.within("beliefs"):
@@ -158,7 +158,7 @@ def _pairs(source: Source, asked: Beliefs, space: Space, secrets: Secrets, prior
 
 
 def _event(source: Source, secrets: Secrets, named: Sequence[Any], *where: int) -> NDArray[np.bool_]:
-    """The points of an event, `(n,)`; an error points at the event."""
+    """Return the points of an event, `(n,)`; an error points at the event."""
     inside = np.zeros(len(secrets.space), dtype=bool)
     with source.within("beliefs", "secrets", *where):
         for name in named:
@@ -167,7 +167,7 @@ def _event(source: Source, secrets: Secrets, named: Sequence[Any], *where: int) 
 
 
 def _under(source: Source, asked: _Under, secrets: Secrets, prior: Belief | PriorSet) -> list[Belief]:
-    """What adversaries may believe."""
+    """Build the priors that adversaries may have."""
     if asked.under is None:
         if isinstance(prior, PriorSet):
             raise source.error(("beliefs",), "need priors where prior is a set", "add under: with these priors")
@@ -183,7 +183,7 @@ def _under(source: Source, asked: _Under, secrets: Secrets, prior: Belief | Prio
 
 
 def _universe(source: Source, kind: str, space: Space, secrets: Secrets) -> Universe:
-    """The databases of the space."""
+    """Return the databases of the space."""
     if not isinstance(space, Databases):
         raise source.error(("beliefs", "kind"), f"{kind} is about databases", "use a space of kind databases")
     return space.universe()

@@ -339,7 +339,7 @@ def _require_kind(kinds: Sequence[str], value: Any, *, named: bool) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """What was read as plain data, without what a section has by default; its kind is kept."""
+    """Return plain data without what a section has by default; its kind is kept."""
     if isinstance(value, BaseModel):
         fields = {name: (getattr(value, name), field.default) for name, field in type(value).model_fields.items()}
         return {name: plain(given) for name, (given, usual) in fields.items() if name == "kind" or given != usual}

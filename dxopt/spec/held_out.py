@@ -1,4 +1,4 @@
-"""What a problem file asks to evaluate: measures by name, and data that the prior was not made of."""
+"""The key `evaluate`: measures by name, and data that the prior was not made of."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class HeldOut(f.Section):
 
     @property
     def title(self) -> str:
-        """What the data are called."""
+        """Return the name of the data."""
         return self.name or stem(Path(self.file))
 
 
@@ -68,7 +68,7 @@ Evaluate = Annotated[
 
 
 def listed(asked: HeldOut | list[str | HeldOut]) -> Iterator[tuple[FieldPath, str | HeldOut]]:
-    """What is asked, each with where it is written below `evaluate`."""
+    """Yield each entry with its place below `evaluate`."""
     if isinstance(asked, HeldOut):
         yield (), asked
         return
@@ -79,7 +79,7 @@ def listed(asked: HeldOut | list[str | HeldOut]) -> Iterator[tuple[FieldPath, st
 def build_held_out(
     source: Source, asked: HeldOut | list[str | HeldOut], space: MetricSpace
 ) -> tuple[tuple[Observed, bool], ...]:
-    """The data that are asked about, each with whether their positions count as well."""
+    """Read the data that are asked about, each with whether their positions count as well."""
     return tuple(
         (_built(source, entry, space, "evaluate", *where), entry.positions)
         for where, entry in listed(asked)

@@ -25,7 +25,7 @@ _STEPS = ("resolution", "step")
 
 
 def _bearable(level: float) -> float:
-    """A level that doubles can bear."""
+    """Return a level that doubles can bear."""
     try:
         return checked_level(level)
     except SpecError as error:
@@ -114,7 +114,7 @@ class Frontier(RisingRange):
 
     @property
     def sweep(self) -> EpsilonFrontier:
-        """What is asked."""
+        """Return the question for many solves."""
         return EpsilonFrontier(self.start, self.to, self.resolution)
 
 
@@ -132,7 +132,7 @@ class Smallest(f.Section):
 
     @property
     def sweep(self) -> SmallestEpsilon:
-        """What is asked."""
+        """Return the question for many solves."""
         return SmallestEpsilon(self.max_loss, self.accuracy)
 
 
@@ -182,7 +182,7 @@ def _level(text: str, *at: str) -> float:
 
 
 def _on_the_line(context: dict[str, Any]) -> SpecError:
-    """An error of a value, as one of the option that it was given by."""
+    """Return an error of a value as one of the option that it was given by."""
     at = "".join(f".{part}" for part in context["at"])
     return SpecError(f"epsilon{at}", context["wrong"], context["fix"])
 

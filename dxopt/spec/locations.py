@@ -43,7 +43,7 @@ class Secrets:
 
 
 def _finite(space: MetricSpace) -> bool:
-    """Whether all distances are numbers; on regular spaces no point is further from any other than from the first."""
+    """Return whether all distances are finite; on regular spaces those from the first point are the largest."""
     regular = space.structure.kind in ("path", "lattice", "torus")
     return bool(np.isfinite(space.row(index=0) if regular else space.distances).all())
 
@@ -54,7 +54,7 @@ def point_named(space: MetricSpace, name: str | int | dict[str, Any]) -> int:
 
 
 def build_space(source: Source, asked: m.Space) -> Secrets:
-    """The space that the key `space` asks for."""
+    """Build the space of the key `space`."""
     with source.within("space"):
         secrets = _built(source, asked)
         if asked.unit and secrets.space.unit != asked.unit:
@@ -65,7 +65,7 @@ def build_space(source: Source, asked: m.Space) -> Secrets:
 
 
 def build_reports(source: Source, asked: m.Reports, space: MetricSpace) -> Reports:
-    """The reports that the key `reports` asks for, in the coordinates of the space."""
+    """Build the reports of the key `reports` in the coordinates of the space."""
     if isinstance(asked, m.ReportsWithin):
         with source.within("reports"):
             return Reports.within(space, source.resolve(asked.area))
@@ -209,7 +209,7 @@ def _coordinates(
     *,
     earth: bool,
 ) -> NDArray[Any]:
-    """Chosen rows of the columns, `(n, k)`: numbers, text, or (None) text only if not all are numbers."""
+    """Return chosen rows of the columns, `(n, k)`: numbers, text, or (None) text only if not all are numbers."""
     blames = [source.blame(section, "columns", index) for index in range(len(columns))]
     cells = [table.column(name, blame) for name, blame in zip(columns, blames, strict=True)]
     if not as_text:

@@ -1,4 +1,4 @@
-"""What is wanted, and what reports and guesses cost, as a problem file describes it."""
+"""The keys `objective` and `loss`."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Budgets(RisingRange):
 
     @property
     def sweep(self) -> LossFrontier:
-        """What is asked."""
+        """Return the question for many solves."""
         return LossFrontier(self.start, self.to, self.resolution)
 
 

@@ -81,7 +81,7 @@ Believed = Annotated[p.Single | PriorSection, f.Kinds()]
 
 
 def depends_on_level(asked: Believed) -> bool:
-    """Whether there is a corner prior in it, which is another one at another epsilon."""
+    """Return whether there is a corner prior in it, which is another one at another epsilon."""
     match asked:
         case HullPriors():
             return any(isinstance(prior, p.CornerPrior) for prior in asked.priors)
@@ -93,7 +93,7 @@ def depends_on_level(asked: Believed) -> bool:
 def build_believed(
     source: Source, asked: Believed, secrets: Secrets, epsilons: Sequence[float | None]
 ) -> list[Beliefs] | list[PriorSet]:
-    """What the key `prior` asks for, for each of several levels."""
+    """Build the prior of the key `prior`, or the set of them, for each of several levels."""
     if not isinstance(asked, PriorSection):
         return p.build_priors(source, asked, secrets, epsilons, "prior")
     if depends_on_level(asked):

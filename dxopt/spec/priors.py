@@ -1,4 +1,4 @@
-"""What is believed before a report is seen, as a problem file describes it."""
+"""The key `prior`, for one prior."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Kernel(f.Section):
 
     @property
     def smoothing(self) -> HowSmooth:
-        """What is asked."""
+        """Return the smoothing as the library has it."""
         return HowSmooth(self.add, self.kernel, self.bandwidth)
 
 
@@ -129,7 +129,7 @@ Prior = Annotated[Single, f.Kinds()]
 def build_priors(
     source: Source, asked: Prior, secrets: Secrets, epsilons: Sequence[float | None], *where: str | int
 ) -> list[Beliefs]:
-    """The prior that the key at `where` asks for, for each of several levels."""
+    """Build the prior of the key at `where` for each of several levels."""
     with source.within(*where):
         if isinstance(asked, CornerPrior):
             return [_corner(source, asked, secrets, epsilon, where) for epsilon in epsilons]
@@ -162,7 +162,7 @@ def _fixed(source: Source, asked: Prior, secrets: Secrets, blame: Callable[..., 
 
 
 def _explicit(values: Sequence[float], secrets: Secrets, blame: Blame) -> Beliefs:
-    """The probabilities that are written out: one for each point, which sum to 1."""
+    """Return the probabilities that are written out: one for each point, which sum to 1."""
     size = len(secrets.space)
     if len(values) != size:
         some = f"{len(values)} value{'' if len(values) == 1 else 's'}"
@@ -195,7 +195,7 @@ def _by_column(source: Source, asked: ColumnPrior, secrets: Secrets, blame: Call
 
 
 def _in_another_order(table: Table, secrets: Secrets) -> tuple[PlausibilityWarning, ...]:
-    """The warning where a column has the names of all points, and the rows are not in their order."""
+    """Return the warning where a column has the names of all points, and the rows are not in their order."""
     labels = list(secrets.space.labels)
     for name, cells in zip(table.header, zip(*table.rows, strict=True), strict=True):
         named = [cell.strip() for cell in cells]
@@ -207,7 +207,7 @@ def _in_another_order(table: Table, secrets: Secrets) -> tuple[PlausibilityWarni
 
 
 def _named(table: Table, column: str, secrets: Secrets, blame: Blame) -> list[int]:
-    """The row of each point of the space, found by its name in a column."""
+    """Find the row of each point of the space by its name in a column."""
     found: dict[str, int] = {}
     for row, name in enumerate(table.column(column, blame)):
         if name in found:

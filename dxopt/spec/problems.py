@@ -14,7 +14,7 @@ _SHOWN = 5
 
 
 def read(file: str | Path, *, name: str | None = None) -> Problem:
-    """The problem that a problem file describes: its space, level, prior, loss and objective.
+    """Return the problem that a problem file describes: its space, level, prior, loss and objective.
 
     How the file asks for it to be solved (`method`, `solver`, `evaluate` and the like) is not part of the problem;
     `dxopt solve` on the command line does all of that. A file that searches for a level gives the problem at the
@@ -56,7 +56,7 @@ def read(file: str | Path, *, name: str | None = None) -> Problem:
 
 
 def asked(file: str | Path, levels: Iterable[float] | None = None) -> list[Problem]:
-    """The problems of a problem file in their order, for an explanation.
+    """Return the problems of a problem file in their order, for an explanation.
 
     Where levels are given, and the file has several problems or searches for a level, there is one for each prior, at
     the first of them.

@@ -22,7 +22,7 @@ def bad(wrong: str, fix: str, *at: str | int, at_key: bool = False) -> PydanticC
 
 
 def shown(value: Any) -> str:
-    """A value as a message shows it."""
+    """Write a value for a message."""
     match value:
         case None:
             return "empty"
@@ -39,7 +39,7 @@ def shown(value: Any) -> str:
 
 
 def number(value: Any, *at: str | int, infinite: bool = False) -> float:
-    """The number that a scalar of a problem file means; raises `bad` if it means none."""
+    """Return the number that a scalar of a problem file means; raises `bad` if it means none."""
     if isinstance(value, str) and infinite and value in INFINITY:
         return math.inf
     if isinstance(value, str):

@@ -189,40 +189,40 @@ class Sheet(f.Section):
 
     @property
     def measures(self) -> list[str]:
-        """The measures that are asked for, by name."""
+        """Return the measures that are asked for, by name."""
         return [entry for _, entry in listed(self.evaluate) if isinstance(entry, str)]
 
     @property
     def sweep(self) -> Sweep | None:
-        """What is asked where one solve does not answer it."""
+        """Return the question where one solve does not answer it."""
         if isinstance(self.objective, AdversaryError) and isinstance(self.objective.max_loss, Budgets):
             return self.objective.max_loss.sweep
         return self.epsilon.sweep if isinstance(self.epsilon, Smallest | Frontier) else None
 
     @property
     def gap(self) -> float:
-        """The tolerance; by default a tenth of the accuracy that a level is to have, so that it can be told apart."""
+        """Return the tolerance; by default a tenth of the accuracy that a level is to have."""
         if "tolerance" in self.model_fields_set or not isinstance(self.epsilon, Smallest):
             return self.tolerance
         return self.epsilon.accuracy / 10
 
     @property
     def is_family(self) -> bool:
-        """Whether the file makes one problem per epsilon of several."""
+        """Return whether the file makes one problem per epsilon of several."""
         return isinstance(self.epsilon, list | Range)
 
     @property
     def asks_privacy(self) -> bool:
-        """Whether a level is given; without one, only the adversary's error protects the secrets."""
+        """Return whether a level is given; without one, only the adversary's error protects the secrets."""
         return self.privacy is not None or self.epsilon is not None
 
     @property
     def wanted(self) -> str:
-        """The name of the objective."""
+        """Return the name of the objective."""
         return self.objective if isinstance(self.objective, str) else self.objective.kind
 
     def epsilons(self) -> Sequence[float | None]:
-        """The privacy levels per unit of distance that are asked for, or begun with; None where no privacy is."""
+        """Return the privacy levels per unit of distance that are asked for, or begun with; None without privacy."""
         match self.epsilon:
             case None:
                 return [self.privacy and self.privacy.epsilon]

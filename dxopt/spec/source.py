@@ -20,7 +20,7 @@ _ELSEWHERE = ("values", "columns", "column", "file", "edges")
 
 
 def stem(path: Path) -> str:
-    """The name of a file without its ending; bytes that are no text are written out."""
+    """Return the name of a file without its ending; bytes that are no text are written out."""
     return os.fsencode(path.stem).decode("utf-8", "backslashreplace")
 
 
@@ -91,31 +91,31 @@ class Source:
 
     @property
     def value(self) -> dict[str, Any]:
-        """What is written, with one entry of each list that makes a family."""
+        """Return what is written, with one entry of each list that makes a family."""
         return self.root.value | {key: self.root.value[key][index] for key, index in self.chosen.items()}
 
     def error(self, path: FieldPath, wrong: str, fix: str = "", *, at_key: bool = False) -> SpecFileError:
-        """What is wrong with the value (or the key) at `path`, or with what should be there.
+        """Return an error about the value (or the key) at `path`, or about what should be there.
 
         Scalars are pointed at themselves, lists, mappings and missing values at the nearest key above.
         """
         return SpecFileError(str(self.path), *self._position(path, at_key), dotted(self._whole(path)), wrong, fix)
 
     def blame(self, *path: str | int) -> Callable[[str, str], SpecFileError]:
-        """Makes errors at `path` out of what is wrong and what would be right."""
+        """Return a maker of errors at `path` from what is wrong and what would be right."""
         return partial(self.error, path)
 
     def resolve(self, name: str) -> Path:
-        """The path of a file that the problem file names, relative to its own folder."""
+        """Return the path of a file that the problem file names, relative to its own folder."""
         return self.path.parent / name
 
     def _whole(self, path: FieldPath) -> FieldPath:
-        """The path in the file of a path in this problem: with the index of the chosen entry of a list."""
+        """Return the path in the file of a path in this problem: with the index of the chosen entry of a list."""
         chosen = [index for key, index in self.chosen.items() if path[:1] == (key,)]
         return (*path[:1], *chosen, *path[1:])
 
     def _position(self, path: FieldPath, at_key: bool) -> Position:
-        """The position of the value, or the key, at `path`; of the nearest key above where the file has none."""
+        """Return the position of the value, or the key, at `path`; of the nearest key above where the file has none."""
         node = self.root
         position = node.start
         whole = self._whole(path)
@@ -130,7 +130,7 @@ class Source:
         return position
 
     def order(self, path: FieldPath, *, missing: bool = False) -> tuple[Position, bool]:
-        """The key that sorts errors in file order; a missing value counts as the end of the mapping it belongs to."""
+        """Return the key that sorts errors in file order; a missing value counts as the end of the mapping it belongs to."""
         if not missing:
             return self._position(path, at_key=True), True
         node = self.root
@@ -139,7 +139,7 @@ class Source:
         return node.end, False
 
     def has(self, path: FieldPath) -> bool:
-        """Whether the file writes anything at `path`."""
+        """Return whether the file writes anything at `path`."""
         node = self.root
         for part in self._whole(path):
             if part not in node.parts:

@@ -22,7 +22,7 @@ Shape = Annotated[list[f.Count], Field(min_length=1, max_length=16)]
 
 
 def takes_text(metric: str) -> bool:
-    """Whether points under a metric may be text: that of a plug-in says itself what it takes."""
+    """Return whether points under a metric may be text: that of a plug-in says itself what it takes."""
     return metric in TEXT_METRICS or metric not in METRICS
 
 
