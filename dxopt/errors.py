@@ -42,6 +42,8 @@ class DxoptError(Exception):
 class Option:
     """A parameter that a fix names, with the value to give it, or None where the reader chooses that.
 
+    `command` is the option of a command where that is another.
+
     Examples
     --------
     >>> from dxopt.errors import Option
@@ -52,6 +54,7 @@ class Option:
 
     name: str
     value: Any = None
+    command: str = ""
 
     def in_python(self) -> str:
         """Write it as a keyword argument."""
@@ -64,7 +67,7 @@ class Option:
 
     def on_command_line(self) -> str:
         """Write it as an option of a command."""
-        option = f"--{self.name.replace('_', '-')}"
+        option = self.command or f"--{self.name.replace('_', '-')}"
         return option if self.value is None or self.value is True else f"{option} {self.value}"
 
 

@@ -115,7 +115,7 @@ class Source:
         return (*path[:1], *chosen, *path[1:])
 
     def _position(self, path: FieldPath, at_key: bool) -> Position:
-        """Return the position of the value, or the key, at `path`; of the nearest key above where the file has none."""
+        """Return the position of the value, or the key, at `path`, or of the nearest key above."""
         node = self.root
         position = node.start
         whole = self._whole(path)
@@ -130,7 +130,7 @@ class Source:
         return position
 
     def order(self, path: FieldPath, *, missing: bool = False) -> tuple[Position, bool]:
-        """Return the key that sorts errors in file order; a missing value counts as the end of the mapping it belongs to."""
+        """Return the key that sorts errors in file order; a missing value is at the end of its mapping."""
         if not missing:
             return self._position(path, at_key=True), True
         node = self.root

@@ -94,7 +94,7 @@ class Table:
     def places(
         self, names: Sequence[str], blames: Sequence[Blame], rows: Sequence[int] | None = None, *, earth: bool
     ) -> NDArray[np.float64]:
-        """Return the cells of several columns as numbers `(n, k)`; on the Earth, as latitudes and longitudes in degrees."""
+        """Return the cells of several columns as numbers `(n, k)`; on the Earth, in degrees."""
         found = np.stack([self.numbers(name, blame, rows) for name, blame in zip(names, blames, strict=True)], axis=1)
         beyond = beyond_degrees(found).tolist() if earth and len(names) == 2 else []
         if beyond:

@@ -89,7 +89,7 @@ class Task:
     origin: Source = field(repr=False)
 
     def located(self, error: SpecError) -> SpecError:
-        """Return an error met while solving, at the position in the file that it is about, if it is about the file."""
+        """Return an error met while solving, at its position in the file, if it is about the file."""
         field = error.field
         paths = ((field,), ("epsilon", field), ("objective", field, "from"), ("objective", field))
         written = next(filter(self.origin.has, paths), None)

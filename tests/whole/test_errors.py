@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import ast
+import pickle
 from collections.abc import Iterator
+from fractions import Fraction
 
+import pytest
+
+from dxopt.cli.shared import in_options
+from dxopt.errors import BudgetExceeded, MethodRefused, NoTightMechanism, Option, SpecError, UnsupportedError
+from dxopt.spec import SpecFileError
 from tests.material.imports import modules
+
+_NEAR = Option("index")
 
 _TEXTS = ("fix", "message", "route", "wrong")
 _READING = {
@@ -63,3 +72,33 @@ def test_what_reads_the_text_of_an_error_is_found() -> None:
         assert list(found(handled.format(reading))) == [3], reading
     for fine in ('" ".join(str(error).split())', "f(str(error))", 'error.field == "loss"', "isinstance(error, E)"):
         assert list(found(handled.format(fine))) == [], fine
+
+
+def test_a_fix_is_written_where_it_is_read() -> None:
+    error = SpecError(
+        "over_budget", "is short", "leave it out, or give ", Option("over_budget", "drop"), " or ", _NEAR
+    )
+    assert error.fix == "leave it out, or give over_budget='drop' or index="
+    assert error.fix_in(Option.in_file) == 'leave it out, or give {over_budget: "drop"} or {index: …}'
+    assert in_options(error) == "--over-budget: is short; leave it out, or give --over-budget drop or --index"
+    assert error.options == {"over_budget", "index"}
+    in_file = SpecFileError("a.yaml", 2, 1, "time_limit", "is 0", "raise it")
+    assert in_options(in_file) == "a.yaml:2:1: time_limit: is 0; raise it"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        UnsupportedError("field", "is wrong", "mend it, or give ", Option("force", True)),
+        BudgetExceeded("ann", Fraction(1), Fraction(1, 2), "has too little", "stop"),
+        NoTightMechanism("epsilon", "is small", "raise it", negative=("a",), exists_from=0.5),
+        MethodRefused("tight", "needs an epsilon"),
+        SpecFileError("a.yaml", 2, 1, "space.kind", "is missing", "add it"),
+    ],
+)
+def test_errors_are_the_same_after_another_process(error: SpecError) -> None:
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), vars(again), str(again)) == (type(error), vars(error), str(error))
+    moved = error.at("elsewhere")
+    assert (type(moved), moved.field, moved.wrong) == (type(error), "elsewhere", error.wrong)
+    assert error.field != "elsewhere"
