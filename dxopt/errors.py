@@ -98,7 +98,7 @@ class SpecError(DxoptError, ValueError):
     """The field is a key at a position of a problem file."""
 
     def __init__(self, field: str, wrong: str, *fix: str | Option) -> None:
-        super().__init__()
+        super().__init__(field, wrong)
         self.field = field
         self.wrong = wrong
         self.parts = fix
@@ -137,7 +137,7 @@ class SpecError(DxoptError, ValueError):
 
 
 def _same_error(kind: type[SpecError], content: dict[str, Any]) -> SpecError:
-    error = kind.__new__(kind)
+    error = kind.__new__(kind, content["field"], content["wrong"])
     error.__dict__.update(content)
     return error
 
