@@ -327,7 +327,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "rows of coordinates as secrets": (
         lambda: dx.classic.planar_laplace(GRID, epsilon=1.0).sample([[0, 0], [1, 2]]),
-        "secret: is no list of labels: number 0 is a list; give a label, an index as index=, or coordinates as point=",
+        "secret: is no list of labels: number 0 is a list; give a label, an index as index=, or coordinates as",
     ),
     "a level that is no number": (
         lambda: problem(epsilon="four"),

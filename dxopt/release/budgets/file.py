@@ -162,7 +162,7 @@ class LedgerFile:
             yield
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", 0)
-            if self._is_closed():
+            if isinstance(error, sqlite3.ProgrammingError) and self._is_closed():
                 raise SpecError("ledger", f"{self.file} is closed", "open it again") from None
             unknown = f"cannot be used: {error}", "look at the file"
             wrong, fix = _WORDS.get(code) or _WORDS.get(code & 0xFF) or unknown
