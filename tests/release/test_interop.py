@@ -167,7 +167,7 @@ class TestOpenDP:
         measurement = to_opendp(mechanism)
         assert measurement.input_domain.member("dock")
         assert not measurement.input_domain.member("pier")
-        with pytest.raises(self.dp.OpenDPException, match="SpecError|NoSuchPoint"):
+        with pytest.raises(self.dp.OpenDPException, match=r"SpecError|NoSuchPoint"):
             measurement(secret)
 
     def test_maps_distances_upwards(self, mechanism: dx.Mechanism) -> None:
