@@ -169,7 +169,7 @@ def on(
     weights : (m,) array, optional
         How much each datum matters beside the others; 1 by default. Of rows that stand for several, give `counts`.
     label, index, point
-        m secrets by labels, by indices, or by coordinates `(m, k)` that are moved to the nearest secret.
+        m secrets by labels, or by coordinates `(m, k)` that are moved to the nearest secret.
     loss : str, array `(n, m)`, callable or Loss, optional
         That of the problem of a report; the distance by default.
     prior : Prior, optional

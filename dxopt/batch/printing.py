@@ -12,7 +12,7 @@ import typer
 from rich.console import Console, RichCast
 
 from dxopt.batch.answering import Answer
-from dxopt.batch.outcome import STRICT, Outcome
+from dxopt.batch.outcome import Outcome
 from dxopt.batch.table import Line, summary
 from dxopt.results.level import Level
 from dxopt.results.report import Report
@@ -71,8 +71,7 @@ def print_outcome(outcome: Outcome, output: Path, as_json: bool, *, table: bool)
     elif table:
         terminal = sys.stdout is not None and sys.stdout.isatty()
         typer.echo(summary(outcome.lines, shutil.get_terminal_size().columns if terminal else None))
-    strict = {error.removesuffix(STRICT) for error in outcome.errors if error.endswith(STRICT)}
-    warnings = [f"warning: {warning}" for warning in outcome.warnings if warning not in strict]
+    warnings = [f"warning: {warning}" for warning in outcome.mild]
     for text in outcome.notes + warnings + outcome.errors:
         typer.echo(text, err=True)
     if not as_json and any(line.folder for line in outcome.lines):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dxopt.cli.shared import Json, bad_input, in_options
+from dxopt.cli.shared import Json, bad_input
 
 if TYPE_CHECKING:
     from dxopt.release.budgets import Budgets
@@ -148,5 +148,5 @@ def apply_table(
                 progress=True,
             )
         for warning in told:
-            typer.echo(f"warning: {in_options(str(warning.message))}", err=True)
+            typer.echo(f"warning: {warning.message}", err=True)
         typer.echo(json.dumps(done.said, indent=2, ensure_ascii=False) if as_json else str(done))

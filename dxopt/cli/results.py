@@ -21,14 +21,14 @@ _VALUES = (
 )
 _VERIFIED = "A result folder, a folder of them, or a table file *.dxt; with --result a file that `apply` wrote."
 _OF_RESULT = "Result folder, or table file *.dxt, whose mechanism made the file PATH."
-_SECRET = "Label of a secret, or its index where no label is a number; may be given again."
+_SECRET = "Label of a secret; may be given again."
 
 
 @commands.command("map", epilog="Example: dxopt map results/town --index 3 -o map.svg")
 def map_folder(
     folder: Annotated[Path, typer.Argument(metavar="RESULT_FOLDER", help="A result folder that `solve` wrote.")],
     secret: Annotated[list[str] | None, typer.Option(help=_SECRET)] = None,
-    label: Annotated[list[str] | None, typer.Option(help="Secret by its label, whatever that looks like.")] = None,
+    label: Annotated[list[str] | None, typer.Option(help="The same as --secret.")] = None,
     index: Annotated[list[int] | None, typer.Option(help="Secret by its index, counted from 0.")] = None,
     point: Annotated[list[str] | None, typer.Option(help="Secret by its coordinates, as LAT,LON or X,Y.")] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="*.png, *.svg or *.geojson.")] = Path("map.png"),

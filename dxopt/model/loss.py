@@ -59,12 +59,14 @@ class Loss(Shown):
     plugin: Plugin | None = None
 
     def _said(self) -> str:
+        return f"{self.name}: {self._size()}"
+
+    def _size(self) -> str:
         size = self.size if callable(self.source) else len(self.source)
-        return f"{self.name}: {size:,} secrets, {len(self.reports):,} reports"
+        return f"{size:,} secrets, {len(self.reports):,} reports"
 
     def _lines(self) -> Lines:
-        name, _, size = self._said().partition(": ")
-        return [("loss", name), ("of", size)]
+        return [("loss", self.name), ("of", self._size())]
 
     @property
     def by_distance(self) -> bool:

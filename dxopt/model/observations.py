@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
+from dxopt.spaces.lookup import SeveralPoints
 from dxopt.spaces.space import MetricSpace
 
 
@@ -69,7 +70,7 @@ def _no_point(points: NDArray[Any], sample: NDArray[np.float64], where: str) -> 
 def _labelled(space: MetricSpace, label: Any, where: str) -> int:
     try:
         return space.naming.one(label=label)
-    except SpecError as error:
-        several = f"{label!r} names several points" == error.wrong
-        wrong = where + (error.wrong if several else f"{label!r} is no point of the space")
-        raise SpecError("samples", wrong, "use labels of one point each" if several else "use its labels") from None
+    except SeveralPoints as error:
+        raise SpecError("samples", where + error.wrong, "use labels of one point each") from None
+    except SpecError:
+        raise SpecError("samples", f"{where}{label!r} is no point of the space", "use its labels") from None

@@ -109,8 +109,7 @@ def _undamaged(folder: Path) -> Iterator[None]:
     except SpecError:
         raise
     except CertificateError as error:
-        fix = "" if ";" in str(error) else f"; {_CHANGED}"
-        raise CertificateError(f"{folder}: {error}{fix}") from None
+        raise CertificateError(f"{folder}: {error}; {_CHANGED}") from None
     except FileNotFoundError as error:
         missing = Path(error.filename or "").name
         raise SpecError("folder", f"{folder} is damaged: {missing} is missing", "solve the problem again") from None

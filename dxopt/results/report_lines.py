@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from dxopt.analysis import evaluate
 from dxopt.numerics.digits import at_most, factor, three_digits
+from dxopt.proofs.duals import Dual
 from dxopt.results import sentences as say
 from dxopt.results.answer import Answer
 from dxopt.results.beliefs import lines_of_beliefs, privacy_line
@@ -23,6 +24,9 @@ _IN_LOSSES = ("expected_loss", "worst_loss")
 """Measures in the unit of the losses."""
 _OWN = ("radius", "several reports", "positions", "places", "direction", "not hidden")
 """Sentences that stand in the long form beside the figures."""
+
+_CONTINUING = ("auto", "columns")
+"""Solvers that may begin with an earlier answer."""
 
 Lines = list[tuple[str, str]]
 
@@ -92,7 +96,7 @@ def _status(report: Answer) -> str:
 def _continued(report: Answer) -> str:
     """How to go on with a solve that was stopped, where a later one can begin with what is known."""
     stopped = report.status in (Status.INTERRUPTED, Status.TIME_LIMIT)
-    if not (stopped and report.dual is not None and "column generation" in report.route):
+    if not (stopped and isinstance(report.dual, Dual) and report.solver in _CONTINUING):
         return ""
     return ", which dx.solve(problem, start=report) goes on to look for"
 

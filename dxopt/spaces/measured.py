@@ -76,7 +76,7 @@ class Measured:
         Raises
         ------
         SpecError
-            If there is no such point, or it may mean two.
+            If there is no such point, or several have that label.
 
         Examples
         --------
@@ -132,7 +132,7 @@ class Measured:
         Raises
         ------
         SpecError
-            If there is no such point, or it may mean two.
+            If there is no such point, or several have that label.
 
         Examples
         --------

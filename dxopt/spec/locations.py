@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic_core import PydanticCustomError
 
-from dxopt.errors import SpecError
 from dxopt.model.loss import Reports
 from dxopt.runtime.reading import MOST_GRAPH, content
 from dxopt.spaces import geo
@@ -44,25 +43,18 @@ class Secrets:
 
 
 def _finite(space: MetricSpace) -> bool:
-    """Whether all distances are numbers; on regular spaces no point is further from any other than from the first."""
+    """Return whether all distances are finite; on regular spaces those from the first point are the largest."""
     regular = space.structure.kind in ("path", "lattice", "torus")
     return bool(np.isfinite(space.row(index=0) if regular else space.distances).all())
 
 
 def point_named(space: MetricSpace, name: str | int | dict[str, Any]) -> int:
-    """The index of the point that a file names; a number that may be two of them is to be written as text.
-
-    A mapping with `label`, `index` or `point` says what is given.
-    """
-    try:
-        return space.index(**name) if isinstance(name, dict) else space.index(name)
-    except SpecError as error:
-        fix = f"write a label in quotes, such as '{space.labels[0]}'" if "index=" in error.fix else error.fix
-        raise SpecError(error.field, error.wrong, fix) from None
+    """Return the index of the point with a label, or of a mapping with one of `label`, `index` and `point`."""
+    return space.index(**name) if isinstance(name, dict) else space.index(name)
 
 
 def build_space(source: Source, asked: m.Space) -> Secrets:
-    """The space that the key `space` asks for."""
+    """Build the space of the key `space`."""
     with source.within("space"):
         secrets = _built(source, asked)
         if asked.unit and secrets.space.unit != asked.unit:
@@ -73,7 +65,7 @@ def build_space(source: Source, asked: m.Space) -> Secrets:
 
 
 def build_reports(source: Source, asked: m.Reports, space: MetricSpace) -> Reports:
-    """The reports that the key `reports` asks for, in the coordinates of the space."""
+    """Build the reports of the key `reports` in the coordinates of the space."""
     if isinstance(asked, m.ReportsWithin):
         with source.within("reports"):
             return Reports.within(space, source.resolve(asked.area))
@@ -145,13 +137,7 @@ def _located(
     if asked.metric in METRICS_ON_EARTH:
         return geo.points(points, labels=labels, project=asked.project, unit=asked.unit or "km", metric=asked.metric)
     axes = tuple(asked.columns) if isinstance(asked, m.PointsFile) else ()
-    try:
-        return replace(MetricSpace.from_points(points, asked.metric, labels=labels), axes=axes)
-    except SpecError as error:
-        if "close=True" not in error.fix:
-            raise
-        fix = "mend the metric, or give all distances with {kind: distances, close: true}, which takes shortest paths"
-        raise SpecError(error.field, error.wrong, fix) from None
+    return replace(MetricSpace.from_points(points, asked.metric, labels=labels), axes=axes)
 
 
 def _on_earth(source: Source, asked: e.BoundingBox | e.H3Box | e.H3Cells | e.Roads) -> MetricSpace:
@@ -223,7 +209,7 @@ def _coordinates(
     *,
     earth: bool,
 ) -> NDArray[Any]:
-    """Chosen rows of the columns, `(n, k)`: numbers, text, or (None) text only if not all are numbers."""
+    """Return chosen rows of the columns, `(n, k)`: numbers, text, or (None) text only if not all are numbers."""
     blames = [source.blame(section, "columns", index) for index in range(len(columns))]
     cells = [table.column(name, blame) for name, blame in zip(columns, blames, strict=True)]
     if not as_text:

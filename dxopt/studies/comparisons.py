@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dxopt.analysis import evaluate
-from dxopt.errors import CertificateError, NoTightMechanism, SolveError, SpecError, UnsupportedError
+from dxopt.errors import CertificateError, MethodRefused, NoTightMechanism, SolveError, SpecError, UnsupportedError
 from dxopt.mechanisms.classic.contract import BASELINES
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.objective import WorstRegret
@@ -201,6 +201,8 @@ def _solved(problem: Problem, method: str, **options: Any) -> Report | str:
             if error.exists_from is None
             else f"{error.wrong}; it exists from epsilon = {error.exists_from:.7g}"
         )
+    except MethodRefused as error:
+        return error.reason
     except (UnsupportedError, SolveError, CertificateError) as error:
         return error.wrong if isinstance(error, UnsupportedError) else str(error)
 
@@ -218,7 +220,7 @@ def _under(problem: Problem, **options: Any) -> Report | str:
 def _entry(problem: Problem, name: str, found: Report | str) -> Entry | str:
     """A mechanism with its proof, which may be about another prior than the problem's."""
     if isinstance(found, str):
-        return found.removeprefix(f"{name} ")
+        return found
     proof = found.certificate
     status = "" if found.status is Status.OPTIMAL else str(found.status)
     story = "; ".join(filter(None, (found.route, status, found.failed)))

@@ -43,8 +43,7 @@ class Own:
         try:
             return self.proven(problem)
         except SpecError as error:
-            made = self.given.name if isinstance(self.given, Mechanism) else self.name
-            return f"{error.wrong.removeprefix(f'{made} ')}; {error.fix}".removesuffix("; ")
+            return "; ".join(filter(None, (error.wrong, error.fix)))
 
     def proven(self, problem: Problem) -> Mechanism:
         """The mechanism, proven to be as private as the problem asks for, and within its budget.

@@ -122,7 +122,7 @@ def positive(name: str, given: Written) -> float:
     try:
         return checked_level(given)
     except SpecError as error:
-        raise SpecError(name, error.wrong, error.fix) from None
+        raise error.at(name) from None
 
 
 def finite(name: str, given: float) -> float:

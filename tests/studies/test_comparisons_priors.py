@@ -87,7 +87,7 @@ def test_a_budget_that_is_too_small_for_another_prior_is_a_row(problem: dx.Probl
 
 
 def test_other_priors_of_a_file_are_compared(tmp_path: Path) -> None:
-    priors = "priors: {flat: uniform, corner: {kind: corner, point: 4}}\n"
+    priors = "priors: {flat: uniform, corner: {kind: corner, point: {index: 4}}}\n"
     (tmp_path / "town.yaml").write_text(GRID.replace("0.9", "[0.5, 0.9]") + priors, encoding="utf-8")
     done = call("solve", tmp_path / "town.yaml", "-o", tmp_path / "out")
     assert done.exit_code == 0, done.output
@@ -96,7 +96,7 @@ def test_other_priors_of_a_file_are_compared(tmp_path: Path) -> None:
     assert report.comparison is not None
     rows = rows_of(report.comparison)
     assert list(rows) == ["optimal", "optimal for flat", "optimal for corner"]
-    corner = dx.regularity.corner_prior(dx.grid((3, 3)), 0.9, 4)
+    corner = dx.regularity.corner_prior(dx.grid((3, 3)), 0.9, index=4)
     worth = dx.evaluate.expected_loss(report.mechanism, corner, "distance")
     assert rows["optimal"].under["corner"] == pytest.approx(worth, abs=1e-12)
     (tmp_path / "town.yaml").write_text(GRID + "method: exponential\n" + priors, encoding="utf-8")

@@ -56,7 +56,7 @@ def test_a_page_shows_them_all(tmp_path: Path) -> None:
 def test_mechanisms_load(name: str) -> None:
     mechanism = dx.Mechanism.load(SAVED / "mechanisms" / f"{name}.npz")
     assert (mechanism.privacy is None) is (name == "matrix")
-    assert mechanism.row(0).sum() == pytest.approx(1.0, abs=1e-12)
+    assert mechanism.row(index=0).sum() == pytest.approx(1.0, abs=1e-12)
 
 
 def test_integer_tables_load() -> None:

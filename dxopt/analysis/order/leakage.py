@@ -93,7 +93,7 @@ def g_leakage(mechanism: Mechanism, prior: PriorLike, gain: LossLike | Loss = "b
     try:
         gains = Loss.of(gain, mechanism.space).matrix
     except SpecError as error:
-        raise SpecError("gain", error.wrong, error.fix) from None
+        raise error.at("gain") from None
     if not np.isfinite(gains).all():
         raise SpecError("gain", "is infinite for some guess", "give finite gains")
     after = math.fsum((gains.T @ (believed[:, None] * mechanism.matrix)).max(axis=0))

@@ -119,7 +119,7 @@ def _checked(score: Score, space: MetricSpace, reports: Reports | None) -> Loss:
     try:
         scores = Loss.of(score, space, reports)
     except SpecError as error:
-        raise SpecError("score", error.wrong, error.fix) from None
+        raise error.at("score") from None
     infinite = np.argwhere(np.isinf(scores.matrix))
     if len(infinite):
         raise SpecError("score", "entry [{}, {}] is infinite".format(*infinite[0]), "give finite numbers")

@@ -58,20 +58,23 @@ class OnSpace(ABC):
             raise SpecError("trace", "is no sequence of points", "give indices or labels") from None
 
     def _secret(self, place: int, point: Any) -> Hashable:
-        """The index of one point of a trace; what it is stays out of the message."""
+        """Return the index of one point of a trace; what it is stays out of the message."""
         try:
-            return self.space.index(point)
+            return self._index(point)
         except SpecError:
             fix = "give indices or labels; dx.geo.nearest(space, positions) finds the indices of positions"
             raise SpecError("trace", f"has an entry {place} that is no point of the space", fix) from None
 
     def checked(self, report: Any) -> int:
         try:
-            # predictions come of earlier reports, which are indices
-            whole_number = isinstance(report, int | np.integer) and not isinstance(report, bool)
-            return self.space.index(index=report) if whole_number else self.space.index(report)
+            return self._index(report)
         except SpecError as error:
             raise SpecError("prediction", error.wrong, "predict an index or label, or None") from None
+
+    def _index(self, point: Any) -> int:
+        """Return the index of a point: traces are of indices, as reports and predictions are, or of labels."""
+        whole_number = isinstance(point, int | np.integer) and not isinstance(point, bool)
+        return self.space.index(index=point) if whole_number else self.space.index(point)
 
     def distance(self, secret: Any, report: Any) -> float:
         return float(self.space.distances[secret, report])

@@ -180,7 +180,7 @@ class Stream:
         try:
             (secret,) = self._mechanism.noise.secrets([point])
         except SpecError as error:
-            raise SpecError("point", error.wrong, error.fix) from None
+            raise error.at("point") from None
         return self.step_from(secret)
 
     def step_from(self, secret: Hashable) -> Step | None:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import BudgetExceeded, SpecError
+from dxopt.errors import BudgetExceeded, Option, SpecError
 from dxopt.release.applying.snapping import is_missing
 from dxopt.release.keys import Key
 from dxopt.release.tables.table import IntegerTable
@@ -75,9 +75,15 @@ class Ledger(Protocol):
         ...
 
 
+_LEDGER = Option("budgets", command="--ledger FILE")
 _PAID = (
-    "name the ledger that rows are paid from (--ledger FILE, budgets=dx.Budgets.open(FILE)), or a key (--key-file "
-    "FILE, key=dx.Key(...)); left out, reports of one person are not counted together"
+    *(
+        "name the ledger that rows are paid from as ",
+        _LEDGER,
+        ", or a key as ",
+        Option("key", command="--key-file FILE"),
+    ),
+    "; left out, reports of one person are not counted together",
 )
 
 
@@ -115,7 +121,7 @@ class Persons:
         if key is None and ledger is None:
             for name, given in (("person", column), ("release", release)):
                 if given is not None:
-                    raise SpecError(name, "is named, but there is neither a key nor a ledger", _PAID)
+                    raise SpecError(name, "is named, but there is neither a key nor a ledger", *_PAID)
             return None
         if column is None:
             raise SpecError("person", "is not named", "name the column that says whose row it is")
@@ -158,8 +164,12 @@ class Persons:
             try:
                 self.ledger.affordable(asked, level, delta=delta, unit=per(table), run=run)
             except BudgetExceeded as error:
-                fix = "set larger budgets, or take a smaller epsilon: over_budget='drop' would leave no row"
-                raise BudgetExceeded(error.person, error.asked, error.left, error.wrong, fix) from None
+                fix = (
+                    "set larger budgets, or take a smaller epsilon: ",
+                    Option("over_budget", "drop"),
+                    " would leave no row",
+                )
+                raise BudgetExceeded(error.person, error.asked, error.left, error.wrong, *fix) from None
         return found
 
     def _tags(
@@ -178,9 +188,7 @@ def _require_policy(over_budget: str, key: Key | None, ledger: Any) -> None:
     if over_budget not in OVER_BUDGET:
         raise SpecError("over_budget", f"is {over_budget!r}", f"choose one of {', '.join(OVER_BUDGET)}")
     if over_budget == "drop" and ledger is None:
-        raise SpecError(
-            "over_budget", "is 'drop', but there is no ledger", "give budgets (--ledger), or leave it out"
-        )
+        raise SpecError("over_budget", "is 'drop', but there is no ledger", "give ", _LEDGER, ", or leave it out")
     if over_budget == "drop" and key is not None:
         wrong = "is 'drop' with a key: what a row costs would then say whether the person was there before"
         raise SpecError("over_budget", wrong, "leave out the key, or set larger budgets")

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 from pathlib import Path
 from typing import IO, Any
 
-from dxopt.errors import BudgetExceeded, SpecError
+from dxopt.errors import BudgetExceeded, Option, SpecError
 from dxopt.runtime.locking import held
 from dxopt.runtime.reading import is_file
 from dxopt.runtime.whole import replacing, unwritable
@@ -25,7 +25,8 @@ def require_free(file: Path, data: Path | None, *, force: bool) -> None:
     if file.is_dir():
         raise SpecError("output", f"{file} is a folder", "name a file")
     if file.exists() and not force:
-        raise SpecError("output", f"{file} is there already", "name another file, or replace it with force=True")
+        wrong = f"{file} is there already"
+        raise SpecError("output", wrong, "name another file, or replace it with ", Option("force", True))
 
 
 def partial_of(file: Path) -> Path:

@@ -149,6 +149,12 @@ class LedgerFile:
             "ledger", f"{self.file} {_WORDS[sqlite3.SQLITE_CORRUPT][0]}", _WORDS[sqlite3.SQLITE_CORRUPT][1]
         )
 
+    def _is_closed(self) -> bool:
+        try:
+            return self._db.total_changes < 0
+        except sqlite3.ProgrammingError:
+            return True
+
     @contextmanager
     def _plainly(self) -> Iterator[None]:
         """A context in which errors of SQLite become one line in plain words."""
@@ -156,7 +162,7 @@ class LedgerFile:
             yield
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", 0)
-            if not code and "closed" in str(error):
+            if isinstance(error, sqlite3.ProgrammingError) and self._is_closed():
                 raise SpecError("ledger", f"{self.file} is closed", "open it again") from None
             unknown = f"cannot be used: {error}", "look at the file"
             wrong, fix = _WORDS.get(code) or _WORDS.get(code & 0xFF) or unknown

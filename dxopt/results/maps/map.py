@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,7 +61,7 @@ def draw_map(
     answer : Mechanism or Report
         On locations with positions on the Earth: haversine or geodesic distances, or a space that `dx.geo` makes.
         Cells are filled, roads drawn beneath.
-    secret : label, index or mapping, or sequence of them, optional
+    secret : label or mapping, or sequence of them, optional
         A mapping with `label`, `index` or `point` says what is given.
         A panel for each, at most 9, with K[x, z] for each report z; the secret x is marked. Without any, one panel
         shows the prior, and another the probability Σ_x π_x K[x, z] of each report.
@@ -160,17 +159,11 @@ def _legend(located: Located) -> list[Any]:
     return [Line2D([], [], color=_STREET, linewidth=0.8, label="roads of the space")] if streets else []
 
 
-def _is_point(located: Located, secret: Any) -> bool:
-    """Whether it is a tuple of numbers that is one secret; SpecError where it is neither that nor a list."""
-    numbers = isinstance(secret, tuple) and len(secret) > 1 and all(isinstance(part, Real) for part in secret)
-    return numbers and not located.mechanism.space.naming.find(secret).ndim
-
-
 def _panels(located: Located, secret: Any) -> list[_Panel]:
     if secret is None:
         before = _Panel("where people are: the prior", located.prior, located.secrets)
         return [before, _Panel("what is reported on average", located.expected(), located.reports)]
-    several = isinstance(secret, list | tuple | range | np.ndarray) and not _is_point(located, secret)
+    several = isinstance(secret, list | range | np.ndarray)
     asked = secret if several else [secret]
     if not 1 <= len(asked) <= MOST_PANELS:
         raise SpecError("secret", f"{len(asked)} secrets", f"give 1 to {MOST_PANELS} of them")

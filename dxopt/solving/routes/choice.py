@@ -40,7 +40,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dxopt.errors import SpecError, UnsupportedError
+from dxopt.errors import MethodRefused, SpecError, UnsupportedError
 from dxopt.mechanisms.classic.contract import BASELINES, CLASSICS
 from dxopt.mechanisms.tight import tight_candidate
 from dxopt.model.objective import AdversaryError
@@ -85,7 +85,7 @@ def attempts(problem: Problem, method: str, options: Options) -> Iterator[Attemp
     """Answers and refusals, the preferred answer first; the next one is asked for while the gap is open."""
     if method == "tight":
         if problem.beliefs is not None:
-            raise UnsupportedError("method", "tight knows of no beliefs", "use method: optimal")
+            raise MethodRefused("tight", "knows of no beliefs")
         yield within_budget(problem, "tight", Attempt(tight_candidate(problem), TIGHT))
     elif method in CLASSICS:
         yield classic(problem, method)

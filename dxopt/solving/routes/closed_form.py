@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.analysis.order.remaps import optimal_random_remap
-from dxopt.errors import DxoptError, UnsupportedError
+from dxopt.errors import DxoptError, MethodRefused, UnsupportedError
 from dxopt.mechanisms.classic.contract import CLASSICS, title
 from dxopt.mechanisms.classic.graph_exponential import GraphExponential
 from dxopt.mechanisms.classic.laplace import Laplace
@@ -86,11 +86,11 @@ def classic(problem: Problem, name: str) -> Attempt:
         If it does not exist for the problem, or its expected loss is above the budget of the objective.
     """
     if problem.beliefs is not None:
-        raise UnsupportedError("method", f"{name} knows of no beliefs", "use method: optimal")
+        raise MethodRefused(name, "knows of no beliefs")
     mechanism = CLASSICS.get(name)()
     reason = mechanism.refuses(problem) if problem.private else "needs an epsilon"
     if reason:
-        raise UnsupportedError("method", f"{name} {reason}", "use method: optimal")
+        raise MethodRefused(name, reason)
     implicit = None
     if problem.why_coupled is None and not is_written(problem):
         implicit = mechanism.implicit(problem)
@@ -114,8 +114,8 @@ def within_budget(problem: Problem, name: str, attempt: Attempt) -> Attempt:
     loss = expected_above(problem, repair(problem, channel))
     if loss > budget:
         low, high = ordered(budget, loss)
-        wrong = f"{name} has an expected loss of {high}, above the budget of {low}"
-        raise UnsupportedError("method", wrong, "raise max_loss, or use method: optimal")
+        wrong = f"has an expected loss of {high}, above the budget of {low}"
+        raise MethodRefused(name, wrong, "raise max_loss, or use method: optimal")
     return attempt
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dxopt.errors import SpecError, UnsupportedError
+from dxopt.errors import MethodRefused, SpecError, UnsupportedError
 from dxopt.mechanisms.classic.contract import titled
 from dxopt.model.problem import Problem
 from dxopt.proofs.candidate import Candidate
@@ -23,9 +23,9 @@ def plugged(problem: Problem, found: Found) -> Attempt:
     """
     name = found.plugin.name
     if problem.beliefs is not None:
-        raise UnsupportedError("method", f"{name} knows of no beliefs", "use method: optimal")
+        raise MethodRefused(name, "knows of no beliefs")
     if not problem.private:
-        raise UnsupportedError("method", f"{name} needs an epsilon", "use method: optimal")
+        raise MethodRefused(name, "needs an epsilon")
     whose = f"{name} of {found.plugin.where}"
     try:
         made = found.call(problem)
