@@ -76,7 +76,7 @@ class Ledger(Protocol):
 
 
 _PAID = (
-    "name the ledger that rows are paid from (--ledger FILE, budgets=dx.Budgets.open(FILE)), or a key (--key-file "
+    "name the ledger that rows are paid from (--ledger FILE, ledger=dx.Budgets.open(FILE)), or a key (--key-file "
     "FILE, key=dx.Key(...)); left out, reports of one person are not counted together"
 )
 
@@ -110,7 +110,7 @@ class Persons:
             raise SpecError("key", f"is of type {type(key).__name__}", "give a dx.Key")
         if ledger is not None and not hasattr(ledger, "charge"):
             fix = ", such as dx.Budgets.open(the name of the file)" if isinstance(ledger, str | os.PathLike) else ""
-            raise SpecError("budgets", f"is of type {type(ledger).__name__}", f"give a dx.Budgets{fix}")
+            raise SpecError("ledger", f"is of type {type(ledger).__name__}", f"give a dx.Budgets{fix}")
         _require_policy(over_budget, key, ledger)
         if key is None and ledger is None:
             for name, given in (("person", column), ("release", release)):
@@ -178,9 +178,7 @@ def _require_policy(over_budget: str, key: Key | None, ledger: Any) -> None:
     if over_budget not in OVER_BUDGET:
         raise SpecError("over_budget", f"is {over_budget!r}", f"choose one of {', '.join(OVER_BUDGET)}")
     if over_budget == "drop" and ledger is None:
-        raise SpecError(
-            "over_budget", "is 'drop', but there is no ledger", "give budgets (--ledger), or leave it out"
-        )
+        raise SpecError("over_budget", "is 'drop', but there is no ledger", "give one (--ledger), or leave it out")
     if over_budget == "drop" and key is not None:
         wrong = "is 'drop' with a key: what a row costs would then say whether the person was there before"
         raise SpecError("over_budget", wrong, "leave out the key, or set larger budgets")
