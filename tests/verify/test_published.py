@@ -21,6 +21,8 @@ from typer.testing import CliRunner
 import dxopt as dx
 from dxopt.cli.application import app
 from dxopt.verify import Outcome, Verdict, verify_published
+from dxopt.verify.published.sidecar import read_sidecar
+from dxopt.words.published import sentences
 from tests.material.people import WithLedger, counts, people, plane, town, write_geojson
 
 ROWS = "ward,cases\nNorth,1\nMill,0\nPark,6\nHill,3\nPort,3\n"
@@ -73,14 +75,19 @@ def test_an_honest_file_holds(made: Path) -> None:
     done = call(made / "public.csv", "--result", made / "wards")
     assert done.exit_code == 0, done.output
     lines = done.stdout.splitlines()
-    assert [line.split()[:2] for line in lines[1:-2]] == [[name, "holds"] for name in NAMES]
+    assert [line.split()[:2] for line in lines[1 : len(NAMES) + 1]] == [[name, "holds"] for name in NAMES]
     assert "reports in 'cases', 'report'; made of them: 'uncertainty', " in done.stdout
     assert "; kept as given, and not protected: 'ward'" in done.stdout
     assert "epsilon 0.7 for each report (distances in people)" in done.stdout
-    assert "that they were drawn from it honestly cannot be proven from a file" in lines[-2]
-    assert lines[-1].startswith("not proven again: columns that were kept, ")
+    assert "that they were drawn from it honestly cannot be proven from a file" in lines[len(NAMES) + 1]
+    assert lines[len(NAMES) + 2].startswith("not proven again: columns that were kept, ")
+    promised = sentences(read_sidecar(made / "public.csv.dxopt.json"))
+    assert lines[len(NAMES) + 3 :] == [f"{topic}: {text}" for topic, text in promised]
+    explained = CliRunner().invoke(app, ["explain", str(made / "public.csv")]).stdout.splitlines()
+    assert explained[1:-1] == lines[len(NAMES) + 3 :]
     told = json.loads(call(made / "public.csv", "--result", made / "wards", "--json").stdout)
-    assert (told["outcome"], told["note"]) == ("holds", "\n".join(lines[-2:]))
+    assert (told["outcome"], told["note"]) == ("holds", "\n".join(lines[len(NAMES) + 1 : len(NAMES) + 3]))
+    assert told["sentences"] == [list(pair) for pair in promised]
 
 
 def test_a_table_file_serves_as_well_as_the_folder(copy: Path) -> None:
