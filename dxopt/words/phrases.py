@@ -34,26 +34,31 @@ def within(distance: float, unit: str) -> str:
     return "beyond any distance" if math.isinf(distance) else f"within {amount_at_most(distance, unit)}"
 
 
+def singular_of(noun: str) -> str:
+    """Return one of a noun that is in the plural, such as "places"."""
+    return noun.removesuffix("s")
+
+
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun, which is in the plural."""
-    return f"{number:,} {noun.removesuffix('s') if number == 1 else noun}"
+    return f"{number:,} {singular_of(noun) if number == 1 else noun}"
 
 
 def listed(
-    names: Sequence[str], most: int, *, all_of: int | None = None, mark: str = ", ", last: str = " and "
+    names: Sequence[str], most: int, *, total: int | None = None, mark: str = ", ", last: str = " and "
 ) -> str:
-    """Return the first of some names, and how many more there are of `all_of`."""
-    rest = (len(names) if all_of is None else all_of) - len(names[:most])
+    """Return the first of some names, and how many more there are of a total."""
+    rest = (len(names) if total is None else total) - len(names[:most])
     return mark.join(names[:most]) + (f"{last}{rest:,} more" if rest else "")
 
 
-def share(probability: float, noun: str = "reports") -> str:
+def share(probability: float) -> str:
     """Return a share of reports, rounded up: in percent, or one of many where that is below 0.01 %."""
     if probability >= _LEAST_PERCENT:
-        return f"{at_most(100 * probability)} % of {noun}"
+        return f"{at_most(100 * probability)} % of reports"
     if probability <= _RARE:
-        return f"one in a million {noun}"
-    return f"one in {three_digits(math.floor(floor_of(1 / probability)))} {noun}"
+        return "one in a million reports"
+    return f"one in {three_digits(math.floor(floor_of(1 / probability)))} reports"
 
 
 def two_positions(radius: float, unit: str) -> str:

@@ -101,7 +101,7 @@ def test_explanations_tell_of_positions_first(town: dx.Report) -> None:
         "Seeing one report, nobody can change the odds between two positions within 0.5 km of each other by more "
         "than a factor of 4."
     )
-    assert told[1][0] == "places" and "take ε" not in told[1][1] and "nothing is promised" in told[1][1]
+    assert told[1][0] == "places" and "take ε" not in told[1][1] and "no promise" in told[1][1]
     assert dx.explain(town).factor == pytest.approx(4.0, rel=1e-6)
     assert (dx.explain(town, distance=3).factor or 0) > 4
     assert "two positions within 0.5 km of each other by a factor of 4 at most" in str(town)
