@@ -11,7 +11,7 @@ from dxopt.errors import SpecError
 from dxopt.model.mechanism import Mechanism
 from dxopt.release.applying.files import apply_to_file, opened, require_output
 from dxopt.release.applying.frames import Frame, apply_to_frame
-from dxopt.release.applying.persons import Ledger, Persons
+from dxopt.release.applying.persons import Persons
 from dxopt.release.applying.plan import Options, Plan, asked_radius, table_and_prior
 from dxopt.release.applying.sidecar import sidecar
 from dxopt.release.applying.tally import Moved
@@ -27,6 +27,7 @@ from dxopt.words.published import sentences, unpaid
 
 if TYPE_CHECKING:
     from dxopt.model.prior import PriorLike
+    from dxopt.release.budgets.budgets import Budgets
 
 _Group = TypeVar("_Group")
 _SHOWN = 10
@@ -205,7 +206,7 @@ def apply(
     outside: Literal["refuse", "nearest", "drop"] = "refuse",
     within: float | None = None,
     person: str | None = None,
-    ledger: Ledger | None = None,
+    ledger: Budgets | None = None,
     over_budget: Literal["refuse", "drop"] = "refuse",
     key: Key | None = None,
     release: str | None = None,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dxopt.errors import BudgetExceeded, SpecError
 from dxopt.model.mechanism import Mechanism
 from dxopt.release.applying.layout import Layout, columns_of_reports
-from dxopt.release.applying.persons import Ledger, Persons, texts_of
+from dxopt.release.applying.persons import Persons, texts_of
 from dxopt.release.applying.radii import Radii, radii
 from dxopt.release.applying.snapping import Snapper
 from dxopt.release.applying.tally import Tally
@@ -26,6 +26,7 @@ from dxopt.words.published import generalization
 
 if TYPE_CHECKING:
     from dxopt.model.prior import PriorLike
+    from dxopt.release.budgets.budgets import Budgets
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +149,7 @@ class Payment:
 
     plan: Plan
     persons: Persons
-    ledger: Ledger
+    ledger: Budgets
     name: str
     run: str
     rest: dict[str, int]
