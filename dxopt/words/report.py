@@ -39,7 +39,7 @@ def asked(problem: Problem, noun: str) -> str:
 
 def better(gap: float) -> str:
     """Return how much better another mechanism may be."""
-    return f"there may be one better by up to {at_most(100 * gap)} %" if gap <= 1 else "no useful bound yet"
+    return f"there may be one better by up to {at_most(100 * gap)} %" if gap < 1 else "no useful bound yet"
 
 
 def proven(problem: Problem, proof: Certificate) -> str:
