@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dxopt.numerics.digits import factor
-from dxopt.spaces.units import with_unit
+from dxopt.spaces.units import per, with_unit
 from dxopt.verify.published.sidecar import SHARE, Paid, Sidecar
 from dxopt.words.phrases import counted, histories, level, one_report, two_positions
 
@@ -95,12 +95,13 @@ def _of_key(unless: str, *, paid: bool) -> Iterator[tuple[str, str]]:
 def _budget(said: Sidecar, paid: Paid) -> str:
     """Return what a person's budget is, and what all that it pays for tells of one place."""
     epsilon, near = said.privacy.epsilon, said.privacy.positions
-    cost = f"epsilon {epsilon:.10g} {paid.unit}"
+    unit = per(said.privacy.unit)
+    cost = f"epsilon {epsilon:.10g} {unit}"
     if paid.default is None or paid.default_rows is None:
         return f"Each row was paid for, with {cost}, from the budget that was set for its person."
     text = (
         f"Each row was paid for, with {cost}, from the budget of its person: unless another was set, "
-        f"epsilon {paid.default:.10g} {paid.unit} in all, which pays for {counted(paid.default_rows, 'such rows')}."
+        f"epsilon {paid.default:.10g} {unit} in all, which pays for {counted(paid.default_rows, 'such rows')}."
     )
     if near is None or said.draws.keyed:
         return text

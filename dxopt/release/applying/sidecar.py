@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dxopt.release.applying.layout import Layout
-from dxopt.release.applying.persons import per
 from dxopt.release.applying.plan import Plan
 from dxopt.release.applying.radii import shown
 from dxopt.release.applying.tally import Tally
@@ -116,7 +115,6 @@ def _paid(plan: Plan, tally: Tally, run: tuple[str, ...] | None) -> Paid | None:
     default = persons.ledger.default
     return Paid(
         person=persons.column,
-        unit=per(plan.table),
         over_budget=plan.options.over_budget,
         default=None if default is None else float(default),
         default_rows=None if default is None or not plan.table.epsilon else default // Fraction(plan.table.epsilon),

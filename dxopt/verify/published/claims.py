@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -147,6 +148,8 @@ def _check_columns(published: Published) -> str:
     """The columns that the sidecar says were made are there, and what it says was replaced or left out is not."""
     there, said = published.rows.names, published.said
     made, where = said.columns.made, said.secret.columns
+    if len({*made}) < len(made):
+        raise Broken("the sidecar says of a column twice that it was made")
     for name in made:
         if name not in there:
             raise Broken(f"there is no column {name!r}, which the sidecar says was made")
@@ -209,8 +212,15 @@ def _check_rows(published: Published) -> str:
         raise Broken(
             f"there are {total:,} rows, but of {rows.given} in the sidecar {dropped} and {unpaid} were left out"
         )
-    if dropped and said.secret.outside != "drop":
-        raise Broken(f"{dropped:,} rows were left out, with secret.outside {said.secret.outside!r}")
+    off = {"drop": rows.outside + rows.unusable, "nearest": rows.unusable, "refuse": rows.outside + rows.unusable}
+    policy = said.secret.outside
+    if off[policy] != (dropped if policy == "drop" else 0) or (dropped and policy != "drop"):
+        raise Broken(
+            f"{dropped:,} rows were left out, {rows.outside:,} were outside and {rows.unusable:,} unusable, which "
+            f"secret.outside {policy!r} does not allow"
+        )
+    if not all(0 < line < later for line, later in pairwise((*rows.dropped, math.inf))):
+        raise Broken("the sidecar counts rows that were left out twice, or not in order")
     if paid is not None:
         _check_paid(paid, published.table.head["epsilon"])
     lost = f", {dropped:,} outside" * (dropped > 0) + f", {unpaid:,} not paid for" * (unpaid > 0)

@@ -148,8 +148,6 @@ class Paid(_Strict):
     ----------
     person : str
         The column.
-    unit : str
-        What levels are per.
     over_budget : {"refuse", "drop"}
     default : float or None
         The budget of persons without their own,
@@ -162,7 +160,6 @@ class Paid(_Strict):
     """
 
     person: str
-    unit: str
     over_budget: Literal["refuse", "drop"]
     default: float | None
     default_rows: int | None

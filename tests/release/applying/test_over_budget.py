@@ -130,7 +130,7 @@ def test_counts_are_values_of_their_unit(tmp_path: Path) -> None:
     assert "epsilon 0.7 per person" in found["dataGeneralizations"][0]
     text = (tmp_path / "said.json").read_text(encoding="utf-8")
     said = json.loads(text)
-    assert (said["privacy"]["unit"], said["budgets"]["unit"], said["command"]) == ("people", "per person", None)
+    assert (said["privacy"]["unit"], said["command"]) == ("people", None)
     assert "position" not in str(sentences(read_sidecar(tmp_path / "said.json")))
     with pytest.raises(
         dx.SpecError, match=r"of the secrets, which are the whole numbers from 0 to 6; mend them, take a line"
