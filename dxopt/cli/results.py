@@ -100,7 +100,8 @@ def explain_results(
     from dxopt.runtime.stopping import Stop
     from dxopt.spec import read_levels
     from dxopt.spec.problems import asked
-    from dxopt.studies.explaining import explain, is_published, published, saved
+    from dxopt.studies.explaining import explain, saved
+    from dxopt.words.published import is_published, published
 
     told = []
     with bad_input(), Progress(Console(stderr=True), after=2.0) as progress, Stop() as stop:
@@ -140,13 +141,16 @@ def verify_results(
     from rich.console import Console
 
     from dxopt.batch.progress import Progress
-    from dxopt.studies.explaining import published
     from dxopt.verify import verify_all, verify_published
 
     with bad_input(), Progress(Console(stderr=True), after=2.0) as progress:
         tell = functools.partial(progress.tell, str(path))
         verdict = verify_all(path, tell=tell) if result is None else verify_published(path, result, tell=tell)
-        promised = published(path).sentences if result is not None and verdict.exit_code == 0 else ()
+        promised = ()
+        if result is not None and verdict.exit_code == 0:
+            from dxopt.words.published import published
+
+            promised = published(path).sentences
     if not as_json:
         typer.echo("\n".join([str(verdict), *(f"{topic}: {text}" for topic, text in promised)]))
     elif promised:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +23,7 @@ from dxopt.results.report import Report
 from dxopt.results.sweep import EpsilonSweep
 from dxopt.runtime.reading import is_file
 from dxopt.studies.sweeps import sweep
-from dxopt.verify.published.sidecar import ENDING, read_sidecar, sidecar_of
-from dxopt.verify.verdict import Broken
 from dxopt.words.explained import Choice
-from dxopt.words.published import sentences
 
 
 def explain(
@@ -151,42 +148,6 @@ def _explained(
     if epsilons is None:
         return told
     return replace(told, choices=_choices(sweep(problem, epsilons, **options).reports, values))
-
-
-@dataclass(frozen=True)
-class PublishedFile:
-    """What a published file promises by its sidecar: topics, each with a sentence or two; nothing of it is proven."""
-
-    file: Path
-    sentences: tuple[tuple[str, str], ...]
-
-    def content(self) -> dict[str, Any]:
-        """Return the sentences, for JSON."""
-        return {"file": str(self.file), "sentences": [list(pair) for pair in self.sentences]}
-
-    def __str__(self) -> str:
-        told = [f"{topic}: {text}" for topic, text in self.sentences]
-        return "\n".join([str(self.file), *told, f"not proven here: dxopt verify {self.file} --result RESULT does"])
-
-
-def is_published(path: Path) -> bool:
-    """Whether a file has a sidecar, or is one."""
-    return is_file(path) and (path.name.endswith(ENDING) or is_file(sidecar_of(path)))
-
-
-def published(path: Path) -> PublishedFile:
-    """Return what a file that `dx.apply` wrote promises, by its sidecar.
-
-    Raises
-    ------
-    SpecError
-        If the sidecar is damaged, or has a field that no sidecar has.
-    """
-    beside = path if path.name.endswith(ENDING) else sidecar_of(path)
-    try:
-        return PublishedFile(path, sentences(read_sidecar(beside)))
-    except Broken as error:
-        raise SpecError("sidecar", f"is none: {error}", "take the one that dxopt apply wrote") from None
 
 
 def saved(folder: str | Path) -> Report | EpsilonSweep:

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
+from dxopt.errors import SpecError
 from dxopt.numerics.digits import factor
 from dxopt.spaces.units import per, with_unit
-from dxopt.verify.published.sidecar import SHARE, Paid, Sidecar
+from dxopt.verify.files import is_file
+from dxopt.verify.published.sidecar import ENDING, SHARE, Paid, Sidecar, read_sidecar, sidecar_of
+from dxopt.verify.verdict import Broken
 from dxopt.words.phrases import counted, histories, level, one_report, two_positions
 
 
@@ -179,3 +185,39 @@ def unpaid(paid: Paid | None) -> str | None:
     if paid is None or paid.over_budget != "drop":
         return None
     return f"{counted(paid.rows_left_out, 'rows')} of {counted(paid.persons_left_out, 'persons')}"
+
+
+@dataclass(frozen=True)
+class PublishedFile:
+    """What a published file promises by its sidecar: topics, each with a sentence or two; nothing of it is proven."""
+
+    file: Path
+    sentences: tuple[tuple[str, str], ...]
+
+    def content(self) -> dict[str, Any]:
+        """Return the sentences, for JSON."""
+        return {"file": str(self.file), "sentences": [list(pair) for pair in self.sentences]}
+
+    def __str__(self) -> str:
+        told = [f"{topic}: {text}" for topic, text in self.sentences]
+        return "\n".join([str(self.file), *told, f"not proven here: dxopt verify {self.file} --result RESULT does"])
+
+
+def is_published(path: Path) -> bool:
+    """Whether a file has a sidecar, or is one."""
+    return is_file(path) and (path.name.endswith(ENDING) or is_file(sidecar_of(path)))
+
+
+def published(path: Path) -> PublishedFile:
+    """Return what a file that `dx.apply` wrote promises, by its sidecar.
+
+    Raises
+    ------
+    SpecError
+        If the sidecar is damaged, or has a field that no sidecar has.
+    """
+    beside = path if path.name.endswith(ENDING) else sidecar_of(path)
+    try:
+        return PublishedFile(path, sentences(read_sidecar(beside)))
+    except Broken as error:
+        raise SpecError("sidecar", f"is none: {error}", "take the one that dxopt apply wrote") from None
