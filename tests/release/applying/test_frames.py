@@ -126,7 +126,8 @@ def test_columns_are_kept_and_left_out_by_name() -> None:
     # what is left has the report, if only in its column
     found = dx.apply(counts(), pd.DataFrame({"beds": [3]}), column="beds", columns=dx.Columns(drop=["beds"]))
     assert list(found.columns) == ["report", "epsilon", "uncertainty", "dataGeneralizations"]
-    for column, options in (("beds", {"lean": True}), (None, {"label": "beds"})):
+    asked: list[tuple[str | None, dict[str, Any]]] = [("beds", {"lean": True}), (None, {"label": "beds"})]
+    for column, options in asked:
         with pytest.raises(dx.SpecError, match=r"^drop: leaves no column with the report; keep 'beds'$"):
             columns = dx.Columns(drop=["beds"], **options)
             dx.apply(counts(), pd.DataFrame({"beds": [3], "ward": ["a"]}), column=column, columns=columns)
