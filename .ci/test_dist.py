@@ -36,8 +36,8 @@ assert verify_table("table.dxt").exit_code == 0
 table = dx.IntegerTable.load("table.dxt")
 assert len(table.sample(index=0, size=5)) == 5
 assert len(table.sample_for(["ann"], index=[0], key=dx.Key.new(), release="first")) == 1
-done = dx.apply(table, "people.csv", "light.csv", label="value")
-assert done.said["rows"]["out"] == 40
+done = dx.apply(table, "people.csv", "light.csv", columns=dx.Columns(label="value"))
+assert done.record.rows.out == 40
 try:
     dx.solve
 except dx.UnsupportedError as error:

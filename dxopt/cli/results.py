@@ -76,7 +76,7 @@ def report_page(
 def explain_results(
     results: Annotated[
         list[Path],
-        typer.Argument(metavar="RESULT...", help="Result folders, or problem files not solved yet."),
+        typer.Argument(metavar="RESULT...", help="Result folders, problem files not solved yet, or published files."),
     ],
     epsilon: Annotated[str | None, typer.Option(help=_TABLE)] = None,
     distance: Annotated[
@@ -90,17 +90,24 @@ def explain_results(
     time_limit: Annotated[float | None, typer.Option(help="With --epsilon, seconds for all levels.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Say in plain words what results promise, what they cost, and whom."""
+    """Say in plain words what results and published files promise, what they cost, and whom."""
+    from dxopt.errors import SpecError
     from dxopt.runtime.live import Live
     from dxopt.runtime.stopping import Stop
     from dxopt.spec import read_levels
     from dxopt.spec.problems import asked
     from dxopt.studies.explaining import explain, saved
+    from dxopt.words.published import is_published, published
 
     told = []
     with bad_input(), Live(after=2.0) as progress, Stop() as stop:
         levels = None if epsilon is None else read_levels(epsilon)
         for place in results:
+            if is_published(place):
+                if (epsilon, distance, reports, values) != (None, None, None, None):
+                    raise SpecError("result", f"{place} is a published file", "explain it without options")
+                told.append(published(place))
+                continue
             tell = functools.partial(progress.tell, str(place))
             options = {} if levels is None else {"tolerance": tolerance, "time_limit": time_limit, "progress": tell}
             for found in asked(place, levels) if place.suffix in (".yaml", ".yml") else [saved(place)]:
@@ -124,7 +131,8 @@ def verify_results(
     """Prove results again from their files alone: 0 if all holds, 1 if a claim fails, 3 if some are left open.
 
     With --result, PATH is a file that `apply` wrote: the result is proven
-    again, and that the file and its sidecar belong to its mechanism.
+    again, and that the file and its sidecar belong to its mechanism. What
+    that promises is then said in plain words.
     """
     from dxopt.runtime.live import Live
     from dxopt.verify import verify_all, verify_published
@@ -132,5 +140,16 @@ def verify_results(
     with bad_input(), Live(after=2.0) as progress:
         tell = functools.partial(progress.tell, str(path))
         verdict = verify_all(path, tell=tell) if result is None else verify_published(path, result, tell=tell)
-    typer.echo(verdict.as_json() if as_json else str(verdict))
+        promised = ()
+        if result is not None and verdict.exit_code == 0:
+            from dxopt.words.published import published
+
+            promised = published(path).sentences
+    if not as_json:
+        typer.echo("\n".join([str(verdict), *(f"{topic}: {text}" for topic, text in promised)]))
+    elif promised:
+        content = json.loads(verdict.as_json()) | {"sentences": promised}
+        typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
+    else:
+        typer.echo(verdict.as_json())
     raise typer.Exit(verdict.exit_code)

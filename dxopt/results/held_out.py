@@ -1,4 +1,4 @@
-"""What a report says of data that its prior was not made of, in words and as plain content, and read again."""
+"""What a report says of data that its prior was not made of, as plain content, and read again."""
 
 from __future__ import annotations
 
@@ -16,16 +16,6 @@ from dxopt.model.problem import Problem
 from dxopt.results.files import HELD_OUT, finite
 
 Arrays = Mapping[str, Any]
-
-
-def lines_held_out(several: Sequence[HeldOut]) -> list[tuple[str, str]]:
-    """Lines of a name and a text for each set of data."""
-    lines = []
-    for found in several:
-        lines.append((f"on {found.data.name}", found.of_secrets))
-        if found.positions is not None:
-            lines.append((f"{found.data.name}, positions", found.of_positions))
-    return lines
 
 
 def content(several: Sequence[HeldOut]) -> list[dict[str, Any]]:

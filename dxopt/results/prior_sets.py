@@ -1,4 +1,4 @@
-"""The priors of a problem, one or a set: in a result folder, and what a report says of them."""
+"""The priors of a problem, one or a set in a result folder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from dxopt.proofs.certify import Certificate
 from dxopt.results.checking import check_prior
 
 _SET = "prior_set"
-_LISTED = 6
 
 
 def packed_set(problem: Problem, mechanism: Mechanism) -> dict[str, Any]:
@@ -81,25 +80,3 @@ def require_optima(objective: Objective, members: Sequence[tuple[Problem, Certif
         same = problem.objective.name == "expected_loss" and np.array_equal(problem.prior.probabilities, member)
         if not same or proof.bound != low or proof.value != high:
             raise CertificateError(f"the optimum for {problem.prior.name} is not the one that was saved")
-
-
-def lines_of_priors(problem: Problem, mechanism: Mechanism) -> list[tuple[str, str]]:
-    """What a report says of a set of priors: which of them is the worst for the mechanism."""
-    priors = problem.priors
-    if priors is None or not isinstance(mechanism, MatrixMechanism):
-        return []
-    losses = losses_of(problem, mechanism.matrix, priors.reach)
-    if isinstance(priors, Hull):
-        each = priors.members @ losses
-        if isinstance(problem.objective, WorstRegret) and problem.objective.lowest is not None:
-            each = each - problem.objective.lowest
-        worst = int(each.argmax())
-        named = [f"{name} {loss:.10g}" for name, loss in zip(priors.names, each.tolist(), strict=True)][:_LISTED]
-        more = f"; {len(each) - len(named)} more" if len(each) > len(named) else ""
-        return [("worst over", priors.name), ("worst prior", f"{priors.names[worst]}, of {', '.join(named)}{more}")]
-    moved = priors.worst(losses) - priors.centre
-    most = int(moved.argmax())
-    where = f"{problem.space.labels[most]}, which it gives {moved[most]:.4g} more than the centre"
-    centre = f"under the centre {float(priors.centre @ losses):.10g}"
-    text = f"moves {float(np.abs(moved).sum()) / 2:.4g} of the centre, most of it to {where}; {centre}"
-    return [("worst over", priors.name), ("worst prior", text)]

@@ -104,7 +104,7 @@ class Report(Answer):
         """The mechanism as integers, for exact sampling; or why there is no such table."""
         problem = self.problem
         if not isinstance(self.mechanism, MatrixMechanism):
-            return "the mechanism is not written down"
+            return "the mechanism is kept as a formula; no table was made"
         if problem.beliefs is not None:
             return NO_TABLE
         if not problem.private:

@@ -9,6 +9,7 @@ from dxopt.errors import SpecError
 from dxopt.model.problem import Problem
 from dxopt.results.files import REPORT
 from dxopt.spaces.units import checked_unit, per
+from dxopt.words.report import named_loss
 
 _KEYS = ("distance", "loss", "value")
 
@@ -41,8 +42,3 @@ def value_axis(problem: Problem) -> str:
     """The label of an axis of what the objective is about."""
     unit = problem.unit if problem.objective.sign < 0 else named_loss(problem)
     return f"{problem.objective.title} ({unit})" if unit else problem.objective.title
-
-
-def named_loss(problem: Problem) -> str:
-    """The loss with its unit, such as "distance, km"."""
-    return ", ".join(filter(None, (problem.loss.name, problem.loss.unit)))

@@ -37,9 +37,7 @@ from dxopt.spec.quantities import bad, shown
 from dxopt.spec.suggestions import advice, meant
 
 MAX_LOCATIONS = 4_000
-TOO_LARGE = f"is larger than the cap of {MAX_LOCATIONS:,} locations"
 MAX_REGULAR = 1_000_000
-TOO_FINE = f"is larger than the cap of {MAX_REGULAR:,} points"
 TOP = r"^([1-9][0-9]{0,8}) by (\S.*)$"
 
 T = TypeVar("T")
@@ -356,9 +354,14 @@ def _rectangular(rows: list[list[Any]]) -> list[list[Any]]:
     return rows
 
 
+def too_many(count: int, noun: str, most: int = MAX_LOCATIONS) -> str:
+    """Return what is wrong with a space of more points than its limit."""
+    return f"makes {count:,} {noun} (limit {most:,})"
+
+
 def _capped(rows: list[Any]) -> list[Any]:
     if len(rows) > MAX_LOCATIONS:
-        raise bad(f"{TOO_LARGE} with its {len(rows):,}", "give fewer")
+        raise bad(too_many(len(rows), "locations"), "give fewer")
     return rows
 
 

@@ -24,7 +24,7 @@ from dxopt.spec import geo as e
 from dxopt.spec import spaces as m
 from dxopt.spec import universes as u
 from dxopt.spec.answers import Answers
-from dxopt.spec.fields import MAX_LOCATIONS, TOO_LARGE
+from dxopt.spec.fields import MAX_LOCATIONS, too_many
 from dxopt.spec.quantities import number
 from dxopt.spec.source import Source, SpecFileError
 from dxopt.spec.tables import Table, read_matrix
@@ -155,7 +155,7 @@ def _on_earth(source: Source, asked: e.BoundingBox | e.H3Box | e.H3Cells | e.Roa
         case e.H3Box():
             cells = estimated(asked.box, asked.resolution)
             if cells > 2 * MAX_LOCATIONS:
-                wrong = f"{TOO_LARGE} with its about {round(cells):,}"
+                wrong = too_many(round(cells), "cells or so")
                 raise source.error(("space", "resolution"), wrong, coarser(asked.box, MAX_LOCATIONS))
             space = geo.h3_cells(asked.resolution, box=asked.box, unit=asked.unit, metric=asked.metric)
         case e.H3Cells():
@@ -166,7 +166,7 @@ def _on_earth(source: Source, asked: e.BoundingBox | e.H3Box | e.H3Cells | e.Roa
     if len(space) > MAX_LOCATIONS:
         roads = isinstance(asked, e.Roads)
         key, fix = ("file", "give a smaller network") if roads else ("resolution", coarser(asked.box, MAX_LOCATIONS))
-        raise source.error(("space", key), f"{TOO_LARGE} with its {len(space):,}", fix)
+        raise source.error(("space", key), too_many(len(space), "locations"), fix)
     return space
 
 
@@ -177,7 +177,7 @@ def _from_table(source: Source, asked: m.PointsFile) -> Secrets:
     if asked.top is not None:
         count, _, column = asked.top.partition(" by ")
         if int(count) > MAX_LOCATIONS:
-            raise source.error(("space", "top"), TOO_LARGE, "ask for fewer")
+            raise source.error(("space", "top"), too_many(int(count), "locations"), "ask for fewer")
         rows = table.largest(int(count), column, source.blame("space", "top"))
     labels = None
     if asked.label is not None:
@@ -195,7 +195,7 @@ def _words(source: Source, asked: m.Embedding) -> MetricSpace:
     given = asked.model_dump(include={"top", "words", "normalise", "metric"})
     space = embedding(source.resolve(asked.file), **given)
     if len(space) > MAX_LOCATIONS:
-        raise source.error(("space", "file"), f"{TOO_LARGE} with its {len(space):,} words", "give top or words")
+        raise source.error(("space", "file"), too_many(len(space), "words"), "give top or words")
     return space
 
 
@@ -264,5 +264,5 @@ def _joined(edges: list[tuple[str, str, float]], *, directed: bool, attribute: s
 
 def _small(graph: nx.Graph, source: Source, key: str) -> nx.Graph:
     if len(graph) > MAX_LOCATIONS:
-        raise source.error(("space", key), f"{TOO_LARGE} with its {len(graph):,}", "give a smaller graph")
+        raise source.error(("space", key), too_many(len(graph), "nodes"), "give a smaller graph")
     return graph

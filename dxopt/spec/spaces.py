@@ -109,7 +109,7 @@ class Lattice(f.Measured):
     @classmethod
     def _small(cls, shape: list[int]) -> list[int]:
         if math.prod(shape) > f.MAX_REGULAR:
-            raise bad(f"{f.TOO_FINE} with its {math.prod(shape):,}", "give a smaller shape")
+            raise bad(f.too_many(math.prod(shape), "points", f.MAX_REGULAR), "give a smaller shape")
         return shape
 
 
@@ -124,7 +124,7 @@ class Line(f.Measured):
     @classmethod
     def _small(cls, size: int) -> int:
         if size > f.MAX_REGULAR:
-            raise bad(f"{f.TOO_FINE} with its {size:,}", "give a smaller size")
+            raise bad(f.too_many(size, "points", f.MAX_REGULAR), "give a smaller size")
         return size
 
 

@@ -400,7 +400,7 @@ FILES: dict[str, tuple[str, str, str]] = {
     "H3 too fine": (
         "space: {kind: h3, south: 45.70, west: 4.77, north: 45.81, east: 4.90, resolution: 11}\nepsilon: 1\n",
         "",
-        ":1:83: space.resolution: is larger than the cap of 4,000 locations with its about 57,389; give 9 or less "
+        ":1:83: space.resolution: makes 57,389 cells or so (limit 4,000); give 9 or less "
         "(about 1,171 cells), or a smaller box",
     ),
     "semicolons": (

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,65 +17,15 @@ from dxopt.release.keys import Key
 from dxopt.release.tables.table import IntegerTable
 from dxopt.spaces import units
 
+if TYPE_CHECKING:
+    from dxopt.release.budgets.budgets import Budgets
+
 _TAG = "dxopt tag 1"
 OVER_BUDGET = ("refuse", "drop")
 """What becomes of rows that a person cannot pay for."""
 
 
-class Ledger(Protocol):
-    """What is asked of `dx.Budgets`."""
-
-    @property
-    def default(self) -> Fraction | None:
-        """The budget of persons without their own."""
-        ...
-
-    def affordable(
-        self,
-        needed: Mapping[str, int],
-        level: Fraction,
-        *,
-        delta: Fraction = ...,
-        unit: str,
-        run: str | None = None,
-        drop: bool = False,
-    ) -> dict[str, int]:
-        """How many of their rows persons can pay for."""
-        ...
-
-    def begin(self, name: str, *, release: str | None = None) -> str:
-        """Begin a run, or go on with one of this name that was killed."""
-        ...
-
-    def charge(
-        self,
-        run: str,
-        first: int,
-        persons: Sequence[str],
-        level: Fraction,
-        *,
-        delta: Fraction = ...,
-        unit: str,
-        tags: Sequence[bytes | None] | None = None,
-        key: Key | None = None,
-    ) -> NDArray[np.bool_]:
-        """Charge rows of a run, all or none."""
-        ...
-
-    def give_up(self, run: str, *, refund: bool) -> None:
-        """End a run of which nothing will be published."""
-        ...
-
-    def finish(self, run: str) -> None:
-        """End a run before its output is published."""
-        ...
-
-    def finished(self, run: str) -> bool:
-        """Whether a run is finished, so that its output may be published."""
-        ...
-
-
-_LEDGER = Option("budgets", command="--ledger FILE")
+_LEDGER = Option("ledger", command="--ledger FILE")
 _PAID = (
     *(
         "name the ledger that rows are paid from as ",
@@ -98,14 +48,14 @@ class Persons:
         Of draws that a person gets again,
     release : str
         and the name under which.
-    ledger : Ledger or None
+    ledger : Budgets or None
         What each row is paid from.
     """
 
     column: str
     key: Key | None
     release: str
-    ledger: Ledger | None
+    ledger: Budgets | None
 
     @classmethod
     def of(
@@ -116,7 +66,7 @@ class Persons:
             raise SpecError("key", f"is of type {type(key).__name__}", "give a dx.Key")
         if ledger is not None and not hasattr(ledger, "charge"):
             fix = ", such as dx.Budgets.open(the name of the file)" if isinstance(ledger, str | os.PathLike) else ""
-            raise SpecError("budgets", f"is of type {type(ledger).__name__}", f"give a dx.Budgets{fix}")
+            raise SpecError("ledger", f"is of type {type(ledger).__name__}", f"give a dx.Budgets{fix}")
         _require_policy(over_budget, key, ledger)
         if key is None and ledger is None:
             for name, given in (("person", column), ("release", release)):

@@ -8,10 +8,10 @@ from typing import Any
 from dxopt.model.problem import Problem
 from dxopt.results.page import channels
 from dxopt.results.page.markup import Cell, Markup, facts, folded, number, table, told
-from dxopt.results.prior_sets import lines_of_priors
 from dxopt.results.report import Report
 from dxopt.results.units import named_loss
 from dxopt.spaces.units import in_unit, per
+from dxopt.words.report import worst_prior
 
 _LOSSES: tuple[str, ...] = ("expected_loss", "worst_loss")
 _BITS: tuple[str, ...] = ("min_entropy_leakage", "min_capacity")
@@ -30,7 +30,7 @@ def problem(report: Report, metric: str) -> Markup:
             ("prior", asked.prior.name),
             ("loss", named_loss(asked)),
             ("wanted", _wanted(asked)),
-            *lines_of_priors(asked, report.mechanism)[1:],
+            *worst_prior(asked, report.mechanism)[1:],
         ]
     )
 

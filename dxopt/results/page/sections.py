@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from dxopt.results.held_out import lines_held_out
 from dxopt.results.page import problem, ranges, words
 from dxopt.results.page.comparison import compared
 from dxopt.results.page.entries import Entry
@@ -18,6 +17,7 @@ from dxopt.results.page.views import heat_map, locations
 from dxopt.results.report import Report
 from dxopt.results.report_lines import everything
 from dxopt.spaces.units import per
+from dxopt.words.report import on_other_data
 
 MOST_ROWS = 1000
 _Section = tuple[str, Iterable[Markup]]
@@ -100,7 +100,7 @@ def _of_report(report: Report, entry: Entry, shown: Shown) -> Iterator[_Section]
     if report.evaluation:
         yield "Measures", [problem.measures(report)]
     if report.held_out:
-        yield "On other data", [facts(lines_held_out(report.held_out))]
+        yield "On other data", [facts(on_other_data(report.held_out))]
     yield "What was proven", [words.certificate(report)]
     yield "The problem", [problem.problem(report, entry.metric)]
     yield "Every probability", [heat_map(report, shown.name) if shown.drawn else element("p", _omitted(report))]

@@ -101,7 +101,7 @@ def test_explanations_tell_of_positions_first(town: dx.Report) -> None:
         "Seeing one report, nobody can change the odds between two positions within 0.5 km of each other by more "
         "than a factor of 4."
     )
-    assert told[1][0] == "places" and "take ε" not in told[1][1] and "nothing is promised" in told[1][1]
+    assert told[1][0] == "places" and "take ε" not in told[1][1] and "no promise" in told[1][1]
     assert dx.explain(town).factor == pytest.approx(4.0, rel=1e-6)
     assert (dx.explain(town, distance=3).factor or 0) > 4
     assert "two positions within 0.5 km of each other by a factor of 4 at most" in str(town)
@@ -146,14 +146,13 @@ def test_a_sidecar_states_the_factor_and_the_budget(town: dx.Report, tmp_path: P
     where: dict[str, Any] = {"lat": "lat", "lon": "lon", "outside": "nearest"}
     default = f"3x{town.table.epsilon!r}"  # pyright: ignore[reportAttributeAccessIssue]
     with dx.Budgets.open(tmp_path / "b.sqlite", create=True, unit="per km", default=default) as budgets:
-        done = dx.apply(folder, data, tmp_path / "out.csv", person="person", budgets=budgets, **where)
+        done = dx.apply(folder, data, tmp_path / "out.csv", person="person", ledger=budgets, **where)
     privacy = done.said["privacy"]
     assert privacy["positions"]["radius"] == 0.5 and privacy["positions"]["factor"] == pytest.approx(4, rel=1e-6)
-    said = " ".join(privacy["statement"])
-    assert "two positions within 0.5 km of each other by more than a factor of 4; after n" in said
-    assert "which pays for 3 such rows" in said
-    assert "each within 0.5 km of the other's, by a factor of at most 64" in said
-    assert "the factor between positions does not hold." in said
+    assert done.said["budgets"]["default_rows"] == 3
+    told = dict(done.sentences)
+    assert "within 0.5 km" in told["positions"] and "factor of 4;" in told["positions"]
+    assert "at most 64." in told["budget"] and "does not hold" in told["outside"]
     plain = dx.apply(town, data, tmp_path / "plain.csv", **where).said
     assert plain["privacy"]["positions"] == privacy["positions"] and plain["budgets"] is None
     wide = dx.apply(town.table, data, tmp_path / "wide.csv", lat="lat", lon="lon", within=100.0).said

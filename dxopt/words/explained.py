@@ -1,9 +1,10 @@
-"""What a mechanism promises and costs, as numbers with their units; `results.sentences` has the words."""
+"""What a mechanism promises and costs, as numbers with their units; `words.result` has the sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Self
 
 
 @dataclass(frozen=True)
@@ -191,3 +192,23 @@ class Explained:
     def between(self) -> float:
         """The distance of secrets that factors are of: `across` where it is known, else `apart`."""
         return self.apart if self.across is None else self.across
+
+    def renamed(self, names: Mapping[str, str]) -> Self:
+        """Return the same with other names of secrets and reports, by their labels."""
+
+        def named(label: str | None) -> str | None:
+            return None if label is None else names.get(label, label)
+
+        def both(end: tuple[str, str] | None) -> tuple[str, str] | None:
+            return None if end is None else (names.get(end[0], end[0]), names.get(end[1], end[1]))
+
+        return replace(
+            self,
+            worst_at=named(self.worst_at),
+            radius_at=named(self.radius_at),
+            prior_zero_at=named(self.prior_zero_at),
+            never_labels=tuple(names.get(label, label) for label in self.never_labels),
+            lowest=both(self.lowest),
+            highest=both(self.highest),
+            where={names.get(label, label): place for label, place in self.where.items()},
+        )
