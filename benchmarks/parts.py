@@ -133,7 +133,7 @@ def _counted() -> Iterator[list[tuple[int, int]]]:
 def measured(places: int, rounds: int, limit: float) -> Parts:
     """Solve for so many rounds, or processor seconds, and note what they took."""
     HERE.price(*_small())
-    program = ExpectedLossProgram().compile(town(places)).program
+    program = ExpectedLossProgram().apply(town(places)).smaller
     timed = _Timed()
     done = 0
     gap = 1.0

@@ -26,7 +26,7 @@ from dxopt.numerics.excess import bound_pairs, least_delta
 from dxopt.numerics.written import Written
 from dxopt.proofs.beliefs import prove_beliefs
 from dxopt.proofs.bounds import proven_bound
-from dxopt.proofs.candidate import Candidate, Claim
+from dxopt.proofs.candidate import AppliedReduction, Candidate, Claim
 from dxopt.proofs.duals import AnyDual
 from dxopt.proofs.privacy import ROW_SUM_ERROR, prove_private, require_channel
 from dxopt.proofs.repair import brought_within_budget, expected_above, repair
@@ -83,7 +83,7 @@ class Certificate(Shown):
 
 @dataclass(frozen=True, eq=False)
 class Proven:
-    """A mechanism with its proof: what `certify` makes of a `Candidate`.
+    """A mechanism with its proof, made of a `Candidate` by `certify`.
 
     Attributes
     ----------
@@ -91,14 +91,16 @@ class Proven:
     certificate : Certificate
     dual : Dual of any kind, or None
         What proves `certificate.bound`.
-    claim : {"exact", "bound", "valid"}
-        What theory promised.
+    claim, route, reductions
+        As in `Candidate`.
     """
 
     mechanism: Mechanism
     certificate: Certificate
     dual: AnyDual | None
     claim: Claim
+    route: str = ""
+    reductions: tuple[AppliedReduction, ...] = ()
 
 
 def certify(problem: Problem, candidate: Candidate, should_stop: Callable[[], bool] | None = None) -> Proven:
@@ -120,7 +122,7 @@ def certify(problem: Problem, candidate: Candidate, should_stop: Callable[[], bo
         certificate, dual = _certificate_by_structure(problem, mechanism, candidate.dual, should_stop)
     else:
         mechanism, certificate, dual = _repaired(problem, candidate, candidate.channel)
-    return Proven(mechanism, certificate, dual, candidate.claim)
+    return Proven(mechanism, certificate, dual, candidate.claim, candidate.route, candidate.reductions)
 
 
 def _certificate_by_structure(
@@ -149,7 +151,7 @@ def _repaired(
     channel = repair(problem, raw)
     if math.isfinite(problem.objective.max_loss):
         channel = brought_within_budget(problem, channel, candidate.within_budget)
-    mechanism, privacy = proven_repair(problem, raw, channel, candidate.name or "mechanism")
+    mechanism, privacy = proven_repair(problem, raw, channel, candidate.name or candidate.route or "mechanism")
     belief_level = None if problem.beliefs is None else prove_beliefs(problem, channel)
     value = objective_value(problem, channel)
     dual = candidate.dual

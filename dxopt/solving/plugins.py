@@ -9,7 +9,8 @@ from dxopt.model.losses import LOSS_PLUGINS
 from dxopt.model.objective import AdversaryError
 from dxopt.model.problem import Problem
 from dxopt.runtime.plugins import Listed, Plugin
-from dxopt.solving.routes.choice import COLUMNS, MECHANISM_PLUGINS, METHODS, SPANNER_METHODS
+from dxopt.solving.routes.choice import MECHANISM_PLUGINS, METHODS, SPANNER_METHODS
+from dxopt.solving.routes.limits import COLUMNS
 from dxopt.solving.solvers import SOLVER_PLUGINS, SOLVERS
 from dxopt.spaces.callables import Called
 from dxopt.spaces.metrics import METRIC_PLUGINS

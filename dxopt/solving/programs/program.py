@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from dxopt.numerics.partition import Partition
+from dxopt.proofs.candidate import AppliedReduction
 from dxopt.proofs.duals import Dual
 from dxopt.runtime.stopping import Status
 from dxopt.solving.programs.coupling import AnyCoupling, Coupling
@@ -48,6 +49,11 @@ class ChannelProgram:
     def with_budgets(self, budgets: NDArray[np.float64]) -> ChannelProgram:
         """The same costs over another cone."""
         return replace(self, budgets=budgets)
+
+    def coupled_by(self, rows: Coupling) -> ChannelProgram:
+        """The same program with more rows that couple the columns."""
+        joined = rows if self.coupling is None else self.coupling.written().joined(rows)
+        return replace(self, coupling=joined)
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +184,8 @@ class Solution:
 class ChannelSolution:
     """A solved channel program: a raw channel `(k, m)` and a dual over its rows, or None where there is none.
 
-    `coupled` holds a multiplier of 0 or more for each row of the coupling.
+    `coupled` holds a multiplier of 0 or more for each row of the coupling, and `reductions` what was applied on the
+    way.
     """
 
     status: Status
@@ -187,6 +194,7 @@ class ChannelSolution:
     iterations: int = 0
     message: str = ""
     coupled: NDArray[np.float64] | None = None
+    reductions: tuple[AppliedReduction, ...] = ()
 
     @classmethod
     def read(cls, program: ChannelProgram, found: Solution) -> ChannelSolution:

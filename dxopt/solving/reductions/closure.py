@@ -7,7 +7,6 @@ column generation relies on the triangle inequality. A constraint along a path f
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,19 +15,15 @@ from dxopt.numerics.tropical import product
 from dxopt.proofs.candidate import AppliedReduction
 from dxopt.proofs.duals import Dual
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
-from dxopt.solving.reductions.contract import REDUCTIONS, Reduced
+from dxopt.solving.reductions.contract import Reduced
 
 SLACK = 1e-12
 _STEP = ("report", "first", "second", "multiplier")
 
 
-@REDUCTIONS.register("shortest paths")
 @dataclass(frozen=True)
 class ShortestPaths:
     """Replace budgets by the lengths of shortest paths, which obey the triangle inequality."""
-
-    name: ClassVar[str] = "shortest paths"
-    exact: ClassVar[bool] = True
 
     def apply(self, whole: ChannelProgram) -> Reduced[ChannelProgram] | str:
         from scipy.sparse.csgraph import floyd_warshall
@@ -40,12 +35,8 @@ class ShortestPaths:
         steps = Steps(whole.budgets, before)
         smaller = whole.with_budgets(lengths)
         pairs = len(whole.pairs[0]), len(smaller.pairs[0])
-        return Reduced(smaller, steps.lift, AppliedReduction(self.name, self.exact, *pairs, "paths of several pairs"))
-
-    @classmethod
-    def examples(cls) -> list[tuple[ShortestPaths, ChannelProgram]]:
-        budgets = np.array([[0.0, 1.0, 5.0], [1.0, 0.0, 1.0], [5.0, 1.0, 0.0]])
-        return [(cls(), ChannelProgram(1.0 - np.eye(3), budgets))]
+        record = AppliedReduction("shortest paths", True, *pairs, "paths of several pairs")
+        return Reduced(smaller, steps.lift, (record,))
 
 
 @dataclass(frozen=True, eq=False)

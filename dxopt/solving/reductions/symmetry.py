@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,13 +21,12 @@ from dxopt.proofs.candidate import AppliedReduction
 from dxopt.proofs.duals import Dual
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
 from dxopt.solving.reductions.automorphisms import Automorphism, automorphisms, orbits
-from dxopt.solving.reductions.contract import REDUCTIONS, Reduced
+from dxopt.solving.reductions.contract import Reduced
 from dxopt.solving.reductions.coupled import alone, coupling_of, guesses_carried, pairs_of_guesses
 
 WORTH = 0.75
 
 
-@REDUCTIONS.register("symmetry")
 @dataclass(frozen=True)
 class Symmetry:
     """Find the automorphisms of a program, and keep one column for each class of reports.
@@ -41,8 +39,6 @@ class Symmetry:
     """
 
     should_stop: Callable[[], bool] = lambda: False
-    name: ClassVar[str] = "symmetry"
-    exact: ClassVar[bool] = True
 
     def apply(self, whole: ChannelProgram) -> Reduced[ChannelProgram] | str:
         """The program of one report for each class; refused where it saves less than a quarter of the entries."""
@@ -52,13 +48,7 @@ class Symmetry:
         found = find(whole, self.should_stop)
         if found is None:
             return "there is too little symmetry"
-        return Reduced(found.reduce(whole), found.lift, found.record())
-
-    @classmethod
-    def examples(cls) -> list[tuple[Symmetry, ChannelProgram]]:
-        steps = np.arange(6) - np.arange(6)[:, None]
-        ring = np.minimum(steps % 6, -steps % 6).astype(float)
-        return [(cls(), ChannelProgram(ring, ring))]
+        return Reduced(found.reduce(whole), found.lift, (found.record(),))
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,10 +28,11 @@ from dxopt.numerics.partition import Partition
 from dxopt.proofs.candidate import Candidate, Claim
 from dxopt.proofs.repair import expected_above, repair
 from dxopt.runtime.stopping import Stop
-from dxopt.solving.attempts import Attempt, Options, Refusal
+from dxopt.solving.attempts import Options
 from dxopt.solving.routes.limits import is_written
 
 Array = NDArray[np.float64]
+TIGHT = "tight-constraints mechanism"
 _SOON = 0.25
 """Seconds: what takes longer is not left until a solve is stopped."""
 _AHEAD = 10.0
@@ -52,18 +53,29 @@ _LEFT_OUT = (GraphExponential.name, MultivariateLaplace.name, TruncatedExponenti
 """Not tried unasked: the exponential mechanism, which is, is close to them, and two of them look for their rate."""
 
 
-def tight_if_exact(problem: Problem, options: Options) -> Candidate | Refusal:
-    """The tight-constraints mechanism where it is optimal, or why it is not taken."""
+def by_tight(problem: Problem, options: Options) -> Iterator[Candidate]:
+    """The tight-constraints mechanism where it is proven optimal."""
     reason = _why_not_exact(problem, options)
     if reason is not None:
-        return Refusal("tight", reason)
+        options.refused["tight"] = reason
+        return
     try:
         candidate = tight_candidate(problem, diagnose=False)
     except UnsupportedError as error:
-        return Refusal("tight", error.wrong)
-    if candidate.claim == "exact":
-        return candidate
-    return Refusal("tight", "the prior is not regular, so it need not be optimal")
+        options.refused["tight"] = error.wrong
+        return
+    if candidate.claim != "exact":
+        options.refused["tight"] = "the prior is not regular, so it need not be optimal"
+        return
+    options.refused["optimal"] = f"the {TIGHT} is optimal here"
+    yield replace(candidate, route=TIGHT)
+    del options.refused["optimal"]
+    options.refused["tight"] = "its gap stayed above the tolerance"
+
+
+def by_closed_form(problem: Problem, options: Options) -> Iterator[Candidate]:
+    """The best mechanism that needs no solver."""
+    yield ClosedForms(problem).candidate("valid")
 
 
 def _why_not_exact(problem: Problem, options: Options) -> str | None:
@@ -77,7 +89,7 @@ def _why_not_exact(problem: Problem, options: Options) -> str | None:
     return reason
 
 
-def classic(problem: Problem, name: str) -> Attempt:
+def classic(problem: Problem, name: str) -> Candidate:
     """A mechanism of `dx.classic` as it is, implicit where the channel is large.
 
     Raises
@@ -95,11 +107,11 @@ def classic(problem: Problem, name: str) -> Attempt:
     if problem.why_coupled is None and not is_written(problem):
         implicit = mechanism.implicit(problem)
     if implicit is not None:
-        return Attempt(Candidate(implicit), title(mechanism))
-    return within_budget(problem, name, Attempt(Candidate(mechanism.channel(problem)), title(mechanism)))
+        return Candidate(implicit, route=title(mechanism))
+    return within_budget(problem, name, Candidate(mechanism.channel(problem), route=title(mechanism)))
 
 
-def within_budget(problem: Problem, name: str, attempt: Attempt) -> Attempt:
+def within_budget(problem: Problem, name: str, candidate: Candidate) -> Candidate:
     """A mechanism by name where its expected loss is within the budget of the objective, if that has one.
 
     Raises
@@ -108,15 +120,14 @@ def within_budget(problem: Problem, name: str, attempt: Attempt) -> Attempt:
         If it is above the budget, with both.
     """
     budget = problem.objective.max_loss
-    channel = attempt.answer.channel if isinstance(attempt.answer, Candidate) else attempt.answer.mechanism
-    if not math.isfinite(budget) or isinstance(channel, Mechanism):
-        return attempt
-    loss = expected_above(problem, repair(problem, channel))
+    if not math.isfinite(budget) or isinstance(candidate.channel, Mechanism):
+        return candidate
+    loss = expected_above(problem, repair(problem, candidate.channel))
     if loss > budget:
         low, high = ordered(budget, loss)
         wrong = f"{name} has an expected loss of {high}, above the budget of {low}"
         raise UnsupportedError("method", wrong, "raise max_loss, or use method: optimal")
-    return attempt
+    return candidate
 
 
 def constant_by_group(problem: Problem) -> NDArray[np.float64]:
@@ -218,10 +229,10 @@ class ClosedForms:
         """Whether a channel is the best of those that were made, up to rounding."""
         return not isinstance(channel, Mechanism) and bool(np.abs(channel - self.best().channel).max() <= _SAME)
 
-    def attempt(self, claim: Claim, seconds: float = 1.0) -> Attempt:
-        """The best one as an answer."""
+    def candidate(self, claim: Claim, seconds: float = 1.0) -> Candidate:
+        """The best one, as a candidate."""
         best = self.best(seconds)
-        return Attempt(Candidate(best.channel, claim=claim, within_budget=self.within_budget), best.name)
+        return Candidate(best.channel, claim=claim, route=best.name, within_budget=self.within_budget)
 
     def _constant(self) -> Simple:
         channel = constant_by_group(self.problem)
@@ -276,7 +287,7 @@ def _forms(problem: Problem) -> Iterator[_Form]:
         if name != Laplace.name or seconds < _CHEAP or PlanarLaplace.name not in there:
             yield _Form(title(classic), seconds, lambda classic=classic: classic.channel(problem))
     if Tight().refuses(problem) is None:
-        yield _Form("tight-constraints mechanism", _SYSTEM * rows**2 + remap, lambda: _tight(problem))
+        yield _Form(TIGHT, _SYSTEM * rows**2 + remap, lambda: _tight(problem))
 
 
 def _draws(problem: Problem) -> bool:

@@ -26,7 +26,7 @@ LinearSolve = Callable[[LinearProgram], Solution]
 
 def solve_lazily(
     program: ChannelProgram, solve: LinearSolve, tolerance: float, max_rounds: int = 60
-) -> tuple[ChannelSolution, AppliedReduction]:
+) -> ChannelSolution:
     """Solve with a core of pairs, then with those that the closure of each column finds violated, until none is.
 
     The core is a greedy spanner and every pair with the reported point itself; where at most 12 pairs a point are
@@ -67,7 +67,8 @@ def solve_lazily(
             break
         rows = rows.joined(missing)
     note = f"{rounds} round{'s' if rounds > 1 else ''}; rows of the linear program"
-    return best, AppliedReduction("lazy pairs", True, everything, len(rows), note)
+    record = AppliedReduction("lazy pairs", True, everything, len(rows), note)
+    return replace(best, reductions=(record,))
 
 
 def _core(program: ChannelProgram) -> Rows:

@@ -18,7 +18,6 @@ from dxopt.model.problem import Problem
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.duals import AdversaryDual
 from dxopt.proofs.repair import constant_channel, expected_above
-from dxopt.solving.attempts import Attempt
 from dxopt.solving.routes.closed_form import ClosedForms
 
 Array = NDArray[np.float64]
@@ -74,7 +73,7 @@ def simple_within_budget(problem: Problem) -> Array | None:
     return known if expected_above(problem, known) <= problem.objective.max_loss else None
 
 
-def by_matching_guesses(problem: Problem, within: Array, partners: Indices, scale: float) -> Attempt:
+def by_matching_guesses(problem: Problem, within: Array, partners: Indices, scale: float) -> Candidate:
     """The optimum, from any private channel `(n, m)` within the budget.
 
     Parameters
@@ -100,5 +99,5 @@ def by_matching_guesses(problem: Problem, within: Array, partners: Indices, scal
     count = problem.objective.guesses.shape[1] if isinstance(problem.objective, AdversaryError) else 0
     guesses = np.zeros((problem.shape[1], count))
     guesses[np.arange(len(partners)), partners] = 1.0
-    candidate = Candidate(mixture, AdversaryDual(guesses, scale), "exact", within_budget=remapped)
-    return Attempt(candidate, "mixture within the budget, as guesses cost what reports do")
+    route = "mixture within the budget, as guesses cost what reports do"
+    return Candidate(mixture, AdversaryDual(guesses, scale), "exact", route, within_budget=remapped)

@@ -8,11 +8,10 @@ from dxopt.model.problem import Problem
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.own import nearly_private
 from dxopt.runtime.plugins import Found, said
-from dxopt.solving.attempts import Attempt
 from dxopt.solving.routes.closed_form import within_budget
 
 
-def plugged(problem: Problem, found: Found) -> Attempt:
+def plugged(problem: Problem, found: Found) -> Candidate:
     """The mechanism that a plug-in makes for a problem, where it is private but for rounding, which is repaired.
 
     Raises
@@ -38,4 +37,4 @@ def plugged(problem: Problem, found: Found) -> Attempt:
         raise UnsupportedError(
             "method", f"{whose}: its {error.field} {error.wrong}", "use method: optimal"
         ) from error
-    return within_budget(problem, name, Attempt(Candidate(matrix), titled(name)))
+    return within_budget(problem, name, Candidate(matrix, route=titled(name)))

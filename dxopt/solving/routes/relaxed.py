@@ -11,6 +11,8 @@ them. For the same reason early programs are solved roughly, whose solutions are
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,7 +25,7 @@ from dxopt.solving.formulations.delta import WithDelta
 from dxopt.solving.programs.program import ChannelSolution, LinearProgram, Rows
 from dxopt.solving.reductions.folding import moved
 from dxopt.solving.routes.lazy import FAR
-from dxopt.solving.routes.running import Solved, solve_linear
+from dxopt.solving.routes.running import solve_linear
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -58,7 +60,7 @@ def has_many_entries(problem: Problem) -> bool:
 
 def solve_with_delta(
     problem: Problem, base: Formulation, solver: str, within: Array | None, options: Options
-) -> tuple[WithDelta, Compiled, Solved]:
+) -> tuple[Compiled, ChannelSolution]:
     """In rounds, until the repair can do the rest.
 
     Parameters
@@ -74,31 +76,30 @@ def solve_with_delta(
     finest = max(_FINEST, 1e-4 * options.tolerance * min(1.0, _FINER * problem.delta))
     steps = [finest] if within is None else [*(max(finest, one) for one in _ROUGH), finest]
     step = 0
-    whole = base.compile(problem)
+    whole = base.apply(problem)
     linear = solve_linear(whole, solver, options, lambda _: steps[step])
-    symmetry = None if within is None else moved(whole.program, lambda: options.stop.requested)
+    symmetry = None if within is None else moved(whole.smaller, lambda: options.stop.requested)
     bound = _bound(problem)
     entries = _every(problem, bound) if within is None else _first(problem, bound)
     rounds = 0
-    finished: tuple[WithDelta, Compiled, ChannelSolution] | None = None
+    finished: tuple[Compiled, ChannelSolution] | None = None
     while True:
         # 1. a relaxation; one that is stopped proves next to nothing, the one before it does
         rounds += 1
         entries = entries if symmetry is None else symmetry.closed(entries)
-        formulation = WithDelta(base, entries)
-        compiled = formulation.compile(problem)
-        program = LinearProgram.of(compiled.program, Rows.everywhere(compiled.program))
+        compiled = WithDelta(base, entries).apply(problem)
+        program = LinearProgram.of(compiled.smaller, Rows.everywhere(compiled.smaller))
         if symmetry is None:
             found = linear(program)
         else:
             folding = symmetry.folding(entries)
             found = folding.lift(linear(folding.apply(program)))
-        solution = ChannelSolution.read(compiled.program, found)
+        solution = ChannelSolution.read(compiled.smaller, found)
         if options.stop.requested and finished is not None:
-            formulation, compiled, solution = finished
+            compiled, solution = finished
         if solution.channel is None or within is None or options.stop.requested:
             break
-        finished = formulation, compiled, solution
+        finished = compiled, solution
 
         # 2. the entries that it breaks; none where it was solved finely is the end
         joined = entries
@@ -121,7 +122,7 @@ def solve_with_delta(
     note = f"{rounds} round{'s' if rounds > 1 else ''}; ordered pairs of secrets that are bound, in each report"
     record = AppliedReduction("lazy pairs", True, everything, len(entries), note)
     records = (record,) if symmetry is None else (symmetry.record(), record)
-    return formulation, compiled, Solved(solution, records)
+    return compiled, replace(solution, reductions=records)
 
 
 def _bound(problem: Problem) -> Mask:
