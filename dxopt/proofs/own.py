@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dxopt.errors import CertificateError, DxoptError, SpecError, UnsupportedError
 from dxopt.model.loss import Loss, Reports
@@ -143,37 +143,15 @@ def proven_but_for_rounding(problem: Problem, mechanism: Mechanism | ArrayLike, 
     matrix = given.matrix
     alone = privacy_alone(problem.space, given.reports, problem.epsilon, problem.delta, problem.pairs)
     asked = _unlikely(alone, given)
-    channel = _moved_by_rounding(asked, matrix)
+    channel = brought_to_privacy(asked, matrix)
+    if np.abs(channel - matrix).max() > ROUNDING:
+        raise refused(asked, matrix)
     return proven_repair(asked, matrix, channel, name or given.name)[0]
 
 
 def _unlikely(problem: Problem, given: Mechanism) -> Problem:
     """The problem for repairs: what they have to give to some report goes where the mechanism often goes."""
     return problem.but(loss=Loss(1.0 - given.matrix, given.reports, "unlikely"))
-
-
-def _moved_by_rounding(problem: Problem, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A matrix `(n, m)` brought to privacy; SpecError where an entry is moved by more than 1e-9."""
-    channel = brought_to_privacy(problem, matrix)
-    if np.abs(channel - matrix).max() > ROUNDING:
-        raise refused(problem, matrix)
-    return channel
-
-
-def nearly_private(problem: Problem, mechanism: Any) -> NDArray[np.float64]:
-    """The matrix `(n, m)` of a mechanism that is as private as a problem asks for, but for rounding, as it is.
-
-    Raises
-    ------
-    SpecError
-        If it does not fit the problem, or a repair would move an entry by more than 1e-9.
-    UnsupportedError
-        If it is too large to be proven.
-    """
-    given = _channel(mechanism, problem.space, problem.reports)
-    _require_cells(problem, given)
-    _moved_by_rounding(problem, given.matrix)
-    return given.matrix
 
 
 def _channel(given: Any, space: MetricSpace, reports: Reports | None) -> Mechanism:

@@ -25,6 +25,7 @@ from dxopt.solving.reductions.contract import Reduced
 from dxopt.solving.reductions.coupled import alone, coupling_of, guesses_carried, pairs_of_guesses
 
 WORTH = 0.75
+TOO_LITTLE = "there is too little symmetry"
 
 
 @dataclass(frozen=True)
@@ -42,12 +43,9 @@ class Symmetry:
 
     def apply(self, whole: ChannelProgram) -> Reduced[ChannelProgram] | str:
         """The program of one report for each class; refused where it saves less than a quarter of the entries."""
-        posed = alone(whole)
-        if isinstance(posed, str):
-            return posed
         found = find(whole, self.should_stop)
-        if found is None:
-            return "there is too little symmetry"
+        if isinstance(found, str):
+            return found
         return Reduced(found.reduce(whole), found.lift, (found.record(),))
 
 
@@ -142,19 +140,15 @@ class Orbits:
         return AppliedReduction("symmetry", True, n * m, int(self.orbits.max()) + 1, note, "variables")
 
 
-def find(program: ChannelProgram, should_stop: Callable[[], bool] = lambda: False) -> Orbits | None:
-    """The symmetry of a program, or None where it saves less than a quarter of the channel's entries.
-
-    A search that is stopped, or takes too long, ends with the automorphisms known by then; everything is
-    exact for the group that they generate.
-    """
+def find(program: ChannelProgram, should_stop: Callable[[], bool] = lambda: False) -> Orbits | str:
+    """Find the symmetry of a program, or why none is used: it has to save a quarter of the channel's entries."""
     n, m = program.costs.shape
     posed = alone(program)
     if isinstance(posed, str):
-        return None
+        return posed
     moves = automorphisms(posed, should_stop).generators
     if not moves:
-        return None
+        return TOO_LITTLE
     guesses = pairs_of_guesses(program, moves)
     generators = [Automorphism(one.rows, one.reports[:m]) for one in moves]
     rows = Partition(orbits((one.rows for one in generators), n))
@@ -165,7 +159,7 @@ def find(program: ChannelProgram, should_stop: Callable[[], bool] = lambda: Fals
     _settle(leader)
     _, pairs = np.unique(leader[:, reports.representatives].T, return_inverse=True)
     if pairs.max() + 1 > WORTH * n * m:
-        return None
+        return TOO_LITTLE
     carry = _carry(reports, generators, n)
     return Orbits(rows, reports, carry, pairs.reshape(-1, n).astype(np.int32), len(generators), guesses)
 

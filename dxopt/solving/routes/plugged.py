@@ -6,7 +6,7 @@ from dxopt.errors import SpecError, UnsupportedError
 from dxopt.mechanisms.classic.contract import titled
 from dxopt.model.problem import Problem
 from dxopt.proofs.candidate import Candidate
-from dxopt.proofs.own import nearly_private
+from dxopt.proofs.own import proven_but_for_rounding
 from dxopt.runtime.plugins import Found, said
 from dxopt.solving.routes.closed_form import within_budget
 
@@ -32,9 +32,9 @@ def plugged(problem: Problem, found: Found) -> Candidate:
         reason = error.wrong if isinstance(error, SpecError) else said(error)
         raise UnsupportedError("method", f"{whose} makes none: {reason}", "use method: optimal") from error
     try:
-        matrix = nearly_private(problem, made)
+        mechanism = proven_but_for_rounding(problem, made)
     except SpecError as error:
         raise UnsupportedError(
             "method", f"{whose}: its {error.field} {error.wrong}", "use method: optimal"
         ) from error
-    return within_budget(problem, name, Candidate(matrix, route=titled(name)))
+    return within_budget(problem, name, Candidate(mechanism.matrix, route=titled(name)))

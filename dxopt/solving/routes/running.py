@@ -64,7 +64,15 @@ def solve_by_columns(
     options by default. At a stage the program is another one than the problem: only what it is solved for is told.
     """
     from dxopt.solving.reductions.symmetry import Symmetry
-    from dxopt.solving.solvers.columns import Known, Memory, computing, shared_rows, solve_columns, stop_seconds
+    from dxopt.solving.solvers.columns import (
+        ColumnSettings,
+        Known,
+        Memory,
+        computing,
+        shared_rows,
+        solve_columns,
+        stop_seconds,
+    )
 
     sign = compiled.problem.objective.sign
     begin = f"{stage}, " if stage else ""
@@ -110,21 +118,22 @@ def solve_by_columns(
     if simple is not None and compiled.partition.trivial and not reduced.records:
         grace = stop_seconds(points, reports)
         known = Known(simple.best().before, lambda: simple.best(grace).before)
+    settings = ColumnSettings(tolerance, stopped, tell, memory.columns, start, known, _pricer(options))
     with computing(_algebra(options)):
-        solution = solve_columns(program, tolerance, stopped, tell, memory.columns, start, known, _pricer(options))
-    return reduced.lift(solution)
+        return reduced.lift(solve_columns(program, settings))
 
 
 def _pricer(options: Options) -> Pricer:
     """The workers of the cluster that is in use, or this machine."""
-    from dxopt.solving.solvers.columns import HERE, OnWorkers
+    from dxopt.solving.solvers.columns import OnWorkers
+    from dxopt.solving.solvers.columns.forest import Forest
 
     cluster = clusters.current()
     if cluster is None:
-        return HERE
+        return Forest.price
     if not cluster.is_open:
         options.progress(f"opening the cluster {cluster.address}")
-    return OnWorkers(cluster.client(), options.progress)
+    return OnWorkers(cluster.client(), options.progress).price
 
 
 def _algebra(options: Options) -> Algebra:

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from dxopt.runtime.stopping import Status
 from dxopt.solving.programs.program import LinearProgram, Solution
-from dxopt.solving.solvers.contract import SOLVERS, Settings, example_programs
+from dxopt.solving.solvers.contract import SOLVERS, Settings
 
 FINEST = 1e-9
 """The finest accuracy: beyond, IPX tends to end without an optimum, and the simplex method takes over for minutes."""
@@ -36,10 +36,6 @@ class Highs:
                 second = _run(program, settings, "simplex", left)
                 solution = second if second.primal is not None else solution
         return solution
-
-    @classmethod
-    def examples(cls) -> list[LinearProgram]:
-        return example_programs()
 
 
 def _run(program: LinearProgram, settings: Settings, method: str, time_limit: float | None) -> Solution:

@@ -59,11 +59,6 @@ class Plugged:
             return Solution(status, entries, message=f"{self._called}: no multipliers")
         return Solution(status, entries, equal, np.maximum(private, 0.0), message=self._called)
 
-    @classmethod
-    def examples(cls) -> list[LinearProgram]:
-        """None: what is there depends on the installation."""
-        return []
-
 
 def _numbers(given: Any, size: int) -> NDArray[np.float64] | None:
     """So many finite numbers; None for anything else."""

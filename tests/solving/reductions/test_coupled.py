@@ -12,7 +12,7 @@ from dxopt.solving.formulations.adversary_error import AdversaryErrorProgram
 from dxopt.solving.formulations.worst_loss import WorstLossProgram
 from dxopt.solving.programs.program import ChannelProgram
 from dxopt.solving.reductions.coupled import alone
-from dxopt.solving.reductions.symmetry import Symmetry, find
+from dxopt.solving.reductions.symmetry import Orbits, Symmetry, find
 from tests.material.checks import assert_private
 from tests.material.optima import optimum
 
@@ -63,7 +63,7 @@ def test_what_guesses_cost_may_break_a_symmetry() -> None:
     skewed = np.abs(np.arange(6.0)[:, None] - [0, 1, 4])
     for guesses, found in ((skewed, False), (np.hstack([skewed, skewed[::-1]]), True)):
         compiled = AdversaryErrorProgram().apply(plain.but(objective=dx.AdversaryError(1.0, guesses)))
-        assert (find(compiled.smaller) is not None) is found
+        assert isinstance(find(compiled.smaller), Orbits) is found
 
 
 def test_guesses_are_no_reports() -> None:

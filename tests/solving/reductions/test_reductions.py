@@ -37,7 +37,8 @@ def reduced_pairs(program: ChannelProgram) -> Reduced[ChannelProgram]:
     found = GeodesicPairs().apply(program)
     if isinstance(found, str):
         pairs = len(program.pairs[0])
-        return Reduced(program, lambda solution: solution, AppliedReduction("geodesic pairs", True, pairs, pairs))
+        record = AppliedReduction("geodesic pairs", True, pairs, pairs)
+        return Reduced(program, lambda solution: solution, (record,))
     return found
 
 

@@ -63,7 +63,16 @@ class Forest:
         return replace(self, costs=np.ascontiguousarray(costs))
 
     def price(self, row_prices: Array, pivots: int, should_stop: Callable[[], bool]) -> None:
-        """Solve the pricing problem of every report at row prices `(n,)`, from its last tree."""
+        """Solve the pricing problem of every report at row prices `(n,)`, from its last tree, changed in place.
+
+        Parameters
+        ----------
+        row_prices : (n,) array
+        pivots : int
+            For each report and root at most.
+        should_stop : callable
+            Asked several times a second; reports that have not been priced then keep their trees.
+        """
         # Reports do not depend on each other. Those of a batch are priced in parallel, at first one for each thread,
         # then about as many as go in the time in which a stop is to be noticed.
         threads = CORES
@@ -96,3 +105,7 @@ class Forest:
         first = np.where(leading, point, above)
         second = np.where(leading, above, point)
         return Dual(row_prices, report, first, second, found[report, point])
+
+
+Pricer = Callable[[Forest, Array, int, Callable[[], bool]], None]
+"""Prices the reports of a forest as `Forest.price` does, on this machine or elsewhere; the trees are the same."""

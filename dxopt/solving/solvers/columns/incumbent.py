@@ -10,15 +10,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.numerics.tropical import scale_into_cone
+from dxopt.solving.solvers.columns.forest import Forest, Pricer
+from dxopt.solving.solvers.columns.memory import MOST_COLUMNS
 from dxopt.solving.solvers.columns.pool import Pool
 
 Array = NDArray[np.float64]
+Progress = Callable[[int, float, float], None]
 _STOP = 0.7
 _LEAST_STOP = 0.1
 _PROOF = 4.5e-10
@@ -160,3 +163,41 @@ class Grace:
     def over(self) -> bool:
         """Whether it has begun and passed."""
         return self.end is not None and time.monotonic() >= self.end
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnSettings:
+    """How far to solve a program by column generation, from where, and with whom.
+
+    Attributes
+    ----------
+    tolerance : float
+        On the gap, relative to the value and the offset of the program.
+    should_stop : callable
+        Asked several times a second or so; the best channel known is returned then.
+    progress : callable
+        Given (rounds, value, bound) once a round: what a stop would deliver at most, and what is proven. The value
+        is infinite while no channel is known.
+    columns : int
+        How many columns the pool holds for each row, at most; see `memory`.
+    start : Earlier, optional
+        An answer to a similar program: it gives a first bound, columns, and a box where its prices are close.
+    known : Known, optional
+        Channels whose columns are mixed with the others, so that a stop gives nothing worse.
+    pricer : callable
+        Solves the pricing problems: on this machine, or on the workers of a cluster.
+    """
+
+    tolerance: float
+    should_stop: Callable[[], bool] = lambda: False
+    progress: Progress = lambda rounds, value, bound: None
+    columns: int = MOST_COLUMNS
+    start: Earlier | None = None
+    known: Known | None = None
+    pricer: Pricer = Forest.price
+
+    def of(self, part: NDArray[np.int64], progress: Progress) -> ColumnSettings:
+        """Those of some points."""
+        start = None if self.start is None else self.start.of(part)
+        known = None if self.known is None else self.known.of(part)
+        return replace(self, progress=progress, start=start, known=known)

@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 
 from dxopt.solving.solvers.columns.cores import alone
 from dxopt.solving.solvers.columns.forest import Forest
-from dxopt.solving.solvers.columns.pricers import HERE
 
 Array = NDArray[np.float64]
 Trees = tuple[NDArray[np.int32], Array, NDArray[np.int32], NDArray[np.bool_]]
@@ -77,7 +76,7 @@ class Lost(Exception):
 
 
 class OnWorkers:
-    """The workers of a cluster, as a pricer; what they keep is let go with it.
+    """The workers of a cluster, whose `price` is a pricer; what they keep is let go with it.
 
     Parameters
     ----------
@@ -96,7 +95,7 @@ class OnWorkers:
         self._later = 0.0
 
     def price(self, forest: Forest, row_prices: Array, pivots: int, should_stop: Callable[[], bool]) -> None:
-        """Solve the pricing problem of every report at row prices `(n,)`, from its last tree: see `Pricer`."""
+        """Solve the pricing problem of every report at row prices `(n,)`, from its last tree: see `Forest.price`."""
         left = np.ones(len(forest.roots), dtype=bool)
         if time.monotonic() >= self._later:
             try:
@@ -112,7 +111,7 @@ class OnWorkers:
         if left.any() and not should_stop():
             reports = np.flatnonzero(left)
             part = _part(forest, reports)
-            HERE.price(part, row_prices, pivots, should_stop)
+            part.price(row_prices, pivots, should_stop)
             _put(forest, reports, (part.roots, part.columns, part.parents, part.leads))
 
     def _keep(self, forest: Forest) -> None:
