@@ -95,7 +95,7 @@ def certify(
 
 
 def proven_as_it_is(problem: Problem, mechanism: Mechanism | ArrayLike, name: str | None = None) -> Mechanism:
-    """A mechanism proven to be as private as a problem asks for; its objective and loss do not matter.
+    """Return a mechanism proven to be as private as a problem asks for; its objective and loss do not matter.
 
     Raises
     ------
@@ -126,7 +126,7 @@ def proven_as_it_is(problem: Problem, mechanism: Mechanism | ArrayLike, name: st
 
 
 def proven_but_for_rounding(problem: Problem, mechanism: Mechanism | ArrayLike, name: str | None = None) -> Mechanism:
-    """The same, where entries are moved by 1e-9 at most if privacy fails by rounding alone; `privacy.how` states it.
+    """Do the same, moving entries by 1e-9 at most if privacy fails by rounding alone; `privacy.how` states it.
 
     Raises
     ------
@@ -150,12 +150,12 @@ def proven_but_for_rounding(problem: Problem, mechanism: Mechanism | ArrayLike, 
 
 
 def _unlikely(problem: Problem, given: Mechanism) -> Problem:
-    """The problem for repairs: what they have to give to some report goes where the mechanism often goes."""
+    """Return the problem for repairs: what they have to give to some report goes where the mechanism often goes."""
     return problem.but(loss=Loss(1.0 - given.matrix, given.reports, "unlikely"))
 
 
 def _channel(given: Any, space: MetricSpace, reports: Reports | None) -> Mechanism:
-    """A mechanism on the space with these reports; SpecError where an array or a mechanism does not fit."""
+    """Return a mechanism on the space with these reports; SpecError where an array or a mechanism does not fit."""
     if isinstance(given, Mechanism):
         secrets = len(given.space)
         columns = len(given.reports)
@@ -186,19 +186,19 @@ def _channel(given: Any, space: MetricSpace, reports: Reports | None) -> Mechani
 
 
 def _differing(one: Sequence[str], other: Sequence[str]) -> int | None:
-    """The first position at which labels differ, of as many."""
+    """Return the first position at which labels differ, of as many."""
     return next((index for index, (ours, theirs) in enumerate(zip(one, other, strict=True)) if ours != theirs), None)
 
 
 def _elsewhere(what: str, given: Mechanism, one: Sequence[str], other: Sequence[str]) -> SpecError:
-    """What is wrong where a mechanism is about other secrets, or other reports, of the same number."""
+    """Explain that a mechanism is about other secrets, or other reports, of the same number."""
     index = _differing(one, other) or 0
     wrong = f"{given.name} has other {what}: number {index} is {one[index]!r}, not {other[index]!r}"
     return SpecError("mechanism", wrong, f"give its matrix, if its {what} are these in this order")
 
 
 def _proven_again(problem: Problem, given: Mechanism) -> Mechanism | None:
-    """The mechanism itself, where its kind is proven from what it follows from, at the level of the problem."""
+    """Return the mechanism itself, where its kind is proven from what it follows from, at the problem's level."""
     if given.privacy is None or problem.delta or not are_same(given.space, problem.space):
         return None
     try:

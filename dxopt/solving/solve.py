@@ -185,7 +185,7 @@ def _proven(problem: Problem, candidate: Candidate | Proven, options: Options) -
 
 
 def _is_needless(problem: Problem, candidate: Candidate | Proven, best: Proven) -> bool:
-    """Whether a candidate is no better than what is proven already, and proves no bound either."""
+    """Tell whether a candidate is no better than what is proven already, and proves no bound either."""
     if isinstance(candidate, Proven) or isinstance(candidate.channel, Mechanism) or candidate.dual is not None:
         return False
     sign = problem.objective.sign
@@ -194,7 +194,7 @@ def _is_needless(problem: Problem, candidate: Candidate | Proven, best: Proven) 
 
 
 def _better(sign: float, first: Proven, second: Proven) -> Proven:
-    """The better mechanism of two with the better bound of two."""
+    """Return the better mechanism of two with the better bound of two."""
     low, high = sorted((first, second), key=lambda one: sign * one.certificate.value)
     sharp = max((first, second), key=lambda one: sign * one.certificate.bound)
     value = low.certificate.value
@@ -224,7 +224,7 @@ def _status(problem: Problem, best: Proven, options: Options) -> Status:
 
 
 def _against_optima(problem: Problem, objective: WorstRegret, options: Options) -> Problem:
-    """The problem with the optima for all priors of its hull, found finely, and what proves them.
+    """Return the problem with the optima for all priors of its hull, found finely, and what proves them.
 
     They are linear programs with every pair, whose folders have all that proves them.
     """

@@ -76,7 +76,7 @@ def _guesses(problem: Problem) -> np.ndarray:
 
 
 def _won(problem: Problem) -> tuple[np.ndarray, float]:
-    """How much less than the worst one each guess errs in each secret, times the prior; the error of the worst."""
+    """Return how much less than the worst guess each one errs in each secret, times the prior; and its error."""
     guessed = _guesses(problem)
     prior = problem.prior.probabilities
     worst = guessed.max(axis=1)
@@ -84,5 +84,5 @@ def _won(problem: Problem) -> tuple[np.ndarray, float]:
 
 
 def _unit(problem: Problem) -> float:
-    """What losses are divided by: the size of the budget, unless it is next to nothing beside them."""
+    """Return the unit of losses: the size of the budget, unless it is next to nothing beside them."""
     return unit(abs(problem.objective.max_loss), float(np.abs(problem.costs).max()))

@@ -55,7 +55,7 @@ class Compiled:
 
     @property
     def records(self) -> tuple[AppliedReduction, ...]:
-        """What the classes save."""
+        """Describe what the classes save."""
         points = len(self.partition.index)
         classes = self.partition.size
         return (AppliedReduction("merged points", True, points, classes, "points at distance 0"),)

@@ -59,7 +59,7 @@ class WithDelta:
         return self.base.recover(compiled, replace(solution, dual=dual, coupled=own))
 
     def _pairs(self, problem: Problem) -> tuple[int, NDArray[np.int64]]:
-        """How many pairs there are, and which of them each entry is about."""
+        """Count the pairs, and return the pair of each entry."""
         pair = self.entries[:, 0] * problem.shape[0] + self.entries[:, 1]
         pairs, index = np.unique(pair, return_inverse=True)
         return len(pairs), index

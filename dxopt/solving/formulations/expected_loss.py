@@ -45,7 +45,7 @@ class ExpectedLossProgram:
 
 
 def _scale(costs: NDArray[np.float64], budgets: NDArray[np.float64]) -> float:
-    """About the optimum: the loss of the normalised kernel e^{-d} with the best remap, or a constant report."""
+    """Estimate the optimum by the loss of the normalised kernel e^{-d} with the best remap, or a constant report."""
     kernel = np.exp(-budgets)
     kernel /= kernel.sum(axis=1, keepdims=True)
     constant = costs.sum(axis=0).min()

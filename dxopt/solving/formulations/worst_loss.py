@@ -72,12 +72,12 @@ class WorstLossProgram:
 
 
 def _among(problem: Problem) -> PriorSet:
-    """The priors of which the worst counts."""
+    """Return the priors of which the worst counts."""
     return problem.objective.among(problem.shape[0]) or Everyone(problem.shape[0])
 
 
 def _scale(losses: np.ndarray, problem: Problem) -> float:
-    """About the optimum: the loss of the normalised kernel e^{-d/2}, remapped, or of a constant report."""
+    """Estimate the optimum by the loss of the normalised kernel e^{-d/2}, remapped, or of a constant report."""
     among = _among(problem)
     kernel = np.exp(-problem.budgets / 2)
     kernel /= kernel.sum(axis=1, keepdims=True)

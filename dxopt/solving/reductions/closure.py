@@ -55,7 +55,7 @@ class Steps:
     before: NDArray[np.int32]
 
     def lift(self, solution: ChannelSolution) -> ChannelSolution:
-        """The same channel, with multipliers of pairs."""
+        """Return the same channel, with multipliers of pairs."""
         return solution if solution.dual is None else replace(solution, dual=self.dual(solution.dual))
 
     def dual(self, dual: Dual) -> Dual:

@@ -77,7 +77,7 @@ class Line:
     written: bool = True
 
     def apply(self, whole: Problem) -> Reduced[Problem] | str:
-        """The problem itself, for `best_remap`; `lift` takes what that returns."""
+        """Return the problem itself, for `best_remap`; `lift` takes what that returns."""
         size = len(whole.space)
         if coordinates_of_line(whole.space) is None:
             return "the space is no line"
@@ -96,7 +96,7 @@ class Line:
 
 
 def _geometric(problem: Problem) -> KernelMechanism:
-    """The truncated geometric mechanism, at a level that lets it be remapped."""
+    """Return the truncated geometric mechanism, at a level that lets it be remapped."""
     space = problem.space
     epsilon = epsilon_of_base(space, problem.epsilon)
     lowered = epsilon_of_weights(space, epsilon, system(space, epsilon))
@@ -118,7 +118,7 @@ def _as_matrix(problem: Problem, found: LineOptimum) -> Candidate:
 
 
 def at_once(problem: Problem) -> Candidate:
-    """What is had without going through all pairs: the best remap to some of the reports, or none if that is better.
+    """Find a candidate without going through all pairs: the best remap to some reports, or none if that is better.
 
     Half of those reports are where the prior has its mass, the others spread evenly over all.
     """
@@ -146,7 +146,7 @@ def at_once(problem: Problem) -> Candidate:
 
 
 def best_remap(problem: Problem, should_stop: Callable[[], bool], tell: Callable[[str], None]) -> LineOptimum | None:
-    """The optimal remap of the truncated geometric mechanism on a line and its prices, or None if stopped.
+    """Return the optimal remap of the truncated geometric mechanism on a line and its prices, or None if stopped.
 
     Parameters
     ----------

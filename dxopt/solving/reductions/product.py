@@ -34,7 +34,7 @@ class Product:
     written: bool = True
 
     def apply(self, whole: Problem) -> Reduced[tuple[Problem, ...]] | str:
-        """The problems of the factors; factors that are alike are one object."""
+        """Return the problems of the factors; factors that are alike are one object."""
         parts = split(whole)
         if isinstance(parts, str):
             return parts
@@ -49,7 +49,7 @@ class Product:
         return Reduced(smaller, lambda found: self._joined(whole, parts, found), (record,))
 
     def _joined(self, whole: Problem, parts: Split, found: Sequence[Report]) -> Candidate:
-        """The Kronecker product of the factors' channels, with the duals of the factors."""
+        """Return the Kronecker product of the factors' channels, with the duals of the factors."""
         mechanisms = [answer.mechanism for answer in found]
         dual = ProductDual(tuple(answer.dual for answer in found))  # pyright: ignore[reportArgumentType]
         if not self.written:

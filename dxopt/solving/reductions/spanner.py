@@ -28,11 +28,11 @@ class Subgraph:
     dilation: float
 
     def restrict(self, program: ChannelProgram) -> ChannelProgram:
-        """The kept pairs at budgets divided by the dilation: every feasible channel satisfies all pairs."""
+        """Return the kept pairs at budgets divided by the dilation: every feasible channel satisfies all pairs."""
         return program.with_budgets(np.where(self.edges, program.budgets / self.dilation, np.inf))
 
     def relax(self, program: ChannelProgram) -> ChannelProgram:
-        """The kept pairs at their own budgets: its optimum is a lower bound."""
+        """Return the kept pairs at their own budgets: its optimum is a lower bound."""
         return program.with_budgets(np.where(self.edges, program.budgets, np.inf))
 
 
@@ -61,7 +61,7 @@ class Spanner:
 
 
 def greedy_spanner(budgets: NDArray[np.float64], dilation: float) -> Subgraph:
-    """The greedy spanner: pairs by growing budget, each kept if no path so far is short enough.
+    """Return the greedy spanner: pairs by growing budget, each kept if no path so far is short enough.
 
     Parameters
     ----------

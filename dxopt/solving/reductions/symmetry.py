@@ -42,7 +42,7 @@ class Symmetry:
     should_stop: Callable[[], bool] = lambda: False
 
     def apply(self, whole: ChannelProgram) -> Reduced[ChannelProgram] | str:
-        """The program of one report for each class; refused where it saves less than a quarter of the entries."""
+        """Return the program of one report for each class, where that saves a quarter of the entries."""
         found = find(whole, self.should_stop)
         if isinstance(found, str):
             return found
@@ -91,19 +91,19 @@ class Orbits:
         return (np.bincount(pairs, columns.ravel()) / np.bincount(pairs))[self.orbits]
 
     def channel(self, columns: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The invariant channel `(n, m)` with the averages of columns `(k, n)` for the representatives."""
+        """Return the invariant channel `(n, m)` with the averages of columns `(k, n)` for the representatives."""
         carried = np.empty(self.carry.shape)
         np.put_along_axis(carried, self.carry, self.averaged(columns)[self.reports.index], axis=1)
         return np.ascontiguousarray(carried.T)
 
     def reduce(self, program: ChannelProgram) -> ChannelProgram:
-        """The program of the representatives alone, coupled by means over the classes of rows."""
+        """Return the program of the representatives alone, coupled by means over the classes of rows."""
         coupling = coupling_of(program, self.rows, self.representatives, self.guesses)
         costs = program.costs[:, self.representatives]
         return ChannelProgram(costs, program.budgets, self.rows, coupling, program.offset)
 
     def lift(self, solution: ChannelSolution) -> ChannelSolution:
-        """The solution of the whole program from one of the reduced program."""
+        """Return the solution of the whole program from one of the reduced program."""
         channel = solution.channel
         dual = solution.dual
         if channel is not None:
@@ -114,7 +114,7 @@ class Orbits:
         return replace(solution, channel=channel, dual=None if dual is None else self.dual(dual), coupled=coupled)
 
     def dual(self, dual: Dual) -> Dual:
-        """The dual of the whole program from one for the representatives: the multipliers are carried along."""
+        """Return the dual of the whole program from one for the representatives: multipliers are carried along."""
         every = np.argsort(self.reports.index, kind="stable")
         starts = np.cumsum(self.sizes) - self.sizes
         copies = self.sizes[dual.report]
@@ -130,7 +130,7 @@ class Orbits:
         )
 
     def record(self) -> AppliedReduction:
-        """What the report says of it; the variables are the entries of the channel to be found."""
+        """Describe it for the report; the variables are the entries of the channel to be found."""
         n = len(self.rows.index)
         m = len(self.reports.index)
         note = (
@@ -185,7 +185,7 @@ def _carry(reports: Partition, generators: list[Automorphism], rows: int) -> NDA
 
 @kernel(INDICES, WHOLE)
 def _head(leader: NDArray[np.int32], pair: int) -> int:
-    """The least pair known in the orbit of one; the way there gets shorter."""
+    """Return the least pair known in the orbit of one; the way there gets shorter."""
     while leader[pair] != pair:
         leader[pair] = leader[leader[pair]]
         pair = leader[pair]

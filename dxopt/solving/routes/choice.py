@@ -97,12 +97,12 @@ def routes(problem: Problem, options: Options) -> tuple[Route, ...]:
 
 
 def is_enough(problem: Problem, options: Options) -> bool:
-    """Whether any answer will do: a stop was asked for, or the linear program is larger than any solver is given."""
+    """Tell whether any answer will do: a stop was asked for, or no solver is given so large a linear program."""
     return options.spanner is None and (options.stop.requested or problem.variables > limits.COLUMNS_LIMIT)
 
 
 def by_name(problem: Problem, options: Options) -> Iterator[Candidate]:
-    """The mechanism that the method names."""
+    """Find the mechanism that the method names."""
     method = options.method
     if method == "tight":
         if problem.beliefs is not None:

@@ -54,7 +54,7 @@ _LEFT_OUT = (GraphExponential.name, MultivariateLaplace.name, TruncatedExponenti
 
 
 def by_tight(problem: Problem, options: Options) -> Iterator[Candidate]:
-    """The tight-constraints mechanism where it is proven optimal."""
+    """Find the tight-constraints mechanism where it is proven optimal."""
     reason = _why_not_exact(problem, options)
     if reason is not None:
         options.refused["tight"] = reason
@@ -74,7 +74,7 @@ def by_tight(problem: Problem, options: Options) -> Iterator[Candidate]:
 
 
 def by_closed_form(problem: Problem, options: Options) -> Iterator[Candidate]:
-    """The best mechanism that needs no solver."""
+    """Find the best mechanism that needs no solver."""
     yield ClosedForms(problem).candidate("valid")
 
 
@@ -90,7 +90,7 @@ def _why_not_exact(problem: Problem, options: Options) -> str | None:
 
 
 def classic(problem: Problem, name: str) -> Candidate:
-    """A mechanism of `dx.classic` as it is, implicit where the channel is large.
+    """Return a mechanism of `dx.classic` as it is, implicit where the channel is large.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def classic(problem: Problem, name: str) -> Candidate:
 
 
 def within_budget(problem: Problem, name: str, candidate: Candidate) -> Candidate:
-    """A mechanism by name where its expected loss is within the budget of the objective, if that has one.
+    """Return a mechanism by name where its expected loss is within the budget of the objective, if that has one.
 
     Raises
     ------
@@ -131,7 +131,7 @@ def within_budget(problem: Problem, name: str, candidate: Candidate) -> Candidat
 
 
 def constant_by_group(problem: Problem) -> NDArray[np.float64]:
-    """The channel `(n, m)` with one report for each group of secrets that finite distances, or beliefs, join.
+    """Return the channel `(n, m)` with one report for each group of secrets that finite distances, or beliefs, join.
 
     It costs least of all such channels, on average or in the worst case: the optimum where no distance is finite.
     """
@@ -147,7 +147,7 @@ def constant_by_group(problem: Problem) -> NDArray[np.float64]:
 
 
 def _safest(problem: Problem, among: PriorSet, members: NDArray[np.int64]) -> int:
-    """The report that costs a group of secrets least under the worst prior."""
+    """Return the report that costs a group of secrets least under the worst prior."""
     if among.mixtures.is_everyone:
         return int(problem.losses[members].max(axis=0).argmin())
     losses = np.zeros(problem.shape)
@@ -203,7 +203,7 @@ class ClosedForms:
 
     @property
     def value(self) -> float:
-        """What the best of those that were made attains; infinitely bad where none was."""
+        """Return the value of the best of those that were made; infinitely bad where none was."""
         return self.problem.objective.sign * math.inf if self._best is None else self._best.value
 
     def ahead(self, stop: Stop) -> None:
@@ -215,7 +215,7 @@ class ClosedForms:
                 self._make(form)
 
     def best(self, seconds: float = 0.0) -> Simple:
-        """The best of those that were made, and, the first time, of those that can be made in so many seconds."""
+        """Return the best of those made, and, the first time, of those that can be made in so many seconds."""
         left = seconds
         for form in self._forms():
             if form.seconds <= left:
@@ -226,11 +226,11 @@ class ClosedForms:
         return self._best or self._constant()
 
     def made(self, channel: Array | Mechanism) -> bool:
-        """Whether a channel is the best of those that were made, up to rounding."""
+        """Tell whether a channel is the best of those that were made, up to rounding."""
         return not isinstance(channel, Mechanism) and bool(np.abs(channel - self.best().channel).max() <= _SAME)
 
     def candidate(self, claim: Claim, seconds: float = 1.0) -> Candidate:
-        """The best one, as a candidate."""
+        """Return the best one, as a candidate."""
         best = self.best(seconds)
         return Candidate(best.channel, claim=claim, route=best.name, within_budget=self.within_budget)
 
@@ -239,7 +239,7 @@ class ClosedForms:
         return Simple("constant report", self.problem.objective.value(self.problem, channel), channel, channel)
 
     def _forms(self) -> list[_Form]:
-        """What is left to be made, that which takes longest, and is worth most, first."""
+        """Return the forms left to be made; the one that takes longest, and is worth most, comes first."""
         if self._left is None:
             forms = list(_forms(self.problem))
             self._left = sorted(forms, key=lambda form: form.seconds, reverse=True)
@@ -248,7 +248,7 @@ class ClosedForms:
         return self._left[:]
 
     def _allowed(self, channel: Array) -> bool:
-        """Whether it is within the loss budget."""
+        """Tell whether it is within the loss budget."""
         budget = self.problem.objective.max_loss
         return math.isinf(budget) or expected_above(self.problem, channel) <= budget
 
@@ -274,7 +274,7 @@ class ClosedForms:
 
 
 def _forms(problem: Problem) -> Iterator[_Form]:
-    """All mechanisms that there are for a problem. Where planar Laplace noise is one, costly noise is left out."""
+    """Yield the mechanisms for a problem. Where planar Laplace noise is one, costly noise is left out."""
     if not problem.private:
         return
     rows, reports = problem.shape
@@ -291,14 +291,14 @@ def _forms(problem: Problem) -> Iterator[_Form]:
 
 
 def _draws(problem: Problem) -> bool:
-    """Whether the best remap draws what is reported, as for the worst loss, and is found by a small program."""
+    """Tell whether the best remap draws what is reported, as for the worst loss, and is found by a small program."""
     rows, reports = problem.shape
     finite = bool(np.isfinite(problem.losses).all())
     return isinstance(problem.objective, WorstLoss) and finite and rows * rows * reports <= _REMAP_CELLS
 
 
 def _remapped(problem: Problem, before: Array) -> Array:
-    """A channel `(n, k)` followed by the best remap for the problem, or for its expected loss, `(n, m)`."""
+    """Return a channel `(n, k)` followed by the best remap for the problem, or for its expected loss, `(n, m)`."""
     if _draws(problem):
         reports = Reports(tuple(map(str, range(before.shape[1]))))
         mechanism = Mechanism.from_matrix(problem.space, before, reports)

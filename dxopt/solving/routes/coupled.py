@@ -40,7 +40,7 @@ FORMULATIONS: dict[str, type[Formulation]] = {
 
 
 def by_coupled_program(problem: Problem, options: Options) -> Iterator[Candidate]:
-    """The optimum by each of some solvers; in closed form only what is private anyway."""
+    """Find the optimum by each of some solvers; in closed form only what is private anyway."""
     names = solvers_of_coupled(problem, options)
     require_few(max(problem.variables, problem.shape[0] ** 2), GENERAL_LIMIT)
     require_few_beliefs(problem)
@@ -78,7 +78,7 @@ def by_coupled_program(problem: Problem, options: Options) -> Iterator[Candidate
 
 
 def channel_within_budget(problem: Problem, options: Options) -> NDArray[np.float64] | None:
-    """The channel of least expected loss where that has a budget, or None where it has none.
+    """Return the channel of least expected loss where that has a budget, or None where it has none.
 
     Raises
     ------
@@ -111,7 +111,7 @@ def channel_within_budget(problem: Problem, options: Options) -> NDArray[np.floa
 
 
 def _without_solver(problem: Problem, within_budget: NDArray[np.float64]) -> Candidate:
-    """The constant report where the budget allows it, which nothing is better than, or else the least loss."""
+    """Return the constant report where the budget allows it, which nothing is better than, or else the least loss."""
     if _is_constant_allowed(problem):
         constant = constant_channel(problem.costs)
         return Candidate(constant, claim="exact", route="constant report, which the budget allows")
@@ -123,7 +123,7 @@ def _is_constant_allowed(problem: Problem) -> bool:
 
 
 def _without_delta(problem: Problem, within_budget: NDArray[np.float64] | None, options: Options) -> Candidate:
-    """The optimum for δ = 0, private for any δ: nearly the best where solvers cannot tell δ from 0.
+    """Return the optimum for δ = 0, private for any δ: nearly the best where solvers cannot tell δ from 0.
 
     Without δ no channel may be within a budget: then it is the one of least loss.
     """
@@ -168,7 +168,7 @@ def solvers_of_coupled(problem: Problem, options: Options) -> tuple[str, ...]:
 
 
 def _wins_in_few_secrets(problem: Problem) -> bool:
-    """Whether each guess of an adversary wins something in few secrets, as where he has to be right.
+    """Tell whether each guess of an adversary wins something in few secrets, as where he has to be right.
 
     Then nearly all guesses may be the best one after a report, and each is a sparse row of a linear program.
     """

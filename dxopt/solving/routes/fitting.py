@@ -23,7 +23,7 @@ _SPARE = 0.95
 
 
 def by_members(problem: Problem, priors: Fitting, options: Options) -> Iterator[Candidate]:
-    """The optimum over the hull of some priors of the set, to which the worst one for it joins, in rounds.
+    """Find the optimum over the hull of some priors of the set, to which the worst one for it joins, in rounds.
 
     The hull is within the set, so that its bound is one for the set as well; and the value of the channel is its loss
     under the worst prior of the set.

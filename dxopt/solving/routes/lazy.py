@@ -72,7 +72,7 @@ def solve_lazily(
 
 
 def _core(program: ChannelProgram) -> Rows:
-    """The pairs to begin with: a spanner, and in each report the pairs with the reported point itself."""
+    """Return the pairs to begin with: a spanner, and in each report the pairs with the reported point itself."""
     size, reports = program.costs.shape
     first, second = program.pairs
     if len(first) <= SPARSE_DEGREE * size:
@@ -88,7 +88,7 @@ def _core(program: ChannelProgram) -> Rows:
 
 
 def _dual(program: ChannelProgram, rows: Rows, found: Solution) -> Dual | None:
-    """The multipliers of a linear program's rows, with the symmetric scale of the rows undone."""
+    """Return the multipliers of a linear program's rows, with the symmetric scale of the rows undone."""
     if found.equality_dual is None or found.inequality_dual is None:
         return None
     used = found.inequality_dual[: len(rows)] > 0
@@ -100,7 +100,7 @@ def _dual(program: ChannelProgram, rows: Rows, found: Solution) -> Dual | None:
 
 
 def _violated(program: ChannelProgram, channel: NDArray[np.float64]) -> tuple[Rows, float]:
-    """The worst violated pair into each entry, and the cost of raising all entries to their closure."""
+    """Return the worst violated pair into each entry, and the cost of raising all entries to their closure."""
     factors = np.exp(-program.budgets)
     np.fill_diagonal(factors, 0.0)
     highest = product(factors.T, channel)
@@ -114,7 +114,7 @@ def _violated(program: ChannelProgram, channel: NDArray[np.float64]) -> tuple[Ro
 def _sources(
     factors: NDArray[np.float64], channel: NDArray[np.float64], report: NDArray[np.int64], second: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """The points that pull most at some entries, in blocks of memory."""
+    """Return the points that pull most at some entries, in blocks of memory."""
     into = np.ascontiguousarray(factors.T)
     columns = np.ascontiguousarray(channel.T)
     step = max(1, BLOCK_CELLS // len(factors))

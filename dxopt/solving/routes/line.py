@@ -15,7 +15,7 @@ from dxopt.solving.routes.limits import is_line
 
 
 def by_line(problem: Problem, options: Options) -> Iterator[Proven]:
-    """The optimum of a line, implicit above 100,000 variables; nothing where the space is none.
+    """Find the optimum of a line, implicit above 100,000 variables; nothing where the space is none.
 
     Where its bound leaves a gap, a matrix is dropped; an implicit mechanism is kept, as others may be too large. One
     that is stopped before its value is known gives way to one whose value is known soon.

@@ -19,7 +19,7 @@ from dxopt.solving.routes.running import kind, solve_program
 
 
 def by_linear_program(problem: Problem, options: Options) -> Iterator[Candidate]:
-    """The optimum by each of some solvers; after the first, the best mechanism in closed form."""
+    """Find the optimum by each of some solvers; after the first, the best mechanism in closed form."""
     require_few(max(problem.variables, problem.shape[0] ** 2), PROBLEM_CELLS)
     options.progress("building the linear program")
     compiled = ExpectedLossProgram().apply(problem)
@@ -55,7 +55,7 @@ def solvers_of_linear(program: ChannelProgram, options: Options) -> tuple[str, .
 
 
 def _is_sparse(program: ChannelProgram) -> bool:
-    """Whether few inequalities are left without the pairs that follow from others, and none of them is steep."""
+    """Tell whether few inequalities are left without the pairs that follow from others, and none of them is steep."""
     points, reports = program.costs.shape
     # Points that are joined have two pairs for each but one of them at least.
     if 2 * (points - 1) * reports > limits.ROWS_TO:

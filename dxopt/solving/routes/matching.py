@@ -30,7 +30,7 @@ _BELOW = 2.0**-44
 
 
 def guess_of_each_report(problem: Problem) -> tuple[Indices, float] | None:
-    """The guess `(m,)` that costs the adversary a times what each report costs, and a; None unless all have one."""
+    """Find the guess `(m,)` that costs the adversary a times what each report costs, and a; None unless all exist."""
     if not isinstance(problem.objective, AdversaryError):
         return None
     likely = problem.prior.probabilities > 0
@@ -56,7 +56,7 @@ def guess_of_each_report(problem: Problem) -> tuple[Indices, float] | None:
 
 
 def _nearest(wanted: Array, there: Array) -> Indices:
-    """The position of the nearest number in an array `(k,)` to each of some others."""
+    """Return the position of the nearest number in an array `(k,)` to each of some others."""
     order = np.argsort(there, kind="stable")
     ordered = there[order]
     above = np.clip(np.searchsorted(ordered, wanted), 0, len(there) - 1)
@@ -66,7 +66,7 @@ def _nearest(wanted: Array, there: Array) -> Indices:
 
 
 def simple_within_budget(problem: Problem) -> Array | None:
-    """The best private channel that needs no solver, where that is within the budget; None where it is not."""
+    """Return the best private channel that needs no solver, where that is within the budget; None where it is not."""
     if not problem.private:
         return None
     known = ClosedForms(problem.but(objective=ExpectedLoss(), delta=0.0)).best(_SECONDS).channel
@@ -74,7 +74,7 @@ def simple_within_budget(problem: Problem) -> Array | None:
 
 
 def by_matching_guesses(problem: Problem, within: Array, partners: Indices, scale: float) -> Candidate:
-    """The optimum, from any private channel `(n, m)` within the budget.
+    """Find the optimum, from any private channel `(n, m)` within the budget.
 
     Parameters
     ----------

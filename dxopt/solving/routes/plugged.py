@@ -12,7 +12,7 @@ from dxopt.solving.routes.closed_form import within_budget
 
 
 def plugged(problem: Problem, found: Found) -> Candidate:
-    """The mechanism that a plug-in makes for a problem, where it is private but for rounding, which is repaired.
+    """Make the mechanism of a plug-in for a problem, private but for rounding, which is repaired.
 
     Raises
     ------

@@ -16,7 +16,7 @@ from dxopt.spaces.products import sides
 
 
 def by_product(problem: Problem, options: Options) -> Iterator[Candidate]:
-    """The optima of the factors of a product, implicit above 100,000 variables; nothing where the space is none."""
+    """Find the optima of the factors of a product, implicit above 100,000 variables; nothing elsewhere."""
     if len(sides(problem.space)) < 2:
         return
     try:
@@ -35,7 +35,7 @@ def by_product(problem: Problem, options: Options) -> Iterator[Candidate]:
 
 
 def _answers(factors: Sequence[Problem], options: Options) -> list[Report]:
-    """One answer for each factor; factors that are one object are solved once."""
+    """Return one answer for each factor; factors that are one object are solved once."""
     answers: dict[int, Report] = {}
     for number, factor in enumerate(factors, 1):
         if id(factor) not in answers:
@@ -44,7 +44,7 @@ def _answers(factors: Sequence[Problem], options: Options) -> list[Report]:
 
 
 def _records_of_factors(factors: Sequence[Problem], found: Sequence[Report]) -> list[AppliedReduction]:
-    """What was applied to each factor; to factors that are one object, once."""
+    """Return what was applied to each factor; to factors that are one object, once."""
     numbers: dict[int, list[int]] = {}
     for number, factor in enumerate(factors, 1):
         numbers.setdefault(id(factor), []).append(number)

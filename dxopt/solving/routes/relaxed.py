@@ -54,7 +54,7 @@ _FAINT = 0.01
 
 
 def has_many_entries(problem: Problem) -> bool:
-    """Whether entries join in rounds, which take a private channel."""
+    """Tell whether entries join in rounds, which take a private channel."""
     return int(_bound(problem).sum()) * problem.shape[1] > _FEW_ENTRIES
 
 
@@ -126,23 +126,23 @@ def solve_with_delta(
 
 
 def _bound(problem: Problem) -> Mask:
-    """The pairs of secrets that are bound; those of large budgets are left to the repair."""
+    """Return the pairs of secrets that are bound; those of large budgets are left to the repair."""
     return bound_pairs(problem.separations, problem.pairs) & (problem.budgets <= FAR)
 
 
 def _every(problem: Problem, bound: Mask) -> Entries:
-    """All pairs in all reports."""
+    """Return all pairs in all reports."""
     return np.argwhere(np.repeat(bound[:, :, None], problem.shape[1], axis=2))
 
 
 def _first(problem: Problem, bound: Mask) -> Entries:
-    """All pairs, each in the report that costs its first secret least."""
+    """Return all pairs, each in the report that costs its first secret least."""
     first, second = np.nonzero(bound)
     return np.stack([first, second, problem.losses.argmin(axis=1)[first]], axis=1)
 
 
 def _broken(problem: Problem, channel: Array, bound: Mask, allowed: float, whole: int) -> Entries:
-    """The entries `(t, 3)` of pairs that exceed δ and what is allowed: up to `whole` all, else what matters."""
+    """Find the entries `(t, 3)` of pairs that exceed δ and what is allowed: up to `whole` all, else what matters."""
     over = excesses(channel, problem.separations, problem.epsilon, bound) - problem.delta
     broken = over > allowed
     if np.count_nonzero(broken) * channel.shape[1] <= whole:
@@ -157,7 +157,7 @@ def _broken(problem: Problem, channel: Array, bound: Mask, allowed: float, whole
 
 
 def _nearly_broken(problem: Problem, channel: Array, bound: Mask) -> Entries:
-    """The entries that are next to exceeding, of pairs that use their δ."""
+    """Return the entries that are next to exceeding, of pairs that use their δ."""
     used = excesses(channel, problem.separations, problem.epsilon, bound) > _USED * problem.delta
     found = [np.zeros((0, 3), dtype=np.int64)]
     for first in np.flatnonzero(used.any(axis=1)):

@@ -124,7 +124,7 @@ def solve_by_columns(
 
 
 def _pricer(options: Options) -> Pricer:
-    """The workers of the cluster that is in use, or this machine."""
+    """Return the workers of the cluster that is in use, or this machine."""
     from dxopt.solving.solvers.columns import OnWorkers
     from dxopt.solving.solvers.columns.forest import Forest
 
@@ -137,7 +137,7 @@ def _pricer(options: Options) -> Pricer:
 
 
 def _algebra(options: Options) -> Algebra:
-    """The device that is in use, or this machine."""
+    """Return the device that is in use, or this machine."""
     from dxopt.solving.solvers.columns import HOST, OnDevice
 
     device = devices.current()
@@ -145,7 +145,7 @@ def _algebra(options: Options) -> Algebra:
 
 
 def _earlier(compiled: Compiled, start: Start | None, *, smaller: bool) -> Earlier | None:
-    """An earlier answer as column generation needs it; without its channel for a `smaller` program."""
+    """Return an earlier answer as column generation needs it; without its channel for a `smaller` program."""
     from dxopt.solving.solvers.columns import Earlier
 
     if start is None:
@@ -165,7 +165,7 @@ def solve_linear(
     accuracy: float | Callable[[int], float] | None = None,
     stage: str = "",
 ) -> Callable[[LinearProgram], Solution]:
-    """What solves the linear programs of a compiled problem, each a round of its own, and tells how they go.
+    """Return a solver for the linear programs of a compiled problem, each a round of its own, that tells how it goes.
 
     The accuracy, which may depend on the round, is 10^-4 of the tolerance by default, and no finer than 10^-10.
     """

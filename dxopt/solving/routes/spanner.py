@@ -26,7 +26,7 @@ _ACCURACY = 1e-3
 
 
 def by_spanner(problem: Problem, options: Options) -> Iterator[Candidate]:
-    """The optimum on a spanner by the first solver that finds it; where that is stopped, a closed form as well."""
+    """Find the optimum on a spanner by the first solver that does; where it is stopped, a closed form as well."""
     # 1. the two programs: paths as long as budgets at most, and edges at their own budgets
     require_few(max(problem.variables, problem.shape[0] ** 2), PROBLEM_CELLS)
     options.progress("building the linear program")

@@ -12,7 +12,7 @@ from dxopt.solving.programs.program import LinearProgram, Solution
 
 @dataclass(frozen=True)
 class Settings:
-    """How accurately and how long to solve, and where to report progress.
+    """Accuracy and time of a solve, and its progress.
 
     Attributes
     ----------

@@ -58,7 +58,7 @@ class Cvx:
 
     @classmethod
     def installed(cls) -> bool:
-        """Whether cvxpy finds the solver."""
+        """Tell whether cvxpy finds the solver."""
         import cvxpy as cp
 
         return cls.name.upper() in cp.installed_solvers()

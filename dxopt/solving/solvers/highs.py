@@ -77,7 +77,7 @@ def _run(program: LinearProgram, settings: Settings, method: str, time_limit: fl
 
 
 def _model(program: LinearProgram, highspy: Any) -> Any:
-    """The program as HiGHS takes it: bounds on every row and column, and the matrix by columns.
+    """Return the program as HiGHS takes it: bounds on every row and column, and the matrix by columns.
 
     All entries are bounded below by 0, also where the program does not say so: rows imply it there.
     """
@@ -101,7 +101,7 @@ def _model(program: LinearProgram, highspy: Any) -> Any:
 
 
 def _read(highs: Any, highspy: Any, program: LinearProgram, seconds: float) -> Solution:
-    """The solution that HiGHS ended with; only the parts of it that are there and finite."""
+    """Return the solution that HiGHS ended with; only the parts of it that are there and finite."""
     # 1. how it ended
     names = highspy.HighsModelStatus
     ended = highs.getModelStatus()

@@ -93,11 +93,11 @@ class DualBound:
         return rows, shared
 
     def costs(self, shared_prices: Array) -> Array:
-        """What reports cost in each row, `(m, n)`, at prices of the shared rows."""
+        """Return the costs of reports in each row, `(m, n)`, at prices of the shared rows."""
         return self.own + self.shared.costs(shared_prices)
 
     def spread(self, row_prices: Array) -> Array:
-        """The prices of points `(n,)`, given those of their classes."""
+        """Return the prices of points `(n,)`, given those of their classes."""
         return (row_prices / self.sizes)[self.classes.index]
 
     def feasible(self, prices: Array) -> Array:

@@ -69,7 +69,7 @@ class Incumbent:
         return own
 
     def _mended(self, mixture: Array, own: float, totals: Array, pool: Pool) -> tuple[Array, float]:
-        """A mixture whose rows sum to 1, and what it costs at most.
+        """Return a mixture whose rows sum to 1, and what it costs at most.
 
         It is scaled until what the rows are short of is private, which goes to the report of column 0, the constant.
         The closer two points, the more a difference of their sums costs.
@@ -91,7 +91,7 @@ class Incumbent:
         return mended, scale * own + float(short @ pool.costs[report])
 
     def known(self, pool: Pool) -> Array:
-        """The incumbent; where there is none, the constant column alone, which every pool has."""
+        """Return the incumbent; where there is none, the constant column alone, which every pool has."""
         if self.channel is not None:
             return self.channel
         return pool.mixture(np.eye(1, len(pool.column_costs))[0])
@@ -132,11 +132,11 @@ class Earlier:
     channel: Array | None
 
     def of(self, part: NDArray[np.int64]) -> Earlier:
-        """That of some points."""
+        """Return that of some points."""
         return Earlier(self.prices[part], None if self.channel is None else self.channel[part])
 
     def columns(self, factors: Array) -> tuple[Array, NDArray[np.int64]]:
-        """The columns `(k, n)` of the channel, raised to the least members of a cone, and their reports."""
+        """Return the columns `(k, n)` of the channel, raised to the least members of a cone, and their reports."""
         if self.channel is None:
             return np.zeros((0, len(factors))), np.zeros(0, dtype=np.int64)
         used = np.flatnonzero(self.channel.max(axis=0) > FAINT)
@@ -144,7 +144,7 @@ class Earlier:
 
 
 def stop_seconds(points: int, reports: int) -> float:
-    """What a stop may take before the proof: 0.7 s, and less where the proof takes more than that."""
+    """Return the seconds that a stop may take before the proof: 0.7, and less where the proof takes more."""
     return min(_STOP, max(_LEAST_STOP, 2 * _STOP - _PROOF * points**2 * reports))
 
 
@@ -161,7 +161,7 @@ class Grace:
             self.end = time.monotonic() + self.seconds
 
     def over(self) -> bool:
-        """Whether it has begun and passed."""
+        """Tell whether it has begun and passed."""
         return self.end is not None and time.monotonic() >= self.end
 
 
@@ -197,7 +197,7 @@ class ColumnSettings:
     pricer: Pricer = Forest.price
 
     def of(self, part: NDArray[np.int64], progress: Progress) -> ColumnSettings:
-        """Those of some points."""
+        """Return those of some points."""
         start = None if self.start is None else self.start.of(part)
         known = None if self.known is None else self.known.of(part)
         return replace(self, progress=progress, start=start, known=known)

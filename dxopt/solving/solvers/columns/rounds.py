@@ -144,7 +144,7 @@ class Rounds:
         return ChannelSolution(status or Status.FEASIBLE, channel, dual, rounds, message, coupled)
 
     def _last(self) -> None:
-        """An incumbent of the columns that matter, in the little time that a stop may take."""
+        """Return an incumbent of the columns that matter, in the little time that a stop may take."""
         self.grace.begin()
         rows = len(self.dual.prices)
         most = max(_LEAST_COLUMNS * rows, int(_LAST_WORK / rows**2))
@@ -172,7 +172,7 @@ class Rounds:
             self.incumbent.offer(pool, pool.master(accuracy, should_stop, self._bounds(None)).weights)
 
     def _round(self, number: int) -> Status | None:
-        """One round; its status if it was the last one, else None."""
+        """Return one round; its status if it was the last one, else None."""
         # 1. the restricted master problem, and the channel of its weights
         accuracy = min(_COARSEST, max(_FINEST, _CENTRAL * 0.1**self.idle * self.gap))
         best = self.dual.prices if np.isfinite(self.dual.value) else None
@@ -221,7 +221,7 @@ class Rounds:
         return None
 
     def _delivered(self) -> bool:
-        """Whether an incumbent is within the tolerance; blocks may break pairs that were left out."""
+        """Tell whether an incumbent is within the tolerance; blocks may break pairs that were left out."""
         if self.box is None and not len(self.pool.rich.reports):
             return True
         if self.gap < self.tried or self.box is None:
