@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from dxopt.errors import SolveError
 from dxopt.model.problem import Problem
 from dxopt.numerics.partition import Partition
-from dxopt.proofs.candidate import AppliedReduction, Candidate
+from dxopt.proofs.applied import AppliedReduction
+from dxopt.proofs.candidate import Candidate
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
 
 

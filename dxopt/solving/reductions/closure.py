@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.numerics.tropical import product
-from dxopt.proofs.candidate import AppliedReduction
+from dxopt.proofs.applied import AppliedReduction
 from dxopt.proofs.duals import Dual
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
 from dxopt.solving.reductions.contract import Reduced

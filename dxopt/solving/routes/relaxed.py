@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from dxopt.model.problem import Problem
 from dxopt.numerics.excess import bound_pairs, excesses
-from dxopt.proofs.candidate import AppliedReduction
+from dxopt.proofs.applied import AppliedReduction
 from dxopt.solving.attempts import Options
 from dxopt.solving.formulations.contract import Compiled, Formulation
 from dxopt.solving.formulations.delta import WithDelta

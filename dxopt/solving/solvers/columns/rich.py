@@ -111,7 +111,7 @@ class Rich:
         return True
 
     def _begun(self, report: int, mixture: Array) -> _Block:
-        """Begin a block for a report of this column; its pairs are near neighbours, and those of its greatest entry."""
+        """Begin a block for a report of this column, with pairs of near neighbours, and all of its greatest entry."""
         points = len(mixture)
         centre = int(mixture.argmax())
         scale = mixture / mixture.max() + _MIXED * np.sqrt(self.factors[centre])
