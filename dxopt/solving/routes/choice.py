@@ -102,7 +102,7 @@ def is_enough(problem: Problem, options: Options) -> bool:
 
 
 def by_name(problem: Problem, options: Options) -> Iterator[Candidate]:
-    """Find the mechanism that the method names."""
+    """Make the mechanism that the method names."""
     method = options.method
     if method == "tight":
         if problem.beliefs is not None:

@@ -36,7 +36,7 @@ def by_product(problem: Problem, options: Options) -> Iterator[Candidate]:
 
 
 def _answers(factors: Sequence[Problem], options: Options) -> list[Report]:
-    """Return one answer for each factor; factors that are one object are solved once."""
+    """Answer each factor; factors that are one object are solved once."""
     answers: dict[int, Report] = {}
     for number, factor in enumerate(factors, 1):
         if id(factor) not in answers:

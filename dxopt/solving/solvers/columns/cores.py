@@ -70,7 +70,7 @@ def _pool() -> ThreadPoolExecutor:
 
 
 def _in_copy() -> None:
-    """Return a copy of the process has no threads but one."""
+    """Forget the threads: a copy of a process has but its own."""
     global _threads
     _threads = None
     global_compiler_lock.release()

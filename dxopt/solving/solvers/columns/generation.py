@@ -114,7 +114,7 @@ class _Told:
         self.latest: float | None = None
 
     def of(self, last: bool) -> Progress:
-        """Return that of the next part; before the last one, nothing is known of the value of the whole."""
+        """Return the progress of the next part; before the last one, the value of the whole is not known."""
 
         def tell(rounds: int, value: float, bound: float) -> None:
             self.latest = bound
@@ -123,7 +123,7 @@ class _Told:
         return tell
 
     def done(self, value: float) -> None:
-        """Return a part has ended with this value, which is its optimum where it told nothing."""
+        """Note that a part has ended with this value, which is its optimum where it told nothing."""
         self.value += value
         self.bound += value if self.latest is None else self.latest
         self.latest = None

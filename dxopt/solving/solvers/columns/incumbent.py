@@ -132,7 +132,7 @@ class Earlier:
     channel: Array | None
 
     def of(self, part: NDArray[np.int64]) -> Earlier:
-        """Return that of some points."""
+        """Restrict it to some points."""
         return Earlier(self.prices[part], None if self.channel is None else self.channel[part])
 
     def columns(self, factors: Array) -> tuple[Array, NDArray[np.int64]]:
@@ -197,7 +197,7 @@ class ColumnSettings:
     pricer: Pricer = Forest.price
 
     def of(self, part: NDArray[np.int64], progress: Progress) -> ColumnSettings:
-        """Return those of some points."""
+        """Restrict them to some points."""
         start = None if self.start is None else self.start.of(part)
         known = None if self.known is None else self.known.of(part)
         return replace(self, progress=progress, start=start, known=known)

@@ -144,7 +144,7 @@ class Rounds:
         return ChannelSolution(status or Status.FEASIBLE, channel, dual, rounds, message, coupled)
 
     def _last(self) -> None:
-        """Return an incumbent of the columns that matter, in the little time that a stop may take."""
+        """Find an incumbent of the columns that matter, in the little time that a stop may take."""
         self.grace.begin()
         rows = len(self.dual.prices)
         most = max(_LEAST_COLUMNS * rows, int(_LAST_WORK / rows**2))
@@ -172,7 +172,7 @@ class Rounds:
             self.incumbent.offer(pool, pool.master(accuracy, should_stop, self._bounds(None)).weights)
 
     def _round(self, number: int) -> Status | None:
-        """Return one round; its status if it was the last one, else None."""
+        """Go through one round; return its status if it was the last one, else None."""
         # 1. the restricted master problem, and the channel of its weights
         accuracy = min(_COARSEST, max(_FINEST, _CENTRAL * 0.1**self.idle * self.gap))
         best = self.dual.prices if np.isfinite(self.dual.value) else None
