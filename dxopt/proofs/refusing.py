@@ -1,4 +1,4 @@
-"""Why a matrix is not private, by how much, and what would be right."""
+"""Refusals of matrices that are not private: by how much, and what would be right."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _EXACT = Context(prec=60)
 
 
 def refused(problem: Problem, matrix: NDArray[np.float64]) -> SpecError:
-    """Why a matrix is not private, by how much, and what would be right."""
+    """Explain why a matrix is not private, by how much, and what would be right."""
     mended = "write dx.certify(..., repair=True) to have it changed" if problem.private else ""
     try:
         require_channel(matrix)
@@ -45,7 +45,7 @@ def _either(*ways: str) -> str:
 
 
 def _above_level(problem: Problem, matrix: NDArray[np.float64], mended: str) -> SpecError:
-    """The pair of secrets that needs the largest ε, and in which report."""
+    """Name the pair of secrets that needs the largest ε, and in which report."""
     distances = problem.space.distances
     levels = realised_levels(matrix, distances)
     x, other = (int(index) for index in np.unravel_index(int(levels.argmax()), levels.shape))
@@ -87,7 +87,7 @@ def _ratio(more: float, less: float) -> Decimal:
 
 
 def _above(number: float) -> str:
-    """A number rounded up to some digits."""
+    """Return a number rounded up to some digits."""
     if not 0 < number < math.inf:
         return f"{number:g}"
     unit = 10.0 ** (math.floor(math.log10(number)) - _DIGITS + 1)

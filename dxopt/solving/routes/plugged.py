@@ -6,14 +6,13 @@ from dxopt.errors import MethodRefused, SpecError, UnsupportedError
 from dxopt.mechanisms.classic.contract import titled
 from dxopt.model.problem import Problem
 from dxopt.proofs.candidate import Candidate
-from dxopt.proofs.own import nearly_private
+from dxopt.proofs.own import proven_but_for_rounding
 from dxopt.runtime.plugins import Found, said
-from dxopt.solving.attempts import Attempt
 from dxopt.solving.routes.closed_form import within_budget
 
 
-def plugged(problem: Problem, found: Found) -> Attempt:
-    """The mechanism that a plug-in makes for a problem, where it is private but for rounding, which is repaired.
+def plugged(problem: Problem, found: Found) -> Candidate:
+    """Make the mechanism of a plug-in for a problem, private but for rounding, which is repaired.
 
     Raises
     ------
@@ -33,9 +32,9 @@ def plugged(problem: Problem, found: Found) -> Attempt:
         reason = error.wrong if isinstance(error, SpecError) else said(error)
         raise UnsupportedError("method", f"{whose} makes none: {reason}", "use method: optimal") from error
     try:
-        matrix = nearly_private(problem, made)
+        mechanism = proven_but_for_rounding(problem, made)
     except SpecError as error:
         raise UnsupportedError(
             "method", f"{whose}: its {error.field} {error.wrong}", "use method: optimal"
         ) from error
-    return within_budget(problem, name, Attempt(Candidate(matrix), titled(name)))
+    return within_budget(problem, name, Candidate(mechanism.matrix, route=titled(name)))

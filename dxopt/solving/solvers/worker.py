@@ -104,7 +104,7 @@ def solve(
 
 
 def _ready() -> Worker:
-    """The worker of this process: a new one if the last one died, or belongs to the process this is a copy of."""
+    """Return the worker of this process: a new one if the last one died, or is that of the original of a copy."""
     global _worker, _owner
     if _worker is not None and _owner == os.getpid() and _worker.process.poll() is not None:
         end()

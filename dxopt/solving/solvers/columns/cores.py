@@ -26,7 +26,7 @@ _alone = threading.local()
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """A context in which loops of this thread have no help, as others need the cores."""
+    """Enter a context in which loops of this thread have no help, as others need the cores."""
     _alone.now = True
     try:
         yield
@@ -69,7 +69,7 @@ def _pool() -> ThreadPoolExecutor:
 
 
 def _in_copy() -> None:
-    """A copy of the process has no threads but one."""
+    """Forget the threads: a copy of a process has but its own."""
     global _threads
     _threads = None
     global_compiler_lock.release()

@@ -1,4 +1,4 @@
-"""What column generation takes of the machine's memory, known before it starts."""
+"""The memory that column generation will take, known before it starts."""
 
 from __future__ import annotations
 
