@@ -48,14 +48,17 @@ class SpecError(DxoptError, ValueError):
     epsilon | is -1 | give a positive finite number
     """
 
-    def __init__(self, field: str, wrong: str, fix: str = "") -> None:
+    def __init__(self, field: str, wrong: str, fix: str = "", *, of: str = "") -> None:
+        """Make the error; `of` names the mechanism that it is about, which `reason` leaves out of `wrong`."""
         self.field = field
-        self.wrong = wrong
+        self.of = of
+        self.reason = wrong
+        self.wrong = wrong = f"{of} {wrong}" if of else wrong
         self.fix = fix
         super().__init__(" ".join((f"{field}: {wrong}" + (f"; {fix}" if fix else "")).splitlines()))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.field, self.wrong, self.fix)
+        return partial(type(self), of=self.of), (self.field, self.reason, self.fix)
 
 
 class PlausibilityWarning(UserWarning):

@@ -121,7 +121,7 @@ def tight_candidate(problem: Problem, *, diagnose: bool = True) -> Candidate:
     tight = Tight()
     reason = tight.refuses(problem)
     if reason:
-        raise UnsupportedError("method", f"tight {reason}", "use method: optimal")
+        raise UnsupportedError("method", reason, "use method: optimal", of=tight.name)
     require_apart(problem)
     compiled = tight.compile(problem)
     solution = compiled.solve()

@@ -15,9 +15,19 @@ from dxopt.model.mechanism import MatrixMechanism, Mechanism, unpacked
 from dxopt.model.problem import PROBLEM_CELLS, Problem
 from dxopt.numerics.given import as_numbers
 from dxopt.numerics.written import Written
+from dxopt.proofs.beliefs import prove_beliefs
+from dxopt.proofs.bounds import proven_bound
 from dxopt.proofs.candidate import Candidate
+from dxopt.proofs.certify import (
+    Certificate,
+    Proven,
+    gap,
+    objective_value,
+    privacy_alone,
+    proven_privacy,
+    proven_repair,
+)
 from dxopt.proofs.certify import certify as repaired
-from dxopt.proofs.certify import privacy_alone, proven_privacy, proven_repair
 from dxopt.proofs.refusing import ROUNDING, refused
 from dxopt.proofs.repair import repair as brought_to_privacy
 from dxopt.spaces.archive import are_same
@@ -147,6 +157,28 @@ def proven_but_for_rounding(problem: Problem, mechanism: Mechanism | ArrayLike, 
     return proven_repair(asked, matrix, channel, name or given.name)[0]
 
 
+def proven_answer(problem: Problem, mechanism: Mechanism) -> Proven:
+    """Prove a mechanism as an answer to a problem as it is: its privacy, its value, and the bound that needs no dual.
+
+    Raises
+    ------
+    CertificateError
+        If privacy is not proven, or the loss exceeds its budget.
+    """
+    if not isinstance(mechanism, MatrixMechanism):
+        return repaired(problem, Candidate(mechanism))
+    channel = mechanism.matrix
+    privacy = proven_privacy(problem, channel)
+    level = None if problem.beliefs is None else prove_beliefs(problem, channel)
+    value = objective_value(problem, channel)
+    bound, how = proven_bound(problem, None)
+    hows = {"privacy": privacy.how if mechanism.privacy is None else mechanism.privacy.how, "bound": how}
+    proof = Certificate(
+        problem.private, privacy.epsilon, value, bound, gap(value, bound), hows, privacy.delta, belief_level=level
+    )
+    return Proven(mechanism, proof, None, "valid")
+
+
 def _unlikely(problem: Problem, given: Mechanism) -> Problem:
     """The problem for repairs: what they have to give to some report goes where the mechanism often goes."""
     return problem.but(loss=Loss(1.0 - given.matrix, given.reports, "unlikely"))
@@ -183,8 +215,8 @@ def _channel(given: Any, space: MetricSpace, reports: Reports | None) -> Mechani
         columns = len(given.reports)
         if secrets != len(space) or (reports is not None and columns != len(reports)):
             wanted = f"{len(space):,} secrets" + ("" if reports is None else f" and {len(reports):,} reports")
-            wrong = f"{given.name} has {secrets:,} secrets and {columns:,} reports, not {wanted}"
-            raise SpecError("mechanism", wrong, "make it for this space and these reports")
+            wrong = f"has {secrets:,} secrets and {columns:,} reports, not {wanted}"
+            raise SpecError("mechanism", wrong, "make it for this space and these reports", of=given.name)
         if given.space is not space and _differing(given.space.labels, space.labels) is not None:
             raise _elsewhere("secrets", given, given.space.labels, space.labels)
         same = reports is None or (given.reports.secrets and reports.secrets)
@@ -215,8 +247,8 @@ def _differing(one: Sequence[str], other: Sequence[str]) -> int | None:
 def _elsewhere(what: str, given: Mechanism, one: Sequence[str], other: Sequence[str]) -> SpecError:
     """What is wrong where a mechanism is about other secrets, or other reports, of the same number."""
     index = _differing(one, other) or 0
-    wrong = f"{given.name} has other {what}: number {index} is {one[index]!r}, not {other[index]!r}"
-    return SpecError("mechanism", wrong, f"give its matrix, if its {what} are these in this order")
+    wrong = f"has other {what}: number {index} is {one[index]!r}, not {other[index]!r}"
+    return SpecError("mechanism", wrong, f"give its matrix, if its {what} are these in this order", of=given.name)
 
 
 def _proven_again(problem: Problem, given: Mechanism) -> Mechanism | None:

@@ -100,7 +100,7 @@ def titled(name: str) -> str:
 def require(classic: Classic, refused: str | None) -> None:
     """Raise UnsupportedError if there is a reason why the mechanism does not exist for a space."""
     if refused is not None:
-        raise UnsupportedError("space", f"{classic.name} {refused}", f"{classic.instead}, or dx.solve")
+        raise UnsupportedError("space", refused, f"{classic.instead}, or dx.solve", of=classic.name)
 
 
 def proven(

@@ -85,7 +85,7 @@ def attempts(problem: Problem, method: str, options: Options) -> Iterator[Attemp
     """Answers and refusals, the preferred answer first; the next one is asked for while the gap is open."""
     if method == "tight":
         if problem.beliefs is not None:
-            raise UnsupportedError("method", "tight knows of no beliefs", "use method: optimal")
+            raise UnsupportedError("method", "knows of no beliefs", "use method: optimal", of=method)
         yield within_budget(problem, "tight", Attempt(tight_candidate(problem), TIGHT))
     elif method in CLASSICS:
         yield classic(problem, method)

@@ -86,11 +86,11 @@ def classic(problem: Problem, name: str) -> Attempt:
         If it does not exist for the problem, or its expected loss is above the budget of the objective.
     """
     if problem.beliefs is not None:
-        raise UnsupportedError("method", f"{name} knows of no beliefs", "use method: optimal")
+        raise UnsupportedError("method", "knows of no beliefs", "use method: optimal", of=name)
     mechanism = CLASSICS.get(name)()
     reason = mechanism.refuses(problem) if problem.private else "needs an epsilon"
     if reason:
-        raise UnsupportedError("method", f"{name} {reason}", "use method: optimal")
+        raise UnsupportedError("method", reason, "use method: optimal", of=name)
     implicit = None
     if problem.why_coupled is None and not is_written(problem):
         implicit = mechanism.implicit(problem)
@@ -114,8 +114,8 @@ def within_budget(problem: Problem, name: str, attempt: Attempt) -> Attempt:
     loss = expected_above(problem, repair(problem, channel))
     if loss > budget:
         low, high = ordered(budget, loss)
-        wrong = f"{name} has an expected loss of {high}, above the budget of {low}"
-        raise UnsupportedError("method", wrong, "raise max_loss, or use method: optimal")
+        wrong = f"has an expected loss of {high}, above the budget of {low}"
+        raise UnsupportedError("method", wrong, "raise max_loss, or use method: optimal", of=name)
     return attempt
 
 
