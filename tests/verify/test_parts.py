@@ -102,7 +102,7 @@ def test_parts_that_are_missing_added_or_moved(folder: Path) -> None:
     assert "no part proves what it says" in verify(folder).of("frontier.json").detail
 
 
-@pytest.mark.parametrize("name", ["level.json", "frontier.json", "sweep.json", "sweep.csv", "compared.npz"])
+@pytest.mark.parametrize("name", ["level.json", "frontier.json", "sweep.json", "sweep.csv"])
 def test_what_has_no_digest_is_noticed(folder: Path, name: str) -> None:
     if not (folder / name).exists():
         (folder / name).write_text("{}", encoding="utf-8")
