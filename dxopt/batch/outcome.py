@@ -11,8 +11,6 @@ from pathlib import Path
 from dxopt.batch.table import Line, markdown
 from dxopt.runtime.whole import replacing
 
-STRICT = " (--strict)"
-"""What ends an error that is a warning."""
 SUMMARY: tuple[str, ...] = ("summary.json", "summary.md")
 
 
@@ -32,6 +30,8 @@ class Done:
         The file, where that could not be read, for all of its problems.
     finished : bool
         Whether it was finished by an earlier run.
+    counted : tuple of str
+        The warnings that count as errors.
     """
 
     line: Line
@@ -40,13 +40,15 @@ class Done:
     interrupted: bool = False
     unread: str = ""
     finished: bool = False
+    counted: tuple[str, ...] = ()
 
     def strictly(self, strict: bool) -> Done:
         """The same, as bad input where it has warnings that count as such."""
         if not (strict and self.line.warnings):
             return self
-        counted = [f"{text}{STRICT}" for text in self.line.warning_lines]
-        return replace(self, error="\n".join([*([self.error] if self.error else []), *counted]), bad_input=True)
+        counted = tuple(self.line.warning_lines)
+        errors = [*([self.error] if self.error else []), *(f"{text} (--strict)" for text in counted)]
+        return replace(self, error="\n".join(errors), bad_input=True, counted=counted)
 
 
 @dataclass
@@ -62,12 +64,15 @@ class Outcome:
     bad_input : bool
     notes : list of str
         One line of text each, on what earlier runs left.
+    counted : set of str
+        The warnings that count as errors.
     """
 
     lines: list[Line] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     bad_input: bool = False
     notes: list[str] = field(default_factory=list)
+    counted: set[str] = field(default_factory=set)
 
     @classmethod
     def of(cls, results: Iterable[Done]) -> Outcome:
@@ -79,7 +84,8 @@ class Outcome:
             if done.unread and done.unread in unread:
                 continue
             unread.add(done.unread)
-            outcome.lines.append(done.line)
+            outcome.lines.append(replace(done.line, error=" ".join(done.error.splitlines())))
+            outcome.counted.update(done.counted)
             outcome.errors += done.error.splitlines()
             outcome.bad_input |= done.bad_input
         return outcome

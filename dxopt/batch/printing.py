@@ -11,7 +11,7 @@ from typing import Literal
 import typer
 
 from dxopt.batch.answering import Answer
-from dxopt.batch.outcome import STRICT, Outcome
+from dxopt.batch.outcome import Outcome
 from dxopt.batch.table import summary
 from dxopt.results.level import Level
 from dxopt.results.report import Report
@@ -45,8 +45,7 @@ def print_outcome(outcome: Outcome, output: Path, as_json: bool, *, table: bool)
     elif table:
         terminal = sys.stdout is not None and sys.stdout.isatty()
         typer.echo(summary(outcome.lines, shutil.get_terminal_size().columns if terminal else None))
-    strict = {error.removesuffix(STRICT) for error in outcome.errors if error.endswith(STRICT)}
-    warnings = [f"warning: {warning}" for warning in outcome.warnings if warning not in strict]
+    warnings = [f"warning: {warning}" for warning in outcome.warnings if warning not in outcome.counted]
     for text in outcome.notes + warnings + outcome.errors:
         typer.echo(text, err=True)
     if not as_json and any(line.folder for line in outcome.lines):

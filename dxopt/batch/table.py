@@ -39,6 +39,8 @@ class Line:
         Of `distance`, `loss` and `value`, "" where they are not known.
     warnings : sequence of dict
         What is seldom meant in the problem or its answer: `PlausibilityWarning.content` of each.
+    error : str
+        Why it failed, on one line; "" where it did not.
     """
 
     problem: str
@@ -63,6 +65,7 @@ class Line:
     sweep: Sequence[Mapping[str, Any]] = ()
     units: Mapping[str, str] = field(default_factory=dict)
     warnings: Sequence[Mapping[str, str]] = ()
+    error: str = ""
 
     def warned(self, found: Iterable[PlausibilityWarning]) -> Line:
         """The same line with warnings."""

@@ -170,7 +170,7 @@ class Ball(PriorSet):
         return Mixtures.joined(len(self.around), [(self.radius, anywhere), (1 - self.radius, self.around)])
 
     def arrays(self) -> dict[str, Any]:
-        return {"radius": self.radius}
+        return {"radius": self.radius, "of": np.array(self.of)}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -248,8 +248,7 @@ def unpack_set(kind: str, prior: Array, name: str, arrays: Mapping[str, Any]) ->
         radius = float(arrays["radius"])
         if not 0 < radius < 1:
             raise SpecError("total_variation", f"is {radius:g}", "give a number between 0 and 1")
-        of = name.removeprefix(f"total variation {radius:g} of ")
-        return Ball(prior, radius, of)
+        return Ball(prior, radius, str(arrays["of"]))
     if kind == Box.kind:
         lower, upper = (np.array(arrays[key], dtype=float) for key in ("lower", "upper"))
         if lower.shape != prior.shape or upper.shape != prior.shape:

@@ -37,7 +37,7 @@ TITLES = {
 """What the values of an objective are called."""
 _STOPPED = ("interrupted", "time limit")
 _NUMBERS = ("value", "bound", "gap", "resolution", "epsilon", "worst_loss", "belief_level")
-_TEXTS = ("method", "seconds", "expected", "folder", "units", "warnings", "comparison")
+_TEXTS = ("method", "seconds", "expected", "folder", "units", "warnings", "comparison", "error")
 """What a line has that follows from no other file."""
 
 

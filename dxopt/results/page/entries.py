@@ -157,13 +157,9 @@ def _failed(folder: Path) -> list[Entry]:
     try:
         summary = read_json(folder / SUMMARY)
         lines = [line for line in summary["problems"] if not line["folder"]]
-        return [Entry(line["problem"], failure=line["status"], reason=_why(summary, line)) for line in lines]
+        return [Entry(line["problem"], failure=line["status"], reason=line["error"]) for line in lines]
     except (OSError, ValueError, KeyError, TypeError):
         return []
-
-
-def _why(summary: Mapping[str, Any], line: Mapping[str, Any]) -> str:
-    return " ".join(error for error in summary["errors"] if line["problem"] in error)
 
 
 def _entry(folder: Path) -> Entry:
