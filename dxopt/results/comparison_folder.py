@@ -39,8 +39,6 @@ FORMAT = 1
 CLAIMS = "comparison.json"
 WITNESSES = "comparison.npz"
 OWN = "own"
-_CLAIMED = ("value", "leakage", "remapped", "remapped_bound", "under")
-_MEASURED = ("epsilon", "private")
 
 
 class _Row(BaseModel):
@@ -91,8 +89,6 @@ def comparison_contents(comparison: Comparison, own: Answered) -> Contents:
     claims = {
         "format": FORMAT,
         "rows": rows,
-        "bound": comparison.bound,
-        "bounds": dict(comparison.bounds),
         "verdict": None if comparison.verdict is None else asdict(comparison.verdict),
         "refinements": [asdict(one) for one in comparison.refinements],
         "interrupted": comparison.interrupted,
@@ -101,15 +97,12 @@ def comparison_contents(comparison: Comparison, own: Answered) -> Contents:
 
 
 def _claims(row: Compared, entry: Entry, own: Answered, count: int) -> dict[str, Any]:
-    """Return the entry of a row in comparison.json: its part, and the figures that the part does not have."""
+    """Return the entry of a row in comparison.json: its part, and its values under all priors."""
     place = None
     if entry.report is not None:
         place = OWN if entry.report.mechanism is own.mechanism and not entry.prior else f"{count:03}"
-    claimed = {"name": row.name, "part": place, "prior": entry.prior, "note": row.note}
-    if entry.mechanism is None:
-        return claimed
-    names = _CLAIMED if entry.measured is None else (*_CLAIMED, *_MEASURED)
-    return claimed | {name: getattr(row, name) for name in names}
+    claims = {"name": row.name, "part": place, "prior": entry.prior, "note": row.note}
+    return claims if entry.mechanism is None else claims | {"value": row.value, "under": dict(row.under)}
 
 
 def read_comparison(folder: Path, own: Answered, load: Callable[[Path], Answered]) -> Comparison | None:

@@ -63,9 +63,9 @@ def verify(folder: str | Path, *, tell: Tell = lambda line: None) -> Verdict:
 
     What a problem is given by counts as given: its prior, data that it was tried on, distances without points,
     losses without a name, the guesses of an adversary, pairs of beliefs, levels asked for and tolerances. No claims
-    are names, labels, units, notes, the texts of "how" and "route", seconds, sizes before and after reductions, which
-    rows of a comparison are baselines, whether it was interrupted, steps of a path, whatever in a dual is not needed
-    for its bound, and pictures and pages.
+    are names, labels, units, notes, the texts of "how" and "route", seconds, sizes before and after reductions,
+    whether a comparison was interrupted, steps of a path, whatever in a dual is not needed for its bound, copies of
+    figures (sweep.csv, the comparison in input.json and summary.json), and pictures and pages.
 
     Parameters
     ----------

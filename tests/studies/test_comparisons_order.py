@@ -112,8 +112,6 @@ FORGED: list[tuple[str, Callable[[dict[str, Any]], None]]] = [
     ("what geometric refines", lambda found: _entry(found, "geometric").update(holds=False)),
     ("what geometric refines", lambda found: _entry(found, "geometric").update(holds=None)),
     ("what geometric refines", lambda found: _entry(found, "geometric").update(worse="nobody")),
-    ("geometric", lambda found: found["rows"][1].update(remapped_bound=1.0)),
-    ("geometric", lambda found: found["rows"][1].update(remapped_bound=None)),
 ]
 
 
@@ -128,12 +126,7 @@ def test_false_claims_are_found(folder: Path, number: int) -> None:
     assert verify(folder).of(f"comparison: {name}").status is Outcome.FAILS
 
 
-def test_a_smaller_remap_value_is_found(folder: Path) -> None:
-    changed(folder, lambda found: found["rows"][1].update(remapped=found["rows"][1]["remapped"] * 0.99))
-    assert "remapped is" in verify(folder).of("comparison: geometric").detail
-
-
-@pytest.mark.parametrize("key", ["refined/3/remap", "1/remap/channel", "1/remap/weights", "refined/0/gains"])
+@pytest.mark.parametrize("key", ["refined/3/remap", "refined/0/gains"])
 def test_arrays_that_prove_less_are_found(folder: Path, key: str) -> None:
     file = folder / INSIDE / "comparison.npz"
     change_array(file, key, lambda array: np.where(np.arange(array.shape[-1]) == 1, 0.0, array))

@@ -1,38 +1,32 @@
 """The comparison in a report's folder, proven again: its parts, then the few claims over them.
 
 Each private mechanism is the report itself or a part, which states what is proven of it. Here follow that parts are
-about the same problem, what their channels are worth under it and under other priors, the level of baselines, the
-bound on every private mechanism, the order, and the verdict on the prior.
+about the same problem, what their channels are worth under it and under other priors, their order, and the verdict on
+the prior. The bound on every private mechanism is that of the parts. Of baselines no privacy is claimed.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from dxopt.verify import claims
-from dxopt.verify.comparison.order import WITNESSES, check_refined, check_remap
+from dxopt.verify.comparison.order import WITNESSES, check_refined
 from dxopt.verify.comparison.regular import check_verdict
 from dxopt.verify.files import PARTS, Arrays, check_digests, numbers, part, read_arrays, read_json
-from dxopt.verify.folder import Result, as_number
-from dxopt.verify.measures.evaluation import check_leakage
-from dxopt.verify.measures.least_level import check_least_level
+from dxopt.verify.folder import Result
 from dxopt.verify.parts.reading import COMPARISON, Checks, in_one, part_folders, unlike
-from dxopt.verify.privacy import bound_pairs
 from dxopt.verify.verdict import Broken, Check, Outcome, Unproved
 
 CLAIMS = "comparison.json"
 OWN = "own"
 _FORMAT = 1
-_ROW = {"name", "part", "prior", "note"}
-_FIGURES = {"value", "leakage", "remapped", "remapped_bound", "under"}
-_MEASURED = {"epsilon", "private"}
-_ENTRIES = {"format", "rows", "bound", "bounds", "verdict", "refinements", "interrupted"}
+_MISSING = {"name", "part", "prior", "note"}
+_ROW = {*_MISSING, "value", "under"}
+_ENTRIES = {"format", "rows", "verdict", "refinements", "interrupted"}
 _SETS = ("prior_set", "belief_")
 Row = dict[str, Any]
 
@@ -61,11 +55,9 @@ def comparison_proofs(result: Result, checks: Checks) -> Iterator[tuple[str, Cal
     content = found.content
     yield "comparison", found.check_files
     for index, row in enumerate(content["rows"]):
-        if row["part"] is not None or found.is_measured(index):
+        if "value" in row:
             yield f"comparison: {row['name']}", partial(found.check_row, index, row)
-    if content["bound"] is not None:
-        yield "comparison: bound", found.check_bound
-    if found.priors or content["bounds"]:
+    if found.priors:
         yield "comparison: other priors", found.check_priors
     for better in dict.fromkeys(entry["better"] for entry in content["refinements"]):
         yield f"comparison: what {better} refines", partial(found.check_order, better)
@@ -123,24 +115,10 @@ class Compared:
         if sorted(named) != sorted(self.parts):
             raise Broken(f"{CLAIMS}: the rows are about the parts {named}, but there are {[*self.parts]}")
         for index, row in enumerate(rows):
-            self._check_entries(index, row)
+            there = row["part"] is not None or f"{index}/matrix" in self.arrays
+            if {*row} != (_ROW if there else _MISSING) or (row["prior"] and row["prior"] not in self.priors):
+                raise Broken(f"{CLAIMS}: {row['name']} has {', '.join(row)}, and the prior {row['prior']!r}")
         return f"{len(rows)} rows, {len(self.parts)} parts"
-
-    def _check_entries(self, index: int, row: Row) -> None:
-        """Broken where a row has other entries than such a row has."""
-        expected = _ROW
-        if row["part"] is not None:
-            expected = _ROW | _FIGURES
-        elif self.is_measured(index):
-            expected = _ROW | _FIGURES | _MEASURED
-        if {*row} != expected:
-            raise Broken(f"{CLAIMS}: {row['name']} has the entries {', '.join(row)}")
-        if row["prior"] and row["prior"] not in self.priors:
-            raise Broken(f"{CLAIMS}: {row['name']} is about {row['prior']}, which is none of the priors")
-
-    def is_measured(self, index: int) -> bool:
-        """Tell whether a row is a baseline."""
-        return f"{index}/matrix" in self.arrays
 
     def _proven(self, row: Row) -> Result:
         """Return the part of a row.
@@ -189,85 +167,35 @@ class Compared:
         source = f"{CLAIMS}: {row['name']}"
         if row["part"] is not None:
             return replace(self.result, mechanism=self._proven(row).mechanism, source=source, certificate=row)
+        if row["prior"]:
+            raise Broken(f"{source}: a baseline is the optimum for no prior")
         # what mechanism.npz says of its own privacy is not about this channel
         rest = {key: array for key, array in self.result.mechanism.items() if key not in ("epsilon", "delta")}
         matrix = numbers(self.arrays, f"{index}/matrix", *self.result.matrix.shape)
         return replace(self.result, mechanism={**rest, "matrix": matrix}, source=source, certificate=row)
 
     def check_row(self, index: int, row: Row) -> str:
-        """Prove the part of a row, or measure its baseline, and check its figures."""
+        """Prove the part of a row, and check what its channel is worth, also under other priors."""
         about = self._channel(index, row)
         about.require_written()
-        level = "proven as a part" if row["part"] is not None else _check_baseline(about, row)
+        if row["part"] is None:
+            claims.check_rows(about)
         claims.check_attained(about)
-        check_leakage(about, f"the comparison's leakage of {row['name']}", as_number(row["leakage"], "leakage"))
-        self._check_remapped(about, index, row)
         if {*row["under"]} != {*self.priors}:
             raise Broken(f"{about.source}: it is evaluated under {', '.join(row['under']) or 'no other prior'}")
         for name in self.priors:
-            claimed = as_number(row["under"][name], f"{about.source}: under {name}")
-            exact = claims.attained(replace(self._under(name), mechanism=about.mechanism))
-            if not exact.agrees(claimed):
-                raise Broken(f"{about.source}: under {name} it is {float(exact.low):.17g}, not {claimed:.17g}")
-        return level
-
-    def _check_remapped(self, about: Result, index: int, row: Row) -> None:
-        """Check what the best remap is worth: a table, or one that draws where that is among the witnesses."""
-        averaged = about.objective == "expected_loss"
-        drawn = part(self.arrays, f"{index}/remap")
-        if (averaged or bool(drawn)) != (row["remapped"] is not None):
-            raise Broken(f"{about.source}: remapped is {row['remapped']}")
-        if bool(drawn) != (row["remapped_bound"] is not None) or (drawn and about.objective != "worst_loss"):
-            raise Broken(f"{about.source}: remapped_bound is {row['remapped_bound']}")
-        if drawn:
-            check_remap(about.worth, about.all_losses, row, drawn, about.source)
-        if averaged:
-            exact = about.worth.adversary_error(about.losses)
-            if not exact.agrees(as_number(row["remapped"], f"{about.source}: remapped")):
-                raise Broken(f"{about.source}: remapped is {float(exact.low):.17g}, not {row['remapped']:.17g}")
-
-    def check_bound(self) -> str:
-        """Check that some part proves the bound on every private mechanism."""
-        limit = as_number(self.content["bound"], f"{CLAIMS}: bound")
-        proven = self._bounds("")
-        if not proven:
-            raise Unproved("no part holds that proves a bound")
-        return self._check_limit("the bound", limit, proven)
+            under = replace(self._under(name), mechanism=about.mechanism)
+            claims.check_attained(replace(under, certificate={"value": row["under"][name]}, source=about.source))
+        return "a baseline, of which no privacy is claimed" if row["part"] is None else "proven as a part"
 
     def check_priors(self) -> str:
-        """Check that each is a prior, and that the optimum for it proves the bound under it."""
-        limits = self.content["bounds"]
+        """Check that each of the other priors is one."""
         for name in self.priors:
             try:
                 claims.check_prior(self._under(name))
             except Broken as error:
                 raise Broken(f"{WITNESSES}: the prior {name}: {error}") from None
-        for name, limit in limits.items():
-            proven = self._bounds(name)
-            if not proven:
-                raise Broken(f"{CLAIMS}: nothing proves the bound under {name}")
-            self._check_limit(f"the bound under {name}", as_number(limit, f"{CLAIMS}: {name}"), proven)
-        return f"{len(self.priors)} priors, {len(limits)} bounds"
-
-    def _bounds(self, prior: str) -> list[float]:
-        """Return the bounds of the parts under a prior that hold."""
-        found = []
-        for row in self.content["rows"]:
-            if row["part"] is None or row["prior"] != prior:
-                continue
-            try:
-                found.append(self._proven(row).claimed("bound"))
-            except (Broken, Unproved):
-                continue
-        return found
-
-    def _check_limit(self, what: str, limit: float, proven: list[float]) -> str:
-        """Broken where a bound is stronger than the sharpest that is proven."""
-        sign = self.result.sign
-        best = sign * max(sign * bound for bound in proven)
-        if not math.isfinite(limit) or sign * (Fraction(limit) - Fraction(best)) > 0:
-            raise Broken(f"{CLAIMS}: {what} is {limit:.17g}, but {best:.17g} is proven")
-        return f"no such mechanism has {self.result.better} than {limit:.12g}"
+        return f"{len(self.priors)} priors"
 
     def check_order(self, better: str) -> str:
         """Prove which others a mechanism refines, and which it does not, from a remap or gains for each."""
@@ -294,18 +222,3 @@ def _unlike(found: Result, like: Result) -> str | None:
         if mine is None or theirs is None or mine.shape != theirs.shape or (mine != theirs).any():
             where = where or key
     return where
-
-
-def _check_baseline(about: Result, row: Row) -> str:
-    """Check that the level of a baseline is its least one; it counts as private if that is no more than asked for."""
-    if row["prior"]:
-        raise Broken(f"{about.source}: a baseline is the optimum for no prior")
-    claims.check_rows(about)
-    if about.objective == "adversary_error":
-        claims.check_budget(about)
-    level = about.claimed("epsilon")
-    if row["private"] is not (level <= about.epsilon):
-        raise Broken(f"{about.source}: private is {row['private']}")
-    bound = bound_pairs(about.distances, str(about.summary.get("pairs")) if about.delta else "all")
-    check_least_level(about, bound, level, Fraction(about.delta), about.source)
-    return f"a baseline, epsilon {level:.10g}"
