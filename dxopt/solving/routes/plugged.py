@@ -23,19 +23,18 @@ def plugged(problem: Problem, found: Found) -> Attempt:
     """
     name = found.plugin.name
     if problem.beliefs is not None:
-        raise UnsupportedError("method", f"{name} knows of no beliefs", "use method: optimal")
+        raise UnsupportedError("method", "knows of no beliefs", "use method: optimal", of=name)
     if not problem.private:
-        raise UnsupportedError("method", f"{name} needs an epsilon", "use method: optimal")
-    whose = f"{name} of {found.plugin.where}"
+        raise UnsupportedError("method", "needs an epsilon", "use method: optimal", of=name)
+    whose = f"of {found.plugin.where}"
     try:
         made = found.call(problem)
     except Exception as error:  # whatever a package of others raises
         reason = error.wrong if isinstance(error, SpecError) else said(error)
-        raise UnsupportedError("method", f"{whose} makes none: {reason}", "use method: optimal") from error
+        raise UnsupportedError("method", f"{whose} makes none: {reason}", "use method: optimal", of=name) from error
     try:
         matrix = nearly_private(problem, made)
     except SpecError as error:
-        raise UnsupportedError(
-            "method", f"{whose}: its {error.field} {error.wrong}", "use method: optimal"
-        ) from error
+        wrong = f"{whose}: its {error.field} {error.wrong}"
+        raise UnsupportedError("method", wrong, "use method: optimal", of=name) from error
     return within_budget(problem, name, Attempt(Candidate(matrix), titled(name)))

@@ -18,8 +18,8 @@ from dxopt.verify.comparison.order import WITNESSES, check_refined
 from dxopt.verify.comparison.regular import check_verdict
 from dxopt.verify.files import PARTS, Arrays, check_digests, numbers, part, read_arrays, read_json
 from dxopt.verify.folder import Result
-from dxopt.verify.parts.reading import COMPARISON, Checks, in_one, part_folders, unlike
-from dxopt.verify.verdict import Broken, Check, Outcome, Unproved
+from dxopt.verify.parts.reading import COMPARISON, Checks, in_one, part_folders, require_all, unlike
+from dxopt.verify.verdict import Broken, Check, Outcome
 
 CLAIMS = "comparison.json"
 OWN = "own"
@@ -90,7 +90,7 @@ class Compared:
     arrays: Arrays
     priors: Mapping[str, Any]
     parts: Mapping[str, Check]
-    _known: dict[str, Result | Broken | Unproved] = field(default_factory=dict)
+    _known: dict[str, Result | Broken] = field(default_factory=dict)
 
     @classmethod
     def read(cls, result: Result, checks: Checks) -> Compared:
@@ -125,13 +125,13 @@ class Compared:
 
         Raises
         ------
-        Broken, Unproved
-            If it does not hold or is about another problem, or is not re-proved.
+        Broken
+            If it does not hold, or is about another problem.
         """
         if row["name"] not in self._known:
             try:
                 self._known[row["name"]] = self._read_part(row["part"], row["prior"])
-            except (Broken, Unproved) as error:
+            except Broken as error:
                 self._known[row["name"]] = error
         found = self._known[row["name"]]
         if isinstance(found, Result):
@@ -139,12 +139,11 @@ class Compared:
         raise found
 
     def _read_part(self, name: str, prior: str) -> Result:
-        """Read a part; Broken or Unproved as for `_proven`."""
+        """Read a part; Broken as for `_proven`."""
         found = self.result
         if name != OWN:
-            check = self.parts[name]
-            if check.status is not Outcome.HOLDS:
-                raise (Broken if check.status is Outcome.FAILS else Unproved)(f"{PARTS}/{name}: {check.detail}")
+            if self.parts[name].status is Outcome.FAILS:
+                raise Broken(f"{PARTS}/{name}: {self.parts[name].detail}")
             found = Result.read(self.folder / PARTS / name)
         elif not prior:
             return found
@@ -186,7 +185,11 @@ class Compared:
         for name in self.priors:
             under = replace(self._under(name), mechanism=about.mechanism)
             claims.check_attained(replace(under, certificate={"value": row["under"][name]}, source=about.source))
-        return "a baseline, of which no privacy is claimed" if row["part"] is None else "proven as a part"
+        if row["part"] is None:
+            return "a baseline, of which no privacy is claimed"
+        if row["part"] != OWN:
+            require_all([self.parts[row["part"]]])
+        return "proven as a part"
 
     def check_priors(self) -> str:
         """Check that each of the other priors is one."""
