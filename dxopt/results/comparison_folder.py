@@ -35,7 +35,7 @@ from dxopt.results.same_problem import difference
 from dxopt.runtime.archive import Arrays, nested, part
 from dxopt.runtime.reading import is_file, read_arrays, read_json
 
-FORMAT = 1
+FORMAT = 2
 CLAIMS = "comparison.json"
 WITNESSES = "comparison.npz"
 OWN = "own"
@@ -53,7 +53,7 @@ class _Row(BaseModel):
 class _File(BaseModel):
     """What is read of comparison.json."""
 
-    format: Literal[1]
+    format: Literal[2]
     rows: list[_Row]
     refinements: list[Refined]
     verdict: Regularity | None

@@ -45,6 +45,9 @@ def _prior(mine: Problem, other: Problem) -> bool:
 def _losses(mine: Problem, other: Problem) -> bool:
     if mine.loss is other.loss:
         return False
+    named = mine.loss.by_distance and other.loss.by_distance
+    if named and mine.reports.secrets and other.reports.secrets and are_same(mine.space, other.space):
+        return mine.loss.name != other.loss.name
     if mine.variables > PROBLEM_CELLS:
         return (mine.loss.name, mine.loss.by_distance) != (other.loss.name, other.loss.by_distance)
     return not np.array_equal(mine.losses, other.losses)

@@ -23,7 +23,7 @@ from dxopt.verify.verdict import Broken, Check, Outcome
 
 CLAIMS = "comparison.json"
 OWN = "own"
-_FORMAT = 1
+_FORMAT = 2
 _MISSING = {"name", "part", "prior", "note"}
 _ROW = {*_MISSING, "value", "under"}
 _ENTRIES = {"format", "rows", "verdict", "refinements", "interrupted"}
