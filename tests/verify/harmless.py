@@ -207,7 +207,7 @@ RULES = (
         r"comparison\.json: refinements\.\d+\.shortfall",
         "at least so much is lost without a refinement",
         "a little less|half",
-        kinds="noise|regular",
+        kinds="(?!worst).*",
     ),
     Rule(
         r"comparison\.json: refinements\.\d+\.shortfall",
@@ -215,6 +215,7 @@ RULES = (
         _MORE,
         kinds="worst|regular",
     ),
+    Rule(r"comparison\.npz: \d+/matrix", "another baseline, whose figures are computed", readers="load"),
     Rule(r"comparison\.json: refinements\.\d+\.(better|worse)", "proven of the pair that is named", ".+"),
     # 2. What repeats something in other words, or says less.
     Rule(rf"(?!.*[./: ]({_CLAIMS})$).*", "what is not there claims nothing", "|".join(FEWER)),
