@@ -269,6 +269,15 @@ def test_parts_are_about_the_same_set_of_priors(tmp_path: Path) -> None:
         dx.load(folder)
 
 
+@pytest.mark.parametrize("objective", ["expected_loss", "regret"])
+def test_over_a_hull_of_priors(objective: str, tmp_path: Path) -> None:
+    problem = _problem(prior=dx.Prior.hull([PRIOR, OTHERS["uniform"]]), objective=objective)
+    comparison = dx.compare(problem, ["exponential"], priors={"rest": OTHERS["rest"]})
+    folder = comparison.save(tmp_path / "out")
+    assert dx.load(folder).comparison == comparison
+    assert verify(folder).exit_code == 0, str(verify(folder))
+
+
 def test_a_part_that_nothing_names_is_refused(results: dict[str, Path], tmp_path: Path) -> None:
     folder = _copy(results["worst"], tmp_path)
     inside = folder / INSIDE / "parts"
