@@ -87,7 +87,7 @@ class Outcome:
             if done.unread and done.unread in unread:
                 continue
             unread.add(done.unread)
-            outcome.lines.append(done.line)
+            outcome.lines.append(replace(done.line, error=" ".join(done.errors)))
             outcome.errors += done.errors
             outcome.mild += [] if done.strict else done.line.warning_lines
             outcome.bad_input |= done.bad_input

@@ -15,9 +15,19 @@ from dxopt.model.mechanism import MatrixMechanism, Mechanism, unpacked
 from dxopt.model.problem import PROBLEM_CELLS, Problem
 from dxopt.numerics.given import as_numbers
 from dxopt.numerics.written import Written
+from dxopt.proofs.beliefs import prove_beliefs
+from dxopt.proofs.bounds import proven_bound
 from dxopt.proofs.candidate import Candidate
+from dxopt.proofs.certify import (
+    Certificate,
+    Proven,
+    gap,
+    objective_value,
+    privacy_alone,
+    proven_privacy,
+    proven_repair,
+)
 from dxopt.proofs.certify import certify as repaired
-from dxopt.proofs.certify import privacy_alone, proven_privacy, proven_repair
 from dxopt.proofs.refusing import ROUNDING, refused
 from dxopt.proofs.repair import repair as brought_to_privacy
 from dxopt.spaces.archive import are_same
@@ -147,6 +157,28 @@ def proven_but_for_rounding(problem: Problem, mechanism: Mechanism | ArrayLike, 
     if np.abs(channel - matrix).max() > ROUNDING:
         raise refused(asked, matrix)
     return proven_repair(asked, matrix, channel, name or given.name)[0]
+
+
+def proven_answer(problem: Problem, mechanism: Mechanism) -> Proven:
+    """Prove a mechanism as an answer to a problem as it is: its privacy, its value, and the bound that needs no dual.
+
+    Raises
+    ------
+    CertificateError
+        If privacy is not proven, or the loss exceeds its budget.
+    """
+    if not isinstance(mechanism, MatrixMechanism):
+        return repaired(problem, Candidate(mechanism))
+    channel = mechanism.matrix
+    privacy = proven_privacy(problem, channel)
+    level = None if problem.beliefs is None else prove_beliefs(problem, channel)
+    value = objective_value(problem, channel)
+    bound, how = proven_bound(problem, None)
+    hows = {"privacy": privacy.how if mechanism.privacy is None else mechanism.privacy.how, "bound": how}
+    proof = Certificate(
+        problem.private, privacy.epsilon, value, bound, gap(value, bound), hows, privacy.delta, belief_level=level
+    )
+    return Proven(mechanism, proof, None, "valid")
 
 
 def _unlikely(problem: Problem, given: Mechanism) -> Problem:

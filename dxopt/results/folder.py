@@ -18,7 +18,6 @@ import numpy as np
 from dxopt.errors import SpecError
 from dxopt.results.files import (
     CERTIFICATE,
-    COMPARED,
     COMPARISON,
     DESCRIPTION,
     DIGESTS,
@@ -40,7 +39,7 @@ from dxopt.results.files import (
 from dxopt.runtime.reading import is_file
 
 _PROOF = (REPORT, CERTIFICATE, MECHANISM)
-_ARRAYS = (PROBLEM, DUAL, TABLE, COMPARED, HELD_OUT)
+_ARRAYS = (PROBLEM, DUAL, TABLE, HELD_OUT)
 _QUESTIONS = (LEVEL, FRONTIER, SWEEP)
 _PICTURES = tuple(f"{name}.{ending}" for name in ("frontier", "sweep", COMPARISON) for ending in ("svg", "png"))
 _FILES = (DESCRIPTION, *_ARRAYS, *_PROOF, *_QUESTIONS, PARTS, *_PICTURES, SWEEP_TABLE, PAGE, "input.json", DIGESTS)

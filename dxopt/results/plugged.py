@@ -5,17 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from dxopt.errors import SpecError
-from dxopt.results.comparison import Comparison
 from dxopt.results.files import REPORT
 from dxopt.runtime.plugins import Plugin
 
 _PARTS = ("kind", "name", "package", "version")
 
 
-def content_of_plugins(plugins: tuple[Plugin, ...], comparison: Comparison | None) -> list[dict[str, str]]:
-    """The plug-ins of a report and of what it is compared with, each once."""
-    compared = () if comparison is None else comparison.plugins
-    return [plugin.content() for plugin in dict.fromkeys((*plugins, *compared))]
+def content_of_plugins(plugins: tuple[Plugin, ...]) -> list[dict[str, str]]:
+    """Return the plug-ins of a report, for JSON."""
+    return [plugin.content() for plugin in plugins]
 
 
 def plugins_of_content(content: Any) -> tuple[Plugin, ...]:

@@ -22,13 +22,12 @@ from dxopt.proofs.beliefs import prove_beliefs
 from dxopt.proofs.bounds import proven_bound
 from dxopt.proofs.candidate import AppliedReduction, Candidate
 from dxopt.proofs.certify import Certificate, certify, gap, is_optimal, objective_value, proven_privacy
-from dxopt.proofs.duals import AnyDual, unpack_dual
+from dxopt.proofs.duals import unpack_dual
 from dxopt.results.beliefs import unpack_beliefs
 from dxopt.results.bound_points import check_distances, check_loss, check_loss_elsewhere, check_placed
 from dxopt.results.checking import check_arrays, check_certificate, check_summary
-from dxopt.results.comparison import Comparison
-from dxopt.results.evidence import Evidence
-from dxopt.results.files import CERTIFICATE, COMPARED, DUAL, HELD_OUT, MECHANISM, PARTS, PROBLEM, REPORT, SWEEP
+from dxopt.results.comparison_folder import read_comparison
+from dxopt.results.files import CERTIFICATE, DUAL, HELD_OUT, MECHANISM, PARTS, PROBLEM, REPORT, SWEEP
 from dxopt.results.folder import holds_report
 from dxopt.results.held_out import unpack as unpack_held_out
 from dxopt.results.measures import Beliefs
@@ -80,7 +79,7 @@ def load(folder: str | Path) -> Report:
     with _undamaged(folder):
         report = _read(folder)
         _check(report)
-        return report
+        return replace(report, comparison=read_comparison(folder, report, load))
 
 
 def read_problem(folder: Path) -> tuple[Problem, dict[str, Any]]:
@@ -151,7 +150,6 @@ def _read(folder: Path) -> Report:
     else:
         mechanism = Mechanism.load(folder / MECHANISM)
         problem = _asked_of(mechanism, summary, asked)
-    compared = summary.get("comparison")
     tried = summary.get("held_out")
     return Report(
         problem=_with_optima(folder, problem),
@@ -160,7 +158,6 @@ def _read(folder: Path) -> Report:
         dual=dual,
         status=Status(summary["status"]),
         reductions=tuple(AppliedReduction(**entry) for entry in summary["reductions"]),
-        comparison=_read_comparison(folder, compared, mechanism, dual) if compared else None,
         held_out=unpack_held_out(tried, read_arrays(folder / HELD_OUT), mechanism, problem) if tried else (),
         beliefs=tuple(Beliefs.read(entry) for entry in summary.get("beliefs", ())),
         plugins=plugins_of_content(summary.get("plugins", [])),
@@ -181,16 +178,6 @@ def _with_optima(folder: Path, problem: Problem) -> Problem:
         if not same or not all(np.array_equal(*pair) for pair in arrays):
             raise CertificateError(f"the optimum for {other.prior.name} is that of another problem")
     return problem.but(objective=replace(problem.objective, reports=found))
-
-
-def _read_comparison(folder: Path, content: dict[str, Any], mechanism: Mechanism, dual: AnyDual | None) -> Comparison:
-    """The comparison, with what proves it where that was saved."""
-    comparison = Comparison.read(content)
-    if not (folder / COMPARED).exists():
-        return comparison
-    rows = {row.name: row.value is not None for row in comparison.rows}
-    arrays = read_arrays(folder / COMPARED)
-    return replace(comparison, evidence=Evidence.unpack(arrays, rows, mechanism, dual, len(comparison.refinements)))
 
 
 def _certificate(content: dict[str, Any]) -> Certificate:

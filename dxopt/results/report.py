@@ -14,12 +14,10 @@ from dxopt.release.tables import IntegerTable, integer_table
 from dxopt.results import units, within
 from dxopt.results.answer import Answer
 from dxopt.results.beliefs import NO_TABLE, certificate_content, pack_beliefs
-from dxopt.results.comparison import Comparison
-from dxopt.results.evidence import Evidence
+from dxopt.results.comparison_folder import comparison_contents
 from dxopt.results.figures.tables import as_panel, as_text
 from dxopt.results.files import (
     CERTIFICATE,
-    COMPARED,
     DESCRIPTION,
     DUAL,
     HELD_OUT,
@@ -76,7 +74,7 @@ class Report(Answer):
     evaluation : dict
         Further measures that were asked for, by name.
     comparison : Comparison or None
-        Other mechanisms for the problem, where that was asked for; kept by `dx.load` as it was saved.
+        Other mechanisms for the problem, where that was asked for.
     beliefs : tuple of Beliefs
         What the measures of an adversary's beliefs are about.
     held_out : tuple of HeldOut
@@ -142,21 +140,28 @@ class Report(Answer):
         """
         return as_text(everything(self))
 
-    def contents(self) -> Contents:
-        """The files of a result folder by name: all that `dx.load` needs to prove the report again, and the table."""
+    def contents(self, *, table: bool = True) -> Contents:
+        """The files of a result folder by name: all that `dx.load` needs to prove the report again, and the table.
+
+        Parameters
+        ----------
+        table : bool
+            Without, as in the parts of a comparison, no table is made.
+        """
+        made = self.table if table else "it is one of several that are compared"
         problem_arrays, mechanism = self._arrays()
         contents: Contents = {
             MECHANISM: mechanism,
             PROBLEM: problem_arrays,
             DUAL: pack_dual(self.dual, len(self.problem.space)),
             CERTIFICATE: certificate_content(self.certificate),
-            REPORT: self._summary(),
+            REPORT: self._summary(made),
             DESCRIPTION: description(self.problem, arrays=PROBLEM),
         }
-        contents |= {TABLE: self.table} if isinstance(self.table, IntegerTable) else {}
+        contents |= {TABLE: made} if isinstance(made, IntegerTable) else {}
         contents |= {HELD_OUT: pack_held_out(self.held_out)} if self.held_out else {}
-        if self.comparison is not None and self.comparison.evidence is not None:
-            contents[COMPARED] = self._evidence(self.comparison, self.comparison.evidence)
+        if self.comparison is not None:
+            contents |= comparison_contents(self.comparison, self)
         return contents | parts(self.members)
 
     def _arrays(self) -> tuple[dict[str, Any], dict[str, Any] | Mechanism]:
@@ -186,12 +191,7 @@ class Report(Answer):
             arrays |= {"pair_distances": problem.space.distances, "report_losses": problem.losses}
         return arrays, mechanism
 
-    def _evidence(self, comparison: Comparison, evidence: Evidence) -> dict[str, Any]:
-        matrix = self.mechanism.matrix if isinstance(self.mechanism, MatrixMechanism) else None
-        names, certified = [row.name for row in comparison.rows], comparison.bound in (None, self.certificate.bound)
-        return evidence.pack(names, matrix, len(self.problem.space), certified=certified)
-
-    def _summary(self) -> dict[str, Any]:
+    def _summary(self, table: IntegerTable | str) -> dict[str, Any]:
         """What report.json holds."""
         problem = self.problem
         return {
@@ -218,10 +218,9 @@ class Report(Answer):
             "off_prior": content(self.off_prior, problem.space, self.mechanism.reports, written=self._written),
             "held_out": content_held_out(self.held_out),
             "beliefs": [asdict(beliefs) for beliefs in self.beliefs],
-            "comparison": self.comparison and self.comparison.content(),
             "warnings": [warning.content() for warning in self.warnings],
-            "plugins": content_of_plugins(self.plugins, self.comparison),
-            "table": self.table if isinstance(self.table, str) else None,
+            "plugins": content_of_plugins(self.plugins),
+            "table": table if isinstance(table, str) else None,
         }
 
     def __str__(self) -> str:

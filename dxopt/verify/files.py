@@ -26,7 +26,6 @@ from dxopt.verify.verdict import Broken, Unproved
 PROOF = ("report.json", "certificate.json", "mechanism.npz")
 NEEDED = (*PROOF, "problem.npz", "dual.npz", "problem.yaml")
 TABLE = "table.npz"
-COMPARED = "compared.npz"
 HELD_OUT = "held_out.npz"
 LEVEL = "level.json"
 FRONTIER = "frontier.json"
@@ -37,7 +36,7 @@ PARTS = "parts"
 DIGESTS = "digests.json"
 INPUT = "input.json"
 SUMMARY = "summary.json"
-_CLAIMS = (*NEEDED, TABLE, COMPARED, HELD_OUT, *QUESTIONS, SWEEP_TABLE)
+_CLAIMS = (*NEEDED, TABLE, HELD_OUT, *QUESTIONS, SWEEP_TABLE)
 _PART = re.compile(rf"{PARTS}/[^/]+/{re.escape(DIGESTS)}")
 DAMAGED = (OSError, LookupError, TypeError, ValueError, ArithmeticError, AttributeError, MemoryError, RuntimeError)
 _LARGEST = 1 << 31

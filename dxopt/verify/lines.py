@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dxopt.verify.comparison.compared import TITLES
 from dxopt.verify.files import (
     FRONTIER,
     INPUT,
@@ -28,9 +27,17 @@ from dxopt.verify.folder import as_number
 from dxopt.verify.parts.agreeing import agree
 from dxopt.verify.verdict import Broken, Unproved
 
+TITLES = {
+    "expected_loss": "expected loss",
+    "worst_loss": "worst loss",
+    "worst_expected_loss": "worst expected loss",
+    "regret": "worst regret",
+    "adversary_error": "adversary's error",
+}
+"""What the values of an objective are called."""
 _STOPPED = ("interrupted", "time limit")
-_NUMBERS = ("value", "bound", "gap", "resolution", "comparison", "epsilon", "worst_loss", "belief_level")
-_TEXTS = ("method", "seconds", "expected", "folder", "units", "warnings")
+_NUMBERS = ("value", "bound", "gap", "resolution", "epsilon", "worst_loss", "belief_level")
+_TEXTS = ("method", "seconds", "expected", "folder", "units", "warnings", "comparison", "error")
 """What a line has that follows from no other file."""
 
 
@@ -55,7 +62,7 @@ def check_summary(folder: Path) -> str:
         if not name:
             # what failed has no figures
             agree(where, "delivered", line.get("delivered"), False)
-            for key in ("value", "bound", "gap", "private", "comparison", "worst_loss", "belief_level"):
+            for key in ("value", "bound", "gap", "private", "worst_loss", "belief_level"):
                 agree(where, key, line.get(key), None)
         elif not isinstance(name, str) or Path(name).name != name or not (folder / name).is_dir():
             lost.append(str(name))
@@ -126,14 +133,12 @@ def _asked(folder: Path) -> dict[str, Any]:
 def _answered(folder: Path) -> dict[str, Any]:
     summary = read_json(folder, PROOF[0])
     certificate = read_json(folder, PROOF[1])
-    comparison = summary.get("comparison")
     status = summary.get("status")
     kept = status == "optimal" or (status not in _STOPPED and summary.get("claim") != "exact")
     return {
         **{key: certificate.get(key) for key in ("value", "bound", "gap", "private", "belief_level")},
         "status": status,
-        "delivered": kept and not (comparison and comparison["interrupted"]),
-        "comparison": comparison,
+        "delivered": kept,
         "worst_loss": (summary.get("off_prior") or {}).get("worst_loss"),
     }
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dxopt.errors import SpecError
 from dxopt.verify import claims
-from dxopt.verify.comparison.compared import check_comparison, proofs
+from dxopt.verify.comparison.compared import comparison_proofs, holds_comparison
 from dxopt.verify.files import (
     DAMAGED,
     FRONTIER,
@@ -31,7 +31,7 @@ from dxopt.verify.measures.held_out import check_held_out, check_positions, entr
 from dxopt.verify.measures.off_prior import check_off_prior
 from dxopt.verify.parts.frontiers import check_frontier, varied_by
 from dxopt.verify.parts.optima import check_optima
-from dxopt.verify.parts.reading import Tell, in_one, part_folders, read_parts, require_all
+from dxopt.verify.parts.reading import COMPARISON, Tell, in_one, part_folders, read_parts, require_all
 from dxopt.verify.parts.sweeps import check_level, check_sweep
 from dxopt.verify.places import check_places
 from dxopt.verify.promises import check_beliefs, claims_beliefs
@@ -63,9 +63,9 @@ def verify(folder: str | Path, *, tell: Tell = lambda line: None) -> Verdict:
 
     What a problem is given by counts as given: its prior, data that it was tried on, distances without points,
     losses without a name, the guesses of an adversary, pairs of beliefs, levels asked for and tolerances. No claims
-    are names, labels, units, notes, the texts of "how" and "route", seconds, sizes before and after reductions, which
-    rows of a comparison are baselines, whether it was interrupted, steps of a path, whatever in a dual is not needed
-    for its bound, and pictures and pages.
+    are names, labels, units, notes, the texts of "how" and "route", seconds, sizes before and after reductions,
+    whether a comparison was interrupted, steps of a path, whatever in a dual is not needed for its bound, copies of
+    figures (sweep.csv, the comparison in input.json and summary.json), and pictures and pages.
 
     Parameters
     ----------
@@ -168,8 +168,10 @@ def _checks(folder: Path, tell: Tell) -> Iterator[Check]:
         yield from _rested(folder, questions[0], result, tell)
     elif result is not None and result.objective == "regret":
         yield from _optima(folder, result)
-    elif (folder / PARTS).exists():
+    elif any(path.name != COMPARISON for path in _within(folder / PARTS)) or is_file(folder / PARTS):
         yield Check("files", Outcome.FAILS, f"there are {PARTS}, but nothing rests on them")
+    if result is None and holds_comparison(folder):
+        yield Check("files", Outcome.FAILS, "there is a comparison, but no report")
     if (folder / INPUT).is_file():
         yield checked(INPUT, lambda: check_input(folder))
 
@@ -236,9 +238,8 @@ def _rested(folder: Path, question: str, result: Result | None, tell: Tell) -> I
 
 
 def _figures(result: Result) -> Iterator[Check]:
-    """The measures and the comparison in report.json."""
+    """The measures in report.json, and the comparison."""
     evaluation = result.summary.get("evaluation")
-    comparison = result.summary.get("comparison")
     off_prior = result.summary.get("off_prior")
     if not isinstance(evaluation, dict):
         yield Check("measures", Outcome.FAILS, "report.json: evaluation is no object")
@@ -248,17 +249,10 @@ def _figures(result: Result) -> Iterator[Check]:
     if off_prior is not None:
         yield checked("off prior", partial(check_off_prior, result, off_prior))
     yield from _on_data(result)
-    if comparison is None:
-        return
-    if not isinstance(comparison, dict):
-        yield Check("comparison", Outcome.FAILS, "report.json: it is no object")
-        return
-    agreed = checked("comparison", partial(check_comparison, result, comparison))
-    yield agreed
-    if agreed.status is Outcome.HOLDS:
+    if holds_comparison(result.folder):
         try:
-            found = list(proofs(result, comparison))
-        except DAMAGED as error:
+            found = list(comparison_proofs(result, _part_checks))
+        except (Broken, *DAMAGED) as error:
             yield Check("comparison", Outcome.FAILS, f"damaged: {error}")
             return
         yield from (checked(name, proof) for name, proof in found)

@@ -5,8 +5,6 @@ Imports nothing from the package that it judges. Each part is judged as a result
 
 from __future__ import annotations
 
-import csv
-import json
 import math
 import re
 from collections.abc import Iterator
@@ -15,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.judges.figures import comparison_deviations
+from tests.judges.figures import INSIDE, comparison_deviations
 from tests.judges.result import FALSE, TRUE, bound_of, judged, read_arrays, read_json
 
 QUESTIONS = ("level", "frontier", "sweep")
@@ -32,7 +30,7 @@ def judged_with_parts(folder: Path) -> tuple[set[str], set[str]]:
     false, doubtful = judged(folder) if (folder / "report.json").is_file() else (set(), set())
     parts = sorted((folder / "parts").iterdir())
     for part in parts:
-        others = [comparison_deviations] if (part / "compared.npz").is_file() else []
+        others = [comparison_deviations] if (part / INSIDE).is_dir() else []
         wrong, near = judged(part, *others)
         false |= {f"parts/{part.name}"} if wrong else set()
         doubtful |= {f"parts/{part.name}"} if near else set()
@@ -157,19 +155,3 @@ def _sweep(folder: Path, parts: list[Path]) -> Iterator[float]:
     yield _wrong(content["format"] != 1 or np.any(np.diff(content["asked"]) <= 0))
     text = (folder / "problem.yaml").read_text(encoding="utf-8").partition("epsilon:")[2].partition("delta")[0]
     yield _wrong([float(level) for level in re.findall(r"^ *- (\S+)$", text, re.MULTILINE)] != content["asked"])
-    with (folder / "sweep.csv").open(encoding="utf-8", newline="") as stream:
-        lines = list(csv.DictReader(stream))
-    rows = [(part, row) for part in parts for row in read_json(part, "report")["comparison"]["rows"]]
-    yield _wrong(len(rows) != len(lines))
-    for (part, row), line in zip(rows, lines, strict=False):
-        proof = read_json(part, "certificate")
-        level = float(read_arrays(part, "problem")["epsilon"])
-        figures = ("value", "leakage", "excess", "remapped", "remapped_excess")
-        same = {"epsilon": level, "bound": proof["bound"], "realised": row["epsilon"]}
-        same |= {key: row[key] for key in figures}
-        yield _wrong(any(json.loads(line[key] or "null") != known for key, known in same.items()))
-        yield _wrong((line["method"], line["private"]) != (row["name"], str(row["private"])))
-        value = row["value"]
-        yield _wrong(line["reason"] != (row["note"] if value is None else ""))
-        gap = None if value is None else abs(value - proof["bound"]) / max(abs(value), 1e-12)
-        yield _wrong(line["gap"] != "") if gap is None else abs(float(line["gap"]) - gap)

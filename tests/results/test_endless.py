@@ -23,7 +23,7 @@ from dxopt.runtime import reading
 from tests.material.endless import boasting, bomb, endless, pipe
 
 Array = NDArray[Any]
-ARRAYS = ("problem.npz", "mechanism.npz", "dual.npz", "compared.npz")
+ARRAYS = ("problem.npz", "mechanism.npz", "dual.npz", "parts/comparison/comparison.npz")
 
 
 @pytest.fixture(scope="module")

@@ -113,7 +113,7 @@ def test_numbers_of_a_report(folder: Path, name: str, entry: Any) -> None:
     assert name in _refused(folder)
 
 
-@pytest.mark.parametrize("name", ["structure", "status", "reductions", "evaluation", "beliefs", "comparison"])
+@pytest.mark.parametrize("name", ["structure", "status", "reductions", "evaluation", "beliefs"])
 @pytest.mark.parametrize("entry", ["x", [1], {"a": "b"}, 10**400], ids=lambda entry: str(entry)[:8])
 def test_entries_of_a_report(folder: Path, name: str, entry: Any) -> None:
     change_json(folder / "report.json", **{name: entry})

@@ -39,18 +39,18 @@ RULES = (
         "what theory promises of the route; the status says what was found",
         "bound|valid|exact",
     ),
-    Rule(r"(report|input|summary)\.json: (.*\.)?comparison\.rows\.\d+\.note", "a note"),
+    Rule(r"comparison\.json: (rows\.\d+\.note|verdict\.reason)", "a note"),
+    Rule(r"(input|summary)\.json: (.*\.)?comparison(\..*)?", "a copy of figures for people"),
+    Rule(r"comparison\.json: .*", "computed again from the parts, or left to `verify`", readers="load"),
+    Rule(r"sweep\.csv: .*", "a copy of figures for people"),
     Rule(r"(report|input|summary)\.json: (.*\.)?seconds", "how long it took"),
     Rule(r"table\.npz: prior", "tables of earlier versions have none, and draws do not need it", "missing"),
     Rule(r"table\.npz: prior", "is given, and privacy does not need it; `verify` compares it", readers="table"),
     Rule(r"(table|mechanism)\.npz: (\d+/)*(name|how)", "how a mechanism is called, and was proven"),
-    Rule(
-        r"(problem\.yaml: name|report\.json: problem|report\.json: comparison\.problem)", "what the problem is called"
-    ),
+    Rule(r"(problem\.yaml: name|report\.json: problem)", "what the problem is called"),
     Rule(r"(frontier|level|sweep)\.json: problem", "what the problem is called"),
     Rule(r"(problem\.yaml|report\.json): prior", "what the prior is called, but for uniform", "(?!uniform).*"),
     Rule(r"(problem\.yaml|report\.json): loss", "a loss of another name counts as given", "(?!distance).*"),
-    Rule(r"(report|input|summary)\.json: (.*\.)?comparison\.(distance_)?unit", "units convert nothing"),
     Rule(r"(input|summary)\.json: (.*\.)?units(\..*)?", "units convert nothing"),
     Rule(r"(.*/)?report\.json: units(\..*)?|problem\.yaml: space\.unit", "units are words, and convert nothing"),
     Rule(r"(table|mechanism)\.npz: (\d+/)*space\.(.*\.)?unit", "units are words, and convert nothing"),
@@ -66,17 +66,9 @@ RULES = (
     Rule(r"(report|input|summary)\.json: (.*\.)?warnings(\..*)?", "a record of what was shown, no claim"),
     Rule(r"summary\.md: .*", "drawn from summary.json, for people"),
     Rule(r".*\.(svg|png|html): .*", "drawn from the other files"),
-    Rule(r"sweep\.csv: .*", "the same number", "space|upper case"),
-    Rule(r"sweep\.csv: [14]\.4", "0 bits up to 1e-12", "a little .*"),
     Rule(r"sweep\.json: status", "it says that less was found", "feasible|interrupted|time limit"),
-    Rule(
-        r"report\.json: comparison\.(interrupted|rows\.\d+\.baseline)",
-        "whether a row is a baseline, or others are missing",
-    ),
-    Rule(
-        r"(report|input|summary)\.json: (.*\.)?comparison\.rows\.\d+\.name",
-        "what a row is called, but for names that are derived",
-    ),
+    Rule(r"comparison\.json: interrupted", "whether others are missing"),
+    Rule(r"comparison\.json: rows\.\d+\.name", "what a row is called"),
     Rule(r"table\.npz: (cost|variation)", "`verify` proves it, where the mechanism is", readers="table"),
     Rule(r"table\.npz: report_points", "not read where the reports are the secrets", readers="table"),
     Rule(
@@ -90,13 +82,12 @@ RULES = (
         "not read but for the metric, where the distances fit any",
         readers="load",
     ),
-    Rule(r"report\.json: comparison\.delta", "none is 0", "missing", readers="load"),
     Rule(r"report\.json: table", "why there is no table"),
     Rule(
         r"report\.json: status",
         "how it ended, where no optimum is claimed",
         "interrupted|time limit",
-        kinds="exponential",
+        kinds="exponential|noise|regular|irregular|relaxed|worst|sweep",
     ),
     Rule(r"report\.json: beliefs", "in another order", "reversed"),
     Rule(r"problem\.npz: max_loss", "was asked for, and all is proven of it", kinds="adversary|budgets"),
@@ -169,7 +160,7 @@ RULES = (
         "entry .* a little .*|.* along .",
         "load",
     ),
-    Rule(r"compared\.npz: 2/matrix", "another baseline, worth the same to 1e-9", kinds="relaxed"),
+    Rule(r"comparison\.npz: 2/matrix", "another baseline, worth the same to 1e-9", kinds="relaxed"),
     Rule(r"mechanism\.npz: (\d+/)*(delta|epsilon)", "none is 0, and the level is proven of the parts", "missing"),
     Rule(r"mechanism\.npz: (\d+/)*delta", "a weaker level", r"entry \d+ (infinite|one more|tiny)"),
     Rule(r"mechanism\.npz: (\d+/)*delta", "not read: it is proven again", readers="load", kinds="kernel.*|product.*"),
@@ -212,34 +203,26 @@ RULES = (
     Rule(
         r"report\.json: structure(\..*)?", "the space is made again of its distances or its mechanism", readers="load"
     ),
-    Rule(r"report\.json: comparison", "there is none", "0|an object", "load"),
-    Rule(r"report\.json: comparison\.objective", "none is the expected loss", "missing", "load"),
-    Rule(r"report\.json: comparison\.bound", "a weaker bound, from above", "infinite", "load", "adversary"),
-    Rule(r"report\.json: comparison\.verdict", "the same verdict", "space"),
-    Rule(r"report\.json: comparison\.verdict", "the same verdict, without its reason", "regular", "load", "regular"),
     Rule(
-        r"(report|input|summary)\.json: (.*\.)?comparison\.rows\.\d+\.remapped_excess",
-        "0 up to 1e-10",
-        kinds="noise|irregular|relaxed|asked|sweep",
-    ),
-    Rule(
-        r"report\.json: comparison\.refinements\.\d+\.shortfall",
+        r"comparison\.json: refinements\.\d+\.shortfall",
         "at least so much is lost without a refinement",
         "a little less|half",
-        kinds="noise",
+        kinds="(?!worst).*",
     ),
     Rule(
-        r"report\.json: comparison\.refinements\.\d+\.shortfall",
+        r"comparison\.json: refinements\.\d+\.shortfall",
         "a refinement up to more says less",
         _MORE,
-        kinds="worst",
+        kinds="worst|regular",
     ),
-    Rule(r"report\.json: comparison\.rows\.\d+\.leakage", "0 bits up to 1e-12", kinds="relaxed|irregular"),
+    Rule(r"comparison\.npz: \d+/matrix", "another baseline, whose figures are computed", readers="load"),
+    Rule(r"comparison\.json: refinements\.\d+\.(better|worse)", "proven of the pair that is named", ".+"),
     # 2. What repeats something in other words, or says less.
     Rule(rf"(?!.*[./: ]({_CLAIMS})$).*", "what is not there claims nothing", "|".join(FEWER)),
     Rule(r"certificate\.json: delta", "none is 0", "missing", kinds="(?!.*(relaxed|adjacent)).*"),
     Rule(r"certificate\.json: epsilon", "no level was asked for", "missing|null", kinds="unprotected|beliefs"),
-    Rule(r"report\.json: comparison\.(bound|bounds\..*|rows\.\d+(\..*)?)", "fewer figures", "|".join(FEWER)),
+    Rule(r"comparison\.json: rows\.\d+(\..*)?", "fewer figures", "|".join(FEWER)),
+    Rule(r"comparison\.npz: \d+/remap/(channel|weights)", "a remap, of which nothing is claimed"),
     Rule(
         r"(table\.npz|mechanism\.npz|report\.json): (\d+/)*pairs",
         "without δ all pairs are bound",
@@ -250,10 +233,10 @@ RULES = (
         "the metric is taken to be lost: another one that fits is found",
         "given distances",
     ),
-    Rule(r"(mechanism|problem|table|compared)\.npz: .*", "the same as text", "as text"),
+    Rule(r"(mechanism|problem|table|comparison)\.npz: .*", "the same as text", "as text"),
     Rule(r"problem\.npz: adversary_loss", "the guesses of an adversary, and what they cost, are given"),
     Rule(
-        r"problem\.yaml: epsilon|report\.json: comparison\.epsilon|problem\.npz: epsilon",
+        r"problem\.yaml: epsilon|problem\.npz: epsilon",
         "the level that was asked for is given, and all is proven of it",
         "times .*",
     ),
@@ -296,14 +279,11 @@ RULES = (
         kinds="map again|streets",
     ),
     # 3. What is proven whatever it is.
+    Rule(r"(.*/)?dual\.npz: .*", "whatever a dual has, it proves the bound that is claimed"),
     Rule(
-        r"(.*/)?dual\.npz: .*|compared\.npz: bounds?/.*", "whatever a dual has, it proves the bound that is claimed"
-    ),
-    Rule(
-        r"compared\.npz: refined/\d+/(remap|gains)|compared\.npz: \d+/remap/(channel|weights)",
+        r"comparison\.npz: refined/\d+/(remap|gains)",
         "whatever a remap, gains or weights have, they prove what is claimed",
     ),
-    Rule(r"report\.json: comparison\.bounds\..*", "a lower bound", "half|0|negative|one less|a little less"),
     Rule(r"mechanism\.npz: (\d+/)*epsilon", "a part may be more private than it says", _LESS),
     Rule(r"mechanism\.npz: (\d+/)*(0/)(weights|slack|level)", "the index that gets the rests makes up for it"),
     Rule(r"mechanism\.npz: (doubt|held|slack)", "the value is the same to 1e-12, and all of it is private"),
@@ -340,12 +320,12 @@ def reason(kind: str, reader: str, file: str, path: str, change: str) -> str | N
 def _single(kind: str, reader: str, entry: str, change: str) -> str | None:
     if (kind, reader) == ("level", "load") and entry.startswith(("parts/", "level.json")):
         return "not read: `verify` proves that no lower level is enough"
-    entry = re.sub(r"^(parts/\d+|[^:]*)/(?=[^/:]*: )", "", entry)
+    entry = re.sub(r"^[^:]*/(?=[^/:]*: )", "", entry)
     return next((rule.why for rule in RULES if rule.allows(kind, reader, entry, change)), None)
 
 
-_ROW_NAME = r"(.*/)?report\.json: comparison\.rows\.\d+\.name"
-_REFINED = r"(.*/)?report\.json: comparison\.refinements\.\d+\.(better|worse)"
+_ROW_NAME = r"(.*/)?comparison\.json: rows\.\d+\.name"
+_REFINED = r"(.*/)?comparison\.json: refinements\.\d+\.(better|worse)"
 _FIXED = ("map", "map in metres", "map again", "cells", "places", "places again", "miles")
 _NO_POINTS = ("given", "graph", "tree", "parts", "streets")
 _IMPLICIT = (

@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ValidationError, model_validator
 
 from dxopt.errors import CertificateError, PlausibilityWarning, SpecError
-from dxopt.results.files import FRONTIER, LEVEL, REPORT, SWEEP
+from dxopt.results.files import FRONTIER, LEVEL, PARTS, REPORT, SWEEP
 from dxopt.results.folder import holds_report, is_result
 from dxopt.results.reading import load
 from dxopt.results.report import Report
@@ -142,7 +142,8 @@ def read(folder: Path, *, tell: Callable[[str], None] = lambda line: None) -> li
 def _inside(inner: Path, folder: Path) -> bool:
     """Whether a folder within another one is hidden, or a part of a result."""
     path = inner.relative_to(folder)
-    return any(part.startswith(".") for part in path.parts) or any(is_result(folder / one) for one in path.parents)
+    within = any(part.startswith(".") for part in path.parts) or PARTS in path.parts[:-1]
+    return within or any(is_result(folder / one) for one in path.parents)
 
 
 def _readable(folder: Path, name: str) -> Entry:
@@ -157,13 +158,9 @@ def _failed(folder: Path) -> list[Entry]:
     try:
         summary = read_json(folder / SUMMARY)
         lines = [line for line in summary["problems"] if not line["folder"]]
-        return [Entry(line["problem"], failure=line["status"], reason=_why(summary, line)) for line in lines]
+        return [Entry(line["problem"], failure=line["status"], reason=line["error"]) for line in lines]
     except (OSError, ValueError, KeyError, TypeError):
         return []
-
-
-def _why(summary: Mapping[str, Any], line: Mapping[str, Any]) -> str:
-    return " ".join(error for error in summary["errors"] if line["problem"] in error)
 
 
 def _entry(folder: Path) -> Entry:

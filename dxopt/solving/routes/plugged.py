@@ -30,7 +30,7 @@ def plugged(problem: Problem, found: Found) -> Candidate:
         made = found.call(problem)
     except Exception as error:  # whatever a package of others raises
         reason = error.wrong if isinstance(error, SpecError) else said(error)
-        raise UnsupportedError("method", f"{whose} makes none: {reason}", "use method: optimal") from error
+        raise UnsupportedError("method", f"{whose} makes none: {reason}", "use method: optimal", of=name) from error
     try:
         mechanism = proven_but_for_rounding(problem, made)
     except SpecError as error:

@@ -16,6 +16,8 @@ from dxopt.verify.verdict import Broken, Check, Outcome, Unproved
 
 Checks = Callable[[Path], Iterable[Check]]
 Tell = Callable[[str], object]
+COMPARISON = "comparison"
+"""The folder among the parts of a report that has its comparison."""
 _REPEATED = ("problem", "secrets_are_reports", "loss", "objective", "pairs", "prior", "structure")
 _POINTS = ("labels", "points", "report_labels", "report_points")
 
@@ -57,9 +59,10 @@ class Part:
 
 
 def part_folders(folder: Path) -> list[Path]:
-    """The parts in their order; Broken unless their names count them."""
+    """The parts in their order, without the comparison; Broken unless their names count them."""
     inside = folder / PARTS
-    found = sorted(inside.iterdir(), key=lambda path: (len(path.name), path.name)) if inside.is_dir() else []
+    there = [path for path in inside.iterdir() if path.name != COMPARISON] if inside.is_dir() else []
+    found = sorted(there, key=lambda path: (len(path.name), path.name))
     for index, path in enumerate(found):
         if path.name != f"{index:03}":
             raise Broken(f"there is {PARTS}/{path.name}, but no {PARTS}/{index:03}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Sequence
 from fractions import Fraction
@@ -11,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from dxopt.verify.bounds.dual import bound
-from dxopt.verify.claims import attained, relative_gap
+from dxopt.verify.claims import attained
 from dxopt.verify.exact import at_most
-from dxopt.verify.files import LEVEL, PARTS, SWEEP, SWEEP_TABLE, plain_file, read_json, read_yaml
+from dxopt.verify.files import LEVEL, PARTS, SWEEP, read_json, read_yaml
 from dxopt.verify.folder import Result, as_number
 from dxopt.verify.parts.agreeing import (
     agree,
@@ -31,9 +30,6 @@ from dxopt.verify.verdict import Broken, Unproved
 
 _FALLING = ("expected_loss", "worst_loss", "worst_expected_loss")
 _ROUNDING = Fraction(1, 10**9)
-_EARLIER = ("epsilon", "method", "value", "bound", "gap", "remapped", "leakage", "private", "realised")
-"""The columns of earlier versions, with rows for mechanisms that exist."""
-_COLUMNS = (*_EARLIER[:5], "excess", "remapped", "remapped_excess", *_EARLIER[6:], "reason")
 
 
 def check_level(folder: Path, report: Result | None, parts: Sequence[Part]) -> str:
@@ -99,7 +95,7 @@ def _check_ends(content: dict[str, Any], epsilon: float, below: float, accuracy:
 
 
 def check_sweep(folder: Path, parts: Sequence[Part]) -> str:
-    """The levels are those of the parts, the first of those asked for, and sweep.csv repeats the parts."""
+    """The levels are those of the parts, the first of those asked for, which prove what is claimed of them."""
     content = read_json(folder, SWEEP)
     agree(SWEEP, "format", content.get("format"), 1)
     asked, levels = (finite_list(content, key, SWEEP) for key in ("asked", "epsilons"))
@@ -109,69 +105,11 @@ def check_sweep(folder: Path, parts: Sequence[Part]) -> str:
     require_parts(SWEEP, parts, len(levels))
     agree(SWEEP, "epsilons", levels, [part.epsilon for part in parts])
     agree_repeated(SWEEP, content, folder, parts, "epsilon", asked)
-    whole = len(parts) == len(asked) and all(part.optimal and not _broken_off(part) for part in parts)
+    whole = len(parts) == len(asked) and all(part.optimal for part in parts)
     status = content.get("status")
     agree_status(SWEEP, status)
     if (status == "optimal" and not whole) or (status == "feasible" and len(parts) < len(asked)):
         raise Broken(
             f"{SWEEP}: status is {status}, with {len(parts)} of {len(asked)} levels, not all of them optimal"
         )
-    rows = [row for part in parts for row in _rows(part)]
-    if (folder / SWEEP_TABLE).is_file():
-        _check_table(folder / SWEEP_TABLE, rows)
-    elif rows:
-        raise Broken(f"there is no {SWEEP_TABLE}")
-    return f"{len(parts)} of {len(asked)} levels, {len(rows)} rows of {SWEEP_TABLE}"
-
-
-def _comparison(part: Part) -> dict[str, Any]:
-    """The comparison of a part; one without rows where there is none."""
-    return part.summary.get("comparison") or {"rows": [], "interrupted": False}
-
-
-def _broken_off(part: Part) -> bool:
-    """Whether the comparison of a part was interrupted."""
-    return bool(_comparison(part)["interrupted"])
-
-
-def _rows(part: Part) -> list[dict[str, Any]]:
-    """The rows of sweep.csv for a level, from its part."""
-    return [
-        {
-            "epsilon": part.epsilon,
-            "method": row["name"],
-            "value": row["value"],
-            "bound": part.bound,
-            "gap": None if missing else relative_gap(as_number(row["value"], f"{part.name}: value"), part.bound),
-            "excess": row["excess"],
-            "remapped": row["remapped"],
-            "remapped_excess": row["remapped_excess"],
-            "leakage": row["leakage"],
-            "private": row["private"],
-            "realised": row["epsilon"],
-            "reason": str(row["note"]) if missing else "",
-        }
-        for row in _comparison(part)["rows"]
-        for missing in [row["value"] is None]
-    ]
-
-
-def _check_table(file: Path, rows: Sequence[dict[str, Any]]) -> None:
-    """sweep.csv has these rows, with gaps up to 1e-12 and all else as it is."""
-    with plain_file(file.parent, file.name).open(encoding="utf-8", newline="") as stream:
-        head, *lines = csv.reader(stream)
-    columns = tuple(head)
-    if columns == _EARLIER:
-        rows = [row for row in rows if row["value"] is not None]
-    if columns not in {_COLUMNS, _EARLIER} or len(lines) != len(rows):
-        raise Broken(f"{file.name}: it has {len(lines)} rows of {', '.join(head)}, but the parts {len(rows)}")
-    for number, (line, row) in enumerate(zip(lines, rows, strict=True), 2):
-        where = f"{file.name}, line {number}"
-        for key, cell in zip(columns, line, strict=True):
-            known = row[key]
-            if isinstance(known, Fraction):
-                agree_number(where, key, float(cell), known, max(known, Fraction(1)))
-            elif isinstance(known, bool | str):
-                agree(where, key, cell, str(known))
-            else:
-                agree(where, key, float(cell) if cell else None, known)
+    return f"{len(parts)} of {len(asked)} levels"

@@ -12,6 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 import dxopt as dx
+from dxopt.batch.outcome import Done, Outcome
+from dxopt.batch.table import Line
 from dxopt.cli.application import app
 from dxopt.results.page import Entry, page, page_of_batch, ranges, read, save_page
 from dxopt.results.page.families import families, family_figure
@@ -87,11 +89,13 @@ def test_a_result_that_does_not_hold_says_so_and_the_others_are_there(batch: Pat
 
 
 def test_problems_that_failed_are_listed(batch: Path) -> None:
-    lines = [{"problem": "bad", "folder": "", "status": "failed"}, {"problem": "grid", "folder": "g", "status": "x"}]
-    summary = {"problems": lines, "errors": ["bad: out of memory"]}
-    (batch / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
-    entry = read(batch)[-1]
-    assert (entry.name, entry.status, entry.reason) == ("bad", "failed", "bad: out of memory")
+    """Each with its own reason: the name of one may begin that of another."""
+    reasons = {"town": "town: out of memory", "town-2": "town-2: too slow\ntwice"}
+    lines = {name: Line(name, status="failed", delivered=False) for name in reasons}
+    done = [Done(lines[name], reason) for name, reason in reasons.items()]
+    Outcome.of([*done, Done(Line("grid", folder="grid-1.0"))]).save(batch)
+    found = [(entry.name, entry.status, entry.reason) for entry in read(batch)[-2:]]
+    assert found == [("town", "failed", "town: out of memory"), ("town-2", "failed", "town-2: too slow twice")]
 
 
 def test_a_batch_opens_on_an_overview() -> None:

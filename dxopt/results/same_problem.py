@@ -1,4 +1,4 @@
-"""Whether a report answers a problem, so that its mechanism and its bound are ones for it."""
+"""Where two problems differ, so that what is proven for one is not proven for the other."""
 
 from __future__ import annotations
 
@@ -7,27 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from dxopt.errors import SpecError, required
 from dxopt.model.objective import AdversaryError
 from dxopt.model.problem import PROBLEM_CELLS, Problem
 from dxopt.results.beliefs import pack_beliefs
-from dxopt.results.report import Report
 from dxopt.spaces.archive import are_same
 
 
-def require_answer(reference: Any, problem: Problem) -> None:
-    """SpecError unless a reference is the report of a problem with these secrets, level, prior, losses and objective.
+def difference(problem: Problem, other: Problem) -> str | None:
+    """Return where two problems differ in what is asked; None where they do not.
 
     Distances and losses of more than 50 million entries are compared by the structure of the space and the name of
     the loss.
     """
-    required("reference", reference, Report, "give what dx.solve found for this problem")
-    other = reference.problem
     if other is problem:
-        return
-    for name, differs in _PARTS.items():
-        if differs(problem, other):
-            raise SpecError("reference", f"answers a problem with {name}", "solve this problem, or leave it out")
+        return None
+    return next((name for name, differs in _PARTS.items() if differs(problem, other)), None)
 
 
 def _level(mine: Problem, other: Problem) -> bool:
@@ -51,6 +45,9 @@ def _prior(mine: Problem, other: Problem) -> bool:
 def _losses(mine: Problem, other: Problem) -> bool:
     if mine.loss is other.loss:
         return False
+    named = mine.loss.by_distance and other.loss.by_distance
+    if named and mine.reports.secrets and other.reports.secrets and are_same(mine.space, other.space):
+        return mine.loss.name != other.loss.name
     if mine.variables > PROBLEM_CELLS:
         return (mine.loss.name, mine.loss.by_distance) != (other.loss.name, other.loss.by_distance)
     return not np.array_equal(mine.losses, other.losses)
@@ -87,4 +84,4 @@ _PARTS: dict[str, Callable[[Problem, Problem], bool]] = {
     "another objective": _objective,
     "other beliefs": _beliefs,
 }
-"""What is compared, as a message names it."""
+"""The differences, as a message names them."""
