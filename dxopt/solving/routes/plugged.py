@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dxopt.errors import MethodRefused, SpecError, UnsupportedError
+from dxopt.errors import MethodRefused, SpecError
 from dxopt.mechanisms.classic.contract import titled
 from dxopt.model.problem import Problem
 from dxopt.proofs.candidate import Candidate
@@ -25,16 +25,14 @@ def plugged(problem: Problem, found: Found) -> Candidate:
         raise MethodRefused(name, "knows of no beliefs")
     if not problem.private:
         raise MethodRefused(name, "needs an epsilon")
-    whose = f"{name} of {found.plugin.where}"
+    whose = f"of {found.plugin.where}"
     try:
         made = found.call(problem)
     except Exception as error:  # whatever a package of others raises
         reason = error.wrong if isinstance(error, SpecError) else said(error)
-        raise UnsupportedError("method", f"{whose} makes none: {reason}", "use method: optimal", of=name) from error
+        raise MethodRefused(name, f"{whose} makes none: {reason}") from error
     try:
         mechanism = proven_but_for_rounding(problem, made)
     except SpecError as error:
-        raise UnsupportedError(
-            "method", f"{whose}: its {error.field} {error.wrong}", "use method: optimal"
-        ) from error
+        raise MethodRefused(name, f"{whose}: its {error.field} {error.wrong}") from error
     return within_budget(problem, name, Candidate(mechanism.matrix, route=titled(name)))
