@@ -14,8 +14,8 @@ from dxopt.spaces.space import MetricSpace
 def pack_reports(reports: Reports) -> Arrays:
     """The arrays from which `unpack_reports` makes the reports again."""
     arrays: Arrays = {"reports": list(reports.labels), "secrets": reports.secrets}
-    if reports.points is not None and reports.points.dtype == float:
-        arrays["report_points"] = reports.points
+    if reports.points is not None:
+        arrays["report_points"] = reports.points.astype(str) if reports.points.dtype == object else reports.points
     return arrays
 
 

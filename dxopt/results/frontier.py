@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,9 +98,6 @@ class Frontier(ProvenRange):
         )
         figure.axes[0].fill_between(levels, bound, possible, color=plots.COLOURS[0], alpha=0.15, linewidth=0)
         return figure
-
-    def _asked(self, asked: dict[str, Any]) -> dict[str, Any]:
-        return {"epsilon": asked}
 
     def _remark(self) -> str:
         return ": proven at every level between"

@@ -1,22 +1,18 @@
-"""What a report says of secrets off its prior, in words and as plain content."""
+"""Lines of a report on secrets off its prior."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.analysis.off_prior import HARDLY, OffPrior
 from dxopt.model.loss import Reports
-from dxopt.results.files import finite
 from dxopt.spaces.space import MetricSpace
 
 SHOWN = 8
 """Labels in a line of text."""
-KEPT = 20
-"""Labels in report.json."""
 
 
 def lines_off_prior(found: OffPrior, space: MetricSpace, reports: Reports) -> list[tuple[str, str]]:
@@ -34,25 +30,6 @@ def lines_off_prior(found: OffPrior, space: MetricSpace, reports: Reports) -> li
             often += f", {len(found.hardly):,} of them with a probability below {HARDLY:g} instead of 0"
         lines.append(("never reported", f"{often}: {_listed(reports.labels, named)}"))
     return lines
-
-
-def content(found: OffPrior, space: MetricSpace, reports: Reports, *, written: bool) -> dict[str, Any]:
-    """What report.json holds; of a mechanism that is not written down only what `verify` derives from structure."""
-    losses = found.losses if written else None
-    worst = found.worst if written else None
-    unlikely = found.worst_unlikely if written else None
-    named = found.not_reported
-    return {
-        "worst_loss": None if losses is None or worst is None else finite(float(losses[worst])),
-        "worst_at": None if worst is None else space.labels[worst],
-        "prior_zero": len(found.unlikely),
-        "prior_zero_mean": None if found.mean_unlikely is None or not written else finite(found.mean_unlikely),
-        "prior_zero_worst": None if losses is None or unlikely is None else finite(float(losses[unlikely])),
-        "prior_zero_at": None if unlikely is None else space.labels[unlikely],
-        "never": None if found.never is None else len(found.never),
-        "hardly": None if found.hardly is None else len(found.hardly),
-        "not_reported": [reports.labels[z] for z in named[:KEPT]] if written and named is not None else [],
-    }
 
 
 def _unlikely(found: OffPrior, space: MetricSpace) -> str:

@@ -173,7 +173,8 @@ def solve(
         raise SolveError(f"method {method} gave nothing to certify{why}")
     status = _status(problem, best.mechanism, best.certificate, options)
     seconds = time.perf_counter() - began
-    best = replace(best, status=status, seconds=seconds, solver=solver, refused={**refused, **best.refused})
+    best = replace(best, status=status, seconds=seconds, refused={**refused, **best.refused})
+    best = replace(best, method=method, solver=solver, spanner=spanner)
     return stop.delivered(replace(best, plugins=used(problem, method, solver)))
 
 

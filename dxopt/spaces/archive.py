@@ -44,6 +44,8 @@ def pack(space: MetricSpace, prefix: str = "space") -> Arrays:
         own["parameters"] = json.dumps(asdict(metric))
     else:
         own = {"kind": "distances", "distances": space.distances, "labels": list(space.labels)}
+        if space.points is not None:
+            own["points"] = space.points.astype(str) if space.points.dtype == object else space.points
     if space.unit and getattr(metric, "unit", "") != space.unit:
         own["unit"] = space.unit
     own |= pack_positions(_stated(space), f"{prefix}.positions")
@@ -138,7 +140,11 @@ def _unpacked(arrays: Mapping[str, NDArray[Any]], prefix: str) -> MetricSpace:
             metric = METRICS.get(str(of("metric")))(**json.loads(str(of("parameters"))))
             labels = of("labels").tolist()
             return MetricSpace.from_points(of("points"), metric, labels=labels)
-    return MetricSpace.from_distances(of("distances"), labels=of("labels").tolist())
+    space = MetricSpace.from_distances(of("distances"), labels=of("labels").tolist())
+    points = arrays.get(f"{prefix}.points")
+    if points is not None and (points.ndim != 2 or len(points) != len(space)):
+        raise SpecError("points", f"have shape {points.shape} for {len(space)} secrets", _AGAIN)
+    return space if points is None else replace(space, points=points)
 
 
 def _registered(metric: Metric | None) -> TypeGuard[Any]:

@@ -57,7 +57,7 @@ def _inside(folder: Path) -> Path:
     table = folder / "table.npz"
     if not is_file(table):
         try:
-            reason = read_json(folder / "report.json")["table"]
+            reason = read_json(folder / "claims.json")["table"]
         except (OSError, ValueError, LookupError, TypeError):
             reason = "it is no result folder"
         fix = "name a result with a table, or the file of one"

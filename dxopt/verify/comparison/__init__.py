@@ -1,1 +1,1 @@
-"""The comparison in report.json, proven again: its rows, its bounds, and its verdict on the prior."""
+"""The comparison in claims.json, proven again: its rows, its bounds, and its verdict on the prior."""

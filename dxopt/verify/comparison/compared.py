@@ -1,4 +1,4 @@
-"""The comparison in report.json, proven again from the channels, priors and duals of compared.npz.
+"""The comparison in claims.json, proven again from the channels, priors and duals of compared.npz.
 
 A row without a channel of its own there is about the mechanism of the folder; a bound without a dual is that of the
 certificate.
@@ -47,27 +47,27 @@ def check_comparison(result: Result, comparison: dict[str, Any]) -> str:
     limit = comparison["bound"]
     # 1. What it repeats of the problem.
     repeated = {
-        "problem": (comparison["problem"], result.summary.get("problem")),
+        "problem": (comparison["problem"], result.named.get("name")),
         "epsilon": (comparison["epsilon"], result.epsilon if result.private else None),
         "delta": (comparison["delta"], result.delta),
         "objective": (comparison["objective"], TITLES.get(result.objective)),
     }
     for name, (found, known) in repeated.items():
         if found != known:
-            raise Broken(f"report.json: the comparison's {name} is {found!r}, not {known!r}")
+            raise Broken(f"claims.json: the comparison's {name} is {found!r}, not {known!r}")
     # 2. All figures are numbers, and names are unique.
     for row in rows:
         for key in ("value", *_FIGURES):
             if row.get(key) is not None:
-                as_number(row[key], f"report.json: the comparison's {key} of {row['name']}")
+                as_number(row[key], f"claims.json: the comparison's {key} of {row['name']}")
     if limit is not None:
-        as_number(limit, "report.json: the comparison's bound")
+        as_number(limit, "claims.json: the comparison's bound")
     if len({row["name"] for row in rows}) < len(rows):
-        raise Broken("report.json: two rows of the comparison have the same name")
+        raise Broken("claims.json: two rows of the comparison have the same name")
     # 3. The bound is no worse than the certificate's, and figures follow from the values.
     best = next((row["value"] for row in rows if row["name"] == "optimal"), None)
     if limit is not None and result.sign * (Fraction(result.claimed("bound")) - Fraction(limit)) > 0:
-        raise Broken(f"report.json: the comparison's bound {limit:.17g} is worse than the certificate's")
+        raise Broken(f"claims.json: the comparison's bound {limit:.17g} is worse than the certificate's")
     for row in rows:
         _check_figures(result, row, best, limit)
     return f"{len(rows)} rows agree with each other and with the certificate"
@@ -81,7 +81,7 @@ def _check_figures(result: Result, row: Row, best: float | None, limit: float | 
     if value is None:
         present = [key for key in _FIGURES if row.get(key) is not None]
         if present or row["private"] or row["under"]:
-            raise Broken(f"report.json: the comparison has figures of {name}, which has no value")
+            raise Broken(f"claims.json: the comparison has figures of {name}, which has no value")
         return
     follows = {
         "gap": None if limit is None else abs(Fraction(value) - Fraction(limit)) / Fraction(max(abs(value), 1e-12)),
@@ -90,11 +90,11 @@ def _check_figures(result: Result, row: Row, best: float | None, limit: float | 
     }
     for key, found in follows.items():
         if not _follows(row[key], found, relative=key == "gap"):
-            raise Broken(f"report.json: the comparison's {key} of {name} is {row[key]}, which does not follow")
+            raise Broken(f"claims.json: the comparison's {key} of {name} is {row[key]}, which does not follow")
     worse = limit is None or result.sign * (Fraction(limit) - Fraction(value)) <= AGREEMENT * abs(Fraction(value))
     elsewhere = result.objective == "adversary_error" and name.startswith(_OPTIMUM)
     if row["private"] and not worse and not elsewhere:
-        raise Broken(f"report.json: the comparison's value of {name} is better than the bound")
+        raise Broken(f"claims.json: the comparison's value of {name} is better than the bound")
 
 
 def _follows(claimed: float | None, found: Fraction | None, *, relative: bool) -> bool:
@@ -130,7 +130,7 @@ def proofs(result: Result, comparison: dict[str, Any]) -> Iterator[tuple[str, Ca
 
 @dataclass(frozen=True)
 class Compared:
-    """A comparison in the report.json of a result."""
+    """A comparison in the claims.json of a result."""
 
     result: Result
     comparison: dict[str, Any]
@@ -145,7 +145,7 @@ class Compared:
 
     def check_row(self, index: int, row: Row) -> str:
         """The channel of a row, its privacy at the level that it claims, which is the least, and its figures."""
-        source = f"report.json: the comparison's {row['name']}"
+        source = f"claims.json: the comparison's {row['name']}"
         result = replace(self._of_row(index), source=source, certificate=self._claims(row))
         sums = claims.check_rows(result)
         level = _check_baseline(result, row) if row["baseline"] else claims.check_privacy(result)
@@ -179,7 +179,7 @@ class Compared:
             if entry["better"] != better:
                 continue
             if not {better, entry["worse"]} <= rows.keys() or entry["holds"] not in counts:
-                raise Broken(f"report.json: whether {better} refines {entry['worse']} is no question about two rows")
+                raise Broken(f"claims.json: whether {better} refines {entry['worse']} is no question about two rows")
             one, other = (self._of_row(rows[name]).matrix for name in (better, entry["worse"]))
             check_refined(entry, one, other, part(self.arrays, f"refined/{number}"))
             counts[entry["holds"]] += 1
@@ -204,10 +204,10 @@ class Compared:
         name = row["name"]
         if row["epsilon"] is not None and not self.result.private:
             raise Broken(
-                f"report.json: the comparison's epsilon of {name} is {row['epsilon']}, but none was asked for"
+                f"claims.json: the comparison's epsilon of {name} is {row['epsilon']}, but none was asked for"
             )
         if (row["delta"] is None) is not (self.result.delta == 0):
-            raise Broken(f"report.json: the comparison's delta of {name} is {row['delta']}")
+            raise Broken(f"claims.json: the comparison's delta of {name} is {row['delta']}")
         return {key: row[key] for key in ("private", "epsilon", "value")} | {"delta": row["delta"] or 0.0}
 
     def _check_budget(self, result: Result, row: Row) -> None:
@@ -242,7 +242,7 @@ class Compared:
         dual = part(self.arrays, "bound")
         if not dual:
             if limit != result.claimed("bound"):
-                raise Broken(f"report.json: the comparison's bound is {limit:.17g}, which is not the certificate's")
+                raise Broken(f"claims.json: the comparison's bound is {limit:.17g}, which is not the certificate's")
             return "that of the certificate"
         return _proven(result, dual, limit, "the comparison's bound")
 
@@ -251,7 +251,7 @@ class Compared:
         priors = self._priors()
         limits = self.comparison["bounds"]
         if not set(limits) <= set(priors):
-            raise Broken(f"report.json: the comparison's bounds are under {', '.join(limits)}")
+            raise Broken(f"claims.json: the comparison's bounds are under {', '.join(limits)}")
         for index, (name, prior) in enumerate(priors.items()):
             other = _under(self.result, prior)
             try:
@@ -274,7 +274,7 @@ def _check_baseline(result: Result, row: Row) -> str:
         raise Broken(f"{result.source}: delta is {delta:.17g}, but {result.delta:.17g} was asked for")
     if row["private"] is not (level <= result.epsilon):
         raise Broken(f"{result.source}: private is {row['private']}")
-    pairs = str(result.summary.get("pairs")) if result.delta else "all"
+    pairs = str(result.named.get("pairs")) if result.delta else "all"
     bound = bound_pairs(result.distances, pairs)
     check_least_level(result, bound, level, Fraction(delta), result.source)
     return f"a baseline, epsilon {level:.10g}"
@@ -282,16 +282,16 @@ def _check_baseline(result: Result, row: Row) -> str:
 
 def _under(result: Result, prior: Any) -> Result:
     """The result with another prior, alone where there is a set of them: then losses are expected under it."""
-    summary = result.summary
+    named = {**result.named, "prior": ""}
     if result.objective in ("worst_expected_loss", "regret"):
-        summary = {**summary, "objective": "expected_loss"}
+        named = {**named, "objective": "expected_loss"}
     problem = {key: array for key, array in result.problem.items() if not key.startswith("prior_set")}
-    return replace(result, summary=summary, problem={**problem, "prior": prior})
+    return replace(result, named=named, problem={**problem, "prior": prior})
 
 
 def _proven(result: Result, dual: Arrays, claimed: float, what: str) -> str:
     """A bound is no more than its dual proves, up to 1e-12 relative."""
     proven, how = bound(result.asked, dual)
     if not result.sign * (Fraction(claimed) - proven) <= AGREEMENT * abs(proven) + claims.lost(result):
-        raise Broken(f"report.json: {what} is {claimed:.17g}, but {COMPARED} proves {float(proven):.17g}")
+        raise Broken(f"claims.json: {what} is {claimed:.17g}, but {COMPARED} proves {float(proven):.17g}")
     return f"{claimed:.12g}, {how}"

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.verify.folder import Result
-from dxopt.verify.places import coordinates
+from dxopt.verify.implicit.spaces import Space
 from dxopt.verify.verdict import Unproved
 
 Array = NDArray[np.float64]
@@ -32,7 +32,7 @@ _CLEAR = 1e-3
 def check_named(result: Result, name: str) -> str:
     """What the name says of the channel; Unproved where the channel is another one."""
     distances = result.distances
-    square = result.matrix.shape == distances.shape and result.summary.get("secrets_are_reports")
+    square = result.matrix.shape == distances.shape and result.secrets
     if name not in _RATIOS or not result.private or not square or not np.array_equal(distances, distances.T):
         return "its name is that which its owner gave it"
     matrix = result.matrix
@@ -56,7 +56,7 @@ def _tight(result: Result, matrix: Array) -> Array:
 
 
 def _geometric(result: Result, matrix: Array) -> Array:
-    points = coordinates(result.mechanism, "points", "space.points")
+    points = _coordinates(result)
     if points is None:
         return matrix
     apart = np.abs(points[:, None, :] - points[None, :, :]).sum(axis=2)
@@ -93,3 +93,13 @@ _RATIOS = {
     "truncated_exponential": _truncated,
     "graph_exponential": _graph,
 }
+
+
+def _coordinates(result: Result) -> Array | None:
+    """The coordinates of the secrets, where these are finite numbers."""
+    kind = str(result.mechanism["space.kind"])
+    found = result.mechanism["space.points"] if kind == "points" else None
+    if kind in ("lattice", "torus"):
+        found = Space.read(result.mechanism).points
+    numeric = found is not None and found.dtype.kind in "fiu" and found.ndim == 2 and np.isfinite(found).all()
+    return found.astype(np.float64) if found is not None and numeric else None

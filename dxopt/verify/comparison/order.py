@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 
 def check_refined(entry: Mapping[str, Any], better: Array, worse: Array, proof: Arrays) -> None:
     """Broken unless one mechanism refines another, or does not, by the amount that is claimed, up to 1e-12."""
-    source = f"report.json: whether {entry['better']} refines {entry['worse']}"
+    source = f"claims.json: whether {entry['better']} refines {entry['worse']}"
     if entry["holds"] is None:
         if entry["shortfall"] is not None:
             raise Broken(f"{source}: it is undecided, but has a shortfall")

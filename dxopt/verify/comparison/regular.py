@@ -60,9 +60,9 @@ def check_verdict(result: Result, claimed: object) -> str:
     if status == "undecided":
         return "it claims nothing"
     if status not in ("regular", "not regular"):
-        raise Broken(f"report.json: the verdict is {text!r}")
+        raise Broken(f"claims.json: the verdict is {text!r}")
     if not result.private:
-        raise Broken("report.json: there is a verdict, but no privacy was asked for")
+        raise Broken("claims.json: there is a verdict, but no privacy was asked for")
     # What is true: a reason that is decided exactly, or else the sign of μ, enclosed by doubles.
     reason = next(_exactly_irregular(result), None)
     weights = None if reason else _weights(result)
@@ -71,16 +71,16 @@ def check_verdict(result: Result, claimed: object) -> str:
     regular = reason is None and weights is not None and bool((weights.low >= 0).all())
     # The claim, and then its numbers.
     if reason is not None and status == "regular":
-        raise Broken(f"report.json: the prior is not regular, as {reason}")
+        raise Broken(f"claims.json: the prior is not regular, as {reason}")
     if regular and status == "not regular":
-        raise Broken("report.json: the prior is regular")
+        raise Broken("claims.json: the prior is regular")
     if found := _REGULAR.fullmatch(text):
         return _check_least(result, found[1], weights, regular)
     if found := _NEGATIVE.fullmatch(text):
         if weights is not None:
             _check_entry(result, found[1], found[2], found[3], weights)
     elif status == "regular":
-        raise Broken(f"report.json: the verdict is {text!r}")
+        raise Broken(f"claims.json: the verdict is {text!r}")
     if reason is None:
         raise Unproved(text)
     return f"not regular: {reason}"
@@ -92,7 +92,7 @@ def _check_least(result: Result, claimed: str, weights: Weights | None, regular:
     if weights is not None:
         x = int(weights.high.argmin())
         if Fraction(float(weights.high[x])) < least:
-            raise Broken(f"report.json: μ is {weights.high[x]:.17g} at {result.secret(x)}, less than {claimed}")
+            raise Broken(f"claims.json: μ is {weights.high[x]:.17g} at {result.secret(x)}, less than {claimed}")
     if weights is None or not regular or Fraction(float(weights.low.min())) < least:
         raise Unproved("μ is not enclosed closely enough")
     return f"regular: every entry of μ is at least {claimed}"
@@ -104,10 +104,10 @@ def _check_entry(result: Result, claimed: str, label: str, within: str, weights:
     off = Fraction(Decimal(within))
     named = [x for x in range(result.size) if result.secret(x) == label]
     if not named:
-        raise Broken(f"report.json: the verdict is about {label}, which is no secret")
+        raise Broken(f"claims.json: the verdict is about {label}, which is no secret")
     low, high = (Fraction(float(bounds[named[0]])) for bounds in (weights.low, weights.high))
     if high < value - off or low > value + off:
-        raise Broken(f"report.json: μ is {float(low):.17g} at {label}, not {claimed} within {within}")
+        raise Broken(f"claims.json: μ is {float(low):.17g} at {label}, not {claimed} within {within}")
 
 
 def _exactly_irregular(result: Result) -> Iterator[str]:
