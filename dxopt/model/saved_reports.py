@@ -12,7 +12,7 @@ from dxopt.spaces.space import MetricSpace
 
 
 def pack_reports(reports: Reports) -> Arrays:
-    """Return the arrays from which `unpack_reports` makes the reports again; those of the secrets are in the space."""
+    """Return the arrays from which `unpack_reports` makes the reports again; secrets are in the space."""
     if reports.secrets:
         return {"secrets": True}
     arrays: Arrays = {"reports": list(reports.labels), "secrets": False}

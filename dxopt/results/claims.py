@@ -5,16 +5,16 @@ What is claimed is what `dxopt verify` proves again; everything else stands in n
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from dxopt.errors import SpecError
 from dxopt.proofs.candidate import Claim
 from dxopt.results.files import CLAIMS, DUAL, MECHANISM, NOTES, PROBLEM, TABLE
-from dxopt.runtime.reading import MOST_TEXT, TooLarge, content
+from dxopt.runtime.reading import read_json
+from dxopt.spaces.units import checked_unit
 
 FORMAT = 2
 RESTS_ON = {
@@ -33,6 +33,7 @@ RESTS_ON = {
 """What proves each claim: files of the folder, or other claims."""
 UNVERIFIED = "Nobody verifies what this file says: it tells how the result was found, and what was shown then."
 Finite = Annotated[float, Field(allow_inf_nan=False)]
+Unit = Annotated[str, AfterValidator(checked_unit)]
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -45,9 +46,9 @@ class Typed(BaseModel):
 class UnitNames(Typed):
     """Units of distances, losses and the value; "" where they are not known. They convert nothing."""
 
-    distance: str = Field(max_length=100)
-    loss: str = Field(max_length=100)
-    value: str = Field(max_length=100)
+    distance: Unit
+    loss: Unit
+    value: Unit
 
 
 class WithinRadius(Typed):
@@ -212,7 +213,7 @@ def read_typed(file: Path, kind: type[Model]) -> Model:
     """
     again = "solve the problem again"
     try:
-        read = json.loads(content(file, MOST_TEXT).decode("utf-8"))
+        read = read_json(file)
         if isinstance(read, dict) and read.get("format") != FORMAT:
             wrong = f"version {_shown(read.get('format'))} is not {FORMAT}"
             raise SpecError("format", wrong, f"use a matching dxopt, or {again}")
@@ -223,7 +224,7 @@ def read_typed(file: Path, kind: type[Model]) -> Model:
         raise SpecError(f"{file.name}: {where}" if where else file.name, first["msg"], again) from None
     except FileNotFoundError:
         raise SpecError("folder", f"{file.parent} is damaged: {file.name} is missing", again) from None
-    except (OSError, TooLarge, ValueError, RecursionError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         reason = " ".join(str(error).split())[:120]
         raise SpecError("folder", f"{file.parent} is damaged: {file.name} cannot be read ({reason})", again) from None
 
