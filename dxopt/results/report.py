@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -144,7 +144,10 @@ class Report(Answer):
 
     def contents(self) -> Contents:
         """The files of a result folder by name: all that `dx.load` needs to prove the report again, and the table."""
-        mechanism = {"format": MECHANISM_FORMAT, **self.mechanism.packed()}
+        found = self.mechanism
+        # what is proven of a matrix is in the claims
+        bare = replace(found, privacy=None) if isinstance(found, MatrixMechanism) else found
+        mechanism = {"format": MECHANISM_FORMAT, **bare.packed()}
         contents: Contents = {
             MECHANISM: mechanism,
             PROBLEM: self._arrays(str(mechanism["space.kind"])),

@@ -10,7 +10,7 @@ import numpy as np
 
 from dxopt.verify.bounds.dual import bound
 from dxopt.verify.exact import total
-from dxopt.verify.files import CLAIMS, DESCRIPTION, number, plain_file
+from dxopt.verify.files import CLAIMS, DESCRIPTION, plain_file
 from dxopt.verify.folder import Result
 from dxopt.verify.geometry import check_losses_to_reports
 from dxopt.verify.privacy import LEAST_DELTA, Levels, Triple, excess, is_least, violation
@@ -108,7 +108,6 @@ def check_privacy(result: Result) -> str:
     for name, claimed, asked in (("epsilon", epsilon, result.epsilon), ("delta", delta, result.delta)):
         if not 0 <= claimed <= asked:
             raise Broken(f"{result.source}: {name} is {claimed:.17g}, but {asked:.17g} was asked for")
-    _check_own_level(result, epsilon, delta)
     # Without δ the least ε is claimed; with it, ε is the one that was asked for, and the least δ is claimed.
     if not result.delta:
         return _check_pure(result, epsilon)
@@ -121,13 +120,6 @@ def check_privacy(result: Result) -> str:
         raise Broken(f"{result.source}: delta {delta:.17g} is not the least, {float(largest):.17g}")
     pairs = int(result.bound.sum())
     return f"epsilon {epsilon:.10g} and delta {delta:.10g} hold for {pairs:,} pairs of secrets"
-
-
-def _check_own_level(result: Result, epsilon: float, delta: float) -> None:
-    """Where mechanism.npz claims a level of its own, it is no less than what is least."""
-    for name, least in (("epsilon", epsilon), ("delta", delta)):
-        if name in result.mechanism and number(result.mechanism, name) < least:
-            raise Broken(f"mechanism.npz: {name} is {number(result.mechanism, name):.17g}, less than {least:.17g}")
 
 
 def _check_pure(result: Result, epsilon: float) -> str:
@@ -264,6 +256,8 @@ def check_schema(result: Result) -> str:
     found = result.claims["found"]
     if found["claim"] not in PROMISES or not isinstance(found["method"], str) or not isinstance(found["solver"], str):
         raise Broken(f"{CLAIMS}: found is {found!r}")
+    if not (result.folder / DESCRIPTION).exists():
+        raise Broken(f"{DESCRIPTION} is missing")
     text = plain_file(result.folder, DESCRIPTION, 100).read_text(encoding="utf-8")
     if text != f"arrays: {PROBLEM}\n":
         raise Broken(f"{DESCRIPTION} says something else than where the arrays are")

@@ -17,16 +17,15 @@ import numpy as np
 
 from tests.judges.exact import row_sum_errors
 from tests.judges.order import order_deviations, remap_deviations
-from tests.judges.result import beyond, bound_of, privacy, read_arrays, read_json, wrong
+from tests.judges.result import beyond, bound_of, privacy, read_arrays, read_claims, wrong
 
 
 def comparison_deviations(folder: Path) -> Iterator[tuple[str, float]]:
     """By how much each claim of a comparison is off, relative."""
     asked = read_arrays(folder, "problem")
     found = read_arrays(folder, "compared")
-    summary = read_json(folder, "report")
+    summary, proof = read_claims(folder)
     comparison = summary["comparison"]
-    proof = read_json(folder, "certificate")
     own = read_arrays(folder, "mechanism")
     epsilon = float(asked["epsilon"])
     delta = float(asked["delta"])
@@ -54,11 +53,11 @@ def comparison_deviations(folder: Path) -> Iterator[tuple[str, float]]:
             yield "comparison", max(0.0, sign * (limit - value) / abs(value))
         matrix = found.get(f"{index}/matrix", own["matrix"])
         yield from ((check, off) for off in _row(asked, matrix, row, objective))
-        yield from ((check, off) for off in remap_deviations(asked["loss"], matrix, row, found, index))
+        yield from ((check, off) for off in remap_deviations(asked["losses"], matrix, row, found, index))
         for name, other in others.items():
             yield check, abs(row["under"][name] / _value(other, matrix, objective) - 1)
         if sign == -1:
-            spent = (home["prior"][:, None] * matrix * asked["loss"]).sum()
+            spent = (home["prior"][:, None] * matrix * asked["losses"]).sum()
             yield check, max(0.0, spent - float(asked["max_loss"]))
     dual = {key.removeprefix("bound/"): array for key, array in found.items() if key.startswith("bound/")}
     proven = bound_of(folder, asked, objective, "all", dual) if dual else proof["bound"]
@@ -98,7 +97,7 @@ def _row(asked: dict[str, Any], matrix: np.ndarray, row: dict[str, Any], objecti
     yield abs(row["value"] / _value(asked, matrix, objective) - 1)
     yield abs(row["leakage"] - math.log2(joint.max(axis=0).sum() / prior.max()))
     if row["remapped"] is not None and objective == "expected_loss":
-        yield abs(row["remapped"] / (asked["loss"].T @ joint).min(axis=0).sum() - 1)
+        yield abs(row["remapped"] / (asked["losses"].T @ joint).min(axis=0).sum() - 1)
 
 
 def _value(asked: dict[str, Any], matrix: np.ndarray, objective: str) -> float:
@@ -106,7 +105,9 @@ def _value(asked: dict[str, Any], matrix: np.ndarray, objective: str) -> float:
     if objective == "adversary_error":
         return (asked["adversary_loss"].T @ joint).min(axis=0).sum()
     return (
-        (joint * asked["loss"]).sum() if objective == "expected_loss" else (matrix * asked["loss"]).sum(axis=1).max()
+        (joint * asked["losses"]).sum()
+        if objective == "expected_loss"
+        else (matrix * asked["losses"]).sum(axis=1).max()
     )
 
 
@@ -121,7 +122,8 @@ def _verdict(asked: dict[str, Any], own: dict[str, Any], text: str) -> float:
         return max(0.0, float(found[1]) - float(mu.min()))
     found = re.fullmatch(r"not regular: μ is (\S+) at (.*), within (\S+)", text)
     assert found
-    off = abs(mu[own["labels"].tolist().index(found[2])] - float(found[1]))
+    labels = [str(place) for place in np.ndindex(*own["space.shape"].tolist())]
+    off = abs(mu[labels.index(found[2])] - float(found[1]))
     return wrong((mu >= 0).all()) + max(0.0, off - float(found[3]))
 
 
@@ -144,8 +146,7 @@ def _with_a_coin(first: np.ndarray, second: np.ndarray) -> float:
 def measure_deviations(folder: Path) -> Iterator[tuple[str, float]]:
     """By how much measures of beliefs, of records and of the error at least are off, relative."""
     asked = read_arrays(folder, "problem")
-    summary = read_json(folder, "report")
-    proof = read_json(folder, "certificate")
+    summary, proof = read_claims(folder)
     matrix = read_arrays(folder, "mechanism")["matrix"]
     distances = asked["distances"]
     prior = asked["prior"]
@@ -171,7 +172,7 @@ def measure_deviations(folder: Path) -> Iterator[tuple[str, float]]:
     joint = prior[:, None] * matrix
     rest = 1 - float(asked["delta"])
     epsilon = float(asked["epsilon"])
-    values |= {f"expected loss of {count} records": count * (joint * asked["loss"]).sum() for count in (7, 1000)}
+    values |= {f"expected loss of {count} records": count * (joint * asked["losses"]).sum() for count in (7, 1000)}
     values |= {
         "min_capacity": math.log2(matrix.max(axis=0).sum()),
         "additive_capacity": 1 - matrix.min(axis=0).sum(),

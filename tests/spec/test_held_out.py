@@ -132,7 +132,7 @@ def test_from_a_file_to_what_is_verified(files: Path, positions: bool) -> None:
     assert done.exit_code == 0, done.output
     assert "on new" in done.output
     folder = files / "out" / "tried"
-    (found,) = json.loads((folder / "report.json").read_text(encoding="utf-8"))["held_out"]
+    (found,) = json.loads((folder / "claims.json").read_text(encoding="utf-8"))["held_out"]
     again = dx.load(folder)
     new = np.array([[0.0], [0.2], [5.0]])
     wanted = dx.evaluate.on(again, point=new, weights=[1, 3, 1])

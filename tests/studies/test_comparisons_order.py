@@ -92,9 +92,9 @@ def test_they_are_saved_read_and_proven_again(report: dx.Report, folder: Path) -
 
 
 def changed(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
-    content = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    content = json.loads((folder / "claims.json").read_text(encoding="utf-8"))
     change(content["comparison"])
-    (folder / "report.json").write_text(json.dumps(content), encoding="utf-8")
+    (folder / "claims.json").write_text(json.dumps(content), encoding="utf-8")
     write_digests(folder)
 
 

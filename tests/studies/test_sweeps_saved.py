@@ -112,7 +112,7 @@ def test_what_is_no_sweep_or_damaged(found: dx.EpsilonSweep, problem: dx.Problem
         with pytest.raises(dx.SpecError, match=message):
             dx.EpsilonSweep.load(folder)
     (folder / "sweep.json").write_text(whole, encoding="utf-8")
-    proof = folder / "parts" / "002" / "certificate.json"
+    proof = folder / "parts" / "002" / "claims.json"
     value = json.loads(proof.read_text(encoding="utf-8"))["value"]
     proof.write_text(proof.read_text(encoding="utf-8").replace(repr(value), repr(value * 0.9)), encoding="utf-8")
     with pytest.raises(dx.CertificateError, match="value is"):

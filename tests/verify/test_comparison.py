@@ -115,7 +115,7 @@ def test_untouched_ones_hold(results: dict[str, Path], kind: str, tmp_path: Path
 def test_single_numbers(results: dict[str, Path], kind: str, tmp_path: Path) -> None:
     rng = np.random.default_rng([SEED, 7, list(KINDS).index(kind)])
     folder = tmp_path / "out"
-    slots = [slot for slot in slots_of(results[kind]) if slot[0] in ("compared.npz", "report.json")]
+    slots = [slot for slot in slots_of(results[kind]) if slot[0] in ("compared.npz", "claims.json")]
     rejected = 0
     for turn in rng.permutation(len(slots))[:TURNS].tolist():
         shutil.copytree(results[kind], folder, dirs_exist_ok=True)
@@ -134,11 +134,11 @@ def test_single_numbers(results: dict[str, Path], kind: str, tmp_path: Path) -> 
 
 
 def _changed(folder: Path, path: Path, change: Callable[[dict[str, Any]], None]) -> Verdict:
-    """What is found of a copy whose report.json was changed."""
+    """What is found of a copy whose claims.json was changed."""
     copy = Path(shutil.copytree(folder, path / "out"))
-    content = read_json(copy, "report")
+    content = read_json(copy, "claims")
     change(content)
-    (copy / "report.json").write_text(json.dumps(content), encoding="utf-8")
+    (copy / "claims.json").write_text(json.dumps(content), encoding="utf-8")
     write_digests(copy)
     return verify(copy)
 
@@ -252,7 +252,7 @@ PRIORS = {
 def test_verdicts(kind: str, tmp_path: Path) -> None:
     problem, outcome, expected = PRIORS[kind]
     saved = _compared(problem, []).save(tmp_path / "saved")
-    text = read_json(saved, "report")["comparison"]["verdict"]
+    text = read_json(saved, "claims")["comparison"]["verdict"]
     assert text.startswith(expected)
     assert verify(saved).of("comparison: verdict").status is outcome
     if kind == "corner":

@@ -45,10 +45,10 @@ def test_names_hold(saved: Path) -> None:
 @pytest.mark.parametrize(("true", "claimed"), PAIRS)
 def test_other_names_do_not(saved: Path, tmp_path: Path, true: str, claimed: str) -> None:
     folder = Path(shutil.copytree(saved, tmp_path / "out"))
-    content = read_json(folder, "report")
+    content = read_json(folder, "claims")
     rows = {row["name"]: row for row in content["comparison"]["rows"]}
     rows[true]["name"], rows[claimed]["name"] = claimed, true
-    (folder / "report.json").write_text(json.dumps(content), encoding="utf-8")
+    (folder / "claims.json").write_text(json.dumps(content), encoding="utf-8")
     write_digests(folder)
     check = verify(folder).of(f"comparison: {claimed}")
     assert check.status is Outcome.NOT_REPROVED

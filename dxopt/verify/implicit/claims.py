@@ -71,7 +71,8 @@ def check_privacy(result: Result) -> str:
         raise Broken(f"{result.source} or mechanism.npz: delta is not 0")
     channel = _channel(result)
     channel.check_rows("mechanism.npz")
-    channel.check_private(min(Fraction(epsilon), Fraction(number(inner, "epsilon"))), "mechanism.npz")
+    own = number(inner, "epsilon") if "epsilon" in inner else epsilon
+    channel.check_private(min(Fraction(epsilon), Fraction(own)), "mechanism.npz")
     # A remapped kernel claims a level of its own before the remap: "…table" next to "…0/epsilon".
     for key in sorted(key for key in inner if key.endswith("0/epsilon") and f"{key[:-9]}table" in inner):
         _base(inner, key.removesuffix("/epsilon")).check_private(Fraction(number(inner, key)), key)

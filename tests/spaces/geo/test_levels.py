@@ -114,7 +114,7 @@ def test_it_is_saved_and_verified(town: dx.Report, tmp_path: Path) -> None:
     checks = {check.name: check for check in verify(folder).checks}
     assert "between positions within 0.5" in checks["within"].detail
     # a larger radius, or a smaller level, is more than was proven
-    file = folder / "report.json"
+    file = folder / "claims.json"
     content = json.loads(file.read_text(encoding="utf-8"))
     for key, value in (("radius", 3.0), ("level", 1.0), ("positions", 1), ("radius", -1.0), ("level", "ln(4)")):
         forged = {**content, "within": {**content["within"], key: value}}
