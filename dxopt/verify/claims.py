@@ -26,6 +26,16 @@ _ENTRIES = (
 _NAMED_ENTRIES = ("name", "objective", "pairs", "prior", "loss", "loss_by_distance", "units", "within")
 _CERTIFIED = ("private", "epsilon", "delta", "value", "bound", "gap", "belief_level")
 _FOUND = ("claim", "method", "solver", "spanner")
+_ARRAY_FILES = [PROBLEM, "mechanism.npz"]
+_RESTS_ON = {
+    "problem": _ARRAY_FILES,
+    **{f"certificate.{key}": _ARRAY_FILES for key in ("private", "epsilon", "delta", "belief_level", "value")},
+    "certificate.bound": [*_ARRAY_FILES, "dual.npz"],
+    "certificate.gap": ["certificate.value", "certificate.bound"],
+    "status": ["certificate.gap", "tolerance"],
+    "table": [*_ARRAY_FILES, "table.npz"],
+    "evaluation": _ARRAY_FILES,
+}
 _UNITS = ("distance", "loss", "value")
 _ARRAYS = ("prior", "epsilon", "delta", "distances", "losses", "max_loss", "adversary_loss", "belief_")
 STATUSES = ("optimal", "feasible", "interrupted", "time limit")
@@ -258,6 +268,10 @@ def check_schema(result: Result) -> str:
         raise Broken(f"{CLAIMS}: found is {found!r}")
     if not (result.folder / DESCRIPTION).exists():
         raise Broken(f"{DESCRIPTION} is missing")
+    if result.claims["rests_on"] != _RESTS_ON:
+        raise Broken(f"{CLAIMS}: rests_on is not what proves each claim")
+    if int(result.mechanism.get("format", np.int64(0))) != 1:
+        raise Broken(f"mechanism.npz: the format is {result.mechanism.get('format')}, not 1")
     text = plain_file(result.folder, DESCRIPTION, 100).read_text(encoding="utf-8")
     if text != f"arrays: {PROBLEM}\n":
         raise Broken(f"{DESCRIPTION} says something else than where the arrays are")

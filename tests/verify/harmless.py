@@ -37,7 +37,9 @@ RULES = (
     Rule(r"(input|summary)\.json: .*|summary\.md: .*|sweep\.csv: .*", "not checked, and the verdict says so"),
     Rule(r".*\.(svg|png|html): .*", "drawn from the other files"),
     Rule(r"claims\.json: found\..*", "how the mechanism was asked for"),
-    Rule(r"claims\.json: rests_on(\..*)?", "which files prove what is claimed, whatever it says"),
+    Rule(r"claims\.json: rests_on(\..*)?|problem\.yaml: .*", "not read: `verify` compares it", readers="load"),
+    Rule(r"claims\.json: problem\.prior", "`verify` compares it with the prior", "uniform", "load"),
+    Rule(r"mechanism\.npz: format", "`verify` compares it", readers="load"),
     Rule(r"claims\.json: problem\.name|(frontier|level|sweep)\.json: problem", "what the problem is called"),
     Rule(r"claims\.json: problem\.prior", "what the prior is called, but for uniform", "(?!uniform).*"),
     Rule(r"claims\.json: problem\.loss", "a loss of another name counts as given", "(?!distance).*"),
@@ -84,14 +86,11 @@ RULES = (
     Rule(r"problem\.npz: (epsilon|delta)", "a weaker level was asked for", _LESS, "load"),
     Rule(r"problem\.npz: epsilon", "was asked for, and a lower level is proven", kinds="exponential"),
     Rule(r"problem\.npz: epsilon", "the level that was asked for is given, and all is proven of it", "times .*"),
-    Rule(r"(mechanism|problem)\.npz: (space\.)?distances", "are given, and all is proven of them", "entry .*", "load"),
+    Rule(r"mechanism\.npz: space\.distances", "are given, and all is proven of them", "entry .*", "load", "given"),
     Rule(r"frontier\.json: (wanted|budgets\.\d+)|level\.json: (accuracy|max_loss)", "was asked for"),
-    Rule(
-        r"frontier\.json: (resolution|values|bounds|prices|status)",
-        "a share of nothing, as the curve is flat up to rounding",
-        r"reversed|interrupted|time limit|(?!none|null|missing).*",
-        kinds="budgets",
-    ),
+    Rule(r"frontier\.json: resolution", "a share of nothing, as the curve is flat up to rounding", kinds="budgets"),
+    Rule(r"frontier\.json: (values|bounds|prices)", "the curve is flat up to rounding", "reversed", kinds="budgets"),
+    Rule(r"frontier\.json: status", "it says that less was found", "interrupted|time limit", kinds="budgets"),
     Rule(r"sweep\.json: status", "it says that less was found", "feasible|interrupted|time limit"),
     Rule(
         r"claims\.json: status",
@@ -103,7 +102,7 @@ RULES = (
     Rule(rf"(?!.*[./: ]({_CLAIMS})$).*", "what is not there claims nothing", "|".join(FEWER)),
     Rule(r"claims\.json: certificate\.epsilon", "no level was asked for", "null", kinds="unprotected|beliefs"),
     Rule(
-        r"table\.npz: pairs|claims\.json: problem\.pairs",
+        r"(table|mechanism)\.npz: (\d+/)*pairs|claims\.json: problem\.pairs",
         "without δ all pairs are bound",
         kinds="(?!.*(relaxed|adjacent)).*",
     ),
@@ -113,11 +112,14 @@ RULES = (
         r"claims\.json: evaluation\.(smallest_delta|delta of one record)",
         "within 1e-11 of the least δ, and proven",
     ),
-    Rule(r"claims\.json: beliefs(\..*places.*)?", "other beliefs with the same figure"),
+    Rule(r"claims\.json: beliefs\..*places.*", "other beliefs with the same figure"),
+    Rule(r"claims\.json: beliefs", "in another order", "reversed"),
+    Rule(r"mechanism\.npz: matrix", "another channel of the same value", "entry .* a little .*|.* along .", "load"),
     Rule(
         r"mechanism\.npz: matrix",
-        "another private channel, of the same value",
-        "entry .* a little .*|.* along .",
+        "an entry next to 0, which no figure shows",
+        r"entry \d+ a little (less|more)",
+        kinds="beliefs and privacy",
     ),
     Rule(r"compared\.npz: 2/matrix", "another baseline, worth the same to 1e-9", kinds="relaxed"),
     # 4. Other points with the same distances.
@@ -132,9 +134,21 @@ RULES = (
         r"reversed.*|all negative|times -1\.0|rolled|entry 1 negative|first two .*",
     ),
     Rule(r"mechanism\.npz: report_points", "reports are given where they are, and losses follow"),
+    Rule(r"(mechanism|table)\.npz: (\d+/)*space\.(\d+\.)*parameters", "a norm has no parameters"),
     Rule(
-        r"(mechanism|table)\.npz: (\d+/)*space\.(\d+\.)*(metric|kind|parameters)",
-        "the same distances under it",
+        r"mechanism\.npz: (\d+/)*space\.(\d+\.)*metric",
+        "norms are the same on a line",
+        "first (manhattan|chebyshev|euclidean)",
+    ),
+    Rule(
+        r"(mechanism|table)\.npz: (\d+/)*space\.\d+\.kind|mechanism\.npz: \d+/space\.kind",
+        "a torus of 2 by 2",
+        "first lattice",
+    ),
+    Rule(
+        r"(mechanism|table)\.npz: space\.0\.metric",
+        "two points at distance 1 under any",
+        kinds="parts",
     ),
     Rule(r"(mechanism|table)\.npz: (\d+/)*space\.edges", "the same edges, of one length", kinds="tree"),
     # 5. What is proven whatever it is.
@@ -143,15 +157,32 @@ RULES = (
         r"compared\.npz: refined/\d+/(remap|gains)|compared\.npz: \d+/remap/(channel|weights)",
         "whatever a remap, gains or weights have, they prove what is claimed",
     ),
-    Rule(r"mechanism\.npz: (\d+/)*(epsilon|delta)", "a part may be more private than it says"),
+    Rule(r"mechanism\.npz: (\d+/)*epsilon", "a part may be more private than it says", _LESS),
+    Rule(r"mechanism\.npz: (\d+/)*(delta|epsilon)", "none is 0, and the level is proven of the parts", "missing"),
+    Rule(r"mechanism\.npz: (\d+/)*delta", "a weaker level", r"entry \d+ (infinite|one more|tiny)"),
+    Rule(r"mechanism\.npz: (\d+/)*delta", "not read: it is proven again", readers="load", kinds="kernel.*|product.*"),
     Rule(r"mechanism\.npz: (\d+/)*(0/)(weights|slack|level)", "the index that gets the rests makes up for it"),
     Rule(r"mechanism\.npz: (doubt|held|slack)", "the value is the same to 1e-12, and all of it is private"),
-    Rule(r"mechanism\.npz: (\d+/)+space\..*|mechanism\.npz: space\..*", "the base has it", readers="load", kinds="(kernel|product).*"),
-    Rule(r"problem\.npz: (distances|losses)", "the mechanism has the space", readers="load", kinds="product.*|.*line"),
+    Rule(
+        r"mechanism\.npz: (\d+/)+space\..*|mechanism\.npz: space\..*",
+        "the base has it",
+        readers="load",
+        kinds="(kernel|product).*",
+    ),
+    Rule(
+        r"problem\.npz: (distances|losses)", "the mechanism has the space", readers="load", kinds="product.*|.*line"
+    ),
     Rule(r"(?!table\.npz).*|table\.npz: (epsilon|delta)", "not read, or a weaker level", _LESS, readers="table"),
     Rule(r"(?!table\.npz).*", "not read", readers="table"),
     Rule(r"table\.npz: .*", "not read", readers="load"),
-    Rule(r"table\.npz: (counts|pairs|space\..*|report_points)", "proven as it is read", readers="table"),
+    Rule(r"table\.npz: (space\..*|report_points)", "other distances, at a level that is proven", readers="table"),
+    Rule(r"table\.npz: pairs", "a weaker level", "first adjacent", "table"),
+    Rule(
+        r"table\.npz: counts",
+        "another table that is as private; `verify` has the result",
+        "(reversed|first two|first twice) .*",
+        "table",
+    ),
 )
 
 
@@ -173,9 +204,9 @@ def _single(kind: str, reader: str, entry: str, change: str) -> str | None:
     return next((rule.why for rule in RULES if rule.allows(kind, reader, entry, change)), None)
 
 
-_ROW_NAME = r"(.*/)?report\.json: comparison\.rows\.\d+\.name"
-_REFINED = r"(.*/)?report\.json: comparison\.refinements\.\d+\.(better|worse)"
-_FIXED = ("map", "map in metres", "map again", "cells", "places", "places again", "miles")
+_ROW_NAME = r"(.*/)?claims\.json: comparison\.rows\.\d+\.name"
+_REFINED = r"(.*/)?claims\.json: comparison\.refinements\.\d+\.(better|worse)"
+_FIXED = ("cells", "places", "places again", "miles")
 _NO_POINTS = ("given", "graph", "tree", "parts", "streets")
 _IMPLICIT = (
     "line",
@@ -217,8 +248,10 @@ def _scaled(kind: str, reader: str, change: str) -> str | None:
         return "Hamming distances count the coordinates that differ"
     fixed = kind in _FIXED and chosen & {"points", "distances", "degrees"}
     apart = kind not in (*_NO_POINTS, *_IMPLICIT, *_FIXED) and ("points" in chosen) is not moved
-    if fixed or apart or "degrees" in chosen:
+    if fixed or apart:
         return None
+    if chosen <= {"degrees", "names"}:
+        return "where places are on a map"
     if "epsilon" in chosen and float(by) > 1 and not moved:
         return None
     return "another problem, and all that follows is true of it"
