@@ -119,9 +119,6 @@ def test_false_claims_are_found(folder: Path, number: int) -> None:
     name, change = FORGED[number]
     changed(folder, change)
     assert verify(folder).of(f"comparison: {name}").status is Outcome.FAILS
-    if number not in (4, 7):  # what says less is no lie to whoever reads it
-        with pytest.raises(dx.DxoptError):
-            dx.load(folder)
 
 
 def test_a_smaller_remap_value_is_found(folder: Path) -> None:
@@ -132,8 +129,6 @@ def test_a_smaller_remap_value_is_found(folder: Path) -> None:
 
     changed(folder, change)
     assert "remapped is" in verify(folder).of("comparison: geometric").detail
-    with pytest.raises(dx.CertificateError, match="remapped"):
-        dx.load(folder)
 
 
 @pytest.mark.parametrize("key", ["refined/3/remap", "1/remap/channel", "1/remap/weights", "refined/0/gains"])
@@ -141,8 +136,6 @@ def test_arrays_that_prove_less_are_found(folder: Path, key: str) -> None:
     change_array(folder / "compared.npz", key, lambda array: np.where(np.arange(array.shape[-1]) == 1, 0.0, array))
     write_digests(folder)
     assert verify(folder).exit_code == 1
-    with pytest.raises(dx.CertificateError):
-        dx.load(folder)
 
 
 def test_results_of_earlier_versions_have_none(folder: Path) -> None:

@@ -63,7 +63,11 @@ RULES = (
     Rule(r"claims\.json: comparison\.rows\.\d+\.name", "what a row is called, but for names that are derived"),
     Rule(r"claims\.json: comparison\.verdict", "the same verdict", "space"),
     Rule(r"claims\.json: comparison\.(bound|bounds\..*|rows\.\d+(\..*)?)", "fewer figures", "|".join(FEWER)),
-    Rule(r"claims\.json: comparison\.bounds\..*", "a lower bound", "half|0|negative|one less|a little less"),
+    Rule(
+        r"claims\.json: comparison\.(bounds\..*|rows\.\d+\.remapped_bound)",
+        "a lower bound",
+        "half|0|negative|one less|a little less",
+    ),
     Rule(
         r"claims\.json: comparison\.rows\.\d+\.(remapped_excess|leakage)",
         "0 up to 1e-10",
@@ -73,7 +77,6 @@ RULES = (
         r"claims\.json: comparison\.refinements\.\d+\.shortfall",
         "less is lost without a refinement, or more with one",
         rf"a little less|half|{_MORE}",
-        kinds="noise|worst",
     ),
     Rule(r"table\.npz: (prior|cost|variation)", "`verify` proves it, where the mechanism is", readers="table"),
     Rule(r"table\.npz: prior", "draws do not need it", "missing"),
@@ -135,6 +138,8 @@ RULES = (
     ),
     Rule(r"mechanism\.npz: report_points", "reports are given where they are, and losses follow"),
     Rule(r"(mechanism|table)\.npz: (\d+/)*space\.(\d+\.)*parameters", "a norm has no parameters"),
+    Rule(r"(mechanism|table)\.npz: (\d+/)*space\.(\d+\.)*kind", "read as given distances", readers="table|load"),
+    Rule(r"problem\.npz: distances", "those of the space are taken", "missing", "load"),
     Rule(
         r"mechanism\.npz: (\d+/)*space\.(\d+\.)*metric",
         "norms are the same on a line",
