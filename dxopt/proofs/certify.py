@@ -107,9 +107,10 @@ class Proven:
 def certify(problem: Problem, candidate: Candidate, should_stop: Callable[[], bool] | None = None) -> Proven:
     """Prove a candidate private, recompute its value, and bound its distance from the optimum: the one gate.
 
-    A channel is repaired first, then proven entry by entry. A mechanism that is never written down was proven private
-    when it was made, which its `privacy` says; value and bound are computed anew. Whether to stop is asked between
-    blocks of rows of these: where the bound is stopped, only what is proven without a dual is.
+    A channel is repaired first, then proven entry by entry; a matrix that is a mechanism already, as of a saved
+    result, is proven as it is. A mechanism that is never written down was proven private when it was made, which its
+    `privacy` says; value and bound are computed anew. Whether to stop is asked between blocks of rows of these: where
+    the bound is stopped, only what is proven without a dual is.
 
     Raises
     ------
@@ -118,7 +119,12 @@ def certify(problem: Problem, candidate: Candidate, should_stop: Callable[[], bo
     CertificateError
         If privacy is not proven, or the loss exceeds its budget.
     """
-    if isinstance(candidate.channel, Mechanism):
+    if isinstance(candidate.channel, MatrixMechanism) and candidate.channel.privacy is None:
+        privacy = proven_privacy(problem, candidate.channel.matrix)
+        privacy = replace(privacy, how=privacy.how.format(pairs=_pairs(problem)))
+        mechanism = replace(candidate.channel, privacy=privacy if problem.private else None)
+        certificate, dual = _certificate_of_matrix(problem, mechanism.matrix, privacy, candidate.dual)
+    elif isinstance(candidate.channel, Mechanism):
         mechanism = candidate.channel
         certificate, dual = _certificate_by_structure(problem, mechanism, candidate.dual, should_stop)
     else:
@@ -153,9 +159,15 @@ def _repaired(
     if math.isfinite(problem.objective.max_loss):
         channel = brought_within_budget(problem, channel, candidate.within_budget)
     mechanism, privacy = proven_repair(problem, raw, channel, candidate.name or candidate.route or "mechanism")
+    return mechanism, *_certificate_of_matrix(problem, channel, privacy, candidate.dual)
+
+
+def _certificate_of_matrix(
+    problem: Problem, channel: NDArray[np.float64], privacy: Privacy, dual: AnyDual | None
+) -> tuple[Certificate, AnyDual | None]:
+    """Return what is proven of a channel `(n, m)` whose privacy is proven, and the dual that its bound needs."""
     belief_level = None if problem.beliefs is None else prove_beliefs(problem, channel)
     value = objective_value(problem, channel)
-    dual = candidate.dual
     bound, how_bound = proven_bound(problem, dual)
     plain = proven_bound(problem, None) if dual is not None else (bound, how_bound)
     if not problem.objective.sign * (plain[0] - bound) <= 0:
@@ -173,7 +185,7 @@ def _repaired(
         how["beliefs"] = f"{checked} with rounding counted"
     apart = gap(value, bound)
     proof = Certificate(problem.private, privacy.epsilon, value, bound, apart, how, privacy.delta, belief_level)
-    return mechanism, proof, dual
+    return proof, dual
 
 
 def privacy_alone(space: MetricSpace, reports: Reports, epsilon: Written, delta: float, pairs: str) -> Problem:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,6 @@ import numpy as np
 from dxopt.errors import SpecError
 from dxopt.model.beliefs.notions import BeliefPairs
 from dxopt.model.beliefs.pairs import Pairs
-from dxopt.model.problem import Problem
-from dxopt.proofs.certify import Certificate
-from dxopt.results.files import finite
 
 PREFIX = "belief_"
 KEYS = ("first", "second", "distances", "epsilon", "names", "left_out")
@@ -52,17 +48,3 @@ def unpack_beliefs(arrays: Mapping[str, Any], labels: Sequence[str]) -> BeliefPa
         labels=labels,
         left_out=[str(name) for name in found["left_out"]],
     )
-
-
-def described(problem: Problem) -> dict[str, Any]:
-    """What problem.yaml says of them."""
-    pairs = problem.beliefs
-    return {} if pairs is None else {"belief_pairs": len(pairs), "belief_epsilon": pairs.level}
-
-
-def certificate_content(proof: Certificate) -> dict[str, Any]:
-    """What certificate.json holds: a level of beliefs only where there is one."""
-    content = {**asdict(proof), "epsilon": finite(proof.epsilon)}
-    if proof.belief_level is None:
-        del content["belief_level"]
-    return content

@@ -10,7 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-REPORT = "report.json"
+CLAIMS = "claims.json"
+NOTES = "notes.json"
 LEVEL = "level.json"
 FRONTIER = "frontier.json"
 SWEEP = "sweep.json"
@@ -18,7 +19,6 @@ SWEEP_TABLE = "sweep.csv"
 COMPARISON = "comparison"
 PARTS = "parts"
 DESCRIPTION = "problem.yaml"
-CERTIFICATE = "certificate.json"
 MECHANISM = "mechanism.npz"
 PROBLEM = "problem.npz"
 DUAL = "dual.npz"

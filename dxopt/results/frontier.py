@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -87,9 +87,6 @@ class Frontier(ProvenRange):
         return staircases(
             self.epsilons, self.values, self.bounds, title, value_axis(self.problem), level_axis(self.problem)
         )
-
-    def _asked(self, asked: dict[str, Any]) -> dict[str, Any]:
-        return {"epsilon": asked}
 
     def _remark(self) -> str:
         return ": proven at every level between"

@@ -15,7 +15,6 @@ from dxopt.model.prior import Prior
 from dxopt.model.prior_sets import Hull, PriorSet, unpack_set
 from dxopt.model.problem import Problem
 from dxopt.proofs.certify import Certificate
-from dxopt.results.checking import check_prior
 
 _SET = "prior_set"
 
@@ -33,7 +32,7 @@ def packed_set(problem: Problem, mechanism: Mechanism) -> dict[str, Any]:
     return {_SET: priors.kind, **{f"{_SET}.{key}": array for key, array in arrays.items()}}
 
 
-def believed(summary: Mapping[str, Any], asked: Mapping[str, Any]) -> Prior | PriorSet:
+def believed(name: str, objective: str, asked: Mapping[str, Any]) -> Prior | PriorSet:
     """The prior of problem.npz, or the set of priors where the objective is about one.
 
     Raises
@@ -41,10 +40,8 @@ def believed(summary: Mapping[str, Any], asked: Mapping[str, Any]) -> Prior | Pr
     SpecError
         If the arrays are none of a prior or a set, or of another one than is said.
     """
-    name = summary["prior"]
     prior = Prior(asked["prior"], name)
-    check_prior(name, prior.probabilities)
-    if summary["objective"] not in (WorstExpectedLoss.name, WorstRegret.name):
+    if objective not in (WorstExpectedLoss.name, WorstRegret.name):
         return prior
     arrays = {key.removeprefix(f"{_SET}."): array for key, array in asked.items() if key.startswith(f"{_SET}.")}
     if str(asked[_SET]) == Fitting.kind:

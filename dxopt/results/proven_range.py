@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from dxopt.errors import PlausibilityWarning, SpecError
 from dxopt.model.plausibility import common
 from dxopt.model.problem import Problem
-from dxopt.results import units
+from dxopt.results.claims import FORMAT
 from dxopt.results.figures import plots
 from dxopt.results.figures.plotted import Plotted
 from dxopt.results.figures.tables import Grid
-from dxopt.results.files import DESCRIPTION, FRONTIER, Contents, finite, numbers
+from dxopt.results.files import FRONTIER, Contents, finite, numbers
 from dxopt.results.report import Report
-from dxopt.results.result import Result, description, parts
+from dxopt.results.result import Result, parts
 from dxopt.runtime.stopping import Status
 from dxopt.spaces.units import in_unit
 
@@ -79,17 +79,15 @@ class ProvenRange(Plotted, Result):
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def contents(self) -> Contents:
-        """The files of a result folder by name: what was asked, frontier.json with what is proven, and the figure.
+        """The files of a result folder by name: frontier.json with what is proven, and the figure.
 
         The reports that prove it are in `parts`, a result folder for each.
         """
         points = self._points().tolist()
-        asked = {"from": points[0], "to": points[-1], "resolution": self.wanted}
         proven = {
+            "format": FORMAT,
             "problem": self.problem.name,
             "objective": self.problem.objective.name,
-            "units": units.content(self.problem),
-            **self._setting(),
             "status": str(self.status),
             "wanted": self.wanted,
             "resolution": finite(self.resolution),
@@ -99,7 +97,6 @@ class ProvenRange(Plotted, Result):
             **self._further(),
         }
         return {
-            DESCRIPTION: description(self.problem, **self._asked(asked)),
             FRONTIER: proven,
             **plots.pictures("frontier", self.figure()),
             **parts(self.reports),
@@ -130,14 +127,6 @@ class ProvenRange(Plotted, Result):
         if not points[0] <= point <= points[-1]:
             raise SpecError(name, f"is {point:g}", f"give one from {points[0]:g} to {points[-1]:g}")
         return points
-
-    @abstractmethod
-    def _asked(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """The entry of problem.yaml that asks for the range."""
-
-    def _setting(self) -> dict[str, Any]:
-        """Further entries of frontier.json, on the problem."""
-        return {}
 
     def _further(self) -> dict[str, Any]:
         """Further entries of frontier.json, on what is proven."""

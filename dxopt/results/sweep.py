@@ -16,16 +16,16 @@ from dxopt.errors import PlausibilityWarning
 from dxopt.model.plausibility import common
 from dxopt.model.problem import Problem
 from dxopt.proofs.certify import gap
-from dxopt.results import units
+from dxopt.results.claims import FORMAT
 from dxopt.results.compared import FIGURES, Compared
 from dxopt.results.figures import plots
 from dxopt.results.figures.panels import Panel, panels
 from dxopt.results.figures.plotted import Plotted
 from dxopt.results.figures.tables import Grid, cell
-from dxopt.results.files import DESCRIPTION, SWEEP, SWEEP_TABLE, Contents
+from dxopt.results.files import SWEEP, SWEEP_TABLE, Contents
 from dxopt.results.report import Report
-from dxopt.results.result import Result, description, parts
-from dxopt.results.sweep_folder import FORMAT, swept
+from dxopt.results.result import Result, parts
+from dxopt.results.sweep_folder import swept
 from dxopt.results.units import level_axis, value_axis
 from dxopt.runtime.reading import as_path
 from dxopt.runtime.stopping import Status
@@ -147,14 +147,11 @@ class EpsilonSweep(Plotted, Result):
         levels = {
             "format": FORMAT,
             "problem": self.problem.name,
-            "objective": self.problem.objective.name,
-            "units": units.content(self.problem),
             "status": str(self.status),
             "asked": list(self.asked),
             "epsilons": self.epsilons.tolist(),
         }
         return {
-            DESCRIPTION: description(self.problem, epsilon=list(self.asked)),
             SWEEP: levels,
             SWEEP_TABLE: self._csv(),
             **plots.pictures("sweep", self.figure()),

@@ -173,7 +173,9 @@ def answer(problem: Problem, options: Options) -> Report:
         seconds=time.perf_counter() - began,
         tolerance=options.tolerance,
         plugins=used(problem, options.method, options.solver),
+        method=options.method,
         solver=options.solver,
+        spanner=options.spanner,
     )
 
 

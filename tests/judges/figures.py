@@ -16,7 +16,7 @@ import numpy as np
 
 from tests.judges.exact import row_sum_errors
 from tests.judges.order import order_deviations
-from tests.judges.result import beyond, read_arrays, read_json, wrong
+from tests.judges.result import beyond, read_arrays, read_claims, read_json, wrong
 
 INSIDE = Path("parts", "comparison")
 
@@ -27,7 +27,7 @@ def comparison_deviations(folder: Path) -> Iterator[tuple[str, float]]:
     inside = folder / INSIDE
     found = read_arrays(inside, "comparison")
     content = read_json(inside, "comparison")
-    objective = read_json(folder, "report")["objective"]
+    objective = read_claims(folder)[0]["objective"]
     names = found["priors"].tolist() if "priors" in found else []
     others = {
         name: asked | {"prior": prior} for name, prior in zip(names, found.get("probabilities", []), strict=True)
@@ -63,7 +63,9 @@ def _value(asked: dict[str, Any], matrix: np.ndarray, objective: str) -> float:
     if objective == "adversary_error":
         return (asked["adversary_loss"].T @ joint).min(axis=0).sum()
     return (
-        (joint * asked["loss"]).sum() if objective == "expected_loss" else (matrix * asked["loss"]).sum(axis=1).max()
+        (joint * asked["losses"]).sum()
+        if objective == "expected_loss"
+        else (matrix * asked["losses"]).sum(axis=1).max()
     )
 
 
@@ -86,8 +88,7 @@ def _with_a_coin(first: np.ndarray, second: np.ndarray) -> float:
 def measure_deviations(folder: Path) -> Iterator[tuple[str, float]]:
     """By how much measures of beliefs, of records and of the error at least are off, relative."""
     asked = read_arrays(folder, "problem")
-    summary = read_json(folder, "report")
-    proof = read_json(folder, "certificate")
+    summary, proof = read_claims(folder)
     matrix = read_arrays(folder, "mechanism")["matrix"]
     distances = asked["distances"]
     prior = asked["prior"]
@@ -113,7 +114,7 @@ def measure_deviations(folder: Path) -> Iterator[tuple[str, float]]:
     joint = prior[:, None] * matrix
     rest = 1 - float(asked["delta"])
     epsilon = float(asked["epsilon"])
-    values |= {f"expected loss of {count} records": count * (joint * asked["loss"]).sum() for count in (7, 1000)}
+    values |= {f"expected loss of {count} records": count * (joint * asked["losses"]).sum() for count in (7, 1000)}
     values |= {
         "min_capacity": math.log2(matrix.max(axis=0).sum()),
         "additive_capacity": 1 - matrix.min(axis=0).sum(),

@@ -13,7 +13,7 @@ import numpy as np
 from dxopt.results.folder import write_digests
 from tests.judges.result import read_arrays, read_json
 
-NO_CLAIMS = {"prices", "labels", "report_labels", "report_points", "secrets", "pairs", "name", "format"}
+NO_CLAIMS = {"prices", "space.labels", "report_points", "secrets", "pairs", "name", "format"}
 
 
 SEED = 20261121
@@ -23,7 +23,8 @@ def slots_of(folder: Path) -> list[tuple[str, tuple[Any, ...]]]:
     """The numbers that are claims or that claims are about: a file, and a path within it."""
     found: list[tuple[str, tuple[Any, ...]]] = []
     for file in sorted(folder.glob("*.npz")):
-        arrays = read_arrays(folder, file.stem)
+        with np.load(file) as stored:
+            arrays = dict(stored)
         found += [
             (file.name, (key,))
             for key, array in arrays.items()
@@ -32,15 +33,11 @@ def slots_of(folder: Path) -> list[tuple[str, tuple[Any, ...]]]:
             and array.size
             and key != "space.kind"
         ]
-    found += [("certificate.json", (key,)) for key in ("epsilon", "value", "bound", "gap", "delta")]
-    report = read_json(folder, "report")
+    found += [("claims.json", ("certificate", key)) for key in ("epsilon", "value", "bound", "gap", "delta")]
+    report = read_json(folder, "claims")
     for entry in ("evaluation", "beliefs"):
-        found += [("report.json", (entry, *path)) for path in numbers(report[entry])]
-    found += [("report.json", ("tolerance",)), ("problem.yaml", ("epsilon",)), ("problem.yaml", ("delta",))]
-    if (shape := report["structure"]["shape"]) != []:
-        found += [("report.json", ("structure", "spacing"))]
-        found += [("report.json", ("structure", "shape", axis)) for axis in range(len(shape))]
-    return [*found, ("problem.yaml", ("points",))]
+        found += [("claims.json", (entry, *path)) for path in numbers(report[entry])]
+    return [*found, ("claims.json", ("tolerance",))]
 
 
 def moved(value: float, rng: np.random.Generator) -> float:

@@ -501,10 +501,10 @@ def test_another_problem_is_refused(copy: Path, size: int, epsilon: float) -> No
 
 
 def test_a_forged_result_proves_nothing(copy: Path) -> None:
-    certificate = copy / "wards" / "certificate.json"
+    certificate = copy / "wards" / "claims.json"
     certificate.write_text(certificate.read_text(encoding="utf-8").replace("0.7", "0.07"), encoding="utf-8")
     found = failing(verify_published(copy / "public.csv", copy / "wards"))
-    assert "digests: changed since they were written: certificate.json" in found["result"]
+    assert "digests: changed since they were written: claims.json" in found["result"]
 
 
 def test_a_result_without_a_table_is_refused(copy: Path) -> None:

@@ -111,7 +111,7 @@ def test_the_example_in_a_problem_file_without_it_and_at_another_version(
     ]
     assert dxopt("solve", file, "--output", tmp_path / "results", "--json")[0] == 0
     folder = tmp_path / "results" / "words-by-letters"
-    saved = json.loads((folder / "report.json").read_bytes())
+    saved = json.loads((folder / "notes.json").read_bytes())
     assert [one["name"] for one in saved["plugins"]] == ["edit_distance", "at_most_two", "dual_simplex"]
 
     def resumable() -> bool:

@@ -252,7 +252,7 @@ def asked_radius(given: Any) -> float | None:
         within = getattr(getattr(given, "problem", None), "within", None)
         return None if within is None else within.radius
     try:
-        radius = read_json(Path(given) / "report.json")["within"]["radius"]
+        radius = read_json(Path(given) / "claims.json")["problem"]["within"]["radius"]
     except (OSError, ValueError, LookupError, TypeError):
         return None
     return radius if isinstance(radius, int | float) and 0 < radius < math.inf else None

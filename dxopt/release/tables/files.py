@@ -54,7 +54,7 @@ def _inside(folder: Path) -> Path:
     table = folder / "table.npz"
     if not is_file(table):
         try:
-            reason = read_json(folder / "report.json")["table"]
+            reason = read_json(folder / "claims.json")["table"]
         except (OSError, ValueError, LookupError, TypeError):
             fix = "name a result with a table, or the file of one"
             raise SpecError("table", f"{folder} has none: it is no result folder", fix) from None

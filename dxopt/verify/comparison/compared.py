@@ -155,11 +155,11 @@ class Compared:
     def _under(self, prior: str) -> Result:
         """Return the report under another prior, alone where there is a set: losses are then expected under it."""
         result = self.result
-        summary = result.summary
+        named = result.named
         if result.objective in ("worst_expected_loss", "regret"):
-            summary = {**summary, "objective": "expected_loss"}
+            named = {**named, "objective": "expected_loss"}
         problem = {key: array for key, array in result.problem.items() if not key.startswith("prior_set")}
-        return replace(result, summary=summary, problem={**problem, "prior": self.priors[prior]})
+        return replace(result, named=named, problem={**problem, "prior": self.priors[prior]})
 
     def _channel(self, index: int, row: Row) -> Result:
         """Return the channel of a row as that of the report, under whose problem it is looked at."""
@@ -217,8 +217,8 @@ class Compared:
 
 def _unlike(found: Result, like: Result) -> str | None:
     """Return where a part is about another problem than a report, apart from the names of both and of the priors."""
-    summary = {**like.summary, **{key: found.summary.get(key) for key in ("problem", "prior")}}
-    where = unlike(found, replace(like, summary=summary), "")
+    named = {**like.named, **{key: found.named.get(key) for key in ("name", "prior")}}
+    where = unlike(found, replace(like, named=named), "")
     sets = {key for key in (*found.problem, *like.problem) if key.startswith(_SETS) and key != "prior_set.proof"}
     for key in sorted(sets):
         mine, theirs = found.problem.get(key), like.problem.get(key)
