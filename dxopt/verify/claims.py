@@ -21,7 +21,7 @@ PROBLEM = "problem.npz"
 PROMISES = ("exact", "bound", "valid")
 _ENTRIES = (
     *("format", "problem", "certificate", "status", "tolerance", "found", "table"),
-    *("evaluation", "beliefs", "comparison", "rests_on"),
+    *("evaluation", "beliefs", "rests_on"),
 )
 _NAMED_ENTRIES = ("name", "objective", "pairs", "prior", "loss", "loss_by_distance", "units", "within")
 _CERTIFIED = ("private", "epsilon", "delta", "value", "bound", "gap", "belief_level")
