@@ -1,4 +1,4 @@
-"""What a mechanism is worth, to its user and to an adversary, under any prior."""
+"""Evaluate mechanisms for their user and for an adversary, under any prior."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def _none(columns: int = 0) -> Any:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Observed(Shown):
-    """How much of some data is at each of n secrets.
+    """Counts of some data at each of n secrets.
 
     Attributes
     ----------

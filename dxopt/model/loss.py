@@ -70,7 +70,7 @@ class Loss(Shown):
 
     @property
     def by_distance(self) -> bool:
-        """Whether it is a named loss, and so a function of the distance between secret and report alone."""
+        """True for a named loss, a function of the distance between secret and report alone."""
         return callable(self.source)
 
     @cached_property
@@ -136,7 +136,7 @@ class Loss(Shown):
 
     @cached_property
     def is_binary(self) -> bool:
-        """Whether it is 0 for the secret itself and 1 for any other report."""
+        """True if the loss is 0 for the secret itself and 1 for any other report."""
         if not self.reports.secrets:
             return False
         if self.by_distance:

@@ -1,4 +1,4 @@
-"""What was observed, counted for the points of a space: samples, and the weights of check-ins."""
+"""Count observations for the points of a space: samples, and the weights of check-ins."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def counted_by(weights: ArrayLike | None, size: int) -> NDArray[np.float64]:
 def frequencies(
     space: MetricSpace, observed: Sequence[Any] | NDArray[Any], at: Callable[[int], str] | None = None
 ) -> NDArray[np.int64]:
-    """How often each point of a space was observed, `(n,)`; SpecError where something else was.
+    """Count the observations of each point of a space, `(n,)`; SpecError where something else was observed.
 
     `at` says where the observation of an index stands, in errors.
     """
@@ -59,7 +59,7 @@ def frequencies(
 
 
 def _no_point(points: NDArray[Any], sample: NDArray[np.float64], where: str) -> SpecError:
-    """What is wrong with a sample, by its place alone: it may be where a person is."""
+    """Return what is wrong with a sample, by its place alone: it may be where a person is."""
     wrong = f"{where} is no point of the space"
     if points.shape[1] > 1 or points.min() <= sample[0] <= points.max() or np.isnan(sample[0]):
         return SpecError("samples", wrong, "remove or round it")

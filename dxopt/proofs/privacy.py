@@ -13,7 +13,7 @@ from dxopt.numerics.rounding import UNIT, factor_above
 from dxopt.numerics.tropical import product
 
 ROW_SUM_ERROR = 2.0**-50
-"""How far from 1 the row sums of any proven mechanism are at most: `require_channel` proves it."""
+"""Largest distance from 1 of the row sums of any proven mechanism; `require_channel` proves it."""
 
 _ROUNDING = 8 * UNIT
 

@@ -23,7 +23,7 @@ from dxopt.spaces.space import MetricSpace
 Arrays = dict[str, NDArray[Any]]
 _AGAIN = "save it again"
 SAME_PLACE = 1e-9
-"""How far apart two unit vectors of one place may be: 6 mm on the Earth."""
+"""Largest distance between two unit vectors of one place: 6 mm on the Earth."""
 
 
 def pack(space: MetricSpace, prefix: str = "space") -> Arrays:
@@ -54,7 +54,7 @@ def pack(space: MetricSpace, prefix: str = "space") -> Arrays:
 
 
 def are_same(one: MetricSpace, other: MetricSpace) -> bool:
-    """Whether two spaces have the same labels and distances, known without a matrix where they have a structure."""
+    """Return True if two spaces have the same labels and distances, without a matrix where both have a structure."""
     if one is other:
         return True
     ours, theirs = pack(one), pack(other)
@@ -157,7 +157,7 @@ def _evenly_spaced(space: MetricSpace) -> MetricSpace:
 
 
 def _registered(metric: Metric | None) -> TypeGuard[Any]:
-    """Whether a metric can be made again from its name and parameters."""
+    """Return True if a metric can be rebuilt from its name and parameters."""
     return metric is not None and metric.name in METRICS and type(metric) is METRICS.get(metric.name)
 
 

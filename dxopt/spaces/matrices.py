@@ -37,7 +37,7 @@ class Matrix:
 
     @cached_property
     def symmetric(self) -> bool:
-        """Whether the matrix is its own transpose, exactly."""
+        """Return True if the matrix is its own transpose, exactly."""
         return bool(np.array_equal(self.matrix, self.matrix.T))
 
     @cached_property

@@ -46,7 +46,7 @@ class Exponential(Classic):
     instead: ClassVar[str] = "use the secrets as reports"
 
     def refuses(self, problem: Problem) -> str | None:
-        """Why there is none, or None."""
+        """Return the reason why there is none, or None."""
         if self.scores is not None:
             return None if self.scores.shape == problem.shape else "needs a score for each secret and report"
         if not problem.reports.secrets and (problem.reports.points is None or problem.space.metric is None):

@@ -184,7 +184,7 @@ class Finite(OnSpace):
         return high
 
     def _proven(self, level: float) -> Mechanism:
-        """What the family gives for a level; SpecError unless it is on the space and proven at that level."""
+        """Return the family's mechanism for a level; SpecError unless it is on the space and proven at that level."""
         mechanism = self.family(level)
         if not isinstance(mechanism, Mechanism):
             raise SpecError("family", f"gives {type(mechanism).__name__} at {level:g}", "give a Mechanism")
