@@ -588,7 +588,8 @@ def applied() -> list[Any]:
     """What is published of two frames under a key, without the sentences."""
     town = dx.integer_table(dx.certify(dx.classic.exponential(TOWN, epsilon=1).matrix, TOWN, 1, name="town"))
     beds = dx.apply(TABLE, BEDS, column="beds", within=0, key=KEY, person="hospital", release="autumn")
-    people = dx.apply(town, ENVOYS, lat="lat", lon="lon", columns=dx.Columns(worst=True), key=KEY, person="person", release="autumn")
+    given = {"key": KEY, "person": "person", "release": "autumn"}
+    people = dx.apply(town, ENVOYS, lat="lat", lon="lon", columns=dx.Columns(worst=True), **given)
     return [
         [list(shown.columns), *shown.values.tolist()]
         for shown in (frame.drop(columns="dataGeneralizations") for frame in (beds, people))
