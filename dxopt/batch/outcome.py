@@ -12,9 +12,9 @@ from typing import Any
 
 from dxopt.errors import PlausibilityWarning
 from dxopt.model.problem import Problem
-from dxopt.results import packing as units
 from dxopt.results.figures.tables import cell, privacy_cell
 from dxopt.results.folder import finite
+from dxopt.results.packing import unit_names
 from dxopt.results.report import Report
 from dxopt.runtime.atomic_write import replacing
 
@@ -90,7 +90,7 @@ class Line:
             delta=problem.delta,
             method=method,
             objective=problem.objective.title,
-            units=units.content(problem),
+            units=unit_names(problem),
         )
 
     @classmethod

@@ -26,7 +26,7 @@ from dxopt.words.report import named_loss
 _KEYS = ("distance", "loss", "value")
 
 
-def content(problem: Problem) -> dict[str, str]:
+def unit_names(problem: Problem) -> dict[str, str]:
     """Return the units of distances, losses and the value, "" where they are not known."""
     return dict(zip(_KEYS, (problem.space.unit, problem.loss.unit, problem.unit), strict=True))
 
@@ -147,7 +147,7 @@ def unpack_beliefs(arrays: Mapping[str, Any], labels: Sequence[str]) -> BeliefPa
 Arrays = Mapping[str, Any]
 
 
-def notes(several: Sequence[HeldOut]) -> list[dict[str, float | None] | None]:
+def held_out_notes(several: Sequence[HeldOut]) -> list[dict[str, float | None] | None]:
     """Return the losses at positions for notes.json: the positions are not in the folder, so nothing proves them."""
     return [
         found.positions and {key: _finite(value) for key, value in asdict(found.positions).items()}
@@ -155,7 +155,7 @@ def notes(several: Sequence[HeldOut]) -> list[dict[str, float | None] | None]:
     ]
 
 
-def pack(several: Sequence[HeldOut]) -> Arrays:
+def pack_held_out(several: Sequence[HeldOut]) -> Arrays:
     """Return the arrays of held_out.npz: how much of the data is at each secret, from which its losses follow."""
     arrays: dict[str, Any] = {}
     for place, found in enumerate(several):
@@ -164,7 +164,7 @@ def pack(several: Sequence[HeldOut]) -> Arrays:
     return arrays
 
 
-def unpack(
+def unpack_held_out(
     arrays: Arrays, positions: Sequence[AtPositions | None], mechanism: Mechanism, problem: Problem
 ) -> tuple[HeldOut, ...]:
     """Return the inverse of `pack`, with all but the losses at positions computed again.

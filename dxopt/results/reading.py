@@ -24,7 +24,14 @@ from dxopt.results.claims import Claims, read_claims, read_notes
 from dxopt.results.comparison_folder import read_comparison
 from dxopt.results.folder import CLAIMS, DUAL, HELD_OUT, MECHANISM, PARTS, PROBLEM, SWEEP, holds_report
 from dxopt.results.measures import Beliefs
-from dxopt.results.packing import AtPositions, against_known, believed, require_optima, unpack, unpack_beliefs
+from dxopt.results.packing import (
+    AtPositions,
+    against_known,
+    believed,
+    require_optima,
+    unpack_beliefs,
+    unpack_held_out,
+)
 from dxopt.results.report import Report
 from dxopt.runtime.archive import DAMAGED
 from dxopt.runtime.plugins import Plugin
@@ -130,7 +137,9 @@ def _read(folder: Path) -> Report:
         tolerance=claims.tolerance,
         evaluation=claims.evaluation,
         beliefs=tuple(Beliefs(one.name, tuple(one.places), one.hiding) for one in claims.beliefs),
-        held_out=unpack(read_arrays(folder / HELD_OUT), positions, proven.mechanism, problem) if positions else (),
+        held_out=unpack_held_out(read_arrays(folder / HELD_OUT), positions, proven.mechanism, problem)
+        if positions
+        else (),
         route=notes.route,
         seconds=notes.seconds,
         refused=notes.refused,

@@ -21,8 +21,6 @@ from dxopt.proofs.candidate import AppliedReduction, Claim
 from dxopt.proofs.certify import Certificate
 from dxopt.proofs.duals import AnyDual, Dual, LineDual, ProductDual, pack_dual
 from dxopt.release.tables import IntegerTable, integer_table
-from dxopt.results import packing as held_out
-from dxopt.results import packing as units
 from dxopt.results.claims import FORMAT, RESTS_ON, UNVERIFIED
 from dxopt.results.comparison import Comparison
 from dxopt.results.comparison_folder import comparison_contents
@@ -43,7 +41,14 @@ from dxopt.results.folder import (
     parts,
 )
 from dxopt.results.measures import Beliefs
-from dxopt.results.packing import NO_TABLE, pack_beliefs, packed_set
+from dxopt.results.packing import (
+    NO_TABLE,
+    held_out_notes,
+    pack_beliefs,
+    pack_held_out,
+    packed_set,
+    unit_names,
+)
 from dxopt.runtime.display import as_html
 from dxopt.runtime.plugins import Plugin
 from dxopt.runtime.stopping import Status
@@ -355,7 +360,7 @@ class Report(Answer):
             DESCRIPTION: {"arrays": PROBLEM},
         }
         contents |= {TABLE: made} if isinstance(made, IntegerTable) else {}
-        contents |= {HELD_OUT: held_out.pack(self.held_out)} if self.held_out else {}
+        contents |= {HELD_OUT: pack_held_out(self.held_out)} if self.held_out else {}
         if self.comparison is not None:
             contents |= comparison_contents(self.comparison, self)
         return contents | parts(self.members)
@@ -391,7 +396,7 @@ class Report(Answer):
                 "prior": problem.prior.name,
                 "loss": problem.loss.name,
                 "loss_by_distance": problem.loss.by_distance,
-                "units": units.content(problem),
+                "units": unit_names(problem),
                 "within": within and {key: getattr(within, key) for key in ("level", "radius", "positions")},
             },
             "certificate": {
@@ -419,7 +424,7 @@ class Report(Answer):
             "reductions": [asdict(reduction) for reduction in self.reductions],
             "warnings": [warning.content() for warning in self.warnings],
             "plugins": [plugin.content() for plugin in self.plugins],
-            "held_out": held_out.notes(self.held_out),
+            "held_out": held_out_notes(self.held_out),
         }
 
     def __str__(self) -> str:

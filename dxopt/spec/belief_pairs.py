@@ -14,7 +14,6 @@ from dxopt.model.prior import Prior as Belief
 from dxopt.model.prior_sets import PriorSet
 from dxopt.spaces.universes import Universe
 from dxopt.spec import fields as f
-from dxopt.spec import fields as q
 from dxopt.spec.fields import bad, shown
 from dxopt.spec.locations import Secrets, point_named
 from dxopt.spec.priors import CornerPrior, Prior, build_priors
@@ -39,7 +38,7 @@ State = Annotated[str, PlainValidator(_state), WithJsonSchema({"type": ["string"
 class _Leveled(f.Section):
     """Keys of all kinds."""
 
-    epsilon: q.Positive = Field(description="How far reports may move the odds between the beliefs of a pair.")
+    epsilon: f.Positive = Field(description="How far reports may move the odds between the beliefs of a pair.")
 
 
 class _Under(_Leveled):
@@ -84,7 +83,7 @@ class Correlated(_Leveled):
     observed: Annotated[list[Database], Field(min_length=1)] = Field(
         description="Databases from elsewhere, each a list of records; ~ is an absent one."
     )
-    smoothing: q.NonNegative = Field(0.0, description="Pseudo-counts for each database.")
+    smoothing: f.NonNegative = Field(0.0, description="Pseudo-counts for each database.")
     known: Annotated[int, Field(ge=0)] | None = Field(None, description="As for bayesian.")
 
 
@@ -94,8 +93,8 @@ class Markov(_Leveled):
     kind: Literal["markov"] = Field(description="Where a Markov chain is at one time; the secrets are its traces.")
     states: Annotated[list[State], Field(min_length=2)] = Field(description="What the states are called.")
     length: f.Count = Field(description="How many times a trace has.")
-    transition: f.Rows[q.NonNegative] = Field(description="Row a has the probabilities of the next state after a.")
-    start: list[q.NonNegative] | None = Field(
+    transition: f.Rows[f.NonNegative] = Field(description="Row a has the probabilities of the next state after a.")
+    start: list[f.NonNegative] | None = Field(
         None, description="Probabilities of the first state; by default those that the chain keeps."
     )
     times: Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)] | None = Field(
@@ -107,10 +106,10 @@ class Given(_Leveled):
     """Pairs of beliefs written out."""
 
     kind: Literal["pairs"] = Field(description="Pairs of beliefs written out.")
-    pairs: Annotated[list[f.Rows[q.NonNegative]], Field(min_length=1)] = Field(
+    pairs: Annotated[list[f.Rows[f.NonNegative]], Field(min_length=1)] = Field(
         description="Pairs of rows, each with one probability per point; meant both ways."
     )
-    distances: list[q.Positive] | None = Field(None, description="Of each pair; 1 by default.")
+    distances: list[f.Positive] | None = Field(None, description="Of each pair; 1 by default.")
     shape: ClassVar[str] = "write [[p, ...], [p, ...]]"
 
 

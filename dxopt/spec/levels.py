@@ -15,7 +15,6 @@ from dxopt.numerics.number_syntax import is_plain
 from dxopt.spaces.geo.levels import Level, level
 from dxopt.spaces.space import MetricSpace
 from dxopt.spec import fields as f
-from dxopt.spec import fields as q
 from dxopt.spec.fields import bad
 from dxopt.studies.levels import FINEST
 from dxopt.studies.questions import EpsilonFrontier, SmallestEpsilon
@@ -32,14 +31,14 @@ def _bearable(level: float) -> float:
         raise bad(error.wrong, error.fix) from None
 
 
-Bearable = Annotated[q.Positive, AfterValidator(_bearable)]
+Bearable = Annotated[f.Positive, AfterValidator(_bearable)]
 
 
 class Privacy(f.Section):
     """A level of indistinguishability within a radius."""
 
-    level: q.Positive = Field(description="Largest privacy loss, such as ln(4), between locations one radius apart.")
-    radius: q.Positive = Field(description="The distance at which `level` holds.")
+    level: f.Positive = Field(description="Largest privacy loss, such as ln(4), between locations one radius apart.")
+    radius: f.Positive = Field(description="The distance at which `level` holds.")
     between: Annotated[str, f.OneOf(("places", "positions"))] = Field(
         "places",
         alias="for",
@@ -61,7 +60,7 @@ class Range(f.Section):
 
     start: Bearable = Field(alias="from", description="First value.")
     to: Bearable = Field(description="Last value; the steps may stop short of it.")
-    step: q.Positive = Field(description="Distance from one value to the next.")
+    step: f.Positive = Field(description="Distance from one value to the next.")
     forms: ClassVar[tuple[str, ...]] = _STEPS
 
     @model_validator(mode="after")
@@ -86,9 +85,9 @@ class Range(f.Section):
 class RisingRange(f.Section):
     """Both ends of a range over which a curve is proven, and how closely."""
 
-    start: q.Number = Field(alias="from")
-    to: q.Number
-    resolution: q.Fraction
+    start: f.Number = Field(alias="from")
+    to: f.Number
+    resolution: f.Fraction
     finest: ClassVar[float] = 1 / MAX_FAMILY**2
     """A concave curve is proven to a share of its rise by about as many solves as the root of the inverse."""
 
@@ -107,7 +106,7 @@ class Frontier(RisingRange):
 
     start: Bearable = Field(alias="from", description="Smallest level.")
     to: Bearable = Field(description="Largest level.")
-    resolution: q.Fraction = Field(description="How closely the loss is proven, as a share of its whole fall.")
+    resolution: f.Fraction = Field(description="How closely the loss is proven, as a share of its whole fall.")
     forms: ClassVar[tuple[str, ...]] = _STEPS
     finest: ClassVar[float] = 1 / MAX_FAMILY
     """A falling curve takes the inverse of the share, and some more."""
@@ -121,8 +120,8 @@ class Frontier(RisingRange):
 class Smallest(f.Section):
     """The smallest level at which a loss is possible."""
 
-    max_loss: q.Number = Field(description="The loss that is to be possible.")
-    accuracy: q.Fraction = Field(1e-6, description="How closely the level is proven, relative.")
+    max_loss: f.Number = Field(description="The loss that is to be possible.")
+    accuracy: f.Fraction = Field(1e-6, description="How closely the level is proven, relative.")
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
@@ -175,7 +174,7 @@ def read_level(text: str) -> float:
 
 
 def _level(text: str, *at: str) -> float:
-    value = q.number(float(text) if is_plain(text) else text)
+    value = f.number(float(text) if is_plain(text) else text)
     if not value > 0:
         raise bad(f"is {text}", "give a number above 0", *at)
     return value

@@ -20,7 +20,6 @@ from dxopt.spaces.geo.hexagons import coarser, estimated
 from dxopt.spaces.lattices import grid, line, torus
 from dxopt.spaces.metrics import METRICS_ON_EARTH, OnEarth
 from dxopt.spaces.space import MetricSpace
-from dxopt.spec import spaces as e
 from dxopt.spec import spaces as m
 from dxopt.spec import universes as u
 from dxopt.spec.fields import MAX_LOCATIONS, number, too_many
@@ -118,7 +117,7 @@ def _built(source: Source, asked: m.Space) -> Secrets:
             return Secrets(MetricSpace.from_distances(matrix, close=asked.close))
         case m.DistancesValues():
             return Secrets(MetricSpace.from_distances(asked.values, close=asked.close))
-        case e.BoundingBox() | e.H3Box() | e.H3Cells() | e.Roads():
+        case m.BoundingBox() | m.H3Box() | m.H3Cells() | m.Roads():
             return Secrets(_on_earth(source, asked))
         case u.Databases() | u.Graphs() | u.Streams() | u.Words():
             return Secrets(asked.space(asked.universe()))
@@ -139,9 +138,9 @@ def _located(
     return replace(MetricSpace.from_points(points, asked.metric, labels=labels), axes=axes)
 
 
-def _on_earth(source: Source, asked: e.BoundingBox | e.H3Box | e.H3Cells | e.Roads) -> MetricSpace:
+def _on_earth(source: Source, asked: m.BoundingBox | m.H3Box | m.H3Cells | m.Roads) -> MetricSpace:
     match asked:
-        case e.BoundingBox():
+        case m.BoundingBox():
             sides = (asked.south, asked.west, asked.north, asked.east)
             return geo.bounding_grid(
                 *sides,
@@ -151,19 +150,19 @@ def _on_earth(source: Source, asked: e.BoundingBox | e.H3Box | e.H3Cells | e.Roa
                 project=asked.project,
                 metric=asked.metric,
             )
-        case e.H3Box():
+        case m.H3Box():
             cells = estimated(asked.box, asked.resolution)
             if cells > 2 * MAX_LOCATIONS:
                 wrong = too_many(round(cells), "cells or so")
                 raise source.error(("space", "resolution"), wrong, coarser(asked.box, MAX_LOCATIONS))
             space = geo.h3_cells(asked.resolution, box=asked.box, unit=asked.unit, metric=asked.metric)
-        case e.H3Cells():
+        case m.H3Cells():
             return geo.h3_cells(cells=asked.cells, unit=asked.unit, metric=asked.metric)
-        case e.Roads():
+        case m.Roads():
             given = asked.model_dump(include={"weight", "unit", "directed", "largest"})
             space = geo.roads(source.resolve(asked.file), **given)
     if len(space) > MAX_LOCATIONS:
-        roads = isinstance(asked, e.Roads)
+        roads = isinstance(asked, m.Roads)
         key, fix = ("file", "give a smaller network") if roads else ("resolution", coarser(asked.box, MAX_LOCATIONS))
         raise source.error(("space", key), too_many(len(space), "locations"), fix)
     return space

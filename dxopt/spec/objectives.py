@@ -15,7 +15,6 @@ from dxopt.results.measures import MEASURES
 from dxopt.spaces.geo.points import known
 from dxopt.spaces.space import MetricSpace
 from dxopt.spec import fields as f
-from dxopt.spec import fields as q
 from dxopt.spec.fields import bad
 from dxopt.spec.levels import RisingRange
 from dxopt.spec.source import FieldPath, Source, stem
@@ -39,7 +38,7 @@ class MatrixValues(f.Section):
     """A matrix of losses written out."""
 
     kind: Literal["matrix"] = Field(description="A matrix of losses.")
-    values: f.Rows[q.Extended] = Field(
+    values: f.Rows[f.Extended] = Field(
         description="A row per secret, a column per report or guess; `inf` is allowed where a loss may be infinite."
     )
     unit: f.Unit | None = Field(None, description=_UNIT)
@@ -49,7 +48,7 @@ class Beyond(f.Section):
     """A miss: 1 where a report is further from the secret than a distance, and 0 otherwise."""
 
     kind: Literal["beyond"] = Field(description="Whether the report is further away than a distance.")
-    distance: q.NonNegative = Field(
+    distance: f.NonNegative = Field(
         description="α, in the unit of the space: the loss is 1 beyond it, and the expected one a probability."
     )
 
@@ -71,9 +70,9 @@ class LeastLoss(f.Section):
 class Budgets(RisingRange):
     """The largest error at every loss budget of a range."""
 
-    start: q.Number = Field(alias="from", description="Smallest budget.")
-    to: q.Number = Field(description="Largest budget.")
-    resolution: q.Fraction = Field(description="How closely the error is proven, as a share of its whole rise.")
+    start: f.Number = Field(alias="from", description="Smallest budget.")
+    to: f.Number = Field(description="Largest budget.")
+    resolution: f.Fraction = Field(description="How closely the error is proven, as a share of its whole rise.")
 
     @property
     def sweep(self) -> LossFrontier:
@@ -82,7 +81,7 @@ class Budgets(RisingRange):
 
 
 Budget = Annotated[
-    q.Number | Budgets,
+    f.Number | Budgets,
     f.Shapes(),
 ]
 
@@ -124,7 +123,7 @@ class HeldOut(f.Section):
     label: f.Text | None = Field(None, description="Instead of columns: the column that holds the label of a point.")
     weight: f.Text | None = Field(None, description="Column that holds how much each counts; 1 by default.")
     count: f.Text | None = Field(None, description="Column that holds how many observations a row stands for.")
-    within: q.Positive | None = Field(None, description="What is further than this from all points is outside.")
+    within: f.Positive | None = Field(None, description="What is further than this from all points is outside.")
     positions: bool = Field(
         False,
         description="Also the loss between the positions themselves and the reports, which is not proven again, as "

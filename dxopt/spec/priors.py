@@ -21,7 +21,6 @@ from dxopt.model.smoothing import Smoothing as HowSmooth
 from dxopt.spaces.axes import require_latitude_first
 from dxopt.spaces.geo.points import known
 from dxopt.spec import fields as f
-from dxopt.spec import fields as q
 from dxopt.spec.fields import MAX_LOCATIONS, bad
 from dxopt.spec.locations import Secrets, point_named
 from dxopt.spec.source import Source
@@ -31,11 +30,11 @@ from dxopt.spec.tables import Blame, Table
 class Kernel(f.Section):
     """Pseudo-counts, a kernel, or both."""
 
-    add: q.NonNegative = Field(0.0, description="Pseudo-counts for each point, in the unit of the weights.")
+    add: f.NonNegative = Field(0.0, description="Pseudo-counts for each point, in the unit of the weights.")
     kernel: Annotated[str, f.OneOf(tuple(KERNELS))] | None = Field(
         None, description="How each observation is spread over the points near it; with a bandwidth."
     )
-    bandwidth: q.Positive | None = Field(None, description="Of the kernel, in the unit of the distances.")
+    bandwidth: f.Positive | None = Field(None, description="Of the kernel, in the unit of the distances.")
 
     @model_validator(mode="after")
     def _smooths(self) -> Self:
@@ -52,7 +51,7 @@ class Kernel(f.Section):
 
 
 Smoothing = Annotated[
-    Kernel | q.Positive,
+    Kernel | f.Positive,
     f.Shapes(),
 ]
 SMOOTHING = "So that points where few were seen have no prior of 0: a number of pseudo-counts, or a section."
@@ -68,7 +67,7 @@ class ExplicitPrior(f.Section):
     """Probabilities written out."""
 
     kind: Literal["explicit"] = Field(description="Probabilities written out.")
-    values: Annotated[list[q.NonNegative], Field(min_length=1)] = Field(
+    values: Annotated[list[f.NonNegative], Field(min_length=1)] = Field(
         description="One probability per point; they sum to 1."
     )
 
@@ -110,7 +109,7 @@ class CheckInsPrior(f.Section):
     file: f.File = Field(description="CSV file with a header line and one row per check-in.")
     columns: f.Columns = Field(description="Columns that hold the coordinates; (lat, lon) on the Earth.")
     weight: f.Text | None = Field(None, description="Column that holds how much each counts; 1 by default.")
-    within: q.Positive | None = Field(None, description="Leave out what is further than this from all points.")
+    within: f.Positive | None = Field(None, description="Leave out what is further than this from all points.")
     smoothing: Smoothing | None = Field(None, description=SMOOTHING)
 
 
@@ -263,17 +262,17 @@ class BallPriors(f.Section):
 
     kind: Literal["ball"] = Field(description="All priors within a total variation of one.")
     around: Prior = Field(description="The prior in the middle, as under `prior`.")
-    total_variation: q.Fraction = Field(description="How much of its probability may be anywhere else.")
+    total_variation: f.Fraction = Field(description="How much of its probability may be anywhere else.")
 
 
 class BoxPriors(f.Section):
     """All priors between bounds on each probability."""
 
     kind: Literal["box"] = Field(description="All priors between bounds on each probability.")
-    lower: list[q.NonNegative] | None = Field(None, description="One lower bound per point; 0 by default.")
-    upper: list[q.NonNegative] | None = Field(None, description="One upper bound per point; 1 by default.")
+    lower: list[f.NonNegative] | None = Field(None, description="One lower bound per point; 0 by default.")
+    upper: list[f.NonNegative] | None = Field(None, description="One upper bound per point; 1 by default.")
     around: Prior | None = Field(None, description="Instead of bounds: the prior in the middle, with a ratio.")
-    ratio: q.Positive | None = Field(
+    ratio: f.Positive | None = Field(
         None, description="How many times as large, or as small, each probability may be; above 1."
     )
 
@@ -293,19 +292,19 @@ class Total(f.Section):
     """The probability of a region, from one number to another."""
 
     points: Annotated[list[f.Named], Field(min_length=1)] = Field(description="The points of the region.")
-    low: q.NonNegative = Field(0.0, description="The least probability of the region.")
-    high: q.NonNegative = Field(1.0, description="The largest probability of the region.")
+    low: f.NonNegative = Field(0.0, description="The least probability of the region.")
+    high: f.NonNegative = Field(1.0, description="The largest probability of the region.")
 
 
 class FittingPriors(f.Section):
     """All priors that fit marginals and totals."""
 
     kind: Literal["fitting"] = Field(description="All priors that fit marginals, and totals of regions.")
-    marginals: list[list[q.NonNegative]] | None = Field(
+    marginals: list[list[f.NonNegative]] | None = Field(
         None, description="For each coordinate of a grid or product the probabilities of its values."
     )
     totals: list[Total] = Field([], description="Regions, with the least and the largest probability of each.")
-    within: q.Fraction = Field(1e-9, description="By how much a prior may miss each of them.")
+    within: f.Fraction = Field(1e-9, description="By how much a prior may miss each of them.")
 
 
 PriorSection = HullPriors | BallPriors | BoxPriors | FittingPriors

@@ -13,7 +13,6 @@ from dxopt.numerics.hockey_stick import PAIRS
 from dxopt.results.measures import OF_LEVELS
 from dxopt.solving.routes.choice import COMPARABLE_NAMES, METHOD_NAMES, SPANNER_METHODS
 from dxopt.spec import fields as f
-from dxopt.spec import fields as q
 from dxopt.spec.belief_change import Learns
 from dxopt.spec.belief_pairs import Beliefs
 from dxopt.spec.fields import bad
@@ -34,8 +33,8 @@ Exclusion = tuple[str, bool, str, str]
 class Expected(f.Section):
     """A value that is known."""
 
-    value: q.Number = Field(description="The expected value.")
-    tolerance: q.NonNegative = Field(1e-6, description="How far off, absolutely, the value may be.")
+    value: f.Number = Field(description="The expected value.")
+    tolerance: f.NonNegative = Field(1e-6, description="How far off, absolutely, the value may be.")
     source: f.Text = Field(description="Where the value is from.")
 
 
@@ -53,7 +52,7 @@ class Sheet(f.Section):
         description="Privacy per unit of distance; a list or {from, to, step} makes a family of problems, "
         "{from, to, resolution} a frontier; {max_loss: ...} asks for the smallest.",
     )
-    delta: q.Share = Field(0.0, description="What a set of reports may exceed the level by in probability.")
+    delta: f.Share = Field(0.0, description="What a set of reports may exceed the level by in probability.")
     pairs: Annotated[str, f.OneOf(PAIRS)] = Field(
         "all", description="Which pairs of secrets a positive delta binds: all, or only adjacent ones."
     )
@@ -72,11 +71,11 @@ class Sheet(f.Section):
     solver: f.Identifier = Field(
         "auto", description="Solver to use: auto, highs, clarabel, or a solver of cvxpy or of a plug-in."
     )
-    spanner: q.AtLeastOne | None = Field(
+    spanner: f.AtLeastOne | None = Field(
         None, description="Dilation of the spanner that replaces the constraints; method auto or optimal."
     )
-    tolerance: q.Fraction = Field(1e-6, description="Largest relative gap between value and bound.")
-    time_limit: q.Positive | None = Field(None, description="Seconds that solving may take.")
+    tolerance: f.Fraction = Field(1e-6, description="Largest relative gap between value and bound.")
+    time_limit: f.Positive | None = Field(None, description="Seconds that solving may take.")
     evaluate: Evaluate = Field([], description="What to evaluate besides: measures, and data {file, columns}.")
     compare: list[Annotated[str, f.OneOf(COMPARABLE_NAMES)]] = Field([], description="Mechanisms to compare with.")
     priors: dict[f.Text, Prior] = Field(

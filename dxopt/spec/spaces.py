@@ -11,13 +11,12 @@ from dxopt.errors import SpecError
 from dxopt.spaces.geo import Box
 from dxopt.spaces.metrics import METRICS, METRICS_ON_EARTH, OnEarth
 from dxopt.spec import fields as f
-from dxopt.spec import fields as q
 from dxopt.spec import universes as u
 from dxopt.spec.fields import bad
 from dxopt.spec.universes import Answers
 
-Latitude = Annotated[float, Field(ge=-90, le=90), q.Written()]
-Longitude = Annotated[float, Field(ge=-180, le=180), q.Written()]
+Latitude = Annotated[float, Field(ge=-90, le=90), f.Written()]
+Longitude = Annotated[float, Field(ge=-180, le=180), f.Written()]
 UNIT = "Unit of the distances; km by default."
 METRIC = "Distances on a sphere, on a sphere and never too long, or on the ellipsoid WGS 84 (needs dxopt[geo])."
 
@@ -51,7 +50,7 @@ class BoundingBox(_Boxed):
     shape: Annotated[list[f.Count], Field(min_length=2, max_length=2)] | None = Field(
         None, description="Number of cells from south to north and from west to east."
     )
-    spacing: q.Positive | None = Field(None, description="Instead of shape: about how long the sides of a cell are.")
+    spacing: f.Positive | None = Field(None, description="Instead of shape: about how long the sides of a cell are.")
     project: bool = Field(False, description="Straight distances on a local map, instead of those on the globe.")
 
     @model_validator(mode="after")
@@ -190,7 +189,7 @@ class Lattice(f.Measured):
 
     kind: Literal["grid", "torus"] = Field(description="A grid; a torus joins its opposite sides.")
     shape: Shape = Field(description="Number of points along each axis.")
-    spacing: q.Positive = Field(1.0, description="Distance between neighbours.")
+    spacing: f.Positive = Field(1.0, description="Distance between neighbours.")
     metric: f.LatticeMetric = Field("euclidean", description="Metric between points.")
 
     @field_validator("shape")
@@ -206,7 +205,7 @@ class Line(f.Measured):
 
     kind: Literal["line"] = Field(description="Points 0, step, 2·step, … on a line.")
     size: f.Count = Field(description="Number of points.")
-    step: q.Positive = Field(1.0, description="Distance between neighbours.")
+    step: f.Positive = Field(1.0, description="Distance between neighbours.")
 
     @field_validator("size")
     @classmethod
@@ -259,7 +258,7 @@ class DistancesValues(f.Measured):
     """Given distances, written out."""
 
     kind: Literal["distances"] = Field(description="A matrix of distances.")
-    values: f.Rows[q.ExtendedDistance] = Field(description="The matrix of distances; `inf` is allowed.")
+    values: f.Rows[f.ExtendedDistance] = Field(description="The matrix of distances; `inf` is allowed.")
     close: bool = Field(False, description="Replace the distances by their shortest-path closure where they need it.")
 
 
@@ -289,7 +288,7 @@ def require_numbers(rows: list[list[str | int | float]]) -> None:
     """Refuse text among coordinates, unless it is a number that is written out."""
     for i, row in enumerate(rows):
         for j, cell in enumerate(row):
-            q.number(cell, "values", i, j)
+            f.number(cell, "values", i, j)
 
 
 Space = Annotated[

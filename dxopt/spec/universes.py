@@ -14,7 +14,6 @@ from dxopt.spaces.queries import Query
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.universes import RECORD_METRICS, Universe
 from dxopt.spec import fields as f
-from dxopt.spec import fields as q
 from dxopt.spec.fields import bad, shown
 
 BY_CODE = ("generic", "generic_one_way")
@@ -214,7 +213,7 @@ class Answers(f.Measured):
     of: Annotated[list[Any], Field(min_length=1)] | None = Field(
         None, description="count: the values that are counted; counts: a list of them for each count."
     )
-    percentile: Annotated[float, Field(ge=0, le=100), q.Written()] | None = Field(
+    percentile: Annotated[float, Field(ge=0, le=100), f.Written()] | None = Field(
         None, description="percentile: the least record that is no less than so many % of those present."
     )
 

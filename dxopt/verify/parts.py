@@ -479,8 +479,8 @@ def _agree_each(content: dict[str, Any], **known: list[float]) -> None:
         claimed = finite_list(content, key, FRONTIER)
         if len(claimed) != len(numbers):
             raise Broken(f"{FRONTIER}: there are {len(claimed)} {key} for {len(numbers)} parts")
-        for index, (claim, number) in enumerate(zip(claimed, numbers, strict=True)):
-            agree(FRONTIER, f"{key} {index}", claim, number)
+        for index, (claim, known_number) in enumerate(zip(claimed, numbers, strict=True)):
+            agree(FRONTIER, f"{key} {index}", claim, known_number)
 
 
 def _check_resolution(content: dict[str, Any], wanted: float, band: _Band, parts: Sequence[Part]) -> None:

@@ -169,10 +169,10 @@ def test_a_disk_that_fills_up_loses_nothing(tmp_path: Path) -> None:
 
 
 def test_two_batches_do_not_write_to_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dxopt.batch import run as lock
+    from dxopt.batch import run as batches
 
-    monkeypatch.setattr(lock, "PATIENCE", 0.2)
+    monkeypatch.setattr(batches, "PATIENCE", 0.2)
     files = write(tmp_path, a=SMALL)
-    with lock.hold(tmp_path / "out"), pytest.raises(SpecError, match="another batch is writing"):
+    with batches.hold(tmp_path / "out"), pytest.raises(SpecError, match="another batch is writing"):
         batch.run_apart(files, tmp_path / "out")
     assert batch.run_apart(files, tmp_path / "out").exit_code == 0

@@ -242,7 +242,7 @@ def test_a_folder_of_results(results: dict[str, Path], tmp_path: Path) -> None:
 
 
 def test_progress_and_ctrl_c(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dxopt.batch import progress
+    from dxopt.runtime import progress
     from dxopt.verify import proving
 
     run = CliRunner().invoke
