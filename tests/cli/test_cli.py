@@ -71,7 +71,7 @@ def test_the_good_file_gives_0_and_a_result_folder(town: Path) -> None:
         "digests.json",
         "input.json",
     }
-    proof = json.loads((town / "out" / "town" / "claims.json").read_text(encoding="utf-8"))
+    proof = json.loads((town / "out" / "town" / "claims.json").read_text(encoding="utf-8"))["certificate"]
     assert proof["private"] is True
 
 
@@ -123,7 +123,7 @@ def test_other_problems_give_0_and_a_result(tmp_path: Path, text: str, expected:
     assert done.exit_code == 0, done.output
     for words in expected:
         assert words in done.stdout
-    proof = json.loads((tmp_path / "out" / "a" / "claims.json").read_text(encoding="utf-8"))
+    proof = json.loads((tmp_path / "out" / "a" / "claims.json").read_text(encoding="utf-8"))["certificate"]
     assert proof["private"] is ("epsilon" in text)
 
 

@@ -137,7 +137,7 @@ def test_from_a_file_to_what_is_verified(files: Path, positions: bool) -> None:
     (loaded,) = again.held_out
     assert loaded.loss == pytest.approx(wanted.loss)
     assert loaded.standard_error == pytest.approx(wanted.standard_error)
-    assert loaded.data.outside == pytest.approx(2 / 5)
+    assert loaded.data.outside == 2
     assert (loaded.positions is not None) is positions
     verdict = verify(folder)
     assert verdict.exit_code == 0, str(verdict)

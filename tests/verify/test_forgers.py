@@ -15,7 +15,6 @@ import dxopt as dx
 from dxopt.release.tables import IntegerTable
 from dxopt.results.folder import write_digests
 from dxopt.verify import Outcome, verify
-from dxopt.verify.files import read_arrays
 from tests.material.checks import change_array, change_claims
 
 DEGREES = [[45.50, -73.57], [45.51, -73.60], [45.53, -73.55], [45.47, -73.62], [45.52, -73.58]]
@@ -153,12 +152,12 @@ def test_results_that_were_loaded_and_saved_again(results: dict[str, Path], kind
 
 
 def test_metrics_that_are_not_known(tmp_path: Path) -> None:
-    """Distances under metrics that are not derived count as given."""
+    """Honest results under metrics that are not derived hold but for what rests on these."""
     space = dx.MetricSpace.from_points([[0.0], [1.0], [3.0], [np.nan]], dx.spaces.metrics.WithNull())
     problem = dx.Problem(space, epsilon=0.7, prior=dx.Prior.uniform(space), loss="binary")
-    folder = dx.solve(problem).save(tmp_path / "out")
-    assert verify(folder).exit_code == 0
-    assert str(read_arrays(folder, "mechanism.npz")["space.kind"]) == "distances"
+    verdict = verify(dx.solve(problem).save(tmp_path / "out"))
+    assert verdict.exit_code == 3
+    assert [check.name for check in verdict.checks if check.status is not Outcome.HOLDS] == ["distances"]
 
 
 def _values(content: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
