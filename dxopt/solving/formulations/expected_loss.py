@@ -61,7 +61,7 @@ class WorstLossProgram:
     Poses
         min Σ_g mass_g t_g + Σ_i cap_i a_i over channels K with K[x, z] ≤ e^{εd(x, x')} K[x', z], and t, a ≥ 0 with
         t_g + a_i ≥ Σ_x F[i, x] Σ_z K[x, z] (l(x, z) - min l) for every form i of group g of the set (see
-        `numerics.mixtures`). For the worst loss the forms are the secrets, and t is no less than what each loses.
+        `numerics.prior_polytope`). For the worst loss the forms are the secrets, and t is at least the loss of each.
         For the regret, what is known of the optimum for each prior is taken off its form.
     Requires
         The objective `worst_loss`, `worst_expected_loss` or `regret`. Points at distance 0 are merged, but each keeps
