@@ -144,6 +144,7 @@ def test_every_file_and_field_of_a_result_folder_is_explained(tmp_path: Path) ->
 
 def test_files_that_the_pages_for_developers_name_are_there() -> None:
     pages = [*(DOCS / "developers").glob("*.md"), ROOT / "CONTRIBUTING.md"]
-    named = {name for page in pages for name in re.findall(r"`(\w[\w.-]*/[\w./-]+\.py)`", page.read_text(encoding="utf-8"))}
+    path = re.compile(r"`(\w[\w.-]*/[\w./-]+\.py)`")
+    named = {name for page in pages for name in path.findall(page.read_text(encoding="utf-8"))}
     missing = {name for name in named if not (ROOT / name).exists() and not (ROOT / "dxopt" / name).exists()}
     assert missing == set()
