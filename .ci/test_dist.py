@@ -130,7 +130,7 @@ def try_plugin(here: Environment) -> None:
     here.install("./example", "--no-deps")
     here.run("dxopt", "plugins")
     here.run("dxopt", "solve", "example/words.yaml", "-o", "plugged")
-    said = (here.folder / "plugged" / "words-by-letters" / "report.json").read_text(encoding="utf-8")
+    said = (here.folder / "plugged" / "words-by-letters" / "notes.json").read_text(encoding="utf-8")
     require('"package": "dxopt-example-plugin"' in said, "no plug-in is recorded")
 
 

@@ -126,7 +126,7 @@ def solve(
 def answer(problem: Problem, options: Options) -> Report:
     """Try the routes for a problem in order, prove their candidates, and keep the best mechanism and bound.
 
-    Routes reduce a problem, have the rest solved, and lift the solution (`reductions.contract.reduce`).
+    Routes reduce a problem, have the rest solved, and lift the solution (`reductions.chain.reduce`).
 
     Raises
     ------

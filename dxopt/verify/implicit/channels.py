@@ -256,7 +256,7 @@ def _read_product(arrays: Arrays) -> Product:
     space = Space.read(arrays)
     which = numbers(arrays, "which", len(space.axes)).tolist()
     if "held" not in arrays:
-        raise Unproved("the file does not say what is held back of each row, as those of earlier versions")
+        raise Unproved("the file does not say what is held back of each row")
     held = number(arrays, "held")
     slack = number(arrays, "slack")
     if not (0 <= slack < len(space) and slack == int(slack)):
