@@ -382,8 +382,7 @@ def diameter(space: MetricSpace, members: ArrayLike) -> float:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tightness(Shown):
-    """Check whether a family of hiding functions or neighbourhoods is maximally tight, so that its theorem has a
-    converse.
+    """Verdict whether hiding functions or neighbourhoods are maximally tight, so that their theorem has a converse.
 
     Attributes
     ----------

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,7 +73,7 @@ class Certificate(Shown):
     value: float
     bound: float
     gap: float
-    how: Mapping[str, str]
+    how: Mapping[str, str] = field(compare=False)
     delta: float = 0.0
     belief_level: float | None = None
 

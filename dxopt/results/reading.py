@@ -207,7 +207,7 @@ def _as_saved(space: MetricSpace, distances: np.ndarray[Any, Any]) -> MetricSpac
 def _posed(claims: Claims, asked: dict[str, Any], mechanism: Mechanism) -> Problem:
     """Return the problem on the space and reports of a mechanism."""
     space, reports, posed = mechanism.space, mechanism.reports, claims.problem
-    if posed.loss_by_distance:
+    if posed.loss_by_distance and (reports.secrets or space.metric is not None):
         loss = Loss.of(posed.loss, space, reports)
     else:
         losses = asked["losses"]
