@@ -9,13 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dxopt.analysis.channels import channel_of
-from dxopt.analysis.composition.composing import require_same
 from dxopt.errors import SpecError, UnsupportedError
-from dxopt.mechanisms.together import MOST_CELLS, level_of
+from dxopt.mechanisms.together import MOST_CELLS, levels_of, proven
 from dxopt.model.loss import Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.sampling import Sampler
-from dxopt.proofs.own import certify
 
 
 def choice(mechanisms: Sequence[Sampler], weights: ArrayLike | None = None, *, visible: bool = True) -> Mechanism:
@@ -50,19 +48,13 @@ def choice(mechanisms: Sequence[Sampler], weights: ArrayLike | None = None, *, v
     >>> print(mixed.reports.labels[:4], round(mixed.privacy.epsilon, 6))
     ('0: 0', '0: 1', '0: 2', '1: 0') 1.0
     """
-    if not isinstance(mechanisms, Sequence) or not mechanisms:
-        raise SpecError("mechanisms", "are no list of mechanisms", "give a list, such as [one, other]")
+    levels = levels_of(mechanisms)
     shares = _shares(weights, len(mechanisms))
-    levels = [level_of(one) for one in mechanisms]
     first = mechanisms[0]
-    for one in mechanisms[1:]:
-        require_same(first.space, one.space)
     cells = len(first.space) * sum(len(one.reports) for one in mechanisms)
     if cells > MOST_CELLS:
         raise UnsupportedError("mechanisms", f"have {cells:,} probabilities", f"take fewer than {MOST_CELLS:,}")
     epsilon = max(level.epsilon for level in levels)
-    if math.isinf(epsilon):
-        raise SpecError("mechanisms", "are private at no epsilon, one of them", "choose among private ones")
     delta = math.fsum(share * level.delta for share, level in zip(shares, levels, strict=True))
     rows = [share * channel_of(one) for share, one in zip(shares, mechanisms, strict=True)]
     if visible:
@@ -72,19 +64,8 @@ def choice(mechanisms: Sequence[Sampler], weights: ArrayLike | None = None, *, v
         if any(tuple(one.reports.labels) != tuple(first.reports.labels) for one in mechanisms):
             raise SpecError("mechanisms", "have different reports", "write visible=True, or take the same reports")
         matrix, reports = np.sum(rows, axis=0), first.reports
-    # Pairs that only one of them binds are not bound by the choice.
-    pairs = "adjacent" if any(level.delta and level.pairs == "adjacent" for level in levels) else "all"
     names = " or ".join(getattr(one, "name", "mechanism") for one in mechanisms)
-    return certify(
-        matrix,
-        first.space,
-        epsilon,
-        reports=reports,
-        delta=math.nextafter(delta, 1.0) if delta else 0.0,
-        pairs=pairs,
-        repair=True,
-        name=f"{names}, {'seen' if visible else 'unseen'}",
-    )
+    return proven(matrix, first.space, epsilon, delta, levels, reports, f"{names}, {'seen' if visible else 'unseen'}")
 
 
 def _shares(weights: ArrayLike | None, size: int) -> list[float]:

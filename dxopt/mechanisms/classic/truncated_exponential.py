@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
 from dxopt.mechanisms.classic.contract import CLASSICS, Classic, proven
-from dxopt.mechanisms.classic.exponential import exponents
+from dxopt.mechanisms.classic.exponential import exponential_rows, exponents, without_distances
 from dxopt.mechanisms.noise.contract import checked_positive
 from dxopt.model.loss import Reports
 from dxopt.model.mechanism import Mechanism
@@ -58,17 +58,12 @@ class TruncatedExponential(Classic):
 
     def refuses(self, problem: Problem) -> str | None:
         """Why there is none, or None."""
-        if not problem.reports.secrets and (problem.reports.points is None or problem.space.metric is None):
-            return "needs distances between secrets and reports"
-        return None
+        return without_distances(problem)
 
     def channel(self, problem: Problem) -> Array:
         """The channel `(n, m)`, up to rounding."""
         radius = radius_for(problem, self.failure) if self.radius is None else self.radius
-        capped = np.minimum(exponents(problem), problem.epsilon * radius)
-        # Less the least exponent, so that no row underflows.
-        weights = np.exp(-0.5 * (capped - capped.min(axis=1, keepdims=True)))
-        return weights / weights.sum(axis=1, keepdims=True)
+        return exponential_rows(np.minimum(exponents(problem), problem.epsilon * radius))
 
     @staticmethod
     def examples() -> list[Problem]:
