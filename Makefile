@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 # none, as it is empty: what one process of the tests compiles is there for the others
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: solve figures docs tutorials test test-browser test-full test-lowest test-portable test-tutorials test-dist dist lint format check bench bench-full clean
+.PHONY: solve figures docs tutorials test test-browser test-full test-lowest test-tutorials test-dist dist lint format check bench bench-full clean
 
 solve: $(STAMP)-run
 	$(BIN)/dxopt batch problems --output results --force
@@ -29,9 +29,6 @@ test: $(STAMP)-test
 
 test-full: $(STAMP)-test
 	$(BIN)/python -m pytest -n 3 --dist worksteal -m full
-
-test-portable: $(STAMP)-test
-	DXOPT_PORTABLE=1 $(BIN)/python -m pytest -n 3 --dist worksteal
 
 test-browser: $(STAMP)-browser
 	$(BIN)/python -m pytest tests/browser tests/whole/test_website.py

@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 
 import dxopt as dx
 from dxopt.solving.formulations.expected_loss import ExpectedLossProgram
-from dxopt.solving.solvers.columns import HERE, solve_columns
+from dxopt.solving.solvers.columns import ColumnSettings, solve_columns
 from dxopt.solving.solvers.columns.forest import Forest
 from dxopt.solving.solvers.columns.matrices import HostMatrix
 from dxopt.solving.solvers.columns.on_workers import given
@@ -101,7 +101,7 @@ class _Timed:
         self, forest: Forest, row_prices: NDArray[np.float64], pivots: int, should_stop: Callable[[], bool]
     ) -> None:
         began = time.process_time()
-        HERE.price(forest, row_prices, pivots, should_stop)
+        forest.price(row_prices, pivots, should_stop)
         self.seconds.append(time.process_time() - began)
         trees = given(forest, slice(None))
         self.sent = sum(array.nbytes for array in trees) / len(forest.roots)
@@ -132,8 +132,8 @@ def _counted() -> Iterator[list[tuple[int, int]]]:
 
 def measured(places: int, rounds: int, limit: float) -> Parts:
     """Solve for so many rounds, or processor seconds, and note what they took."""
-    HERE.price(*_small())
-    program = ExpectedLossProgram().compile(town(places)).program
+    Forest.price(*_small())
+    program = ExpectedLossProgram().apply(town(places)).smaller
     timed = _Timed()
     done = 0
     gap = 1.0
@@ -148,7 +148,7 @@ def measured(places: int, rounds: int, limit: float) -> Parts:
         return done >= rounds or time.process_time() > began + limit
 
     with _counted() as systems:
-        solve_columns(program, 1e-6, over, told, pricer=timed)
+        solve_columns(program, ColumnSettings(1e-6, over, told, pricer=timed.price))
     whole = timed.seconds[:-1] if len(timed.seconds) > 2 and done < rounds else timed.seconds
     later = whole[1:] or whole
     return Parts(

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from dxopt.model.smoothing import Smoothing
     from dxopt.proofs.own import certify
     from dxopt.release import mechanism_from_frame, prior_from_frame, to_frame, to_opendp
-    from dxopt.release.applying import Applied, apply
+    from dxopt.release.applying import Applied, Columns, Output, apply
     from dxopt.release.budgets import Budgets
     from dxopt.release.exports import export
     from dxopt.release.keys import Key
@@ -117,6 +117,8 @@ _HOMES = {
     ),
     "dxopt.release.applying": (
         "Applied",
+        "Columns",
+        "Output",
         "apply",
     ),
     "dxopt.release.budgets": ("Budgets",),
@@ -182,6 +184,7 @@ __all__ = [
     "BudgetFrontier",
     "Budgets",
     "CertificateError",
+    "Columns",
     "Comparison",
     "Composed",
     "Composition",
@@ -197,6 +200,7 @@ __all__ = [
     "Mechanism",
     "MetricSpace",
     "NoTightMechanism",
+    "Output",
     "PlausibilityWarning",
     "Prior",
     "Privacy",

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import copy
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 _EXTRAS = {
     "cli": ("rich", "ruamel", "typer"),
     "solve": (
         "scipy", "cvxpy", "clarabel", "highspy", "numba", "threadpoolctl", "networkx", "matplotlib", "pydantic",
-        "filelock", "psutil",
+        "psutil",
     ),
     "frames": ("pandas", "narwhals", "pyarrow"),
     "geo": ("h3", "shapely", "pyproj", "geopandas"),
@@ -18,7 +21,7 @@ _EXTRAS = {
     "distributed": ("distributed",),
     "gpu": ("cupy",),
 }  # fmt: skip
-"""Which extra brings which packages, by the names they are imported under."""
+"""The packages of each extra, by the names they are imported under."""
 
 
 class DxoptError(Exception):
@@ -35,8 +38,51 @@ class DxoptError(Exception):
     """
 
 
+@dataclass(frozen=True)
+class Option:
+    """A parameter that a fix names, with the value to give it, or None where the reader chooses that.
+
+    `command` is the option of a command where that is another.
+
+    Examples
+    --------
+    >>> from dxopt.errors import Option
+    >>> option = Option("over_budget", "drop")
+    >>> print(option.in_python(), option.in_file(), option.on_command_line())
+    over_budget='drop' {over_budget: "drop"} --over-budget drop
+    """
+
+    name: str
+    value: Any = None
+    command: str = ""
+
+    def in_python(self) -> str:
+        """Write it as a keyword argument."""
+        return f"{self.name}=" if self.value is None else f"{self.name}={self.value!r}"
+
+    def in_file(self) -> str:
+        """Write it as a key of a problem file."""
+        value = "…" if self.value is None else json.dumps(self.value, ensure_ascii=False, default=str)
+        return f"{{{self.name}: {value}}}"
+
+    def on_command_line(self) -> str:
+        """Write it as an option of a command."""
+        option = self.command or f"--{self.name.replace('_', '-')}"
+        return option if self.value is None or self.value is True else f"{option} {self.value}"
+
+
+Fix = tuple[str | Option, ...]
+Spelling = Callable[[Option], str]
+
+
 class SpecError(DxoptError, ValueError):
     """Bad input: `field` names where it is; the message states what is wrong and what would be right.
+
+    Attributes
+    ----------
+    field, wrong : str
+    parts : Fix
+        The fix; `fix` is its text as Python writes it.
 
     Examples
     --------
@@ -48,14 +94,52 @@ class SpecError(DxoptError, ValueError):
     epsilon | is -1 | give a positive finite number
     """
 
-    def __init__(self, field: str, wrong: str, fix: str = "") -> None:
+    in_file: ClassVar[bool] = False
+    """The field is a key at a position of a problem file."""
+
+    def __init__(self, field: str, wrong: str, *fix: str | Option) -> None:
+        super().__init__(field, wrong)
         self.field = field
         self.wrong = wrong
-        self.fix = fix
-        super().__init__(" ".join((f"{field}: {wrong}" + (f"; {fix}" if fix else "")).splitlines()))
+        self.parts = fix
+
+    @property
+    def fix(self) -> str:
+        """Return what would be right."""
+        return self.fix_in(Option.in_python)
+
+    @property
+    def options(self) -> frozenset[str]:
+        """The names of the parameters that the fix names."""
+        return frozenset(part.name for part in self.parts if isinstance(part, Option))
+
+    def fix_in(self, spelling: Spelling) -> str:
+        """Write what would be right, with options in one of their spellings."""
+        return "".join(spelling(part) if isinstance(part, Option) else part for part in self.parts)
+
+    def line_in(self, spelling: Spelling) -> str:
+        """Write the whole message on one line, with options in one of their spellings."""
+        fix = self.fix_in(spelling)
+        return " ".join((f"{self.field}: {self.wrong}" + (f"; {fix}" if fix else "")).splitlines())
+
+    def at(self, field: str, wrong: str | None = None) -> Self:
+        """Return the same error about another field, with other words for what is wrong where they are given."""
+        moved = copy.copy(self)
+        moved.field = field
+        moved.wrong = self.wrong if wrong is None else wrong
+        return moved
+
+    def __str__(self) -> str:
+        return self.line_in(Option.in_python)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.field, self.wrong, self.fix)
+        return _same_error, (type(self), self.__dict__)
+
+
+def _same_error(kind: type[SpecError], content: dict[str, Any]) -> SpecError:
+    error = kind.__new__(kind, content["field"], content["wrong"])
+    error.__dict__.update(content)
+    return error
 
 
 class PlausibilityWarning(UserWarning):
@@ -96,7 +180,7 @@ class PlausibilityWarning(UserWarning):
         return type(self), tuple(self.content().values())
 
     def content(self) -> dict[str, str]:
-        """The parts by name, for JSON.
+        """Return the parts by name, for JSON.
 
         Examples
         --------
@@ -122,6 +206,14 @@ class UnsupportedError(SpecError):
     """
 
 
+class MethodRefused(UnsupportedError):
+    """A method does not answer a problem; `reason` says why without its name."""
+
+    def __init__(self, method: str, reason: str, fix: str = "use method: optimal") -> None:
+        super().__init__("method", f"{method} {reason}", fix)
+        self.reason = reason
+
+
 class BudgetExceeded(SpecError):
     """A person has not that much privacy budget left; nothing was charged, and nothing may be released.
 
@@ -142,14 +234,11 @@ class BudgetExceeded(SpecError):
     ann 0.75 0.5
     """
 
-    def __init__(self, person: str, asked: Fraction, left: Fraction, wrong: str, fix: str) -> None:
-        super().__init__("budget", wrong, fix)
+    def __init__(self, person: str, asked: Fraction, left: Fraction, wrong: str, *fix: str | Option) -> None:
+        super().__init__("budget", wrong, *fix)
         self.person = person
         self.asked = asked
         self.left = left
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.person, self.asked, self.left, self.wrong, self.fix)
 
 
 class SolveError(DxoptError):
@@ -231,19 +320,15 @@ class NoTightMechanism(UnsupportedError):
         self.negative = negative
         self.exists_from = exists_from
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        make = partial(type(self), negative=self.negative, exists_from=self.exists_from)
-        return make, (self.field, self.wrong, self.fix)
-
 
 def required(field: str, given: Any, kinds: Any, fix: str) -> None:
-    """SpecError about a field unless what is given for it is of a kind, or of one of several."""
+    """Raise SpecError about a field unless what is given for it is of a kind, or of one of several."""
     if not isinstance(given, kinds):
         raise SpecError(field, f"is of type {type(given).__name__}", fix)
 
 
 def not_installed(error: ModuleNotFoundError) -> UnsupportedError:
-    """What to say where a package of an extra is missing.
+    """Return the error that names the extra which brings a missing package.
 
     Raises
     ------

@@ -1,1 +1,1 @@
-"""What mechanisms and priors are worth: utility, leakage, inference, regularity."""
+"""Measure mechanisms and priors: utility, leakage, inference, regularity."""

@@ -1,4 +1,4 @@
-"""What losses between positions themselves are computed with: the metric, and where secrets and reports are."""
+"""Inputs of losses between positions themselves: the metric, and the places of secrets and reports."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OF_DISTANCE = {"distance": 1, "squared": 2}
 
 
 def is_of_distance(mechanism: Mechanism, loss: Loss) -> bool:
-    """Whether a loss is a power of the distance; one that was saved has its numbers alone, which are compared."""
+    """Return True if a loss is a power of the distance; the numbers of a saved loss are compared."""
     if loss.by_distance or loss.name not in OF_DISTANCE:
         return loss.name in OF_DISTANCE
     again = Loss.of(loss.name, mechanism.space, loss.reports)

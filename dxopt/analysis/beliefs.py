@@ -1,4 +1,4 @@
-"""How private a mechanism is for pairs of beliefs."""
+"""Realised privacy of a mechanism for pairs of beliefs."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def channel_of(given: Sampler) -> NDArray[np.float64]:
 
 
 def exact_rows(given: Sampler) -> list[Any]:
-    """What tells rows apart exactly, one for each secret: equal rows have equal ones, and no others."""
+    """Return a key of each secret's row: equal rows have equal keys, and no others."""
     if isinstance(given, Mechanism):
         return [row.tobytes() for row in given.matrix]
     table: Any = given

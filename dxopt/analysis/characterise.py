@@ -1,4 +1,4 @@
-"""What an adversary learns from a report, and the bounds of privacy on it (CABP13 §3)."""
+"""Bound what an adversary learns from a report (CABP13 §3)."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def multiplicative_distance(first: ArrayLike, second: ArrayLike) -> float:
 
 @dataclass(frozen=True, repr=False)
 class Learned(Shown):
-    """How far an event, a set of reports, moves beliefs at most.
+    """Bound the change of beliefs by any event, a set of reports.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class Learned(Shown):
 def after_hiding(
     mechanism: Mechanism, prior: PriorLike, hiding: ArrayLike, *, epsilon: Written | None = None
 ) -> Learned:
-    """How much the adversary's conclusions change if φ is applied to the secret first (CABP13 Thms 1, 3).
+    """Bound the change of the adversary's conclusions if φ is applied to the secret first (CABP13 Thms 1, 3).
 
     Some events may change them more than each of their reports. With more than 16 reports the gain is that of the
     best event found, which may be below that of the best of all; the limit holds for all of them.
@@ -135,7 +135,7 @@ def after_hiding(
 
 
 def within(mechanism: Mechanism, prior: PriorLike, members: ArrayLike, *, epsilon: Written | None = None) -> Learned:
-    """How much an adversary learns who knows that the secret is one of some (CABP13 Thms 2, 4).
+    """Bound the knowledge gained by an adversary who knows that the secret is in a given set (CABP13 Thms 2, 4).
 
     A single report moves these beliefs as far as any event: π(x)/σ(x) is a ratio of two sums over the event.
 
@@ -191,7 +191,8 @@ def diameter(space: MetricSpace, members: ArrayLike) -> float:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tightness(Shown):
-    """Whether a family of hiding functions or neighbourhoods is maximally tight, so that its theorem has a converse.
+    """Check whether a family of hiding functions or neighbourhoods is maximally tight, so that its theorem has a
+    converse.
 
     Attributes
     ----------
@@ -212,7 +213,7 @@ class Tightness(Shown):
 
     @property
     def holds(self) -> bool:
-        """Whether every two secrets are joined by one."""
+        """True if every two secrets are joined by a chain."""
         return self.broken is None
 
     def chain(self, first: int, last: int) -> list[int]:
@@ -221,7 +222,7 @@ class Tightness(Shown):
 
 
 def hiding_tightness(space: MetricSpace, hidings: Iterable[ArrayLike]) -> Tightness:
-    """Whether hiding functions are maximally tight (CABP13 Def 2): a step is a swap by some φ, as long as d(φ).
+    """Check whether hiding functions are maximally tight (CABP13 Def 2): a step is a swap by some φ, as long as d(φ).
 
     Examples
     --------
@@ -243,7 +244,7 @@ def hiding_tightness(space: MetricSpace, hidings: Iterable[ArrayLike]) -> Tightn
 
 
 def neighbourhood_tightness(space: MetricSpace, neighbourhoods: Iterable[ArrayLike]) -> Tightness:
-    """Whether neighbourhoods are maximally tight (CABP13 Def 3): a step is within some N, as long as d(N).
+    """Check whether neighbourhoods are maximally tight (CABP13 Def 3): a step is within some N, as long as d(N).
 
     Examples
     --------

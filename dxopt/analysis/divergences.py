@@ -1,4 +1,4 @@
-"""How far apart the reports of neighbours are, by any divergence (Des20, adjacency relation divergence)."""
+"""Divergences between the reports of neighbours (Des20, adjacency relation divergence)."""
 
 from __future__ import annotations
 

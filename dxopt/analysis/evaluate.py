@@ -1,4 +1,4 @@
-"""What a mechanism is worth, to its user and to an adversary, under any prior."""
+"""Evaluate mechanisms for their user and for an adversary, under any prior."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def utility(mechanism: Mechanism, prior: PriorLike, gain: str | LossLike = "bina
     try:
         gains = Loss.of(gain, mechanism.space).matrix
     except SpecError as error:
-        raise SpecError("gain" if error.field == "loss" else error.field, error.wrong, error.fix) from None
+        raise error.at("gain" if error.field == "loss" else error.field) from None
     return math.fsum((gains.T @ joint(mechanism, prior)).max(axis=0))
 
 

@@ -1,4 +1,4 @@
-"""Which event, a set of reports, says most for one of two explanations of the reports (CABP13 Thms 1 and 3)."""
+"""Find the event, a set of reports, that most favours one of two explanations (CABP13 Thms 1 and 3)."""
 
 from __future__ import annotations
 

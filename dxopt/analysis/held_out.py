@@ -1,4 +1,4 @@
-"""What a mechanism costs on data that its prior was not made of."""
+"""Evaluate a mechanism on data that its prior was not made of."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Solved(Protocol):
 
     @property
     def problem(self) -> Problem:
-        """What it answers."""
+        """Question that is answered."""
         ...
 
 
@@ -70,7 +70,7 @@ class AtPositions(Shown):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HeldOut(Shown):
-    """What a mechanism costs on data, each datum counted as its secret; means are over the data that are not outside.
+    """Costs of a mechanism on data, each datum counted as its secret; means are over the data that are not outside.
 
     Attributes
     ----------
@@ -158,7 +158,7 @@ def on(
     within: float | None = None,
     name: str = "data",
 ) -> HeldOut:
-    """What a mechanism costs on data that its prior was not made of: the mean loss with its error, and the worst.
+    """Evaluate a mechanism on data that its prior was not made of: the mean loss with its error, and the worst.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def on(
     weights : (m,) array, optional
         How much each datum matters beside the others; 1 by default. Of rows that stand for several, give `counts`.
     label, index, point
-        m secrets by labels, by indices, or by coordinates `(m, k)` that are moved to the nearest secret.
+        m secrets by labels, or by coordinates `(m, k)` that are moved to the nearest secret.
     loss : str, array `(n, m)`, callable or Loss, optional
         That of the problem of a report; the distance by default.
     prior : Prior, optional
@@ -229,7 +229,7 @@ def _solved(subject: Mechanism | Solved) -> tuple[Mechanism, Problem | None]:
 
 
 def worth_on(data: Observed, mechanism: Mechanism, loss: Loss, prior: Array | None) -> HeldOut:
-    """What a mechanism costs on data about its n secrets, under a loss and beside a prior `(n,)`."""
+    """Evaluate a mechanism on data about its n secrets, under a loss and beside a prior `(n,)`."""
     seen = np.flatnonzero(data.weights)
     losses = _losses(mechanism, loss, seen)
     mean, error = weighted_mean(losses, data.weights[seen], data.squares[seen], data.rows)

@@ -1,4 +1,4 @@
-"""What reports say: of a prior, of the secret that several are of, and in how few bits."""
+"""Infer from reports: priors, the secret behind several reports, and rates in bits."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxopt.errors import SpecError
+from dxopt.errors import Option, SpecError
 from dxopt.model.check_ins import require_some_inside
 from dxopt.runtime.shown import Shown
 from dxopt.spaces.geo.located import known
@@ -25,7 +25,7 @@ def _none(columns: int = 0) -> Any:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Observed(Shown):
-    """How much of some data is at each of n secrets.
+    """Counts of some data at each of n secrets.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ def observed(
     named = [key for key, value in given.items() if value is not None]
     if len(named) != 1:
         wrong = "is given twice" if named else "is missing"
-        raise SpecError("data", wrong, "give secrets or coordinates, or one of label=, index= and point=")
+        raise SpecError("data", wrong, "give labels or coordinates, ", Option("index"), " or ", Option("point"))
     # 1. Secrets by index, -1 for those outside, and positions where there are any.
     positions = _coordinates(space, data, point)
     near = None if positions is None or within is not None else nearest_of(space, positions)
@@ -136,18 +136,18 @@ def _coordinates(space: MetricSpace, data: Any, point: Any) -> Array | None:
     whole = bool((given == np.floor(given)).all())
     same = found is None and space.structure.kind == "lattice" and space.structure.spacing == 1
     if bare and whole and isinstance(space.labels, Tuples) and not same:
-        raise SpecError("data", "may be labels or coordinates", "write label= with tuples, or point=")
+        raise SpecError(
+            "data", "may be labels or coordinates", "write ", Option("label"), " with tuples, or ", Option("point")
+        )
     return given.astype(float)
 
 
 def _named(space: MetricSpace, data: Any, label: Any, index: Any) -> NDArray[np.int64]:
-    """The secrets that labels, indices or a bare argument name, `(m,)`."""
+    """Return the indices of secrets given by labels or indices, `(m,)`."""
     try:
         found = space.naming.find(_listed(data), label=_listed(label), index=index, called="data")
     except SpecError as error:
-        one = space.points is not None and space.points.shape[1] == 1
-        also = ", or point= for coordinates, which go to the nearest" if data is not None and one else ""
-        raise SpecError("data", error.wrong, f"{error.fix}{also}") from None
+        raise error.at("data") from None
     return np.atleast_1d(found)
 
 

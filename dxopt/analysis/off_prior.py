@@ -1,4 +1,4 @@
-"""What a mechanism does where its prior has nobody: the worst loss, secrets of prior 0, reports never made."""
+"""Evaluate a mechanism off its prior: the worst loss, secrets of prior 0, reports never made."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HARDLY = 1e-6
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OffPrior(Shown):
-    """What a mechanism costs off its prior, and what it never reports.
+    """Costs of a mechanism off its prior, and the reports that it never makes.
 
     An optimum for a prior owes nothing to secrets of prior 0: they may lose much more than the value promises.
 
@@ -70,7 +70,7 @@ class OffPrior(Shown):
 
 
 def off_prior(mechanism: Mechanism, prior: Prior, loss: LossLike | Loss = "distance") -> OffPrior:
-    """What a mechanism costs secrets of prior 0, whom it costs most, and which reports are never made.
+    """Find the costs of secrets of prior 0, the secret with the largest cost, and the reports that are never made.
 
     Of a mechanism that is not written down only what follows from its structure, or from at most 25 million pairs of
     a secret and a report.

@@ -1,4 +1,4 @@
-"""How far reports are from the truth: the radii that hold half of them, and 95 %."""
+"""Radii about reports: those that hold half of the true secrets, and 95 %."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from dxopt.model.mechanism import Mechanism
 from dxopt.runtime.shown import Shown
 
 RARE = 0.999
-"""What the radius holds beyond which errors are told as rare."""
+"""Share of reports in the radius beyond which errors are called rare."""
 SHARE = 0.95
-"""What a radius holds of all reports."""
+"""Share of all reports that a radius holds."""
 MOST_PAIRS = 2_000_000
 """Radii of all secrets are computed up to so many pairs of a secret and a report, else that of one secret."""
 _MOST_REPORTS = 2_000_000
@@ -61,7 +61,7 @@ class Radii(Shown):
 
 
 def radii(mechanism: Mechanism, prior: Array | None = None) -> Radii | None:
-    """How far reports are from the truth; None where there are no distances between secrets and reports.
+    """Compute the radii of the errors of reports; None where there are no distances between secrets and reports.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def radii(mechanism: Mechanism, prior: Array | None = None) -> Radii | None:
 
 @dataclass(frozen=True)
 class Tails:
-    """How far off a single report may be.
+    """Errors of a single report.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class Tails:
 
 
 def tails(mechanism: Mechanism) -> Tails | None:
-    """How far off a single report may be; None without distances, or with over 2 million pairs.
+    """Compute the errors of a single report; None without distances, or with over 2 million pairs.
 
     Examples
     --------
@@ -175,7 +175,7 @@ class Distances:
         self._weights += np.bincount(places.ravel(), weights.ravel(), self._CLASSES)
 
     def smallest(self, share: float) -> float:
-        """What `smallest` is of all of them, rounded up by 0.1 % at most."""
+        """Return `smallest` over all distances added, rounded up by 0.1 % at most."""
         reached = np.cumsum(self._weights)
         place = int(np.searchsorted(reached, min(share + _ROUNDING, 1.0) * reached[-1]))
         if place >= self._CLASSES - 1:

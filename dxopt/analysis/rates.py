@@ -134,7 +134,7 @@ def _information(weights: Array, channel: Array) -> float:
 
 
 def reached(closed: bool, stop: Stop) -> Status:
-    """Whether a fixed point was reached, or how the iteration ended before."""
+    """Return True if a fixed point was reached, or the reason why the iteration ended before."""
     if closed:
         return Status.OPTIMAL
     return Status.INTERRUPTED if stop.requested else Status.FEASIBLE

@@ -1,4 +1,4 @@
-"""What ε and δ a mechanism has: the least of one for each of the other, proven (HLM14 Def 1)."""
+"""Compute the least ε of a mechanism for a δ, and the least δ for an ε, proven (HLM14 Def 1)."""
 
 from __future__ import annotations
 

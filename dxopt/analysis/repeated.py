@@ -30,7 +30,7 @@ _FEWEST_RUNS = 100
 
 @dataclass(frozen=True, repr=False)
 class Attack(Shown):
-    """What n reports of one secret give away.
+    """Leakage of n reports of one secret.
 
     Attributes
     ----------
@@ -131,7 +131,7 @@ def repeated(
     runs: int = 10_000,
     rng: np.random.Generator | None = None,
 ) -> Repeated:
-    """How well n independent reports of one secret name it: the Bayesian adversary who averages.
+    """Attack n independent reports of one secret as the Bayesian adversary who averages.
 
     Given the reports, the adversary names the likeliest secret, Σ_z max_x π_x K[x, z_1] … K[x, z_n], or makes the
     guess that is expected to lose least (Cha13), Σ_z min_w Σ_x π_x K[x, z_1] … K[x, z_n] l(x, w). Reports count as a
@@ -206,7 +206,7 @@ def _numbers(reports: int | Sequence[int]) -> list[int]:
 
 
 def _multisets(kinds: int, number: int) -> int:
-    """How many multisets of so many reports there are."""
+    """Count the multisets of this many reports."""
     return math.comb(kinds + number - 1, number)
 
 

@@ -1,4 +1,4 @@
-"""How far off several published values are together: all of them, and their total."""
+"""Errors of several published values together: of all of them, and of their total."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Several:
-    """What holds for n values of which each is reported by an independent draw.
+    """Errors of n values of which each is reported by an independent draw.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Several:
 
 
 def several(mechanism: Mechanism, number: int, prior: Array | None = None) -> Several:
-    """How far off some values are together, from the rows of a mechanism.
+    """Bound the errors of several values together, from the rows of a mechanism.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How likely a mechanism is to be of use: losses up to some α with probability 1 - δ (CABP13 Example 1)."""
+"""Usefulness of a mechanism: losses up to some α with probability 1 - δ (CABP13 Example 1)."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def remotely(job: Job, version: str, *, halt: str, memory_limit: float | None, f
     # The event is asked for rarely, as each time is a message to the scheduler.
     next_look = time.monotonic() + _ASK_EVERY
     while (done := worker.poll(lambda name, line: None)) is None:
-        worker.connection.poll(_TICK)
+        worker.line.poll(_TICK)
         if time.monotonic() > next_look:
             next_look = time.monotonic() + _ASK_EVERY
             if halted.is_set():

@@ -11,8 +11,6 @@ from pathlib import Path
 from dxopt.batch.table import Line, markdown
 from dxopt.runtime.whole import replacing
 
-STRICT = " (--strict)"
-"""What ends an error that is a warning."""
 SUMMARY: tuple[str, ...] = ("summary.json", "summary.md")
 
 
@@ -32,6 +30,8 @@ class Done:
         The file, where that could not be read, for all of its problems.
     finished : bool
         Whether it was finished by an earlier run.
+    strict : bool
+        Whether its warnings count as errors.
     """
 
     line: Line
@@ -40,13 +40,18 @@ class Done:
     interrupted: bool = False
     unread: str = ""
     finished: bool = False
+    strict: bool = False
 
     def strictly(self, strict: bool) -> Done:
         """The same, as bad input where it has warnings that count as such."""
         if not (strict and self.line.warnings):
             return self
-        counted = [f"{text}{STRICT}" for text in self.line.warning_lines]
-        return replace(self, error="\n".join([*([self.error] if self.error else []), *counted]), bad_input=True)
+        return replace(self, strict=True, bad_input=True)
+
+    @property
+    def errors(self) -> list[str]:
+        """Return one line of text for each thing that is wrong, strict warnings among them."""
+        return [*self.error.splitlines(), *(f"{text} (--strict)" for text in self.line.warning_lines if self.strict)]
 
 
 @dataclass
@@ -62,12 +67,15 @@ class Outcome:
     bad_input : bool
     notes : list of str
         One line of text each, on what earlier runs left.
+    mild : list of str
+        One line of text for each warning that is not counted as an error.
     """
 
     lines: list[Line] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     bad_input: bool = False
     notes: list[str] = field(default_factory=list)
+    mild: list[str] = field(default_factory=list)
 
     @classmethod
     def of(cls, results: Iterable[Done]) -> Outcome:
@@ -79,8 +87,9 @@ class Outcome:
             if done.unread and done.unread in unread:
                 continue
             unread.add(done.unread)
-            outcome.lines.append(done.line)
-            outcome.errors += done.error.splitlines()
+            outcome.lines.append(replace(done.line, error=" ".join(done.errors)))
+            outcome.errors += done.errors
+            outcome.mild += [] if done.strict else done.line.warning_lines
             outcome.bad_input |= done.bad_input
         return outcome
 

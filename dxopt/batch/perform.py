@@ -15,7 +15,7 @@ from dxopt.batch.outcome import Done
 from dxopt.batch.questions import require_replaceable
 from dxopt.batch.resume import record, why_other_result
 from dxopt.batch.table import Line
-from dxopt.errors import DxoptError, SpecError
+from dxopt.errors import DxoptError, Option, SpecError
 from dxopt.model.plausibility import every_kind
 from dxopt.results.announcing import unannounced
 from dxopt.results.figures.plots import pictures
@@ -78,7 +78,9 @@ def perform(
             done = _expected(done, answer, task.expect)
         _save(answer, job, done)
     except SpecError as error:
-        return Done(replace(unsolved, status="bad input"), str(task.located(error)), bad_input=True)
+        return Done(
+            replace(unsolved, status="bad input"), task.located(error).line_in(Option.on_command_line), bad_input=True
+        )
     except DxoptError as error:
         return Done(replace(unsolved, status="failed"), f"{task.problem.name}: {error}")
     except Exception as error:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from multiprocessing.connection import wait
+from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -34,14 +34,12 @@ class Pool:
         How many, at most.
     memory_limit : float, optional
         MiB for each job.
-    lock : sequence of int
-        Descriptors that they hold as well.
     """
 
-    def __init__(self, workers: int, *, memory_limit: float | None, lock: Sequence[int]) -> None:
+    def __init__(self, workers: int, *, memory_limit: float | None) -> None:
         self._most = workers
         self._memory_limit = memory_limit
-        self._lock = lock
+        self._arrived = threading.Event()
         self._workers: list[Worker] = []
         self._failures = 0
 
@@ -88,7 +86,8 @@ class Pool:
                     worker.start(job)
             self._drop_ended()
             # Sleep until a worker has a message, or it is time to look at memory and at `stop` again.
-            wait([worker.connection for worker in self._workers], _TICK)
+            self._arrived.wait(_TICK)
+            self._arrived.clear()
             for worker in self._workers:
                 done = worker.poll(tell)
                 if done is not None:
@@ -98,7 +97,7 @@ class Pool:
 
     def _start_up_to(self, count: int) -> None:
         for _ in range(count - len(self._workers)):
-            self._workers.append(Worker(self._memory_limit, keep=self._lock))
+            self._workers.append(Worker(self._memory_limit, arrived=self._arrived))
 
     def _count_failures(self) -> None:
         """Raise DxoptError once too many workers in a row have ended before they were ready."""

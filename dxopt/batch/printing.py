@@ -4,22 +4,48 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
 import typer
+from rich.console import Console, RichCast
 
 from dxopt.batch.answering import Answer
-from dxopt.batch.outcome import STRICT, Outcome
-from dxopt.batch.table import summary
+from dxopt.batch.outcome import Outcome
+from dxopt.batch.table import Line, summary
 from dxopt.results.level import Level
 from dxopt.results.report import Report
+from dxopt.runtime.live import Live
 
 Show = Literal["reports", "details", "comparisons", "table"]
 
 
-def printed_parts(answer: Answer, show: Show) -> Sequence[object]:
+def settling(live: Live) -> Callable[[Line, int, int], None]:
+    """Return what prints how each problem of a batch ended, and counts those that failed."""
+    failed = 0
+
+    def settled(line: Line, count: int, of: int) -> None:
+        nonlocal failed
+        failed += not line.delivered
+        seconds = "" if line.seconds is None else f", {line.seconds:.1f} s"
+        of_all = f"{count} of {of} done" + (f", {failed} failed" if failed else "")
+        live.done(line.problem, f"{line.status}{seconds}", of_all, count / of)
+
+    return settled
+
+
+def print_answer(answer: Answer, show: Show) -> None:
+    """Print an answer, in colour on a terminal if it can be and as plain text elsewhere."""
+    console = Console()
+    for part in _parts(answer, show):
+        if console.is_terminal and isinstance(part, RichCast):
+            console.print(part)
+        else:
+            console.print(str(part), markup=False, highlight=False, soft_wrap=True)
+
+
+def _parts(answer: Answer, show: Show) -> Sequence[object]:
     """What is printed of an answer, nothing where a table follows at the end."""
     if show == "table":
         return []
@@ -45,8 +71,7 @@ def print_outcome(outcome: Outcome, output: Path, as_json: bool, *, table: bool)
     elif table:
         terminal = sys.stdout is not None and sys.stdout.isatty()
         typer.echo(summary(outcome.lines, shutil.get_terminal_size().columns if terminal else None))
-    strict = {error.removesuffix(STRICT) for error in outcome.errors if error.endswith(STRICT)}
-    warnings = [f"warning: {warning}" for warning in outcome.warnings if warning not in strict]
+    warnings = [f"warning: {warning}" for warning in outcome.mild]
     for text in outcome.notes + warnings + outcome.errors:
         typer.echo(text, err=True)
     if not as_json and any(line.folder for line in outcome.lines):

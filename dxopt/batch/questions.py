@@ -13,7 +13,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from dxopt.batch.overrides import Overrides
-from dxopt.errors import SpecError
+from dxopt.errors import Option, SpecError
 from dxopt.spec.fields import plain
 
 if TYPE_CHECKING:
@@ -77,4 +77,4 @@ def require_replaceable(folder: Path, why_other: str) -> None:
     """Raise SpecError where a result folder answers another question, for a reason; "" where it does not."""
     if why_other:
         wrong = f"{folder} holds the result of another problem ({why_other})"
-        raise SpecError("output", wrong, "give --force to replace it, or -o for another folder")
+        raise SpecError("output", wrong, "name another folder, or replace it with ", Option("force", True))

@@ -15,7 +15,6 @@ from dxopt.batch.outcome import Done
 from dxopt.batch.questions import why_other
 from dxopt.batch.table import Line
 from dxopt.errors import PlausibilityWarning
-from dxopt.results.comparison import Comparison
 from dxopt.results.folder import is_result, write_json
 from dxopt.runtime.reading import read_json
 
@@ -46,9 +45,7 @@ def finished(job: Job) -> Done | None:
     if recorded.get("digest") != job.digest or recorded.get("version") != dxopt.__version__:
         return None
     try:
-        content = dict(recorded["line"])
-        compared = content.pop("comparison")
-        line = Line(**content, comparison=compared and Comparison.read(compared))
+        line = Line(**recorded["line"])
         # whoever wrote the record: a warning without its parts is found here, not where it is printed
         line = replace(
             line, warnings=[{part: str(one[part]) for part in PlausibilityWarning.PARTS} for one in line.warnings]

@@ -117,9 +117,9 @@ def run_apart(
     if memory_limit is not None and not memory_limit > 0:
         raise SpecError("memory_limit", f"is {memory_limit:g}", "give a positive number of MiB")
     finding = partial(_run, paths, output, overrides or Overrides(), resume=resume, force=force)
-    with hold(output) as lock, Stop() as stop, terminable():
+    with hold(output), Stop() as stop, terminable():
         if cluster is None:
-            with Pool(workers, memory_limit=memory_limit, lock=lock) as pool:
+            with Pool(workers, memory_limit=memory_limit) as pool:
                 return finding(settled=settled, doing=lambda jobs: pool.do(jobs, stop, tell))
         from dxopt.batch.cluster import on_cluster
 

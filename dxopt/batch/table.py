@@ -10,7 +10,6 @@ from typing import Any
 from dxopt.errors import PlausibilityWarning
 from dxopt.model.problem import Problem
 from dxopt.results import units
-from dxopt.results.comparison import Comparison
 from dxopt.results.figures.tables import cell, privacy_cell
 from dxopt.results.files import finite
 from dxopt.results.report import Report
@@ -40,6 +39,8 @@ class Line:
         Of `distance`, `loss` and `value`, "" where they are not known.
     warnings : sequence of dict
         What is seldom meant in the problem or its answer: `PlausibilityWarning.content` of each.
+    error : str
+        Why it failed, on one line; "" where it did not.
     """
 
     problem: str
@@ -60,10 +61,11 @@ class Line:
     delivered: bool = True
     expected: str = ""
     folder: str = ""
-    comparison: Comparison | None = None
+    comparison: Mapping[str, Any] | None = None
     sweep: Sequence[Mapping[str, Any]] = ()
     units: Mapping[str, str] = field(default_factory=dict)
     warnings: Sequence[Mapping[str, str]] = ()
+    error: str = ""
 
     def warned(self, found: Iterable[PlausibilityWarning]) -> Line:
         """The same line with warnings."""
@@ -102,13 +104,12 @@ class Line:
             status=str(report.status),
             seconds=report.seconds,
             delivered=report.delivered,
-            comparison=report.comparison and replace(report.comparison, evidence=None),
+            comparison=report.comparison and report.comparison.content(),
         )
 
     def content(self) -> dict[str, Any]:
         """The line by the names of its attributes, for JSON."""
-        compared = self.comparison and self.comparison.content()
-        return {**asdict(replace(self, comparison=None)), "comparison": compared}
+        return asdict(self)
 
 
 def _worst(report: Report) -> float | None:

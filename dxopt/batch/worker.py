@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Sequence
+import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+import psutil
+
 from dxopt.errors import SpecError
-from dxopt.runtime.platform import resident
 from dxopt.runtime.process import Process
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class Worker(Process):
     ----------
     memory_limit : float, optional
         In MiB, of all memory that it and its solver hold.
-    keep, folder
+    folder, arrived
         See Process.
 
     Attributes
@@ -44,9 +45,13 @@ class Worker(Process):
     """
 
     def __init__(
-        self, memory_limit: float | None = None, *, keep: Sequence[int] = (), folder: str | None = None
+        self,
+        memory_limit: float | None = None,
+        *,
+        folder: str | None = None,
+        arrived: threading.Event | None = None,
     ) -> None:
-        super().__init__("dxopt.batch.worker_main", environment=ONE_THREAD, keep=keep, folder=folder)
+        super().__init__("dxopt.batch.worker_main", environment=ONE_THREAD, folder=folder, arrived=arrived)
         self.job: Job | None = None
         self.ready = False
         self.used = False
@@ -59,7 +64,7 @@ class Worker(Process):
         self.job = job
         self.used = True
         with suppress(OSError):  # it has died; the next `poll` finds that
-            self.connection.send(job)
+            self.line.send(job)
 
     def ask_to_stop(self) -> None:
         """Pass Ctrl-C on, once."""
@@ -86,13 +91,13 @@ class Worker(Process):
     @property
     def ended(self) -> bool:
         """Whether it can do no more jobs."""
-        return self.connection.closed
+        return self.line.closed
 
     def _receive(self, tell: Tell) -> Done | None:
         """Read the messages of `worker_main`: that it is ready, lines of progress, the outcome of the job."""
         try:
-            while self.connection.poll():
-                match self.connection.recv():
+            while self.line.poll():
+                match self.line.recv():
                     case "ready":
                         self.ready = True
                     case (name, text):
@@ -129,3 +134,14 @@ class Worker(Process):
         if code and code < 0:
             return job.not_done("killed", f"its process was killed by signal {-code}; out of memory perhaps")
         return job.not_done("killed", f"its process ended with code {code}")
+
+
+def resident(process: int) -> int:
+    """Return the bytes that a process and those it started hold in memory; 0 of one that is gone."""
+    held = 0
+    with suppress(psutil.Error):
+        first = psutil.Process(process)
+        for each in (first, *first.children(recursive=True)):
+            with suppress(psutil.Error):  # it ended since it was found; the others have not
+                held += each.memory_info().rss
+    return held

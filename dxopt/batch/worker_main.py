@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from multiprocessing.connection import Connection
 
 from dxopt.batch.perform import perform
+from dxopt.runtime.process import Line
 from dxopt.runtime.stopping import Stop, terminable
 
 _EVERY = 0.2
 
 
-def main(connection: Connection) -> None:
-    """Do the jobs that come until the connection closes; Ctrl-C ends the one that is running."""
+def main(line: Line) -> None:
+    """Do the jobs that come, for ever; Ctrl-C ends the one that is running."""
     last_name = ""
     last_time = 0.0
 
@@ -22,13 +22,9 @@ def main(connection: Connection) -> None:
         if last_name != name or now - last_time > _EVERY:
             last_name = name
             last_time = now
-            connection.send((name, text))
+            line.send((name, text))
 
     with Stop(quiet=True), terminable():
-        connection.send("ready")
+        line.send("ready")
         while True:
-            try:
-                job = connection.recv()
-            except (EOFError, OSError):
-                return
-            connection.send(perform(job, tell))
+            line.send(perform(line.recv(), tell))

@@ -92,7 +92,7 @@ def _print_tables(budgets: Budgets, person: str | None) -> None:
         payments = budgets.history(person)
         if payments:
             console.print(_payments(payments))
-        _print_promise(any(one.keyed is not False for one in payments))
+        _print_promise(any(one.keyed for one in payments))
         return
     accounts = budgets.accounts()
     if accounts:
@@ -103,7 +103,7 @@ def _print_tables(budgets: Budgets, person: str | None) -> None:
         typer.echo(
             f"runs that were not finished: {len(totals.unfinished)}; each goes on when its command is given again"
         )
-    _print_promise(bool(totals.keyed or totals.unrecorded))
+    _print_promise(bool(totals.keyed))
 
 
 def _print_promise(keyed: bool) -> None:
@@ -168,7 +168,6 @@ def _print_json(budgets: Budgets, person: str | None) -> None:
         "default": _amounts(budget=budgets.default, budget_delta=budgets.default_delta),
         "rows": totals.rows,
         "rows_keyed": totals.keyed,
-        "rows_unrecorded": totals.unrecorded,
         "unfinished": list(totals.unfinished),
     }
     if person is None:

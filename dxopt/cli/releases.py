@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dxopt.cli.shared import Json, bad_input, in_options
+from dxopt.cli.shared import Json, bad_input
 
 if TYPE_CHECKING:
     from dxopt.release.budgets import Budgets
@@ -114,7 +114,7 @@ def apply_table(
     import json
 
     from dxopt.errors import PlausibilityWarning
-    from dxopt.release.applying import apply
+    from dxopt.release.applying import Columns, Output, apply
 
     with bad_input(), warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", PlausibilityWarning)
@@ -124,29 +124,29 @@ def apply_table(
             done = apply(
                 result,
                 data,
-                output,
+                Output(output, force=force, command=["dxopt", *sys.argv[1:]]),
                 lat=lat,
                 lon=lon,
-                x=x,
-                y=y,
                 column=column,
-                label=label,
+                columns=Columns(
+                    x=x,
+                    y=y,
+                    label=label,
+                    keep=keep or None,
+                    drop=drop or (),
+                    worst=worst,
+                    lean=lean,
+                    prior=prior,
+                ),
                 outside=outside,  # pyright: ignore[reportArgumentType]
                 within=within,
-                worst=worst,
-                lean=lean,
-                keep=keep or None,
-                drop=drop or (),
-                prior=prior,
-                key=key,
                 person=person,
-                release=release,
-                budgets=budgets,
+                ledger=budgets,
                 over_budget=over_budget,  # pyright: ignore[reportArgumentType]
-                force=force,
-                command=["dxopt", *sys.argv[1:]],
+                key=key,
+                release=release,
                 progress=True,
             )
         for warning in told:
-            typer.echo(f"warning: {in_options(str(warning.message))}", err=True)
+            typer.echo(f"warning: {warning.message}", err=True)
         typer.echo(json.dumps(done.said, indent=2, ensure_ascii=False) if as_json else str(done))

@@ -21,14 +21,14 @@ _VALUES = (
 )
 _VERIFIED = "A result folder, a folder of them, or a table file *.dxt; with --result a file that `apply` wrote."
 _OF_RESULT = "Result folder, or table file *.dxt, whose mechanism made the file PATH."
-_SECRET = "Label of a secret, or its index where no label is a number; may be given again."
+_SECRET = "Label of a secret; may be given again."
 
 
 @commands.command("map", epilog="Example: dxopt map results/town --index 3 -o map.svg")
 def map_folder(
     folder: Annotated[Path, typer.Argument(metavar="RESULT_FOLDER", help="A result folder that `solve` wrote.")],
     secret: Annotated[list[str] | None, typer.Option(help=_SECRET)] = None,
-    label: Annotated[list[str] | None, typer.Option(help="Secret by its label, whatever that looks like.")] = None,
+    label: Annotated[list[str] | None, typer.Option(help="The same as --secret.")] = None,
     index: Annotated[list[int] | None, typer.Option(help="Secret by its index, counted from 0.")] = None,
     point: Annotated[list[str] | None, typer.Option(help="Secret by its coordinates, as LAT,LON or X,Y.")] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="*.png, *.svg or *.geojson.")] = Path("map.png"),
@@ -53,14 +53,12 @@ def report_page(
     figures: Annotated[bool, typer.Option(help="Write figures next to the page as well, as SVG and PNG.")] = False,
 ) -> None:
     """Write one HTML page that shows a result, or all results of a batch, each proven again."""
-    from rich.console import Console
-
-    from dxopt.batch.progress import Progress
     from dxopt.results.files import PAGE
     from dxopt.results.page import save_page
+    from dxopt.runtime.live import Live
 
     with bad_input():
-        with Progress(Console(stderr=True), after=2.0) as progress:
+        with Live(after=2.0) as progress:
             page = output or folder / PAGE
             written = save_page(
                 folder,
@@ -78,7 +76,7 @@ def report_page(
 def explain_results(
     results: Annotated[
         list[Path],
-        typer.Argument(metavar="RESULT...", help="Result folders, or problem files not solved yet."),
+        typer.Argument(metavar="RESULT...", help="Result folders, problem files not solved yet, or published files."),
     ],
     epsilon: Annotated[str | None, typer.Option(help=_TABLE)] = None,
     distance: Annotated[
@@ -92,19 +90,24 @@ def explain_results(
     time_limit: Annotated[float | None, typer.Option(help="With --epsilon, seconds for all levels.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Say in plain words what results promise, what they cost, and whom."""
-    from rich.console import Console
-
-    from dxopt.batch.progress import Progress
+    """Say in plain words what results and published files promise, what they cost, and whom."""
+    from dxopt.errors import SpecError
+    from dxopt.runtime.live import Live
     from dxopt.runtime.stopping import Stop
     from dxopt.spec import read_levels
     from dxopt.spec.problems import asked
     from dxopt.studies.explaining import explain, saved
+    from dxopt.words.published import is_published, published
 
     told = []
-    with bad_input(), Progress(Console(stderr=True), after=2.0) as progress, Stop() as stop:
+    with bad_input(), Live(after=2.0) as progress, Stop() as stop:
         levels = None if epsilon is None else read_levels(epsilon)
         for place in results:
+            if is_published(place):
+                if (epsilon, distance, reports, values) != (None, None, None, None):
+                    raise SpecError("result", f"{place} is a published file", "explain it without options")
+                told.append(published(place))
+                continue
             tell = functools.partial(progress.tell, str(place))
             options = {} if levels is None else {"tolerance": tolerance, "time_limit": time_limit, "progress": tell}
             for found in asked(place, levels) if place.suffix in (".yaml", ".yml") else [saved(place)]:
@@ -128,15 +131,25 @@ def verify_results(
     """Prove results again from their files alone: 0 if all holds, 1 if a claim fails, 3 if some are left open.
 
     With --result, PATH is a file that `apply` wrote: the result is proven
-    again, and that the file and its sidecar belong to its mechanism.
+    again, and that the file and its sidecar belong to its mechanism. What
+    that promises is then said in plain words.
     """
-    from rich.console import Console
-
-    from dxopt.batch.progress import Progress
+    from dxopt.runtime.live import Live
     from dxopt.verify import verify_all, verify_published
 
-    with bad_input(), Progress(Console(stderr=True), after=2.0) as progress:
+    with bad_input(), Live(after=2.0) as progress:
         tell = functools.partial(progress.tell, str(path))
         verdict = verify_all(path, tell=tell) if result is None else verify_published(path, result, tell=tell)
-    typer.echo(verdict.as_json() if as_json else str(verdict))
+        promised = ()
+        if result is not None and verdict.exit_code == 0:
+            from dxopt.words.published import published
+
+            promised = published(path).sentences
+    if not as_json:
+        typer.echo("\n".join([str(verdict), *(f"{topic}: {text}" for topic, text in promised)]))
+    elif promised:
+        content = json.loads(verdict.as_json()) | {"sentences": promised}
+        typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
+    else:
+        typer.echo(verdict.as_json())
     raise typer.Exit(verdict.exit_code)

@@ -142,26 +142,24 @@ def _run(
     epsilon: str | None = None,
     sweep: tuple[str, list[str] | None] | None = None,
 ) -> None:
-    from rich.console import Console
-
     from dxopt.batch import Overrides, run, run_apart
     from dxopt.batch.overrides import asked
-    from dxopt.batch.printing import print_outcome, printed_parts
-    from dxopt.batch.progress import Progress
+    from dxopt.batch.printing import print_answer, print_outcome, settling
+    from dxopt.runtime.live import Live
     from dxopt.spec import read_level
 
     def finished(answer: Answer) -> None:
-        for part in [] if as_json else printed_parts(answer, "details" if verbose else show):
-            progress.print(part, Console())
+        if not as_json:
+            print_answer(answer, "details" if verbose else show)
 
     with bad_input():
         level = None if epsilon is None else read_level(epsilon)
         overrides = Overrides(solver, tolerance, time_limit, epsilon=level, **asked(show, sweep), strict=strict)
-        with Progress(Console(stderr=True), several=apart is not None) as progress:
+        with Live(several=apart is not None) as progress:
             how = {"overrides": overrides, "force": force, "tell": progress.tell}
             if apart is None:
                 outcome = run(paths, output, **how, finished=finished)
             else:
-                outcome = run_apart(paths, output, **how, **apart, settled=progress.settled)
+                outcome = run_apart(paths, output, **how, **apart, settled=settling(progress))
     print_outcome(outcome, output, as_json, table=show == "table")
     raise typer.Exit(outcome.exit_code)

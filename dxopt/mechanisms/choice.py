@@ -69,7 +69,7 @@ def choice(mechanisms: Sequence[Sampler], weights: ArrayLike | None = None, *, v
 
 
 def _shares(weights: ArrayLike | None, size: int) -> list[float]:
-    """How likely each mechanism is; SpecError where weights are none of as many mechanisms."""
+    """Check the weights of the mechanisms; SpecError unless there is one for each."""
     try:
         given = np.ones(size) if weights is None else np.array(weights, dtype=float)
     except (TypeError, ValueError):

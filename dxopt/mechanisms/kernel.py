@@ -75,7 +75,7 @@ class KernelMechanism(Mechanism):
 
     @cached_property
     def rest(self) -> Array:
-        """What is missing from 1 in each row, `(n,)`: the additional probability of the slack report."""
+        """Deficit of each row, `(n,)`: the additional probability of the slack report."""
         return np.maximum(1.0 - self.kernel.apply(self.weights)[0], 0.0)
 
     def _rows(self, secrets: NDArray[np.int64]) -> Array:
@@ -133,7 +133,7 @@ class KernelMechanism(Mechanism):
         return math.fsum(prior * kernel.convolve(spectrum, self.weights)) + rest
 
     def structured(self, loss: Loss) -> bool:
-        """Whether `cost` need not go through all pairs of secrets and reports."""
+        """True if `cost` need not go through all pairs of secrets and reports."""
         if not loss.by_distance or loss.name == "binary":
             return loss.by_distance
         if loss.reports.points is not self.space.points:

@@ -96,7 +96,7 @@ def lift(query: Query, mechanism: Mechanism, secrets: MetricSpace) -> Mechanism:
 
 
 def lift_loss(query: Query, loss: LossLike | Loss = "distance", answers: MetricSpace | None = None) -> Loss:
-    """What reports about an answer cost for each secret: l(f(x), z).
+    """Return the losses of reports about an answer for each secret: l(f(x), z).
 
     With it a `Problem` on the secrets asks for the best mechanism of all, which may use more than the answer. No H∘f
     is better, as each H∘f is one of these mechanisms.
@@ -143,7 +143,7 @@ def _apart_from_secrets(reports: Reports) -> Reports:
 
 
 def _proven(query: Query, mechanism: Mechanism, found: Sensitivity) -> Privacy | None:
-    """What is proven of H∘f where `mechanism` is H; None where nothing is proven of H."""
+    """Return the proven privacy of H∘f where `mechanism` is H; None where nothing is proven of H."""
     privacy = mechanism.privacy
     apart = mechanism.space.distances
     if privacy is None:

@@ -1,4 +1,4 @@
-"""What kernel mechanisms on a line cost without going through all pairs of secrets; before what their rows lack."""
+"""Costs of kernel mechanisms on a line without all pairs of secrets, before the deficits of rows."""
 
 from __future__ import annotations
 
@@ -60,6 +60,6 @@ def cost_of_table(
 
 
 def _is_sure(kernel: Path, weights: Array, cost: float, largest: float) -> bool:
-    """Whether the cap, and the rounding of what rows lack, change a cost by little, for losses up to the largest."""
+    """Return True if the cap and the rounding of deficits change a cost by little, for losses up to the largest."""
     doubt = math.exp(-kernel.cap) * float(weights.sum()) + 8 * UNIT
     return math.isfinite(cost) and doubt * largest <= _CLOSE * abs(cost)

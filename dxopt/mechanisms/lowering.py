@@ -55,7 +55,7 @@ def epsilon_of_weights(space: MetricSpace, epsilon: float, kernel: System) -> fl
 
 
 def _has_twins(space: MetricSpace) -> bool:
-    """Whether two points are at distance 0. Structured spaces have none, except in a factor of a product."""
+    """Return True if two points are at distance 0. Structured spaces have none, except in a factor of a product."""
     if space.structure.kind == "product":
         return any(_has_twins(factor) for factor in space.structure.factors)
     return space.structure.kind in ("general", "graph") and int((space.distances == 0).sum()) > len(space)

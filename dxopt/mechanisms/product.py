@@ -75,7 +75,7 @@ class ProductMechanism(Mechanism):
         return rows
 
     def apart(self, first: int, second: int) -> float:
-        """What the coordinate that differs most does: reports of one coordinate are no further apart than tuples."""
+        """Bound the distance of two rows by the coordinate that differs most, whose reports are as far apart."""
         ways = zip(
             self.factors, np.unravel_index(first, self._shape), np.unravel_index(second, self._shape), strict=True
         )
@@ -246,7 +246,7 @@ def _require_same(space: MetricSpace, side: MetricSpace) -> None:
 
 
 def _stories(factors: Sequence[Mechanism]) -> list[str]:
-    """How each factor was proven; one line for all that were proven alike."""
+    """Describe the proof of each factor; one line for all that were proven alike."""
     numbers: dict[str, list[str]] = {}
     for number, factor in enumerate(factors, 1):
         numbers.setdefault(factor.privacy.how if factor.privacy else "", []).append(str(number))

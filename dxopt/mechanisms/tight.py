@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dxopt.analysis.regularity import verdict
 from dxopt.analysis.regularity.weights import Weights, weighting
-from dxopt.errors import UnsupportedError
+from dxopt.errors import MethodRefused, UnsupportedError
 from dxopt.mechanisms.kernel import kernel_mechanism
 from dxopt.mechanisms.lowering import epsilon_of_weights
 from dxopt.mechanisms.tight_weights import feasible, missing, require_apart, untold
@@ -121,7 +121,7 @@ def tight_candidate(problem: Problem, *, diagnose: bool = True) -> Candidate:
     tight = Tight()
     reason = tight.refuses(problem)
     if reason:
-        raise UnsupportedError("method", f"tight {reason}", "use method: optimal")
+        raise MethodRefused("tight", reason)
     require_apart(problem)
     compiled = tight.compile(problem)
     solution = compiled.solve()

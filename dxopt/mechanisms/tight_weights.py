@@ -1,4 +1,4 @@
-"""Whether there are weights of a tight-constraints mechanism, and whether doubles can tell."""
+"""Decide whether a tight-constraints mechanism has weights, and whether doubles can tell."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 _NAMED = 5
 _LARGER = "take a larger epsilon, or use method: optimal"
 _NEARLY = 1e-6
-"""What is off by at most this part is near enough."""
+"""Relative tolerance within which weights count as right."""
 _UNDECIDED = 1e-7
 """Negative weights of at most this part of the largest weight cannot be told from 0."""
 
@@ -109,7 +109,7 @@ def missing(
 
 
 def _offending(space: MetricSpace, epsilon: float, solution: Weights) -> tuple[str, tuple[str, ...]]:
-    """Why there is no mechanism, in words, and the labels of points of negative weight, the most negative first."""
+    """Return why there is no mechanism, and the labels of points of negative weight, the most negative first."""
     below = solution.negative
     values = solution.values
     # Where Φ is singular, the solution of the least norm is looked at.

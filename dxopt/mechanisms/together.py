@@ -25,7 +25,7 @@ MOST_CELLS = 5_000_000
 
 
 def together(mechanisms: Sequence[Sampler]) -> Mechanism:
-    """What several mechanisms report of one secret, each independently, as one mechanism with tuples as reports.
+    """Independent reports of several mechanisms about one secret, as one mechanism with tuples as reports.
 
     P[(z_1, …, z_k) | x] = K_1[x, z_1] … K_k[x, z_k]. It is proven at the sum of their levels, Σ ε_j, and of their δ_j
     (ECP14 §2: levels of independent releases add up); where rounding of products broke that, entries are raised by

@@ -1,1 +1,1 @@
-"""What a problem is made of: prior, loss, objective, problem, and the mechanism that answers it."""
+"""Nouns of a problem: prior, loss, objective, problem, and the mechanism that answers it."""

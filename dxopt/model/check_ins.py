@@ -1,4 +1,4 @@
-"""Whether check-ins, or other positions, are about the points that they are counted for."""
+"""Check that check-ins, or other positions, are about the points that they are counted for."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def require_some_inside(
 
 
 def _fit_swapped(space: MetricSpace, places: ArrayLike, counted: NDArray[np.float64]) -> bool:
-    """Whether most check-ins are inside once their two coordinates are swapped."""
+    """Return True if most check-ins are inside once their two coordinates are swapped."""
     located = np.asarray(places, dtype=float)
     if located.shape[1] != 2:
         return False

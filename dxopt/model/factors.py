@@ -25,7 +25,7 @@ from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
 FACTOR_SLACK = 1e-12
-"""How far a prior may be from a product of marginals, in total, and a loss from a sum, relative to its largest."""
+"""Tolerance of a prior against a product of marginals, and of a loss against a sum, relative to its largest."""
 
 
 @dataclass(frozen=True, eq=False)

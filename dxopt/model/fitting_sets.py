@@ -124,7 +124,7 @@ class Fitting(PriorSet):
         return math.fsum(np.maximum(raised * low, raised * high))
 
     def has(self, member: Array) -> bool:
-        """Whether a prior `(n,)` is one of the set, decided exactly."""
+        """Decide exactly whether a prior `(n,)` is one of the set."""
         if not (np.isfinite(member) & (member >= 0)).all() or (member[~self.reach] > 0).any():
             return False
         exact = [Fraction(float(one)) for one in member]

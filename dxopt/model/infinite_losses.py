@@ -43,7 +43,7 @@ def _infinite(space: MetricSpace, reach: NDArray[np.bool_], loss: Loss) -> tuple
 
 
 def _bounded(space: MetricSpace) -> bool:
-    """Whether all distances are known to be finite by structure; factors of a product may need their distances."""
+    """Return True if structure tells that all distances are finite; factors of a product may need their distances."""
     if space.structure.kind == "product":
         return all(_bounded(factor) or np.isfinite(factor.distances).all() for factor in space.structure.factors)
     return space.structure.kind in ("path", "lattice", "torus")

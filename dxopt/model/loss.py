@@ -59,16 +59,18 @@ class Loss(Shown):
     plugin: Plugin | None = None
 
     def _said(self) -> str:
+        return f"{self.name}: {self._size()}"
+
+    def _size(self) -> str:
         size = self.size if callable(self.source) else len(self.source)
-        return f"{self.name}: {size:,} secrets, {len(self.reports):,} reports"
+        return f"{size:,} secrets, {len(self.reports):,} reports"
 
     def _lines(self) -> Lines:
-        name, _, size = self._said().partition(": ")
-        return [("loss", name), ("of", size)]
+        return [("loss", self.name), ("of", self._size())]
 
     @property
     def by_distance(self) -> bool:
-        """Whether it is a named loss, and so a function of the distance between secret and report alone."""
+        """True for a named loss, a function of the distance between secret and report alone."""
         return callable(self.source)
 
     @cached_property
@@ -134,7 +136,7 @@ class Loss(Shown):
 
     @cached_property
     def is_binary(self) -> bool:
-        """Whether it is 0 for the secret itself and 1 for any other report."""
+        """True if the loss is 0 for the secret itself and 1 for any other report."""
         if not self.reports.secrets:
             return False
         if self.by_distance:

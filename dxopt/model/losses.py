@@ -62,7 +62,7 @@ def evaluated(
 
 
 def whose_is(plugin: Plugin | None) -> str:
-    """What errors begin with: the name and the package of a plug-in."""
+    """Return the prefix of errors: the name and the package of a plug-in."""
     return "" if plugin is None else f"{plugin.name} of {plugin.where} "
 
 

@@ -1,4 +1,4 @@
-"""Sets of priors, made from priors and bounds: what `dx.Prior` has besides single ones."""
+"""Sets of priors, made from priors and bounds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
 Row = tuple[Array, float, float]
-"""What each point counts, and from where to where the total is."""
+"""The weight of each point, and the least and the largest total."""
 
 
 class One(Protocol):
@@ -30,178 +30,85 @@ class One(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Return the name."""
         ...
 
     @property
     def space(self) -> MetricSpace | None:
-        """Whose points they are, where that is known."""
+        """Return the space of the points, where that is known."""
         ...
 
 
-class MakesSets:
-    """Class methods of `Prior` that make sets of priors."""
+def hull(priors: Sequence[One]) -> Hull:
+    """Return all mixtures of some priors."""
+    several = [_one(prior) for prior in priors] if isinstance(priors, Sequence) else []
+    if not several:
+        raise SpecError("prior", "is a hull of no priors", "give a list of dx.Prior")
+    for prior in several[1:]:
+        if len(prior.probabilities) != len(several[0].probabilities):
+            sizes = f"{len(several[0].probabilities)} and {len(prior.probabilities)} points"
+            raise SpecError("prior", f"is a hull of priors on {sizes}", "give priors on the same points")
+    spaces = [prior.space for prior in several if prior.space is not None]
+    for space in spaces[1:]:
+        require_same(spaces[0], space)
+    members = frozen([prior.probabilities for prior in several])
+    return Hull(members, tuple(prior.name for prior in several), spaces[0] if spaces else None)
 
-    @staticmethod
-    def hull(priors: Sequence[One]) -> Hull:
-        """All mixtures of some priors: an optimum over them holds for each, and for whatever mixture is true.
 
-        Parameters
-        ----------
-        priors : sequence of Prior
-            One or more, about the same points.
+def ball(prior: One, *, total_variation: float) -> Ball:
+    """Return all priors within a total variation of one."""
+    centre = _one(prior)
+    radius = _number("total_variation", total_variation)
+    if not 0 < radius < 1:
+        raise SpecError("total_variation", f"is {radius:g}", "give a number between 0 and 1")
+    name = f"total variation {radius:g} of {centre.name}"
+    return Ball(centre.probabilities, radius, name, centre.space)
 
-        Raises
-        ------
-        SpecError
-            If there is none, or they are about different points.
 
-        Examples
-        --------
-        >>> import dxopt as dx
-        >>> space = dx.line(3)
-        >>> day, night = dx.Prior.from_weights(space, [1, 2, 1]), dx.Prior.from_weights(space, [4, 1, 1])
-        >>> either = dx.Prior.hull([day, night])
-        >>> problem = dx.Problem(space, epsilon=1.0, prior=either)
-        >>> print(round(dx.solve(problem).certificate.value, 3))
-        0.453
-        """
-        several = [_one(prior) for prior in priors] if isinstance(priors, Sequence) else []
-        if not several:
-            raise SpecError("prior", "is a hull of no priors", "give a list of dx.Prior")
-        for prior in several[1:]:
-            if len(prior.probabilities) != len(several[0].probabilities):
-                sizes = f"{len(several[0].probabilities)} and {len(prior.probabilities)} points"
-                raise SpecError("prior", f"is a hull of priors on {sizes}", "give priors on the same points")
-        spaces = [prior.space for prior in several if prior.space is not None]
-        for space in spaces[1:]:
-            require_same(spaces[0], space)
-        members = frozen([prior.probabilities for prior in several])
-        return Hull(members, tuple(prior.name for prior in several), spaces[0] if spaces else None)
+def box(
+    lower: ArrayLike | None = None,
+    upper: ArrayLike | None = None,
+    *,
+    around: One | None = None,
+    ratio: float | None = None,
+) -> Box:
+    """Return all priors between bounds on each probability, or near one in ratio."""
+    if around is not None:
+        if lower is not None or upper is not None:
+            raise SpecError("prior", "has bounds and a prior around which they are", "give one of the two")
+        centre = _one(around)
+        most = _number("ratio", ratio)
+        if not 1 < most < math.inf:
+            raise SpecError("ratio", f"is {most:g}", "give a number above 1")
+        prior = centre.probabilities
+        low, high = frozen([prior / most, np.minimum(prior * most, 1.0)])
+        return Box(low, high, f"within a ratio of {most:g} of {centre.name}", centre.space, prior)
+    if ratio is not None:
+        raise SpecError("ratio", "is given without a prior", "give around=prior as well")
+    low, high = _bounds(lower, upper)
+    require_bounds(low, high)
+    return Box(low, high, f"bounds on {len(low)} probabilities")
 
-    @staticmethod
-    def ball(prior: One, *, total_variation: float) -> Ball:
-        """All priors within a distance of one: `total_variation` of the probability may be anywhere else.
 
-        Parameters
-        ----------
-        prior : Prior
-        total_variation : float
-            The largest ½ Σ_x |π(x) - prior(x)|; more than 0 and less than 1.
-
-        Raises
-        ------
-        SpecError
-            If that is no such number.
-
-        Examples
-        --------
-        >>> import dxopt as dx
-        >>> space = dx.line(3)
-        >>> near = dx.Prior.ball(dx.Prior.uniform(space), total_variation=0.3)
-        >>> print(near.name)
-        total variation 0.3 of uniform
-        >>> round(near.largest([0, 1, 2]), 2)
-        1.6
-        """
-        centre = _one(prior)
-        radius = _number("total_variation", total_variation)
-        if not 0 < radius < 1:
-            raise SpecError("total_variation", f"is {radius:g}", "give a number between 0 and 1")
-        return Ball(centre.probabilities, radius, centre.name, centre.space)
-
-    @staticmethod
-    def box(
-        lower: ArrayLike | None = None,
-        upper: ArrayLike | None = None,
-        *,
-        around: One | None = None,
-        ratio: float | None = None,
-    ) -> Box:
-        """All priors between bounds on each probability, or near one in ratio: from prior/ratio to prior·ratio.
-
-        Parameters
-        ----------
-        lower, upper : (n,) array, optional
-            Of probabilities; by default 0 and 1.
-        around : Prior, optional
-            Instead of bounds; each probability may be `ratio` times as large, and as small.
-        ratio : float, optional
-            More than 1; e^r for a box of r in the logarithm.
-
-        Raises
-        ------
-        SpecError
-            If bounds cross or leave no prior, or both kinds are given.
-
-        Examples
-        --------
-        >>> import dxopt as dx
-        >>> bounds = dx.Prior.box([0.2, 0.2, 0.2], [0.6, 0.6, 0.6])
-        >>> print(bounds.worst([0, 1, 2]).round(2).tolist())
-        [0.2, 0.2, 0.6]
-        """
-        if around is not None:
-            if lower is not None or upper is not None:
-                raise SpecError("prior", "has bounds and a prior around which they are", "give one of the two")
-            centre = _one(around)
-            most = _number("ratio", ratio)
-            if not 1 < most < math.inf:
-                raise SpecError("ratio", f"is {most:g}", "give a number above 1")
-            prior = centre.probabilities
-            low, high = frozen([prior / most, np.minimum(prior * most, 1.0)])
-            return Box(low, high, f"within a ratio of {most:g} of {centre.name}", centre.space, prior)
-        if ratio is not None:
-            raise SpecError("ratio", "is given without a prior", "give around=prior as well")
-        low, high = _bounds(lower, upper)
-        require_bounds(low, high)
-        return Box(low, high)
-
-    @staticmethod
-    def fitting(
-        space: MetricSpace,
-        *,
-        marginals: Sequence[ArrayLike | None] | None = None,
-        totals: Sequence[tuple[ArrayLike, float, float]] = (),
-        within: float = 1e-9,
-    ) -> Fitting:
-        """All priors that fit given marginals, totals of regions, or means.
-
-        Parameters
-        ----------
-        space : MetricSpace
-        marginals : sequence of arrays, optional
-            Of a grid or another product: for each coordinate the probabilities of its values, or None.
-        totals : sequence of (counts, low, high)
-            `counts` `(n,)` is what each point counts: True or 1 in a region and 0 elsewhere, or any number, such as
-            the value of a coordinate for its mean. The expected count is from `low` to `high`.
-        within : float
-            By how much a prior may miss each of them: a positive number.
-
-        Raises
-        ------
-        SpecError
-            If sizes differ, numbers are not finite, or no prior fits.
-
-        Examples
-        --------
-        >>> import dxopt as dx
-        >>> space = dx.line(3)
-        >>> mean_of_half = dx.Prior.fitting(space, totals=[([0, 1, 2], 0.5, 0.5)])
-        >>> print(mean_of_half.worst([0, 0, 1]).round(2).tolist())
-        [0.75, 0.0, 0.25]
-        """
-        slack = _number("within", within)
-        if not 0 < slack < 1:
-            raise SpecError("within", f"is {slack:g}", "give a number between 0 and 1, such as 1e-9")
-        rows = [*_marginal_rows(space, marginals), *_total_rows(space, totals)]
-        if not rows:
-            raise SpecError("prior", "fits nothing", "give marginals, totals, or both")
-        forms = frozen([counts for counts, _, _ in rows])
-        low, high = frozen([[low for _, low, _ in rows], [high for _, _, high in rows]])
-        found = Fitting(forms, low, high, slack, space)
-        found.require_members()
-        return found
+def fitting(
+    space: MetricSpace,
+    *,
+    marginals: Sequence[ArrayLike | None] | None = None,
+    totals: Sequence[tuple[ArrayLike, float, float]] = (),
+    within: float = 1e-9,
+) -> Fitting:
+    """Return all priors that fit marginals, totals of regions, or means."""
+    slack = _number("within", within)
+    if not 0 < slack < 1:
+        raise SpecError("within", f"is {slack:g}", "give a number between 0 and 1, such as 1e-9")
+    rows = [*_marginal_rows(space, marginals), *_total_rows(space, totals)]
+    if not rows:
+        raise SpecError("prior", "fits nothing", "give marginals, totals, or both")
+    forms = frozen([counts for counts, _, _ in rows])
+    low, high = frozen([[low for _, low, _ in rows], [high for _, _, high in rows]])
+    found = Fitting(forms, low, high, slack, space)
+    found.require_members()
+    return found
 
 
 def _total_rows(space: MetricSpace, totals: Sequence[tuple[ArrayLike, float, float]]) -> list[Row]:
@@ -256,7 +163,7 @@ def _number(field: str, given: object) -> float:
 
 
 def _bounds(lower: ArrayLike | None, upper: ArrayLike | None) -> Array:
-    """Both bounds as rows of one matrix."""
+    """Return both bounds as rows of one matrix."""
     try:
         known = [np.array(one, dtype=float) for one in (lower, upper) if one is not None]
     except (TypeError, ValueError):

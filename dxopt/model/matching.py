@@ -1,4 +1,4 @@
-"""Whether what is given for points is given for these points: weights by label, and priors by their space."""
+"""Align what is given for points with a space: weights by label, and priors by their space."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dxopt.spaces.geo.located import known
 from dxopt.spaces.space import MetricSpace
 
 _CLOSE = 1e-9
-"""How far apart positions in degrees may be that count as the same."""
+"""Largest distance in degrees between positions that count as the same."""
 
 
 def in_order(space: MetricSpace, weights: Any) -> Any:

@@ -244,6 +244,15 @@ class MatrixMechanism(Mechanism):
         return self.packed_identity() | {"matrix": self.matrix, **pack_reports(self.reports)}
 
 
+def is_matrix(arrays: Arrays) -> bool:
+    """Return whether the arrays of a file are those of a matrix, and not of what its rows follow from."""
+    return _kind(arrays) == "matrix"
+
+
+def _kind(arrays: Arrays) -> str:
+    return next((kind for kind in READERS if kind in arrays), "matrix")
+
+
 def unpacked(arrays: Arrays) -> Mechanism:
     """The mechanism of the arrays of a file, its privacy proven again.
 
@@ -252,8 +261,7 @@ def unpacked(arrays: Arrays) -> Mechanism:
     KeyError
         If they are of no known kind, or one of its arrays is missing.
     """
-    kind = next((kind for kind in READERS if kind in arrays), "matrix")
-    module, _, name = READERS[kind].partition(":")
+    module, _, name = READERS[_kind(arrays)].partition(":")
     return getattr(import_module(module), name)(arrays)
 
 

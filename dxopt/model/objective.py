@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 
 class Valued(Protocol):
-    """What an objective needs to know of a problem to value a channel."""
+    """Facts about a problem that an objective needs to value a channel."""
 
     @property
     def prior(self) -> Prior:
@@ -39,7 +39,7 @@ class Valued(Protocol):
 
 
 class Objective(ABC):
-    """What makes one channel better than another.
+    """Base class of objectives: the order of channels from better to worse.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Objective(ABC):
         return math.inf
 
     def unit(self, loss: Loss) -> str:
-        """What the value is in, where losses are those; "" where it is not known."""
+        """Return the unit of the value for a unit of losses; "" where it is not known."""
         return loss.unit
 
     def among(self, size: int) -> PriorSet | None:
@@ -235,7 +235,7 @@ class WorstRegret(Objective):
 
 
 def losses_of(problem: Valued, channel: Array, reach: NDArray[np.bool_]) -> Array:
-    """What a channel costs each secret `(n,)`; 0 for those that no prior reaches."""
+    """Return the cost of a channel for each secret `(n,)`; 0 for those that no prior reaches."""
     paid = np.where(reach[:, None], problem.losses, 0.0) * channel
     return np.array([math.fsum(row) for row in paid])
 

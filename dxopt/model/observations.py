@@ -1,4 +1,4 @@
-"""What was observed, counted for the points of a space: samples, and the weights of check-ins."""
+"""Count observations for the points of a space: samples, and the weights of check-ins."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
+from dxopt.spaces.lookup import SeveralPoints
 from dxopt.spaces.space import MetricSpace
 
 
@@ -29,7 +30,7 @@ def counted_by(weights: ArrayLike | None, size: int) -> NDArray[np.float64]:
 def frequencies(
     space: MetricSpace, observed: Sequence[Any] | NDArray[Any], at: Callable[[int], str] | None = None
 ) -> NDArray[np.int64]:
-    """How often each point of a space was observed, `(n,)`; SpecError where something else was.
+    """Count the observations of each point of a space, `(n,)`; SpecError where something else was observed.
 
     `at` says where the observation of an index stands, in errors.
     """
@@ -58,7 +59,7 @@ def frequencies(
 
 
 def _no_point(points: NDArray[Any], sample: NDArray[np.float64], where: str) -> SpecError:
-    """What is wrong with a sample, by its place alone: it may be where a person is."""
+    """Return what is wrong with a sample, by its place alone: it may be where a person is."""
     wrong = f"{where} is no point of the space"
     if points.shape[1] > 1 or points.min() <= sample[0] <= points.max() or np.isnan(sample[0]):
         return SpecError("samples", wrong, "remove or round it")
@@ -69,7 +70,7 @@ def _no_point(points: NDArray[Any], sample: NDArray[np.float64], where: str) -> 
 def _labelled(space: MetricSpace, label: Any, where: str) -> int:
     try:
         return space.naming.one(label=label)
-    except SpecError as error:
-        several = f"{label!r} names several points" == error.wrong
-        wrong = where + (error.wrong if several else f"{label!r} is no point of the space")
-        raise SpecError("samples", wrong, "use labels of one point each" if several else "use its labels") from None
+    except SeveralPoints as error:
+        raise SpecError("samples", where + error.wrong, "use labels of one point each") from None
+    except SpecError:
+        raise SpecError("samples", f"{where}{label!r} is no point of the space", "use its labels") from None

@@ -59,17 +59,17 @@ _ROWS = 16
 
 
 def of_problem(problem: Problem, *, level: bool = True) -> Warnings:
-    """What is seldom meant in a problem; without `level` whatever its ε, as where ε is what is looked for."""
+    """Return warnings about a problem; without `level` those at any ε, as where ε is searched for."""
     return (*_of_problem(problem, level),)
 
 
 def of_priors(priors: Iterable[Prior]) -> Warnings:
-    """What is seldom meant in priors, each kind once."""
+    """Return warnings about priors, each kind once."""
     return every_kind(*((*prior.concerns, *_on_one_point(prior)) for prior in priors))
 
 
 def of_answer(problem: Problem, mechanism: Mechanism) -> Warnings:
-    """What is seldom meant in a problem, and in its answer where the problem alone does not explain it."""
+    """Return warnings about a problem, and about its answer where the problem alone does not explain it."""
     found = of_problem(problem)
     explained = any(
         warning.kind
@@ -109,7 +109,7 @@ def _of_problem(problem: Problem, level: bool) -> Iterator[PlausibilityWarning]:
 
 
 def _degenerate(space: MetricSpace, apart: Spread) -> PlausibilityWarning:
-    """What to say of a space in which nothing is to be told apart, or nothing protected."""
+    """Return the warning about a space in which nothing is to be told apart, or nothing protected."""
     if len(space) == 1:
         seen = "has 1 point, so that there is nothing to protect"
         spaced = space.positions is not None or space.structure.kind in ("path", "lattice", "torus")
@@ -125,7 +125,7 @@ def _degenerate(space: MetricSpace, apart: Spread) -> PlausibilityWarning:
 
 
 def _radius(problem: Problem, apart: Spread) -> Warnings:
-    """Whether the radius of a level is of the order of the space, and of its cells."""
+    """Yield warnings if the radius of a level is not of the order of the space, or of its cells."""
     asked = problem.within
     if asked is None:
         return ()
@@ -162,7 +162,7 @@ def _radius(problem: Problem, apart: Spread) -> Warnings:
 
 
 def _level(problem: Problem, apart: Spread) -> Iterator[PlausibilityWarning]:
-    """Whether ε is of the order of the distances."""
+    """Return warnings unless ε is of the order of the distances."""
     epsilon = problem.epsilon
     most = epsilon * apart.diameter + problem.delta
     least = epsilon * apart.typical
@@ -183,7 +183,7 @@ def _level(problem: Problem, apart: Spread) -> Iterator[PlausibilityWarning]:
 
 
 def _degrees(space: MetricSpace) -> Iterator[PlausibilityWarning]:
-    """Whether degrees are taken for coordinates in a plane."""
+    """Return warnings if degrees are taken for coordinates in a plane."""
     if space.positions is not None or space.metric is None or space.metric.name not in _PLANE:
         return
     what = ""
@@ -198,7 +198,7 @@ def _degrees(space: MetricSpace) -> Iterator[PlausibilityWarning]:
 
 
 def _look_like_degrees(space: MetricSpace) -> bool:
-    """Whether points without names look like places of one region: few degrees wide, far from 0, with many digits."""
+    """Return True if points without names look like places: few degrees wide, far from 0, with many digits."""
     points = space.points
     if points is None or points.shape[1] != 2 or len(points) < _FEWEST_PLACES or space.axes:
         return False
@@ -213,7 +213,7 @@ def _look_like_degrees(space: MetricSpace) -> bool:
 
 
 def _on_one_point(prior: Prior) -> Iterator[PlausibilityWarning]:
-    """Whether all of a prior is on one of several points."""
+    """Return True if all of a prior is on one of several points."""
     likely = np.flatnonzero(prior.probabilities)
     if len(prior) > 1 and len(likely) == 1:
         where = f"number {likely[0]}" if prior.space is None else repr(prior.space.labels[int(likely[0])])
@@ -223,7 +223,7 @@ def _on_one_point(prior: Prior) -> Iterator[PlausibilityWarning]:
 
 
 def _constant(problem: Problem, mechanism: Mechanism) -> Iterator[PlausibilityWarning]:
-    """Whether the rows of likely secrets are all the same."""
+    """Return True if the rows of likely secrets are all the same."""
     likely = np.flatnonzero(problem.reach)
     if not isinstance(mechanism, MatrixMechanism):
         likely = likely[np.linspace(0, len(likely) - 1, min(_ROWS, len(likely))).astype(np.int64)]

@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import PlausibilityWarning, SpecError, required
+from dxopt.model import making_sets as sets
 from dxopt.model.check_ins import check_ins_outside, require_some_within
-from dxopt.model.making_sets import MakesSets
+from dxopt.model.fitting_sets import Fitting
 from dxopt.model.matching import in_order, require_same
 from dxopt.model.observations import counted_by, frequencies
+from dxopt.model.prior_sets import Ball, Box, Hull
 from dxopt.model.smoothing import Smoothing
 from dxopt.numerics.given import as_numbers
 from dxopt.spaces.geo.nearest import nearest_of
@@ -22,7 +24,7 @@ from dxopt.spaces.space import MetricSpace, required_space
 
 
 @dataclass(frozen=True, eq=False)
-class Prior(MakesSets):
+class Prior:
     """A probability for each point of a space; `hull`, `ball` and `box` make sets of priors.
 
     Attributes
@@ -63,7 +65,7 @@ class Prior(MakesSets):
 
     @classmethod
     def of(cls, prior: PriorLike, space: MetricSpace) -> Prior:
-        """A prior from what may stand for one: itself, "uniform", or n probabilities in the order of the points.
+        """Return a prior from itself, "uniform", or n probabilities in the order of the points.
 
         Raises
         ------
@@ -97,7 +99,7 @@ class Prior(MakesSets):
 
     @classmethod
     def uniform(cls, space: MetricSpace) -> Prior:
-        """The same probability everywhere.
+        """Return the same probability everywhere.
 
         Examples
         --------
@@ -117,7 +119,7 @@ class Prior(MakesSets):
         name: str = "weights",
         smoothing: float | Smoothing | None = None,
     ) -> Prior:
-        """Probabilities proportional to `weights`, an array of n numbers of 0 or more.
+        """Return probabilities proportional to `weights`, an array of n numbers of 0 or more.
 
         A pandas Series whose index has the labels of the points is taken by label.
 
@@ -162,7 +164,7 @@ class Prior(MakesSets):
     def from_samples(
         cls, space: MetricSpace, data: Iterable[Any], *, smoothing: float | Smoothing | None = None
     ) -> Prior:
-        """The frequencies of observed points.
+        """Return the frequencies of observed points.
 
         Parameters
         ----------
@@ -200,7 +202,7 @@ class Prior(MakesSets):
         within: float | None = None,
         smoothing: float | Smoothing | None = None,
     ) -> Prior:
-        """How often people were near each location: every check-in counts for the nearest one.
+        """Return the frequencies of check-ins, each counted for the nearest location.
 
         A prior is published with its mechanism, and counts follow from it exactly: take check-ins that are public or
         old, or whose counts were made private first, not those that are to be protected.
@@ -246,13 +248,135 @@ class Prior(MakesSets):
         sums = np.bincount(found.index[near], weights=counted[near], minlength=len(space))
         return replace(cls.from_weights(space, sums, name=name, smoothing=smoothing), concerns=concerns)
 
+    @staticmethod
+    def hull(priors: Sequence[Prior]) -> Hull:
+        """Return all mixtures of some priors: an optimum over them holds for each, and for whatever mixture is true.
+
+        Parameters
+        ----------
+        priors : sequence of Prior
+            One or more, about the same points.
+
+        Raises
+        ------
+        SpecError
+            If there is none, or they are about different points.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> space = dx.line(3)
+        >>> day, night = dx.Prior.from_weights(space, [1, 2, 1]), dx.Prior.from_weights(space, [4, 1, 1])
+        >>> either = dx.Prior.hull([day, night])
+        >>> problem = dx.Problem(space, epsilon=1.0, prior=either)
+        >>> print(round(dx.solve(problem).certificate.value, 3))
+        0.453
+        """
+        return sets.hull(priors)
+
+    @staticmethod
+    def ball(prior: Prior, *, total_variation: float) -> Ball:
+        """Return all priors within a distance of one: `total_variation` of the probability may be anywhere else.
+
+        Parameters
+        ----------
+        prior : Prior
+        total_variation : float
+            The largest ½ Σ_x |π(x) - prior(x)|; more than 0 and less than 1.
+
+        Raises
+        ------
+        SpecError
+            If that is no such number.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> space = dx.line(3)
+        >>> near = dx.Prior.ball(dx.Prior.uniform(space), total_variation=0.3)
+        >>> print(near.name)
+        total variation 0.3 of uniform
+        >>> round(near.largest([0, 1, 2]), 2)
+        1.6
+        """
+        return sets.ball(prior, total_variation=total_variation)
+
+    @staticmethod
+    def box(
+        lower: ArrayLike | None = None,
+        upper: ArrayLike | None = None,
+        *,
+        around: Prior | None = None,
+        ratio: float | None = None,
+    ) -> Box:
+        """Return all priors between bounds on each probability, or within a ratio of one: from π/ratio to π·ratio.
+
+        Parameters
+        ----------
+        lower, upper : (n,) array, optional
+            Of probabilities; by default 0 and 1.
+        around : Prior, optional
+            Instead of bounds; each probability may be `ratio` times as large, and as small.
+        ratio : float, optional
+            More than 1; e^r for a box of r in the logarithm.
+
+        Raises
+        ------
+        SpecError
+            If bounds cross or leave no prior, or both kinds are given.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> bounds = dx.Prior.box([0.2, 0.2, 0.2], [0.6, 0.6, 0.6])
+        >>> print(bounds.worst([0, 1, 2]).round(2).tolist())
+        [0.2, 0.2, 0.6]
+        """
+        return sets.box(lower, upper, around=around, ratio=ratio)
+
+    @staticmethod
+    def fitting(
+        space: MetricSpace,
+        *,
+        marginals: Sequence[ArrayLike | None] | None = None,
+        totals: Sequence[tuple[ArrayLike, float, float]] = (),
+        within: float = 1e-9,
+    ) -> Fitting:
+        """Return all priors that fit given marginals, totals of regions, or means.
+
+        Parameters
+        ----------
+        space : MetricSpace
+        marginals : sequence of arrays, optional
+            Of a grid or another product: for each coordinate the probabilities of its values, or None.
+        totals : sequence of (counts, low, high)
+            `counts` `(n,)` is what each point counts: True or 1 in a region and 0 elsewhere, or any number, such as
+            the value of a coordinate for its mean. The expected count is from `low` to `high`.
+        within : float
+            By how much a prior may miss each of them: a positive number.
+
+        Raises
+        ------
+        SpecError
+            If sizes differ, numbers are not finite, or no prior fits.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> space = dx.line(3)
+        >>> mean_of_half = dx.Prior.fitting(space, totals=[([0, 1, 2], 0.5, 0.5)])
+        >>> print(mean_of_half.worst([0, 0, 1]).round(2).tolist())
+        [0.75, 0.0, 0.25]
+        """
+        return sets.fitting(space, marginals=marginals, totals=totals, within=within)
+
 
 PriorLike = Prior | str | ArrayLike
 """A prior, "uniform", or one probability for each point."""
 
 
 def _listed(given: Any) -> NDArray[np.float64]:
-    """Probabilities that were given as such; SpecError where they have names, or are none."""
+    """Return probabilities that were given as such; SpecError where they have names, or are none."""
     if isinstance(given, Mapping) or (hasattr(given, "index") and not isinstance(given, Sequence)):
         fix = "use dx.prior_from_frame(space, series), which matches them with those of the points"
         raise SpecError("prior", f"is a {type(given).__name__}, which has labels of its own", fix)
@@ -266,7 +390,7 @@ def _listed(given: Any) -> NDArray[np.float64]:
 
 
 def _summing(array: NDArray[np.float64]) -> Prior:
-    """Probabilities `(n,)` as a prior; SpecError unless they sum to 1."""
+    """Return probabilities `(n,)` as a prior; SpecError unless they sum to 1."""
     if abs(math.fsum(array) - 1) > 1e-9:
         fix = "give probabilities that sum to 1, or use dx.Prior.from_weights(space, weights)"
         raise SpecError("prior", f"sums to {math.fsum(array):.12g}", fix)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -18,7 +18,7 @@ from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
 SUM = 1e-9
-"""How far from 1 a sum of bounds may be on the wrong side."""
+"""The largest error on the wrong side of 1 of a sum of bounds."""
 _NAMED = 3
 
 
@@ -58,7 +58,7 @@ class PriorSet(ABC):
 
     @abstractmethod
     def arrays(self) -> dict[str, Any]:
-        """What describes the set, for a file."""
+        """Return the arrays that describe the set, for a file."""
 
     def __len__(self) -> int:
         return len(self.centre)
@@ -147,25 +147,19 @@ class Ball(PriorSet):
         The centre.
     radius : float
         More than 0 and less than 1.
-    of : str
-        The name of the centre.
     """
 
     around: Array
     radius: float
-    of: str = "a prior"
+    name: str
     space: MetricSpace | None = None
     kind: ClassVar[str] = "ball"
-
-    @property
-    def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return f"total variation {self.radius:g} of {self.of}"
 
     def _centre(self) -> Array:
         return self.around
 
     def _mixtures(self) -> Mixtures:
-        """What stays is below the centre, and of mass 1 - radius; the rest may be anywhere."""
+        """Return mass 1 - radius below the centre, and the rest anywhere."""
         anywhere = np.full(len(self.around), np.inf)
         return Mixtures.joined(len(self.around), [(self.radius, anywhere), (1 - self.radius, self.around)])
 
@@ -181,20 +175,14 @@ class Box(PriorSet):
     ----------
     lower, upper : (n,) arrays
         From 0 to 1, the first no more than the second.
-    of : str
-        What the bounds are.
     """
 
     lower: Array
     upper: Array
-    of: str = ""
+    name: str
     space: MetricSpace | None = None
-    around: Array | None = field(default=None)
+    around: Array | None = None
     kind: ClassVar[str] = "box"
-
-    @property
-    def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.of or f"bounds on {len(self.lower)} probabilities"
 
     def _centre(self) -> Array:
         """The prior the box is about, or the one at the same share of the way between all bounds."""
@@ -218,7 +206,7 @@ class Box(PriorSet):
 
 
 def require_bounds(lower: Array, upper: Array) -> None:
-    """SpecError unless some prior is between these bounds."""
+    """Raise SpecError unless some prior is between these bounds."""
     for name, bounds in (("lower", lower), ("upper", upper)):
         wrong = np.flatnonzero(~((bounds >= 0) & (bounds <= 1)))
         if len(wrong):
@@ -234,7 +222,7 @@ def require_bounds(lower: Array, upper: Array) -> None:
 
 
 def unpack_set(kind: str, prior: Array, name: str, arrays: Mapping[str, Any]) -> PriorSet:
-    """The set that `arrays` described, with its centre.
+    """Return the set that `arrays` described, with its centre.
 
     Raises
     ------
@@ -248,8 +236,7 @@ def unpack_set(kind: str, prior: Array, name: str, arrays: Mapping[str, Any]) ->
         radius = float(arrays["radius"])
         if not 0 < radius < 1:
             raise SpecError("total_variation", f"is {radius:g}", "give a number between 0 and 1")
-        of = name.removeprefix(f"total variation {radius:g} of ")
-        return Ball(prior, radius, of)
+        return Ball(prior, radius, name)
     if kind == Box.kind:
         lower, upper = (np.array(arrays[key], dtype=float) for key in ("lower", "upper"))
         if lower.shape != prior.shape or upper.shape != prior.shape:
@@ -268,7 +255,7 @@ def _distributions(members: Any, count: int, size: int) -> Array:
 
 
 def frozen(arrays: Sequence[ArrayLike]) -> Array:
-    """Rows as one read-only matrix."""
+    """Return rows as one read-only matrix."""
     matrix = np.array(arrays, dtype=float)
     matrix.flags.writeable = False
     return matrix

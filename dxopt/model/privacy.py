@@ -1,4 +1,4 @@
-"""What is proven of the privacy of a mechanism."""
+"""Privacy that is proven of a mechanism."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dxopt.spaces.units import per
 
 @dataclass(frozen=True, repr=False)
 class Privacy(Shown):
-    """What was proven of a mechanism.
+    """Record of the privacy that was proven of a mechanism.
 
     Attributes
     ----------

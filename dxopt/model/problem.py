@@ -157,12 +157,12 @@ class Problem:
 
     @property
     def private(self) -> bool:
-        """Whether privacy of the secrets from each other is asked for: ε is finite."""
+        """True if privacy of the secrets from each other is asked for: ε is finite."""
         return math.isfinite(self.epsilon)
 
     @property
     def why_coupled(self) -> str | None:
-        """What sets the problem apart from the least expected loss of a private channel, or None."""
+        """Feature that sets the problem apart from the least expected loss of a private channel, or None."""
         if self.beliefs is not None:
             return "beliefs are given"
         if not self.private:
@@ -200,12 +200,12 @@ class Problem:
 
     @property
     def reports(self) -> Reports:
-        """What the m columns of a channel stand for."""
+        """Reports, the columns of a channel."""
         return self.loss.reports
 
     @property
     def unit(self) -> str:
-        """What the value of a mechanism is in, such as "km"; "" where it is not known."""
+        """Unit of the value of a mechanism, such as "km"; "" where it is not known."""
         return self.objective.unit(self.loss)
 
     @property

@@ -1,4 +1,4 @@
-"""What is asked for first: that a problem is given, or a mechanism."""
+"""Checks of the types of `problem` and `mechanism` arguments."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dxopt.numerics.written import shortened
 
 
 def required_problem(problem: Any, study: str = "") -> None:
-    """SpecError unless a problem is given; where the name of a file is, the error says how to read it.
+    """Raise SpecError unless a problem is given; where the name of a file is, the error says how to read it.
 
     A study of many solves takes none with pairs of beliefs: UnsupportedError names it.
     """
@@ -28,7 +28,7 @@ def required_problem(problem: Any, study: str = "") -> None:
 
 
 def required_mechanism(mechanism: Any, kinds: Any = Sampler) -> None:
-    """SpecError unless a mechanism or a table is given; where a matrix is, the error says how to make one of it."""
+    """Raise SpecError unless a mechanism or a table is given; the error says how to make one of a matrix."""
     proven, plain = "dx.certify(matrix, space, epsilon)", "dx.Mechanism.from_matrix(space, matrix)"
     fix = f"give a mechanism: {proven} makes one with a proof of privacy, {plain} without"
     required("mechanism", mechanism, kinds, fix)

@@ -49,7 +49,7 @@ class Rows(Sampler):
         return self._rows(chosen.astype(np.int64, copy=False))
 
     def apart(self, first: int, second: int) -> float:
-        """How far apart the rows of two secrets are in all reports together, Σ_z |K[x, z] - K[x', z]|, or less."""
+        """Bound the distance between the rows of two secrets in all reports together, Σ_z |K[x, z] - K[x', z]|."""
         rows = self._rows(np.array([first, second]))
         return float(np.abs(rows[0] - rows[1]).sum())
 
@@ -140,7 +140,7 @@ class Rows(Sampler):
         return self.losses(loss) if few else None
 
     def reported(self) -> NDArray[np.bool_] | None:
-        """Which reports have a positive probability from some secret, `(m,)`; None where structure does not say."""
+        """Mask `(m,)` of the reports of positive probability from some secret; None where structure does not say."""
         return None
 
     def cost(self, prior: NDArray[np.float64], loss: Loss) -> float:

@@ -55,9 +55,8 @@ class Sampler(Shown, ABC):
 
         Parameters
         ----------
-        secret : int, label, tuple of coordinates, or a sequence of k of them
-            One secret, or several as a list, an array or a pandas Series. Refused where it may mean two secrets, as a
-            number does that is the label of one and the index of another; then give one of the next three instead.
+        secret : label, or a sequence of k of them
+            One secret, or several as a list, an array or a pandas Series.
         size : int
             Draws for each secret.
         rng : numpy Generator, optional
@@ -75,7 +74,7 @@ class Sampler(Shown, ABC):
         Raises
         ------
         SpecError
-            If there is no such secret, it may mean two, the size is negative, or the reports have no coordinates.
+            If there is no such secret, the size is negative, or the reports have no coordinates.
 
         Examples
         --------

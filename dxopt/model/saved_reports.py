@@ -12,10 +12,12 @@ from dxopt.spaces.space import MetricSpace
 
 
 def pack_reports(reports: Reports) -> Arrays:
-    """The arrays from which `unpack_reports` makes the reports again."""
-    arrays: Arrays = {"reports": list(reports.labels), "secrets": reports.secrets}
-    if reports.points is not None and reports.points.dtype == float:
-        arrays["report_points"] = reports.points
+    """Return the arrays from which `unpack_reports` makes the reports again; secrets are in the space."""
+    if reports.secrets:
+        return {"secrets": True}
+    arrays: Arrays = {"reports": list(reports.labels), "secrets": False}
+    if reports.points is not None:
+        arrays["report_points"] = reports.points.astype(str) if reports.points.dtype == object else reports.points
     return arrays
 
 

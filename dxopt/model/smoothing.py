@@ -41,7 +41,7 @@ _SUMS = {"manhattan": "exponential", "euclidean": "gaussian"}
 
 @dataclass(frozen=True)
 class Smoothing:
-    """How counts are smoothed; see the formulas above, and `dx.Prior.from_check_ins`.
+    """Method by which counts are smoothed; see the formulas above, and `dx.Prior.from_check_ins`.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class Smoothing:
 
     @property
     def name(self) -> str:
-        """What is done, in a few words."""
+        """Describe the smoothing in a few words."""
         parts = [f"{self.kernel} kernel of bandwidth {self.bandwidth:g}"] if self.kernel else []
         return ", ".join([*parts, f"{self.add:g} added"] if self.add else parts)
 
@@ -168,7 +168,7 @@ def _axes(space: MetricSpace, kernel: str) -> Sequence[MetricSpace]:
 
 
 def _shares(space: MetricSpace, secrets: NDArray[np.int64], kernel: str, bandwidth: float) -> Array:
-    """What every secret gets of a datum at some of them, `(k, n)`; rows sum to 1."""
+    """Spread a datum at some of the secrets over every secret, `(k, n)`; rows sum to 1."""
     with np.errstate(over="ignore"):
         near = KERNELS[kernel](space.block(secrets, np.arange(len(space))) / bandwidth)
     return near / near.sum(axis=1, keepdims=True)

@@ -43,13 +43,15 @@ def three_digits(value: float) -> str:
 
 def at_most(value: float) -> str:
     """A positive number to three digits, rounded up: what is at most the number is at most what stands there."""
-    if not math.isfinite(value) or value <= 0:
-        return three_digits(value)
+    return three_digits(_rounded_up(value) if math.isfinite(value) and value > 0 else value)
+
+
+def _rounded_up(value: float) -> float:
     value = max(value, _LEAST)
     place = 10.0 ** (math.floor(math.log10(value)) - 2)
     # what is above three digits by the rounding of doubles alone is not rounded up
     steps = math.ceil(value / place * (1 - 1e-9)) if value < _GROUPED else math.ceil(value * (1 - 1e-9))
-    return three_digits(float(f"{steps * place:.3g}")) if value < _GROUPED else three_digits(float(steps))
+    return float(f"{steps * place:.3g}") if value < _GROUPED else float(steps)
 
 
 def apart(low: float, high: float) -> tuple[str, str]:
@@ -92,6 +94,6 @@ def factor(exponent: float) -> str:
         power, share = divmod(exponent / math.log(10), 1)
         return f"{at_most(10**share)}·10^{power:.0f} (hardly anything is hidden)"
     value = math.exp(exponent)
-    told = at_most(value)
-    rounded = float(told.replace(",", ""))
-    return f"{rounded:#.3g}".rstrip(".") if rounded < _GROUPED and rounded > value * (1 + _WHOLE) else told
+    rounded = _rounded_up(value)
+    up = rounded < _GROUPED and rounded > value * (1 + _WHOLE)
+    return f"{rounded:#.3g}".rstrip(".") if up else at_most(value)

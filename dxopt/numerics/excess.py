@@ -19,7 +19,7 @@ from dxopt.numerics.tropical import implied
 
 Array = NDArray[np.float64]
 PAIRS = ("all", "adjacent")
-"""Which ordered pairs may be bound."""
+"""Choices of ordered pairs that may be bound."""
 _BLOCK_CELLS = 1 << 15
 _SCALE = 2.0**60
 _MOST_POWER = math.exp(700.0)
@@ -29,7 +29,7 @@ _SETTLED = 2.0**-50
 
 
 def bound_pairs(distances: Array, pairs: str = "all") -> NDArray[np.bool_]:
-    """Which ordered pairs `(n, n)` are bound, given their distances.
+    """Return the mask `(n, n)` of the ordered pairs that are bound, given their distances.
 
     Raises
     ------

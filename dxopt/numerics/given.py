@@ -12,7 +12,7 @@ from dxopt.errors import SpecError
 
 _LONGEST = 60
 _NO_NUMBERS = (bool, np.bool_, bytes, bytearray)
-"""What Python makes a number of, but nobody means as one."""
+"""Types that Python turns into numbers, but nobody means as numbers."""
 
 
 def shown(given: Any) -> str:
@@ -44,7 +44,7 @@ def as_numbers(given: Any, field: str, fix: str) -> NDArray[np.float64]:
 
 
 def ragged(given: Any) -> str:
-    """Which rows of lists in lists differ in length, as a message has it; "" where none do."""
+    """Return a message that names the rows of unequal length in nested lists; "" where all are equal."""
     rows = list(given) if isinstance(given, Sequence) and not isinstance(given, str | bytes) else []
     sizes = [len(row) if isinstance(row, Sequence) and not isinstance(row, str) else None for row in rows]
     other = next((index for index, size in enumerate(sizes) if size != sizes[0]), None)
@@ -55,7 +55,7 @@ def ragged(given: Any) -> str:
 
 
 def _wrong(given: Any) -> str:
-    """What is wrong with what is no array of real numbers."""
+    """Return what is wrong with an argument that is no array of real numbers."""
     if found := ragged(given):
         return f"has {found}"
     try:

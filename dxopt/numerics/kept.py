@@ -1,4 +1,4 @@
-"""Where the machine code of kernels is kept: in Numba's cache, or read from an installation that cannot be written.
+"""Cache of machine code: Numba's own, or one read from an installation that cannot be written.
 
 Numba compiles a kernel again when its source file has changed. Here the kernels that it calls count as well, that lie
 in files of the same folder: they are compiled into it.
@@ -21,7 +21,7 @@ from numba.core import caching
 
 
 def kept(function: Callable[..., Any]) -> Any:
-    """What Numba compiles a function to, once it is called; kept, where a folder can be written."""
+    """Compile a function lazily, and keep the machine code on disk where a folder can be written."""
     dispatcher: Any
     try:
         dispatcher = numba.njit(cache=True, nogil=True)(function)
@@ -58,7 +58,7 @@ class Layers:
         return self.installed.cache_path if self.found else self.own.cache_path
 
     def load_overload(self, signature: Any, target: Any) -> Any:
-        """What was compiled for some arguments, or None."""
+        """Return the code compiled for these argument types, or None."""
         found = None
         with suppress(OSError, EOFError):  # of another user, or broken
             found = self.installed.load_overload(signature, target)

@@ -39,7 +39,7 @@ SIGNS = "boolean[:, ::1]"
 """Types of arguments, in Numba's words; arrays lie row by row in memory."""
 
 COMPILING = "compiling, once after installation"
-"""How lines of progress about it begin."""
+"""Prefix of the progress lines about this kernel."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,12 +62,12 @@ class Kernel:
 
     @property
     def ready(self) -> bool:
-        """Whether this process has its machine code, or needs none, as Numba was told to compile nothing."""
+        """Return True if this process has the machine code, or needs none because Numba is disabled."""
         return bool(getattr(self.dispatcher, "signatures", True))
 
     @property
     def folder(self) -> Path | None:
-        """Where its machine code is kept; None where no folder can be written, or nothing is compiled."""
+        """Return the folder of the machine code; None where none can be written, or nothing is compiled."""
         kept = self.dispatcher.stats.cache_path if hasattr(self.dispatcher, "stats") else None
         return None if kept is None else Path(kept)
 

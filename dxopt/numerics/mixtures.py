@@ -35,7 +35,7 @@ def mixtures(weights: Array, channel: Array) -> tuple[Array, Array]:
 
 
 def lacking(first: Array, second: Array, distances: Array, epsilon: float, channel: Array) -> Array:
-    """By how much θ'K falls short of e^{-εd} θK, rounded up, `(p, m)`; where it is 0 or less, the pair is proven.
+    """Bound the shortfall of θ'K below e^{-εd} θK, rounded up, `(p, m)`; the pair is proven where it is 0 or less.
 
     Parameters
     ----------

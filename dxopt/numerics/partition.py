@@ -40,7 +40,7 @@ class Partition:
 
     @property
     def trivial(self) -> bool:
-        """Whether every class is a single point."""
+        """Return True if every class is a single point."""
         return self.size == len(self.index)
 
     @property

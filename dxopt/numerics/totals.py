@@ -27,5 +27,5 @@ def totals(rows: Array) -> Array:
 
 
 def lacking(row: Array) -> float:
-    """What a row `(n,)` is short of 1."""
+    """Return the deficit of a row `(n,)`: 1 minus its sum."""
     return float(totals(np.concatenate([[1.0], -row])[None, :])[0])

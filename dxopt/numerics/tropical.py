@@ -16,7 +16,7 @@ from dxopt.errors import CertificateError
 
 Array = NDArray[np.float64]
 SLACK = 1e-12
-"""How much longer than the direct way, relative to it, a way over a third point may be and still imply it."""
+"""Relative slack within which a path over a third point still implies the direct constraint."""
 SHORTER = 1 - 1e-9
 """The largest share of the direct way that each leg of a way over a third point may have."""
 COMPILED_FROM = 100_000_000
@@ -70,7 +70,7 @@ def product(left: Array, right: Array) -> Array:
 
 
 def implied(lengths: Array) -> NDArray[np.bool_]:
-    """Where a third point c is between a and b, so that their distance follows from those to c, `(n, n)`.
+    """Return the mask `(n, n)` of pairs with a third point between them, from which their distance follows.
 
     That is l(a, c) + l(c, b) ≤ l(a, b), up to `SLACK` relative, so that metrics in floating point count as geodesic.
     Both legs must be below `SHORTER` times l(a, b): pairs are replaced by shorter ones only, and so no two pairs by
@@ -129,7 +129,7 @@ def _close_compiled(rows: Array, factors: Array) -> bool:
 
 
 def _is_large(*sizes: int) -> bool:
-    """Whether so many elementary products are worth the compiled loops."""
+    """Return True if this many elementary products are worth loading the compiled loops."""
     return float(np.prod(sizes, dtype=float)) >= COMPILED_FROM
 
 

@@ -73,7 +73,7 @@ class Mixtures:
 
     @cached_property
     def is_everyone(self) -> bool:
-        """Whether these are all priors: any mixture of single secrets, in their order."""
+        """Return True if these forms describe all priors: any mixture of single secrets, in their order."""
         plain = self.forms.shape == (self.size,) and not len(self.capped)
         return bool(plain and len(self.masses) == 1 and (self.forms == np.arange(self.size)).all())
 

@@ -27,12 +27,12 @@ def shortened(text: str) -> str:
 
 
 def is_plain(text: str) -> bool:
-    """Whether a text is a plain decimal number."""
+    """Return True if a text is a plain decimal number."""
     return _PLAIN.fullmatch(text) is not None
 
 
 def is_expression(text: str) -> bool:
-    """Whether a text is written as a function of a number, or with a division."""
+    """Return True if a text is a function of a number, or a quotient."""
     return _EXPRESSION.fullmatch(text) is not None
 
 

@@ -29,7 +29,7 @@ _HUGE = 1e290
 
 
 def within_beliefs(pairs: Pairs, channel: Array, repaired: Callable[[Array], Array]) -> Array:
-    """A channel `(n, m)` that is proven for all pairs, near the given one.
+    """Return a channel `(n, m)` that is proven for all pairs, near the given one.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def prove_beliefs(problem: Problem, channel: Array) -> float:
 
 
 def required(problem: Problem) -> Pairs:
-    """The pairs of a problem; CertificateError where it has none."""
+    """Return the pairs of a problem; CertificateError where it has none."""
     if problem.beliefs is None:
         raise CertificateError("the problem has no pairs of beliefs")
     return problem.beliefs

@@ -32,7 +32,7 @@ _BLOCK_CELLS = 4_000_000
 
 
 def proven_bound(problem: Problem, dual: AnyDual | None) -> tuple[float, str]:
-    """A proven bound on what every private channel attains, from a dual of any kind, and how.
+    """Return a proven bound on what every private channel attains, from a dual of any kind, and how.
 
     Below the optimum where less is better, above it where more is.
 
@@ -79,7 +79,7 @@ def _how(dual: Dual | None) -> str:
 
 
 def _bound_for_beliefs(problem: Problem, dual: BeliefDual) -> tuple[float, str]:
-    """The bound of the inner dual, at costs that the multipliers of beliefs were taken from."""
+    """Return the bound of the inner dual, at costs that the multipliers of beliefs were taken from."""
     inner = dual.inner
     beliefs = f"{np.count_nonzero(dual.multiplier):,} multipliers of pairs of beliefs; "
     match problem.objective, inner:
@@ -96,7 +96,7 @@ def _bound_for_beliefs(problem: Problem, dual: BeliefDual) -> tuple[float, str]:
 
 
 def _worst_bound(problem: Problem, dual: WorstDual | None, beliefs: BeliefDual | None = None) -> tuple[float, str]:
-    """The expected loss under a prior of the set; by default the one under which most is lost where all is known.
+    """Bound by the loss under a prior of the set; by default the one under which most is lost where all is known.
 
     The weights of the dual are divided by what keeps them to the masses of their groups. What they are then short of
     mass 1 is lost on some report, so that it costs the least of all losses or more.
@@ -149,7 +149,7 @@ def _worst_bound(problem: Problem, dual: WorstDual | None, beliefs: BeliefDual |
 
 
 def _adversary_bound(problem: Problem, guessed: Array, dual: AdversaryDual | None) -> tuple[float, str]:
-    """The error under given guesses, and the price of what the budget leaves; by default of the best blind guess."""
+    """Bound by the error under guesses, and the price of what the budget leaves; by default the best blind guess."""
     reports = problem.shape[1]
     prior = problem.prior.probabilities
     if dual is None:
@@ -187,7 +187,7 @@ def _require_fit(problem: Problem, dual: LineDual) -> None:
 
 
 def _sum_of_bounds(parts: Split, duals: Sequence[AnyDual | None]) -> tuple[float, str]:
-    """The bounds of the factors of a product added up, and how each was proven.
+    """Return the bounds of the factors of a product added up, and how each was proven.
 
     Each is taken at a level raised by the relative error of the distances, at which no less is possible.
     """

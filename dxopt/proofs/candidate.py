@@ -1,4 +1,4 @@
-"""What a route found, before it is proven, and what was made smaller on the way."""
+"""Candidates: what routes find, before it is proven."""
 
 from __future__ import annotations
 
@@ -9,42 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.model.mechanism import Mechanism
+from dxopt.proofs.applied import AppliedReduction as AppliedReduction
 from dxopt.proofs.duals import AnyDual
 
 Claim = Literal["exact", "bound", "valid"]
 
 
-@dataclass(frozen=True)
-class AppliedReduction:
-    """One line of a report: what was applied, and what it did to the size.
-
-    Attributes
-    ----------
-    name : str
-    exact : bool
-        Whether the optimum is the same.
-    before, after : int
-    note : str
-        Why it is exact, or what it costs.
-    of : str
-        What was counted, where the name does not say so.
-    """
-
-    name: str
-    exact: bool
-    before: int
-    after: int
-    note: str = ""
-    of: str = ""
-
-    def __str__(self) -> str:
-        sizes = f"{self.before:,} to {self.after:,} {self.of}".rstrip()
-        return f"{sizes}{', exact' if self.exact else ''}: {self.note}"
-
-
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """What a route found, still to be proven by `proofs.certify`.
+    """A mechanism found by a route, still to be proven by `proofs.certify`.
 
     Attributes
     ----------
@@ -54,8 +27,11 @@ class Candidate:
         What bounds its distance from the optimum; multipliers of any quality.
     claim : {"exact", "bound", "valid"}
         What theory promises: the optimum ("exact"), or only a private channel ("valid").
+    route : str
+        How it was found.
+    reductions : tuple of AppliedReduction
     name : str
-        Of the mechanism; that of its route where there is none.
+        Of the mechanism; by default the route.
     within_budget : (n, m) array, optional
         A private channel well within the loss budget of an objective, to be mixed in where `channel` exceeds it.
     """
@@ -63,5 +39,7 @@ class Candidate:
     channel: NDArray[np.float64] | Mechanism
     dual: AnyDual | None = None
     claim: Claim = "valid"
+    route: str = ""
+    reductions: tuple[AppliedReduction, ...] = ()
     name: str = ""
     within_budget: NDArray[np.float64] | None = None

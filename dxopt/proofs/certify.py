@@ -24,6 +24,7 @@ from dxopt.model.problem import Problem
 from dxopt.model.saved_reports import unpack_reports
 from dxopt.numerics.excess import bound_pairs, least_delta
 from dxopt.numerics.written import Written
+from dxopt.proofs.applied import AppliedReduction
 from dxopt.proofs.beliefs import prove_beliefs
 from dxopt.proofs.bounds import proven_bound
 from dxopt.proofs.candidate import Candidate, Claim
@@ -42,7 +43,7 @@ LEAST_VALUE = 1e-12
 
 @dataclass(frozen=True, repr=False)
 class Certificate(Shown):
-    """What this run proved.
+    """The privacy, value and bound that this run proved.
 
     Attributes
     ----------
@@ -83,7 +84,7 @@ class Certificate(Shown):
 
 @dataclass(frozen=True, eq=False)
 class Proven:
-    """A mechanism with its proof: what `certify` makes of a `Candidate`.
+    """A mechanism with its proof, made of a `Candidate` by `certify`.
 
     Attributes
     ----------
@@ -91,22 +92,25 @@ class Proven:
     certificate : Certificate
     dual : Dual of any kind, or None
         What proves `certificate.bound`.
-    claim : {"exact", "bound", "valid"}
-        What theory promised.
+    claim, route, reductions
+        As in `Candidate`.
     """
 
     mechanism: Mechanism
     certificate: Certificate
     dual: AnyDual | None
     claim: Claim
+    route: str = ""
+    reductions: tuple[AppliedReduction, ...] = ()
 
 
 def certify(problem: Problem, candidate: Candidate, should_stop: Callable[[], bool] | None = None) -> Proven:
     """Prove a candidate private, recompute its value, and bound its distance from the optimum: the one gate.
 
-    A channel is repaired first, then proven entry by entry. A mechanism that is never written down was proven private
-    when it was made, which its `privacy` says; value and bound are computed anew. Whether to stop is asked between
-    blocks of rows of these: where the bound is stopped, only what is proven without a dual is.
+    A channel is repaired first, then proven entry by entry; a matrix that is a mechanism already, as of a saved
+    result, is proven as it is. A mechanism that is never written down was proven private when it was made, which its
+    `privacy` says; value and bound are computed anew. Whether to stop is asked between blocks of rows of these: where
+    the bound is stopped, only what is proven without a dual is.
 
     Raises
     ------
@@ -115,12 +119,17 @@ def certify(problem: Problem, candidate: Candidate, should_stop: Callable[[], bo
     CertificateError
         If privacy is not proven, or the loss exceeds its budget.
     """
-    if isinstance(candidate.channel, Mechanism):
+    if isinstance(candidate.channel, MatrixMechanism) and candidate.channel.privacy is None:
+        privacy = proven_privacy(problem, candidate.channel.matrix)
+        privacy = replace(privacy, how=privacy.how.format(pairs=_pairs(problem)))
+        mechanism = replace(candidate.channel, privacy=privacy if problem.private else None)
+        certificate, dual = _certificate_of_matrix(problem, mechanism.matrix, privacy, candidate.dual)
+    elif isinstance(candidate.channel, Mechanism):
         mechanism = candidate.channel
         certificate, dual = _certificate_by_structure(problem, mechanism, candidate.dual, should_stop)
     else:
         mechanism, certificate, dual = _repaired(problem, candidate, candidate.channel)
-    return Proven(mechanism, certificate, dual, candidate.claim)
+    return Proven(mechanism, certificate, dual, candidate.claim, candidate.route, candidate.reductions)
 
 
 def _certificate_by_structure(
@@ -149,10 +158,16 @@ def _repaired(
     channel = repair(problem, raw)
     if math.isfinite(problem.objective.max_loss):
         channel = brought_within_budget(problem, channel, candidate.within_budget)
-    mechanism, privacy = proven_repair(problem, raw, channel, candidate.name or "mechanism")
+    mechanism, privacy = proven_repair(problem, raw, channel, candidate.name or candidate.route or "mechanism")
+    return mechanism, *_certificate_of_matrix(problem, channel, privacy, candidate.dual)
+
+
+def _certificate_of_matrix(
+    problem: Problem, channel: NDArray[np.float64], privacy: Privacy, dual: AnyDual | None
+) -> tuple[Certificate, AnyDual | None]:
+    """Return what is proven of a channel `(n, m)` whose privacy is proven, and the dual that its bound needs."""
     belief_level = None if problem.beliefs is None else prove_beliefs(problem, channel)
     value = objective_value(problem, channel)
-    dual = candidate.dual
     bound, how_bound = proven_bound(problem, dual)
     plain = proven_bound(problem, None) if dual is not None else (bound, how_bound)
     if not problem.objective.sign * (plain[0] - bound) <= 0:
@@ -170,11 +185,11 @@ def _repaired(
         how["beliefs"] = f"{checked} with rounding counted"
     apart = gap(value, bound)
     proof = Certificate(problem.private, privacy.epsilon, value, bound, apart, how, privacy.delta, belief_level)
-    return mechanism, proof, dual
+    return proof, dual
 
 
 def privacy_alone(space: MetricSpace, reports: Reports, epsilon: Written, delta: float, pairs: str) -> Problem:
-    """A problem that asks for privacy and for nothing else: nothing is lost, and no matrix of losses is made."""
+    """Pose a problem of privacy and of nothing else: nothing is lost, and no matrix of losses is made."""
     nothing = Loss(lambda secrets: np.zeros((len(secrets), len(reports))), reports, "none", len(space))
     return Problem(space, epsilon=epsilon, prior=Prior.uniform(space), loss=nothing, delta=delta, pairs=pairs)
 
@@ -182,7 +197,7 @@ def privacy_alone(space: MetricSpace, reports: Reports, epsilon: Written, delta:
 def proven_repair(
     problem: Problem, raw: NDArray[np.float64], channel: NDArray[np.float64], name: str
 ) -> tuple[Mechanism, Privacy]:
-    """The mechanism of a channel `(n, m)` that was repaired, and what is proven of it, which it has if it is private.
+    """Make the mechanism of a repaired channel `(n, m)` with its proof, which is its own if it is private.
 
     Raises
     ------
@@ -198,7 +213,7 @@ def proven_repair(
 
 
 def proven_privacy(problem: Problem, channel: NDArray[np.float64]) -> Privacy:
-    """What is proven of a channel `(n, m)`: the problem's privacy at the realised level, or at its realised δ.
+    """Prove the privacy that a problem asks for of a channel `(n, m)`, at the realised level, or at its realised δ.
 
     Raises
     ------
@@ -233,7 +248,7 @@ def _private_without_delta(problem: Problem, channel: NDArray[np.float64]) -> bo
 
 
 def objective_value(problem: Problem, channel: NDArray[np.float64]) -> float:
-    """What a channel attains, recomputed.
+    """Compute what a channel attains.
 
     Raises
     ------
@@ -252,7 +267,7 @@ def gap(value: float, bound: float) -> float:
 
 
 def is_optimal(problem: Problem, mechanism: Mechanism, value: float, bound: float, tolerance: float) -> bool:
-    """Whether the gap is within a tolerance, also in units of the losses where these are small.
+    """Tell whether the gap is within a tolerance, also in units of the losses where these are small.
 
     That is |value - bound| ≤ tolerance · max(|value|, 1e-12 s), where s is the largest size of a loss that counts,
     and 1 at most: what the best mechanism loses may be far below 1e-12 where losses themselves are. Losses of
@@ -266,7 +281,7 @@ def is_optimal(problem: Problem, mechanism: Mechanism, value: float, bound: floa
 
 
 def _largest_loss(problem: Problem) -> float:
-    """The largest size of a loss that counts: under the worst loss all do; for an adversary's error, his do."""
+    """Return the largest size of a loss that counts: all under the worst loss, his for an adversary's error."""
     objective = problem.objective
     losses = objective.guesses if isinstance(objective, AdversaryError) else problem.losses
     return float(np.abs(losses[problem.reach]).max())
@@ -280,7 +295,7 @@ def _pairs(problem: Problem) -> str:
 
 
 def read_matrix(arrays: Arrays) -> Mechanism:
-    """The mechanism of `MatrixMechanism.packed`, its privacy proven again where it claims any.
+    """Return the mechanism of `MatrixMechanism.packed`, its privacy proven again where it claims any.
 
     Raises
     ------

@@ -30,7 +30,7 @@ def costs_bound(
     terms: float = 3.0,
     costly: NDArray[np.bool_] | None = None,
 ) -> float:
-    """A proven lower bound on Σ_z c_z·v_z over private channels; the secrets' weights are in the costs `(n, m)`.
+    """Bound Σ_z c_z·v_z over private channels from below; the secrets' weights are in the costs `(n, m)`.
 
     Parameters
     ----------
@@ -84,12 +84,12 @@ def costs_bound(
 
 
 def lost(exactly: float, rounded: float) -> float:
-    """What underflow may have taken from a product or quotient that is not 0 in real numbers."""
+    """Bound what underflow may have taken from a product or quotient that is not 0 in real numbers."""
     return SMALLEST if exactly and abs(rounded) < _TINY else 0.0
 
 
 def _valid(problem: Problem, dual: Dual) -> Dual:
-    """The multipliers that are numbers of 0 or more, of pairs that are bound."""
+    """Return the multipliers that are numbers of 0 or more, of pairs that are bound."""
     good = np.isfinite(dual.multiplier) & (dual.multiplier > 0)
     if problem.delta:
         good &= bound_pairs(problem.separations, problem.pairs)[dual.first, dual.second]

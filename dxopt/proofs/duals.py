@@ -1,4 +1,4 @@
-"""What proves a bound: multipliers of one kind for each kind of problem, and their arrays in files."""
+"""Duals, which prove bounds: multipliers of one kind for each kind of problem, and their arrays in files."""
 
 from __future__ import annotations
 
@@ -67,14 +67,14 @@ class AdversaryDual:
 
 @dataclass(frozen=True, eq=False)
 class ProductDual:
-    """What proves a bound on a product: a dual for each factor, None where there is none."""
+    """Proves a bound on a product: a dual for each factor, None where there is none."""
 
     factors: tuple[Dual | LineDual | ProductDual | None, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class LineDual:
-    """What proves a bound on a line; the multipliers follow from it.
+    """Proves a bound on a line; the multipliers follow from it.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ AnyDual = Dual | LineDual | ProductDual | WorstDual | AdversaryDual | BeliefDual
 
 
 def pack_dual(dual: AnyDual | None, size: int) -> Arrays:
-    """The arrays of a dual of n = `size` row prices; of factors alike only one is kept. None is prices of 0."""
+    """Pack a dual of n = `size` row prices into arrays; of factors alike only one is kept. None is prices of 0."""
     match dual:
         case WorstDual():
             more = {} if dual.members is None else {"members": dual.members}
@@ -133,7 +133,7 @@ def pack_dual(dual: AnyDual | None, size: int) -> Arrays:
 
 
 def unpack_dual(arrays: Mapping[str, Any]) -> AnyDual:
-    """The dual that `pack_dual` packed.
+    """Return the dual that `pack_dual` packed.
 
     Raises
     ------

@@ -19,7 +19,7 @@ _NOTHING = 64 * SMALLEST
 
 
 def line_bound(problem: Problem, dual: LineDual) -> float:
-    """A proven lower bound on the expected loss of every private channel on a line, from prices of any quality.
+    """Bound the expected loss of all private channels on a line from below, given prices of any quality.
 
     Weak duality (see `proofs.bounds`) with the constraints between neighbours alone. In the column of report z
     the reduced costs r = π·l(·, z) - y are eliminated one by one from both ends towards the root of z: what has
@@ -77,5 +77,5 @@ def line_bound(problem: Problem, dual: LineDual) -> float:
 
 
 def _below(number: Array, other: Array, size: Array) -> Array:
-    """A lower bound on the sum of two numbers: the first rounded up to three times from terms of a total `size`."""
+    """Bound the sum of two numbers from below: the first rounded up to three times from terms of a total `size`."""
     return number + other - (8 * UNIT * (size + np.abs(other)) + SMALLEST)

@@ -1,4 +1,4 @@
-"""What the weights of a dual are of: the forms of a set of priors, or priors that are shown to be in it."""
+"""The forms that weights of a dual are on: those of a set of priors, or priors that are shown to be in it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dxopt.proofs.duals import WorstDual
 
 
 def forms_of(among: PriorSet, dual: WorstDual | None) -> Mixtures:
-    """The forms that the weights of a dual are of; CertificateError where some are not priors of the set."""
+    """Return the forms that the weights of a dual are of; CertificateError where some are not priors of the set."""
     if not isinstance(among, Fitting):
         return among.mixtures
     if dual is None or dual.members is None or dual.members.ndim != 2 or dual.members.shape[1] != len(among):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dxopt.errors import CertificateError, DxoptError, SpecError, UnsupportedError
 from dxopt.model.loss import Loss, Reports
@@ -15,9 +15,19 @@ from dxopt.model.mechanism import MatrixMechanism, Mechanism, unpacked
 from dxopt.model.problem import PROBLEM_CELLS, Problem
 from dxopt.numerics.given import as_numbers
 from dxopt.numerics.written import Written
+from dxopt.proofs.beliefs import prove_beliefs
+from dxopt.proofs.bounds import proven_bound
 from dxopt.proofs.candidate import Candidate
+from dxopt.proofs.certify import (
+    Certificate,
+    Proven,
+    gap,
+    objective_value,
+    privacy_alone,
+    proven_privacy,
+    proven_repair,
+)
 from dxopt.proofs.certify import certify as repaired
-from dxopt.proofs.certify import privacy_alone, proven_privacy, proven_repair
 from dxopt.proofs.refusing import ROUNDING, refused
 from dxopt.proofs.repair import repair as brought_to_privacy
 from dxopt.spaces.archive import are_same
@@ -95,7 +105,7 @@ def certify(
 
 
 def proven_as_it_is(problem: Problem, mechanism: Mechanism | ArrayLike, name: str | None = None) -> Mechanism:
-    """A mechanism proven to be as private as a problem asks for; its objective and loss do not matter.
+    """Return a mechanism proven to be as private as a problem asks for; its objective and loss do not matter.
 
     Raises
     ------
@@ -126,7 +136,7 @@ def proven_as_it_is(problem: Problem, mechanism: Mechanism | ArrayLike, name: st
 
 
 def proven_but_for_rounding(problem: Problem, mechanism: Mechanism | ArrayLike, name: str | None = None) -> Mechanism:
-    """The same, where entries are moved by 1e-9 at most if privacy fails by rounding alone; `privacy.how` states it.
+    """Do the same, moving entries by 1e-9 at most if privacy fails by rounding alone; `privacy.how` states it.
 
     Raises
     ------
@@ -143,41 +153,41 @@ def proven_but_for_rounding(problem: Problem, mechanism: Mechanism | ArrayLike, 
     matrix = given.matrix
     alone = privacy_alone(problem.space, given.reports, problem.epsilon, problem.delta, problem.pairs)
     asked = _unlikely(alone, given)
-    channel = _moved_by_rounding(asked, matrix)
+    channel = brought_to_privacy(asked, matrix)
+    if np.abs(channel - matrix).max() > ROUNDING:
+        raise refused(asked, matrix)
     return proven_repair(asked, matrix, channel, name or given.name)[0]
 
 
-def _unlikely(problem: Problem, given: Mechanism) -> Problem:
-    """The problem for repairs: what they have to give to some report goes where the mechanism often goes."""
-    return problem.but(loss=Loss(1.0 - given.matrix, given.reports, "unlikely"))
-
-
-def _moved_by_rounding(problem: Problem, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A matrix `(n, m)` brought to privacy; SpecError where an entry is moved by more than 1e-9."""
-    channel = brought_to_privacy(problem, matrix)
-    if np.abs(channel - matrix).max() > ROUNDING:
-        raise refused(problem, matrix)
-    return channel
-
-
-def nearly_private(problem: Problem, mechanism: Any) -> NDArray[np.float64]:
-    """The matrix `(n, m)` of a mechanism that is as private as a problem asks for, but for rounding, as it is.
+def proven_answer(problem: Problem, mechanism: Mechanism) -> Proven:
+    """Prove a mechanism as an answer to a problem as it is: its privacy, its value, and the bound that needs no dual.
 
     Raises
     ------
-    SpecError
-        If it does not fit the problem, or a repair would move an entry by more than 1e-9.
-    UnsupportedError
-        If it is too large to be proven.
+    CertificateError
+        If privacy is not proven, or the loss exceeds its budget.
     """
-    given = _channel(mechanism, problem.space, problem.reports)
-    _require_cells(problem, given)
-    _moved_by_rounding(problem, given.matrix)
-    return given.matrix
+    if not isinstance(mechanism, MatrixMechanism):
+        return repaired(problem, Candidate(mechanism))
+    channel = mechanism.matrix
+    privacy = proven_privacy(problem, channel)
+    level = None if problem.beliefs is None else prove_beliefs(problem, channel)
+    value = objective_value(problem, channel)
+    bound, how = proven_bound(problem, None)
+    hows = {"privacy": privacy.how if mechanism.privacy is None else mechanism.privacy.how, "bound": how}
+    proof = Certificate(
+        problem.private, privacy.epsilon, value, bound, gap(value, bound), hows, privacy.delta, belief_level=level
+    )
+    return Proven(mechanism, proof, None, "valid")
+
+
+def _unlikely(problem: Problem, given: Mechanism) -> Problem:
+    """Return the problem for repairs: what they have to give to some report goes where the mechanism often goes."""
+    return problem.but(loss=Loss(1.0 - given.matrix, given.reports, "unlikely"))
 
 
 def _channel(given: Any, space: MetricSpace, reports: Reports | None) -> Mechanism:
-    """A mechanism on the space with these reports; SpecError where an array or a mechanism does not fit."""
+    """Return a mechanism on the space with these reports; SpecError where an array or a mechanism does not fit."""
     if isinstance(given, Mechanism):
         secrets = len(given.space)
         columns = len(given.reports)
@@ -208,19 +218,19 @@ def _channel(given: Any, space: MetricSpace, reports: Reports | None) -> Mechani
 
 
 def _differing(one: Sequence[str], other: Sequence[str]) -> int | None:
-    """The first position at which labels differ, of as many."""
+    """Return the first position at which labels differ, of as many."""
     return next((index for index, (ours, theirs) in enumerate(zip(one, other, strict=True)) if ours != theirs), None)
 
 
 def _elsewhere(what: str, given: Mechanism, one: Sequence[str], other: Sequence[str]) -> SpecError:
-    """What is wrong where a mechanism is about other secrets, or other reports, of the same number."""
+    """Explain that a mechanism is about other secrets, or other reports, of the same number."""
     index = _differing(one, other) or 0
     wrong = f"{given.name} has other {what}: number {index} is {one[index]!r}, not {other[index]!r}"
     return SpecError("mechanism", wrong, f"give its matrix, if its {what} are these in this order")
 
 
 def _proven_again(problem: Problem, given: Mechanism) -> Mechanism | None:
-    """The mechanism itself, where its kind is proven from what it follows from, at the level of the problem."""
+    """Return the mechanism itself, where its kind is proven from what it follows from, at the problem's level."""
     if given.privacy is None or problem.delta or not are_same(given.space, problem.space):
         return None
     try:

@@ -1,4 +1,4 @@
-"""Whether a channel is private: every pair of secrets in every report, in doubles with each rounding counted."""
+"""The proof of privacy: every pair of secrets in every report, in doubles with each rounding counted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dxopt.numerics.rounding import UNIT, factor_above
 from dxopt.numerics.tropical import product
 
 ROW_SUM_ERROR = 2.0**-50
-"""How far from 1 the row sums of any proven mechanism are at most: `require_channel` proves it."""
+"""Largest distance from 1 of the row sums of any proven mechanism; `require_channel` proves it."""
 
 _ROUNDING = 8 * UNIT
 
@@ -66,7 +66,7 @@ def _worst_ratios(channel: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _unlike(channel: NDArray[np.float64], alike: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """The pairs `(n, n)` of those given where K[x, z] > K[x', z] for some z, compared exactly."""
+    """Return the pairs `(n, n)` of those given where K[x, z] > K[x', z] for some z, compared exactly."""
     kinds: dict[bytes, int] = {}
     kind = np.array([kinds.setdefault(row.tobytes(), len(kinds)) for row in channel])
     doubtful = alike & (kind[:, None] != kind)
@@ -76,7 +76,7 @@ def _unlike(channel: NDArray[np.float64], alike: NDArray[np.bool_]) -> NDArray[n
 
 
 def _realised(worst: NDArray[np.float64], distances: NDArray[np.float64]) -> float:
-    """The least level that allows the ratios, rounded up."""
+    """Return the least level that allows the ratios, rounded up."""
     counted = np.isfinite(distances) & (distances > 0)
     with np.errstate(over="ignore"):
         levels = (np.log(worst[counted]) + 64 * UNIT) / distances[counted]

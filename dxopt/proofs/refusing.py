@@ -1,4 +1,4 @@
-"""Why a matrix is not private, by how much, and what would be right."""
+"""Refusals of matrices that are not private: by how much, and what would be right."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _EXACT = Context(prec=60)
 
 
 def refused(problem: Problem, matrix: NDArray[np.float64]) -> SpecError:
-    """Why a matrix is not private, by how much, and what would be right."""
-    mended = "or write dx.certify(..., repair=True) to have it changed" if problem.private else ""
+    """Explain why a matrix is not private, by how much, and what would be right."""
+    mended = "write dx.certify(..., repair=True) to have it changed" if problem.private else ""
     try:
         require_channel(matrix)
     except CertificateError:
         off = np.array([abs(math.fsum([-1.0, *row])) for row in matrix])
         wrong = f"row {int(off.argmax())} sums to 1 only within {off.max():.1e}; {ROW_SUM_ERROR:.1e} is allowed"
-        return SpecError("matrix", wrong, f"divide each row by its sum, {mended}".rstrip(", "))
+        return SpecError("matrix", wrong, _either("divide each row by its sum", mended))
     if problem.delta:
         bound = bound_pairs(problem.separations, problem.pairs)
         least = least_delta(matrix, problem.separations, problem.epsilon, bound)
@@ -35,13 +35,17 @@ def refused(problem: Problem, matrix: NDArray[np.float64]) -> SpecError:
         x, other = (problem.space.labels[int(i)] for i in np.unravel_index(int(apart.argmax()), apart.shape))
         told = f"{x} is told from {other} by delta {_above(min(least, 1.0))}"
         wrong = f"is not private at epsilon {problem.epsilon:.6g}: {told}"
-        fix = f"give delta {_above(least)} or more, {mended}" if least < 1 else mended.removeprefix("or ")
+        fix = _either(f"give delta {_above(least)} or more" if least < 1 else "", mended)
         return SpecError("matrix", f"{wrong}, above {problem.delta:.6g}", fix)
     return _above_level(problem, matrix, mended)
 
 
+def _either(*ways: str) -> str:
+    return ", or ".join(filter(None, ways))
+
+
 def _above_level(problem: Problem, matrix: NDArray[np.float64], mended: str) -> SpecError:
-    """The pair of secrets that needs the largest ε, and in which report."""
+    """Name the pair of secrets that needs the largest ε, and in which report."""
     distances = problem.space.distances
     levels = realised_levels(matrix, distances)
     x, other = (int(index) for index in np.unravel_index(int(levels.argmax()), levels.shape))
@@ -55,7 +59,7 @@ def _above_level(problem: Problem, matrix: NDArray[np.float64], mended: str) -> 
     if math.isinf(least):
         apart = "at distance 0" if distances[x, other] == 0 else f"{distances[x, other]:.6g} apart"
         wrong = f"is private at no epsilon: {where}, which are {apart}"
-        return SpecError("matrix", wrong, mended.removeprefix("or "))
+        return SpecError("matrix", wrong, mended)
     if least <= problem.epsilon * (1 + ROUNDING):
         allowed, found = (
             _limit(problem.epsilon, distances[x, other]),
@@ -70,7 +74,7 @@ def _above_level(problem: Problem, matrix: NDArray[np.float64], mended: str) -> 
     allowed = math.exp(min(float(problem.budgets[x, other]), 700.0))
     budget = f"{distances[x, other]:.6g} apart, a factor {ratios[report]:.6g} where {allowed:.6g} is allowed"
     wrong = f"is not private at epsilon {problem.epsilon:.6g}: {where}, {budget}"
-    return SpecError("matrix", wrong, f"give epsilon {_above(least)} or more, {mended}")
+    return SpecError("matrix", wrong, _either(f"give epsilon {_above(least)} or more", mended))
 
 
 def _limit(epsilon: float, distance: float) -> Decimal:
@@ -83,7 +87,7 @@ def _ratio(more: float, less: float) -> Decimal:
 
 
 def _above(number: float) -> str:
-    """A number rounded up to some digits."""
+    """Return a number rounded up to some digits."""
     if not 0 < number < math.inf:
         return f"{number:g}"
     unit = 10.0 ** (math.floor(math.log10(number)) - _DIGITS + 1)

@@ -33,7 +33,7 @@ _ATTEMPTS = 20
 
 
 def repair(problem: Problem, raw: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A channel `(n, m)` that satisfies every privacy constraint in doubles, near `raw`.
+    """Return a channel `(n, m)` that satisfies every privacy constraint in doubles, near `raw`.
 
     With a positive δ, what an entry lacks of its closure counts towards δ, and only the rest is raised. With pairs of
     beliefs it is mixed with a constant report, as little as these ask for (`proofs.beliefs`).
@@ -75,7 +75,7 @@ def _repaired_without_delta(problem: Problem, raw: NDArray[np.float64]) -> NDArr
 
 
 def expected_above(problem: Problem, channel: NDArray[np.float64]) -> float:
-    """The expected loss of a channel, rounded up: an entry that costs something may be lost to underflow."""
+    """Return the expected loss of a channel, rounded up: an entry that costs something may be lost to underflow."""
     paid = (problem.costs * channel).ravel()
     likely = problem.prior.probabilities[:, None] > 0
     counted = np.count_nonzero(likely & (problem.losses != 0) & (channel > 0))
@@ -85,7 +85,7 @@ def expected_above(problem: Problem, channel: NDArray[np.float64]) -> float:
 def brought_within_budget(
     problem: Problem, channel: NDArray[np.float64], within: NDArray[np.float64] | None
 ) -> NDArray[np.float64]:
-    """A private channel whose expected loss is within the budget.
+    """Return a private channel whose expected loss is within the budget.
 
     As little as can be of `within`, a private channel well within the budget, is mixed in.
 
@@ -114,7 +114,7 @@ def brought_within_budget(
 
 
 def _repaired_with_delta(problem: Problem, raw: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The repair where δ > 0: entries may stay below their closure as long as the total shortfall is within δ.
+    """Return the repair where δ > 0: entries may stay below their closure as long as the total shortfall is within δ.
 
     The columns are scaled so that the shortfall of the rows lies in the cone, which uses up nothing of δ. Where
     rounding still leaves a pair above δ, a constant report is mixed in: the excess of a mixture is at most its share.
@@ -187,7 +187,7 @@ def _normalised(
 
 
 def constant_channel(costs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The channel `(n, m)` that always gives the report of least cost, whatever the secret."""
+    """Return the channel `(n, m)` that always gives the report of least cost, whatever the secret."""
     channel = np.zeros_like(costs)
     channel[:, int(costs.sum(axis=0).argmin())] = 1.0
     return channel

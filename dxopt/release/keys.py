@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from dxopt.errors import SpecError, required
-from dxopt.runtime.platform import PERMISSIONS
 from dxopt.runtime.reading import MOST_KEY, as_path, opened
 
 VARIABLE = "DXOPT_KEY"
@@ -86,7 +85,7 @@ class Key:
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise SpecError("key", f"{path} cannot be read: {reason}", "name the file of a key") from None
-        if PERMISSIONS and mode & 0o077:
+        if os.name == "posix" and mode & 0o077:
             raise SpecError("key", f"{path} may be read by others", f"run chmod 600 {path}")
         return cls._of(text, f"{path} holds no key")
 

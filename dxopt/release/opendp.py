@@ -81,7 +81,7 @@ def to_opendp(mechanism: Mechanism | IntegerTable) -> Measurement:
 
 def _one(secret: Any) -> Any:
     if not isinstance(secret, tuple) and np.ndim(secret):
-        raise SpecError("secret", "is several", "give one label or index")
+        raise SpecError("secret", "is several", "give one label")
     return secret
 
 

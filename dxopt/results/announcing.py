@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
-from dxopt.errors import Interrupted, PlausibilityWarning
+from dxopt.errors import Interrupted
 from dxopt.model.plausibility import Warnings, every_kind, of_priors, of_problem
 from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
@@ -30,47 +30,64 @@ def unannounced() -> Iterator[None]:
         _silent.reset(before)
 
 
+def announce(problem: object, priors: object = None, *, level: bool = True) -> Warnings:
+    """Give the warnings of a problem, and of further priors, to who called the function that calls this one.
+
+    Without `level` nothing is said of the ε of the problem, as where the function does not take it. What is no
+    problem, and will be refused, has none.
+
+    Returns
+    -------
+    tuple of PlausibilityWarning
+    """
+    if _silent.get():
+        return ()
+    asked = of_problem(problem, level=level) if isinstance(problem, Problem) else ()
+    others = priors.values() if isinstance(priors, Mapping) else ()
+    found = every_kind(asked, of_priors(prior for prior in others if isinstance(prior, Prior)))
+    for warning in found:
+        warnings.warn(warning, stacklevel=3)
+    return found
+
+
+def announce_answer(answer: R, told: Warnings, *, partial: bool = False) -> R:
+    """Give the warnings of an answer that are of other kinds than those `told` before; return the answer.
+
+    Raises
+    ------
+    Interrupted
+        At Ctrl-C, with the answer, unless a `partial` one is wanted.
+    """
+    if _silent.get():
+        return answer
+    try:
+        found: Warnings = getattr(answer, "warnings", ())
+    except KeyboardInterrupt:
+        if partial:
+            return answer
+        raise Interrupted(answer) from None
+    kinds = {one.kind for one in told}
+    for warning in found:
+        if warning.kind not in kinds:
+            warnings.warn(warning, stacklevel=3)
+    return answer
+
+
 def announcing(*, level: bool = True) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """A decorator of functions that answer a problem, their first argument: its warnings, and those of the answer.
 
     Those of the problem alone come before anything is solved, so that a filter that makes them errors costs no time.
-    Without `level` nothing is said of the ε of the problem, as where the function does not take it.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         @wraps(function)
         def answering(*args: P.args, **kwargs: P.kwargs) -> R:
-            if _silent.get():
-                return function(*args, **kwargs)
-            told = every_kind(
-                _asked(args[0] if args else kwargs.get("problem"), level), _others(kwargs.get("priors"))
-            )
-            for warning in told:
-                warnings.warn(warning, stacklevel=2)
+            problem = args[0] if args else kwargs.get("problem")
+            told = announce(problem, kwargs.get("priors"), level=level)
             with unannounced():
                 answer = function(*args, **kwargs)
-            try:
-                found: tuple[PlausibilityWarning, ...] = getattr(answer, "warnings", ())
-            except KeyboardInterrupt:
-                if kwargs.get("partial"):
-                    return answer
-                raise Interrupted(answer) from None
-            for warning in found:
-                if warning.kind not in {one.kind for one in told}:
-                    warnings.warn(warning, stacklevel=2)
-            return answer
+            return announce_answer(answer, told, partial=bool(kwargs.get("partial")))
 
         return answering
 
     return decorate
-
-
-def _asked(problem: object, level: bool) -> Warnings:
-    """The warnings of what should be a problem; none where the function will refuse it."""
-    return of_problem(problem, level=level) if isinstance(problem, Problem) else ()
-
-
-def _others(priors: object) -> Warnings:
-    """The warnings of further priors, where a question is about some."""
-    given = priors.values() if isinstance(priors, Mapping) else ()
-    return of_priors(prior for prior in given if isinstance(prior, Prior))

@@ -44,6 +44,8 @@ class Answer(Result):
     held_out: tuple[HeldOut, ...] = ()
     plugins: tuple[Plugin, ...] = ()
     solver: str = "auto"
+    method: str = "auto"
+    spanner: float | None = None
 
     @property
     def delivered(self) -> bool:

@@ -13,7 +13,7 @@ from dxopt.model.problem import Problem
 from dxopt.proofs.bounds import proven_bound
 from dxopt.proofs.duals import AdversaryDual
 from dxopt.results.figures import plots
-from dxopt.results.files import finite, numbers
+from dxopt.results.files import numbers
 from dxopt.results.proven_range import ProvenRange
 from dxopt.results.units import named_loss, value_axis
 
@@ -167,12 +167,6 @@ class BudgetFrontier(ProvenRange):
             quantity=value_axis(self.problem),
             level=f"loss budget ({named_loss(self.problem)})",
         )
-
-    def _asked(self, asked: dict[str, Any]) -> dict[str, Any]:
-        return {"objective": {"kind": self.problem.objective.name, "max_loss": asked}}
-
-    def _setting(self) -> dict[str, Any]:
-        return {"epsilon": finite(self.problem.epsilon)}
 
     def _further(self) -> dict[str, Any]:
         return {"prices": numbers(self.prices), "breakpoints": self.breakpoints.tolist()}

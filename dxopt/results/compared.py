@@ -1,11 +1,11 @@
-"""One mechanism of a comparison, and what all of them come to in plain words."""
+"""One mechanism of a comparison, its figures, and what all of them come to in plain words."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from dxopt.numerics.digits import at_most, three_digits
 from dxopt.results.figures.bars import Row
@@ -138,13 +138,31 @@ def excess_cell(excess: float | None) -> str:
     return f"over +{LARGE:.0%}"
 
 
-def told_verdict(verdict: str) -> str:
-    """Whether a prior is regular, as a sentence, and what follows for binary loss (ECP14, Thm 4)."""
-    status, _, reason = verdict.partition(": ")
-    if status == "undecided":
+@dataclass(frozen=True)
+class Regularity:
+    """The verdict on the regularity of a prior.
+
+    Attributes
+    ----------
+    status : "regular", "not regular" or "undecided"
+    reason : str
+        One line.
+    """
+
+    status: Literal["regular", "not regular", "undecided"]
+    reason: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.status}: {self.reason}"
+
+
+def told_verdict(verdict: Regularity) -> str:
+    """Return the verdict on a prior as a sentence, and what follows for binary loss (ECP14, Thm 4)."""
+    reason = verdict.reason
+    if verdict.status == "undecided":
         return f"whether the prior is regular is not decided, it may lie on the border of the regular ones: {reason}"
-    follows = "is the best where it exists" if status == "regular" else "need not be the best"
-    return f"the prior is {status}, so the tight-constraints mechanism {follows}: {reason}"
+    follows = "is the best where it exists" if verdict.status == "regular" else "need not be the best"
+    return f"the prior is {verdict.status}, so the tight-constraints mechanism {follows}: {reason}"
 
 
 def told_gap(gap: float | None) -> str:

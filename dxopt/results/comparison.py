@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from dxopt.errors import SpecError
 from dxopt.numerics.digits import three_digits
-from dxopt.results.checking import UNCHANGED, check_fields
 from dxopt.results.compared import (
     PROVEN,
     Compared,
+    Regularity,
     cells,
     cells_under,
     labelled,
@@ -20,22 +20,20 @@ from dxopt.results.compared import (
     told_gap,
     told_verdict,
 )
-from dxopt.results.evidence import Evidence
+from dxopt.results.evidence import OPTIMAL, Evidence
 from dxopt.results.figures.bars import Bars, Line, Quantity, bars
 from dxopt.results.figures.plotted import Plotted
-from dxopt.results.figures.tables import aligned, as_rich_table, cell, privacy_cell
+from dxopt.results.figures.tables import Grid, cell, privacy_cell
 from dxopt.results.files import Contents
-from dxopt.results.order import Refined, lines_of, read
+from dxopt.results.order import Refined, lines_of
 from dxopt.results.result import Result
 from dxopt.runtime.plugins import Plugin
-from dxopt.runtime.shown import as_html_table, as_html_text
 from dxopt.spaces.units import per, with_unit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from rich.console import Group
 
-_OPTIMAL, _FOUND = "optimal", "best found"
+_FOUND = "best found"
 
 
 @dataclass(frozen=True, repr=False)
@@ -51,7 +49,7 @@ class Comparison(Plotted, Result):
         First the best mechanism that was found ("optimal"), then those asked for.
     bound : float or None
         No private mechanism is better: proven.
-    verdict : str or None
+    verdict : Regularity or None
         For binary loss on a space that is not too large: whether the prior is regular.
     interrupted : bool
         Whether some were not started, as the run was interrupted.
@@ -65,12 +63,7 @@ class Comparison(Plotted, Result):
     unit, distance_unit : str
         Of the values, and of the distances that ε is per; "" where they are not known.
     evidence : Evidence or None
-        The channels and duals that prove the figures, where they are known.
-    plugins : tuple of Plugin
-        What of other packages the mechanisms were made with; kept with the report that the comparison is part of.
-    report : Report or None
-        The one of the row "optimal", which `save` writes with the comparison; None where that row has none, and in a
-        report that was loaded.
+        The mechanisms with what proves them, from which the figures follow; None where only the figures are known.
 
     Examples
     --------
@@ -87,7 +80,7 @@ class Comparison(Plotted, Result):
     epsilon: float | None
     rows: tuple[Compared, ...]
     bound: float | None = None
-    verdict: str | None = None
+    verdict: Regularity | None = None
     interrupted: bool = False
     objective: str = "expected loss"
     delta: float = 0.0
@@ -97,40 +90,59 @@ class Comparison(Plotted, Result):
     distance_unit: str = ""
 
     evidence: Evidence | None = field(default=None, repr=False, compare=False)
-    plugins: tuple[Plugin, ...] = field(default=(), repr=False, compare=False)
-    report: Result | None = field(default=None, repr=False, compare=False)
+
+    @classmethod
+    def of(
+        cls,
+        evidence: Evidence,
+        refinements: tuple[Refined, ...] = (),
+        verdict: Regularity | None = None,
+        *,
+        interrupted: bool = False,
+    ) -> Comparison:
+        """Return the comparison of some mechanisms, its figures computed from them."""
+        problem = evidence.problem
+        return cls(
+            problem.name,
+            epsilon=problem.epsilon if problem.private else None,
+            rows=evidence.rows(),
+            bound=evidence.bound,
+            verdict=verdict,
+            interrupted=interrupted,
+            objective=problem.objective.title,
+            delta=problem.delta,
+            bounds=evidence.bounds,
+            refinements=refinements,
+            unit=problem.unit,
+            distance_unit=problem.space.unit,
+            evidence=evidence,
+        )
 
     @property
     def measured(self) -> str:
-        """What the values are, with their unit: "expected loss (km)"."""
+        """Return what the values are, with their unit: "expected loss (km)"."""
         return f"{self.objective} ({self.unit})" if self.unit else self.objective
 
-    @classmethod
-    def read(cls, content: Mapping[str, Any]) -> Comparison:
-        """The inverse of `content`.
+    @property
+    def plugins(self) -> tuple[Plugin, ...]:
+        """Return what of other packages the mechanisms were made with."""
+        return () if self.evidence is None else self.evidence.plugins
 
-        Raises
-        ------
-        SpecError
-            If these are not the figures of a comparison, or a bound is no number.
-        """
-        check_fields(cls, content, "comparison")
-        for row in content["rows"]:
-            check_fields(Compared, row, "comparison")
-        if any(map(_is_nan, (content.get("bound"), *content.get("bounds", {}).values()))):
-            raise SpecError("comparison", "has a bound that is no number", UNCHANGED)
-        rows = tuple(Compared(**row) for row in content["rows"])
-        refinements = read(content.get("refinements", ()), [row.name for row in rows])
-        return cls(**{**content, "rows": rows, "refinements": refinements})
+    @property
+    def report(self) -> Any:
+        """Return the report of the row "optimal", which `save` writes with the comparison; None without one."""
+        entry = None if self.evidence is None else self.evidence.entries.get(OPTIMAL)
+        return entry and entry.report
 
     def content(self) -> dict[str, Any]:
-        """The figures by name, for JSON, without what proves them."""
+        """Return the figures by name, for JSON, without what proves them."""
         figures = {figure.name: getattr(self, figure.name) for figure in fields(self) if figure.compare}
         figures |= {"rows": [asdict(row) for row in self.rows], "bounds": dict(self.bounds)}
+        figures["verdict"] = None if self.verdict is None else str(self.verdict)
         return {**figures, "refinements": [asdict(one) for one in self.refinements]}
 
     def contents(self) -> Contents:
-        """The files of the folder of its report, which has the comparison and what proves it.
+        """Return the files of the folder of the optimum's report, which has the comparison as one of its parts.
 
         Raises
         ------
@@ -140,15 +152,14 @@ class Comparison(Plotted, Result):
         if self.report is None:
             fix = "save the report that it is part of, or compare again with a problem that has an optimum"
             raise SpecError("comparison", "has no report of the optimum to be saved with", fix)
-        report: Any = self.report  # its type imports this one
-        return replace(report, comparison=self).contents()
+        return replace(self.report, comparison=self).contents()
 
     @property
     def told(self) -> Comparison:
         """The same as people are told of it: the first mechanism is the best found unless it is proven optimal."""
-        if not self.rows or self.rows[0].name != _OPTIMAL or (self.rows[0].gap or 0.0) <= PROVEN:
+        if not self.rows or self.rows[0].name != OPTIMAL or (self.rows[0].gap or 0.0) <= PROVEN:
             return self
-        names = {row.name: row.name for row in self.rows} | {_OPTIMAL: _FOUND}
+        names = {row.name: row.name for row in self.rows} | {OPTIMAL: _FOUND}
         return replace(
             self,
             rows=tuple(replace(row, name=names[row.name]) for row in self.rows),
@@ -205,27 +216,15 @@ class Comparison(Plotted, Result):
         there = [row.name for row in self.rows if row.value is not None]
         return f"{self.problem}: {', '.join(there)}; {asked}"
 
-    def __str__(self) -> str:
-        tables = [line for table in self._tables() for line in aligned(table)]
-        return "\n".join([*self._head(), *tables, *self._notes()])
+    def _parts(self, digits: str) -> Iterable[str | Grid]:
+        return [*self._head(digits), *self._tables(digits), *self._notes()]
 
-    def __rich__(self) -> Group:
-        from rich.console import Group
-        from rich.text import Text
-
-        tables = [as_rich_table(table) for table in self._tables()]
-        return Group(*(Text(line) for line in self._head()), *tables, *(Text(line) for line in self._notes()))
-
-    def _repr_html_(self) -> str:
-        tables = "".join(map(as_html_table, self._tables(".3g")))
-        return as_html_text(self._head(".3g")) + tables + as_html_text(self._notes())
-
-    def _tables(self, digits: str = ".7f") -> list[list[list[str]]]:
+    def _tables(self, digits: str) -> list[Grid]:
         """The mechanisms that exist as text, below the names of the columns; a second table for other priors."""
         rows = [row for row in self.told.rows if row.value is not None]
-        best = rows[0].name if rows else _OPTIMAL
+        best = rows[0].name if rows else OPTIMAL
         columns = (f"vs. {best}", "with optimal remap", f"remapped vs. {best}", "private", "leakage (bits)")
-        tables = [[["mechanism", self.measured, *columns], *(cells(row, digits) for row in rows)]]
+        tables: list[Grid] = [[["mechanism", self.measured, *columns], *(cells(row, digits) for row in rows)]]
         if self.bounds or any(row.under for row in rows):
             names = list(rows[0].under) if rows else []
             header = ["mechanism", f"{self.measured} as asked", *(f"under {name}" for name in names)]
@@ -233,7 +232,7 @@ class Comparison(Plotted, Result):
             tables.append([header, *(cells_under(row, names, digits) for row in rows), bound])
         return tables
 
-    def _head(self, digits: str = ".7f") -> list[str]:
+    def _head(self, digits: str) -> list[str]:
         asked = "no privacy asked for" if self.epsilon is None else f"ε = {three_digits(self.epsilon)}{self._per}"
         lines = [f"{self.problem}, {asked}" + (f", δ = {three_digits(self.delta)}" if self.delta else "")]
         if self.bound is not None and self.rows:
@@ -250,7 +249,3 @@ class Comparison(Plotted, Result):
         rows = [(row.name, row.value, row.excess) for row in told.rows]
         losses = losses_of(rows, self.unit) if self.objective == "expected loss" else []
         return [*losses, *lines_of(told.refinements), *(f"{row.name}: {row.note}" for row in told.rows if row.note)]
-
-
-def _is_nan(number: float | None) -> bool:
-    return number is not None and math.isnan(number)

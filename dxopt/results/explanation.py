@@ -20,17 +20,17 @@ from dxopt.model.objective import AdversaryError, WorstLoss
 from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
 from dxopt.proofs.certify import Certificate
-from dxopt.results.beliefs import promise
-from dxopt.results.explained import Choice, Explained
 from dxopt.results.figures.tables import aligned
 from dxopt.results.files import finite
-from dxopt.results.sentences import sentences, table_of
 from dxopt.runtime.shown import Shown, as_html, as_html_table
 from dxopt.spaces.geo.levels import Level
 from dxopt.spaces.geo.located import known
 from dxopt.spaces.geo.reach import across, ways
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.spread import spread_of
+from dxopt.words.explained import Choice, Explained
+from dxopt.words.report import promise_of_beliefs
+from dxopt.words.result import sentences, table_of
 
 SHOWN = 8
 """Labels of reports that are never made."""
@@ -42,7 +42,7 @@ _MOST_NEAREST = 2_000
 class Explanation(Explained, Shown):
     """What a report, a mechanism or a problem promises and costs: `str` has it in plain words.
 
-    The numbers are attributes: see `dxopt.results.explained.Explained`.
+    The numbers are attributes: see `dxopt.words.explained.Explained`.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ def promised(problem: Problem, proof: Certificate | None = None) -> dict[str, An
         "value_unit": problem.unit,
         "loss_unit": problem.loss.unit,
         "budget": problem.objective.max_loss if math.isfinite(problem.objective.max_loss) else None,
-        "beliefs": "" if proof is None else promise(problem, proof),
+        "beliefs": "" if proof is None else promise_of_beliefs(problem, proof),
         "priors": "" if problem.priors is None else problem.priors.name,
         **of_space(space, epsilon, problem.within),
     }

@@ -10,7 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-REPORT = "report.json"
+CLAIMS = "claims.json"
+NOTES = "notes.json"
 LEVEL = "level.json"
 FRONTIER = "frontier.json"
 SWEEP = "sweep.json"
@@ -18,12 +19,10 @@ SWEEP_TABLE = "sweep.csv"
 COMPARISON = "comparison"
 PARTS = "parts"
 DESCRIPTION = "problem.yaml"
-CERTIFICATE = "certificate.json"
 MECHANISM = "mechanism.npz"
 PROBLEM = "problem.npz"
 DUAL = "dual.npz"
 TABLE = "table.npz"
-COMPARED = "compared.npz"
 HELD_OUT = "held_out.npz"
 DIGESTS = "digests.json"
 PAGE = "report.html"

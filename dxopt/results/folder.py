@@ -17,8 +17,7 @@ import numpy as np
 
 from dxopt.errors import SpecError
 from dxopt.results.files import (
-    CERTIFICATE,
-    COMPARED,
+    CLAIMS,
     COMPARISON,
     DESCRIPTION,
     DIGESTS,
@@ -27,10 +26,10 @@ from dxopt.results.files import (
     HELD_OUT,
     LEVEL,
     MECHANISM,
+    NOTES,
     PAGE,
     PARTS,
     PROBLEM,
-    REPORT,
     SWEEP,
     SWEEP_TABLE,
     TABLE,
@@ -39,11 +38,23 @@ from dxopt.results.files import (
 )
 from dxopt.runtime.reading import is_file
 
-_PROOF = (REPORT, CERTIFICATE, MECHANISM)
-_ARRAYS = (PROBLEM, DUAL, TABLE, COMPARED, HELD_OUT)
+_PROOF = (CLAIMS, MECHANISM)
+_ARRAYS = (PROBLEM, DUAL, TABLE, HELD_OUT)
 _QUESTIONS = (LEVEL, FRONTIER, SWEEP)
 _PICTURES = tuple(f"{name}.{ending}" for name in ("frontier", "sweep", COMPARISON) for ending in ("svg", "png"))
-_FILES = (DESCRIPTION, *_ARRAYS, *_PROOF, *_QUESTIONS, PARTS, *_PICTURES, SWEEP_TABLE, PAGE, "input.json", DIGESTS)
+_FILES = (
+    DESCRIPTION,
+    NOTES,
+    *_ARRAYS,
+    *_PROOF,
+    *_QUESTIONS,
+    PARTS,
+    *_PICTURES,
+    SWEEP_TABLE,
+    PAGE,
+    "input.json",
+    DIGESTS,
+)
 
 
 def save_contents(folder: Path, contents: Contents) -> Path:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dxopt.results.figures import plots
 from dxopt.results.proven_range import ProvenRange
@@ -83,27 +83,33 @@ class Frontier(ProvenRange):
         >>> print(frontier.figure().axes[0].get_xlabel())
         ε per unit of distance
         """
-        levels = np.repeat(self.epsilons, 2)[1:-1]
-        possible = np.repeat(self.values[:-1], 2)
-        bound = np.repeat(self.bounds[1:], 2)
-        figure = plots.against_epsilon(
-            [
-                plots.Curve("possible: proven", levels, possible),
-                plots.Curve("nothing private is below: proven", levels, bound, colour=1),
-                plots.Curve("mechanisms", self.epsilons, self.values, "points"),
-            ],
-            title=f"{self.problem.name}: resolution {self.resolution:.2g}",
-            quantity=value_axis(self.problem),
-            level=level_axis(self.problem),
+        title = f"{self.problem.name}: resolution {self.resolution:.2g}"
+        return staircases(
+            self.epsilons, self.values, self.bounds, title, value_axis(self.problem), level_axis(self.problem)
         )
-        figure.axes[0].fill_between(levels, bound, possible, color=plots.COLOURS[0], alpha=0.15, linewidth=0)
-        return figure
-
-    def _asked(self, asked: dict[str, Any]) -> dict[str, Any]:
-        return {"epsilon": asked}
 
     def _remark(self) -> str:
         return ": proven at every level between"
 
     def _columns(self) -> dict[str, Array]:
         return {"epsilon": self.epsilons, "possible": self.values, "bound": self.bounds}
+
+
+def staircases(
+    levels: ArrayLike, values: ArrayLike, bounds: ArrayLike, title: str, quantity: str, level: str
+) -> Figure:
+    """Return the figure of values and bounds `(k,)` at levels: between two of them a value holds up, a bound down."""
+    corners, possible = np.repeat(levels, 2)[1:-1], np.repeat(values, 2)[:-2]
+    bound = np.repeat(bounds, 2)[2:]
+    figure = plots.against_epsilon(
+        [
+            plots.Curve("possible: proven", corners, possible),
+            plots.Curve("nothing private is below: proven", corners, bound, colour=1),
+            plots.Curve("mechanisms", levels, values, "points"),
+        ],
+        title=title,
+        quantity=quantity,
+        level=level,
+    )
+    figure.axes[0].fill_between(corners, bound, possible, color=plots.COLOURS[0], alpha=0.15, linewidth=0)
+    return figure

@@ -1,4 +1,4 @@
-"""What a report says of data that its prior was not made of, in words and as plain content, and read again."""
+"""What a report says of data that its prior was not made of, as plain content, and read again."""
 
 from __future__ import annotations
 
@@ -18,48 +18,27 @@ from dxopt.results.files import HELD_OUT, finite
 Arrays = Mapping[str, Any]
 
 
-def lines_held_out(several: Sequence[HeldOut]) -> list[tuple[str, str]]:
-    """Lines of a name and a text for each set of data."""
-    lines = []
-    for found in several:
-        lines.append((f"on {found.data.name}", found.of_secrets))
-        if found.positions is not None:
-            lines.append((f"{found.data.name}, positions", found.of_positions))
-    return lines
-
-
-def content(several: Sequence[HeldOut]) -> list[dict[str, Any]]:
-    """What report.json holds."""
+def notes(several: Sequence[HeldOut]) -> list[dict[str, float | None] | None]:
+    """Return the losses at positions for notes.json: the positions are not in the folder, so nothing proves them."""
     return [
-        {
-            "name": found.data.name,
-            "rows": found.data.rows,
-            "loss": finite(found.loss),
-            "standard_error": _finite(found.standard_error),
-            "worst": finite(found.worst),
-            "worst_at": found.worst_at,
-            "prior_zero": found.prior_zero,
-            "outside": found.outside,
-            "positions": found.positions and {key: _finite(value) for key, value in asdict(found.positions).items()},
-        }
+        found.positions and {key: _finite(value) for key, value in asdict(found.positions).items()}
         for found in several
     ]
 
 
 def pack(several: Sequence[HeldOut]) -> Arrays:
-    """What held_out.npz holds: how much of the data is at each secret, from which all but `positions` follows."""
+    """Return the arrays of held_out.npz: how much of the data is at each secret, from which its losses follow."""
     arrays: dict[str, Any] = {}
     for place, found in enumerate(several):
-        data = found.data
-        arrays |= {f"{place}/weights": data.weights, f"{place}/squares": data.squares}
-        arrays |= {f"{place}/rows": data.rows, f"{place}/outside": data.outside}
+        for key in ("name", "weights", "squares", "rows", "outside"):
+            arrays[f"{place}/{key}"] = getattr(found.data, key)
     return arrays
 
 
 def unpack(
-    entries: Sequence[Mapping[str, Any]], arrays: Arrays, mechanism: Mechanism, problem: Problem
+    arrays: Arrays, positions: Sequence[AtPositions | None], mechanism: Mechanism, problem: Problem
 ) -> tuple[HeldOut, ...]:
-    """The inverse of `content` and `pack`: everything but what is said of positions is computed again.
+    """Return the inverse of `pack`, with all but the losses at positions computed again.
 
     Raises
     ------
@@ -67,7 +46,7 @@ def unpack(
         If the arrays are not about the secrets.
     """
     several = []
-    for place, entry in enumerate(entries):
+    for place, at in enumerate(positions):
         weights, squares = (np.asarray(arrays[f"{place}/{key}"], dtype=float) for key in ("weights", "squares"))
         rows, outside = int(arrays[f"{place}/rows"]), float(arrays[f"{place}/outside"])
         wanted = (len(mechanism.space),)
@@ -76,16 +55,10 @@ def unpack(
             good and min(weights.min(), squares.min()) >= 0 and weights.any() and rows > 0 and 0 <= outside < np.inf
         ):
             raise SpecError(HELD_OUT, f"set {place} is no data about {wanted[0]} secrets", "solve the problem again")
-        data = Observed(str(entry["name"]), weights, squares, rows, outside)
+        data = Observed(str(arrays[f"{place}/name"]), weights, squares, rows, outside)
         again = worth_on(data, mechanism, problem.loss, problem.prior.probabilities)
-        at = entry.get("positions")
-        several.append(again if at is None else replace(again, positions=_at_positions(at)))
+        several.append(replace(again, positions=at))
     return tuple(several)
-
-
-def _at_positions(content: Mapping[str, Any]) -> AtPositions:
-    loss, worst, moved = (np.inf if content[key] is None else content[key] for key in ("loss", "worst", "moved"))
-    return AtPositions(loss, content["standard_error"], worst, moved, content.get("radius"))
 
 
 def _finite(number: float | None) -> float | None:

@@ -10,10 +10,10 @@ from dxopt.model.plausibility import of_problem
 from dxopt.model.privacy import promised
 from dxopt.model.problem import Problem
 from dxopt.numerics.digits import apart, floor_of, three_digits
-from dxopt.results import units
-from dxopt.results.files import DESCRIPTION, LEVEL, Contents, finite
+from dxopt.results.claims import FORMAT
+from dxopt.results.files import LEVEL, Contents, finite
 from dxopt.results.report import Report
-from dxopt.results.result import Result, description, parts
+from dxopt.results.result import Result, parts
 from dxopt.runtime.shown import Lines
 from dxopt.runtime.stopping import Status
 from dxopt.spaces.units import per, with_unit
@@ -80,8 +80,7 @@ class Level(Result):
     def contents(self) -> Contents:
         """The files of a result folder by name: the report, for `dx.load`, and level.json with what is proven of ε.
 
-        What refutes the ε below is in `parts/000`, a result folder as well. Where there is no report, there is a
-        description of the problem alone.
+        What refutes the ε below is in `parts/000`, a result folder as well.
         """
         asked = {"max_loss": self.max_loss, "accuracy": self.accuracy}
         proven = {
@@ -90,12 +89,10 @@ class Level(Result):
             "resolution": finite(self.resolution),
             "status": str(self.status),
         }
-        contents: Contents = {DESCRIPTION: description(self.problem, epsilon=asked)}
-        if self.report is not None:
-            contents = self.report.contents()
+        contents: Contents = {} if self.report is None else self.report.contents()
         contents[LEVEL] = {
+            "format": FORMAT,
             "problem": self.problem.name,
-            "units": units.content(self.problem),
             **asked,
             **proven,
         }

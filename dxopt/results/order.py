@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
-
-from dxopt.errors import SpecError
-from dxopt.results.checking import check_fields
 
 
 @dataclass(frozen=True)
@@ -29,20 +25,6 @@ class Refined:
     worse: str
     holds: bool | None = None
     shortfall: float | None = None
-
-
-def read(entries: Iterable[Mapping[str, Any]], names: Collection[str]) -> tuple[Refined, ...]:
-    """The inverse of `dataclasses.asdict`; SpecError where one is not about rows of such names."""
-    entries = tuple(entries)
-    for entry in entries:
-        check_fields(Refined, entry, "comparison")
-    found = tuple(Refined(**entry) for entry in entries)
-    for one in found:
-        known = isinstance(one.better, str) and isinstance(one.worse, str) and {one.better, one.worse} <= set(names)
-        number = one.shortfall is None if one.holds is None else isinstance(one.shortfall, float | int)
-        if not known or one.holds not in (True, False, None) or not number:
-            raise SpecError("comparison", "has an entry of its refinements that is none", "save the result again")
-    return found
 
 
 def lines_of(refinements: Iterable[Refined]) -> list[str]:

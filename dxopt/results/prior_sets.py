@@ -1,4 +1,4 @@
-"""The priors of a problem, one or a set: in a result folder, and what a report says of them."""
+"""The priors of a problem, one or a set in a result folder."""
 
 from __future__ import annotations
 
@@ -15,10 +15,8 @@ from dxopt.model.prior import Prior
 from dxopt.model.prior_sets import Hull, PriorSet, unpack_set
 from dxopt.model.problem import Problem
 from dxopt.proofs.certify import Certificate
-from dxopt.results.checking import check_prior
 
 _SET = "prior_set"
-_LISTED = 6
 
 
 def packed_set(problem: Problem, mechanism: Mechanism) -> dict[str, Any]:
@@ -34,7 +32,7 @@ def packed_set(problem: Problem, mechanism: Mechanism) -> dict[str, Any]:
     return {_SET: priors.kind, **{f"{_SET}.{key}": array for key, array in arrays.items()}}
 
 
-def believed(summary: Mapping[str, Any], asked: Mapping[str, Any]) -> Prior | PriorSet:
+def believed(name: str, objective: str, asked: Mapping[str, Any]) -> Prior | PriorSet:
     """The prior of problem.npz, or the set of priors where the objective is about one.
 
     Raises
@@ -42,10 +40,8 @@ def believed(summary: Mapping[str, Any], asked: Mapping[str, Any]) -> Prior | Pr
     SpecError
         If the arrays are none of a prior or a set, or of another one than is said.
     """
-    name = summary["prior"]
     prior = Prior(asked["prior"], name)
-    check_prior(name, prior.probabilities)
-    if summary["objective"] not in (WorstExpectedLoss.name, WorstRegret.name):
+    if objective not in (WorstExpectedLoss.name, WorstRegret.name):
         return prior
     arrays = {key.removeprefix(f"{_SET}."): array for key, array in asked.items() if key.startswith(f"{_SET}.")}
     if str(asked[_SET]) == Fitting.kind:
@@ -81,25 +77,3 @@ def require_optima(objective: Objective, members: Sequence[tuple[Problem, Certif
         same = problem.objective.name == "expected_loss" and np.array_equal(problem.prior.probabilities, member)
         if not same or proof.bound != low or proof.value != high:
             raise CertificateError(f"the optimum for {problem.prior.name} is not the one that was saved")
-
-
-def lines_of_priors(problem: Problem, mechanism: Mechanism) -> list[tuple[str, str]]:
-    """What a report says of a set of priors: which of them is the worst for the mechanism."""
-    priors = problem.priors
-    if priors is None or not isinstance(mechanism, MatrixMechanism):
-        return []
-    losses = losses_of(problem, mechanism.matrix, priors.reach)
-    if isinstance(priors, Hull):
-        each = priors.members @ losses
-        if isinstance(problem.objective, WorstRegret) and problem.objective.lowest is not None:
-            each = each - problem.objective.lowest
-        worst = int(each.argmax())
-        named = [f"{name} {loss:.10g}" for name, loss in zip(priors.names, each.tolist(), strict=True)][:_LISTED]
-        more = f"; {len(each) - len(named)} more" if len(each) > len(named) else ""
-        return [("worst over", priors.name), ("worst prior", f"{priors.names[worst]}, of {', '.join(named)}{more}")]
-    moved = priors.worst(losses) - priors.centre
-    most = int(moved.argmax())
-    where = f"{problem.space.labels[most]}, which it gives {moved[most]:.4g} more than the centre"
-    centre = f"under the centre {float(priors.centre @ losses):.10g}"
-    text = f"moves {float(np.abs(moved).sum()) / 2:.4g} of the centre, most of it to {where}; {centre}"
-    return [("worst over", priors.name), ("worst prior", text)]

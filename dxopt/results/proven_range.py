@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,18 +13,15 @@ from numpy.typing import NDArray
 from dxopt.errors import PlausibilityWarning, SpecError
 from dxopt.model.plausibility import common
 from dxopt.model.problem import Problem
-from dxopt.results import units
+from dxopt.results.claims import FORMAT
 from dxopt.results.figures import plots
 from dxopt.results.figures.plotted import Plotted
-from dxopt.results.files import DESCRIPTION, FRONTIER, Contents, finite, numbers
+from dxopt.results.figures.tables import Grid
+from dxopt.results.files import FRONTIER, Contents, finite, numbers
 from dxopt.results.report import Report
-from dxopt.results.result import Result, description, parts
-from dxopt.runtime.shown import as_html_table, as_html_text
+from dxopt.results.result import Result, parts
 from dxopt.runtime.stopping import Status
 from dxopt.spaces.units import in_unit
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
 
@@ -80,22 +78,16 @@ class ProvenRange(Plotted, Result):
         columns = {name: column.tolist() for name, column in self._columns().items()}
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
-    @abstractmethod
-    def figure(self) -> Figure:
-        """What is possible, and what is proven."""
-
     def contents(self) -> Contents:
-        """The files of a result folder by name: what was asked, frontier.json with what is proven, and the figure.
+        """The files of a result folder by name: frontier.json with what is proven, and the figure.
 
         The reports that prove it are in `parts`, a result folder for each.
         """
         points = self._points().tolist()
-        asked = {"from": points[0], "to": points[-1], "resolution": self.wanted}
         proven = {
+            "format": FORMAT,
             "problem": self.problem.name,
             "objective": self.problem.objective.name,
-            "units": units.content(self.problem),
-            **self._setting(),
             "status": str(self.status),
             "wanted": self.wanted,
             "resolution": finite(self.resolution),
@@ -105,7 +97,6 @@ class ProvenRange(Plotted, Result):
             **self._further(),
         }
         return {
-            DESCRIPTION: description(self.problem, **self._asked(asked)),
             FRONTIER: proven,
             **plots.pictures("frontier", self.figure()),
             **parts(self.reports),
@@ -116,24 +107,15 @@ class ProvenRange(Plotted, Result):
         span = f"{len(points)} {self.POINTS} from {points[0]:.3g} to {points[-1]:.3g}"
         return f"{self.problem.name}: {span}, resolution {self.resolution:.2g}, {self.status}"
 
-    def _repr_html_(self) -> str:
-        columns = self._columns()
-        rows = ([f"{number:.3g}" for number in row] for row in zip(*columns.values(), strict=True))
-        text = str(self).splitlines()[: 2 + len(self.warnings)]
-        return as_html_text(text) + as_html_table([[*columns], *rows])
-
-    def __str__(self) -> str:
+    def _parts(self, digits: str) -> Iterable[str | Grid]:
         asked = "" if self.resolution <= self.wanted else f" of {self.wanted:.3g} asked for ({self.status})"
-        columns = self._columns()
         title = f"{self.problem.objective.title}{in_unit(self.problem.unit)}"
-        lines = [
-            *(f"warning: {warning}" for warning in self.warnings),
-            f"{self.problem.name}: {title} at {len(self.reports)} {self.POINTS}",
-            f"resolution {self.resolution:.3g}{asked}{self._remark()}",
-            "  ".join(f"{name:>14}" for name in columns),
-        ]
+        yield from (f"warning: {warning}" for warning in self.warnings)
+        yield f"{self.problem.name}: {title} at {len(self.reports)} {self.POINTS}"
+        yield f"resolution {self.resolution:.3g}{asked}{self._remark()}"
+        columns = self._columns()
         rows = zip(*columns.values(), strict=True)
-        return "\n".join([*lines, *("  ".join(f"{number:>14.8g}" for number in row) for row in rows)])
+        yield [[*columns], *([f"{number:{digits}}" for number in row] for row in rows)]
 
     def _points(self) -> Array:
         """The points, `(k,)`, increasing."""
@@ -145,14 +127,6 @@ class ProvenRange(Plotted, Result):
         if not points[0] <= point <= points[-1]:
             raise SpecError(name, f"is {point:g}", f"give one from {points[0]:g} to {points[-1]:g}")
         return points
-
-    @abstractmethod
-    def _asked(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """The entry of problem.yaml that asks for the range."""
-
-    def _setting(self) -> dict[str, Any]:
-        """Further entries of frontier.json, on the problem."""
-        return {}
 
     def _further(self) -> dict[str, Any]:
         """Further entries of frontier.json, on what is proven."""

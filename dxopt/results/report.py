@@ -2,52 +2,46 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from dxopt.errors import CertificateError, UnsupportedError
-from dxopt.model.mechanism import MatrixMechanism, Mechanism
+from dxopt.model.mechanism import FORMAT as MECHANISM_FORMAT
+from dxopt.model.mechanism import MatrixMechanism
 from dxopt.model.objective import AdversaryError, WorstRegret
 from dxopt.proofs.duals import LineDual, ProductDual, pack_dual
 from dxopt.release.tables import IntegerTable, integer_table
-from dxopt.results import units, within
+from dxopt.results import held_out, units
 from dxopt.results.answer import Answer
-from dxopt.results.beliefs import NO_TABLE, certificate_content, pack_beliefs
-from dxopt.results.comparison import Comparison
-from dxopt.results.evidence import Evidence
+from dxopt.results.beliefs import NO_TABLE, pack_beliefs
+from dxopt.results.claims import FORMAT, RESTS_ON, UNVERIFIED
+from dxopt.results.comparison_folder import comparison_contents
 from dxopt.results.figures.tables import as_panel, as_text
 from dxopt.results.files import (
-    CERTIFICATE,
-    COMPARED,
+    CLAIMS,
     DESCRIPTION,
     DUAL,
     HELD_OUT,
     MECHANISM,
+    NOTES,
     PROBLEM,
-    REPORT,
     TABLE,
     Contents,
+    finite,
 )
-from dxopt.results.held_out import content as content_held_out
-from dxopt.results.held_out import pack as pack_held_out
-from dxopt.results.labelled import labelled
-from dxopt.results.off_prior import content
-from dxopt.results.plugged import content_of_plugins
 from dxopt.results.prior_sets import packed_set
 from dxopt.results.report_lines import everything, short
-from dxopt.results.result import description, parts
+from dxopt.results.result import parts
 from dxopt.runtime.shown import as_html
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-FORMAT = 1
-STRUCTURE = ("kind", "shape", "spacing")
 TABLE_TRIPLES = 50_000_000
 """There is an integer table up to this n²·m, which is what it takes to prove one private."""
 WRITTEN_PAIRS = 5_000_000
-"""Distances and losses of a mechanism in closed form are written out up to this n·max(n, m)."""
+"""Distances and losses of what is proven by structure are written out up to this n·max(n, m)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +70,7 @@ class Report(Answer):
     evaluation : dict
         Further measures that were asked for, by name.
     comparison : Comparison or None
-        Other mechanisms for the problem, where that was asked for; kept by `dx.load` as it was saved.
+        Other mechanisms for the problem, where that was asked for.
     beliefs : tuple of Beliefs
         What the measures of an adversary's beliefs are about.
     held_out : tuple of HeldOut
@@ -85,12 +79,16 @@ class Report(Answer):
         What of other packages it was made with.
     solver : str
         The one that was asked for; where `refused` names it, it gave no answer.
+    method : str
+        The one that was asked for.
+    spanner : float or None
+        The dilation of the spanner that was asked for.
 
     Examples
     --------
     >>> import dxopt as dx
     >>> report = dx.solve(dx.Problem(dx.line(4), epsilon=1.0, prior="uniform"))
-    >>> print(len(report.lines()) > 5, "certificate.json" in report.contents(), report.certificate.private)
+    >>> print(len(report.lines()) > 5, "claims.json" in report.contents(), report.certificate.private)
     True True True
     """
 
@@ -104,7 +102,7 @@ class Report(Answer):
         """The mechanism as integers, for exact sampling; or why there is no such table."""
         problem = self.problem
         if not isinstance(self.mechanism, MatrixMechanism):
-            return "the mechanism is not written down"
+            return "the mechanism is kept as a formula; no table was made"
         if problem.beliefs is not None:
             return NO_TABLE
         if not problem.private:
@@ -142,86 +140,93 @@ class Report(Answer):
         """
         return as_text(everything(self))
 
-    def contents(self) -> Contents:
-        """The files of a result folder by name: all that `dx.load` needs to prove the report again, and the table."""
-        problem_arrays, mechanism = self._arrays()
+    def contents(self, *, table: bool = True) -> Contents:
+        """The files of a result folder by name: all that `dx.load` needs to prove the report again, and the table.
+
+        Parameters
+        ----------
+        table : bool
+            Without, as in the parts of a comparison, no table is made.
+        """
+        made = self.table if table else "it is one of several that are compared"
+        found = self.mechanism
+        # what is proven of a matrix is in the claims
+        bare = replace(found, privacy=None) if isinstance(found, MatrixMechanism) else found
+        mechanism = {"format": MECHANISM_FORMAT, **bare.packed()}
         contents: Contents = {
             MECHANISM: mechanism,
-            PROBLEM: problem_arrays,
+            PROBLEM: self._arrays(str(mechanism["space.kind"])),
             DUAL: pack_dual(self.dual, len(self.problem.space)),
-            CERTIFICATE: certificate_content(self.certificate),
-            REPORT: self._summary(),
-            DESCRIPTION: description(self.problem, arrays=PROBLEM),
+            CLAIMS: self._claims(made),
+            NOTES: self._notes(),
+            DESCRIPTION: {"arrays": PROBLEM},
         }
-        contents |= {TABLE: self.table} if isinstance(self.table, IntegerTable) else {}
-        contents |= {HELD_OUT: pack_held_out(self.held_out)} if self.held_out else {}
-        if self.comparison is not None and self.comparison.evidence is not None:
-            contents[COMPARED] = self._evidence(self.comparison, self.comparison.evidence)
+        contents |= {TABLE: made} if isinstance(made, IntegerTable) else {}
+        contents |= {HELD_OUT: held_out.pack(self.held_out)} if self.held_out else {}
+        if self.comparison is not None:
+            contents |= comparison_contents(self.comparison, self)
         return contents | parts(self.members)
 
-    def _arrays(self) -> tuple[dict[str, Any], dict[str, Any] | Mechanism]:
-        """What problem.npz and mechanism.npz hold.
-
-        A matrix goes with its labels and points, and all distances and losses go with the problem. A mechanism in
-        closed form, or one that a dual in closed form is about, knows its own file, from which the space follows;
-        distances and losses are then written out where that is little.
-        """
+    def _arrays(self, encoded: str) -> dict[str, Any]:
+        """Return the arrays of problem.npz; mechanism.npz has the space, encoded as `encoded`, and the reports."""
         problem, mechanism = self.problem, self.mechanism
         arrays: dict[str, Any] = {
             "prior": problem.prior.probabilities,
             "epsilon": problem.epsilon,
             "delta": problem.delta,
             **pack_beliefs(problem.beliefs),
+            **packed_set(problem, mechanism),
         }
         if isinstance(problem.objective, AdversaryError):
             arrays |= {"max_loss": problem.objective.max_loss, "adversary_loss": problem.objective.guesses}
-        arrays |= packed_set(problem, mechanism)
-        explicit = isinstance(mechanism, MatrixMechanism)
-        if explicit and not isinstance(self.dual, LineDual | ProductDual):
-            arrays |= {"distances": problem.space.distances, "loss": problem.losses}
-            return arrays, labelled(problem, mechanism)
-        if not problem.loss.by_distance:
-            arrays["loss"] = problem.losses
-        if self._written:
-            arrays |= {"pair_distances": problem.space.distances, "report_losses": problem.losses}
-        return arrays, mechanism
+        if self._written and encoded != "distances":
+            arrays["distances"] = problem.space.distances
+        if self._written or not problem.loss.by_distance:
+            arrays["losses"] = problem.losses
+        return arrays
 
-    def _evidence(self, comparison: Comparison, evidence: Evidence) -> dict[str, Any]:
-        matrix = self.mechanism.matrix if isinstance(self.mechanism, MatrixMechanism) else None
-        names, certified = [row.name for row in comparison.rows], comparison.bound in (None, self.certificate.bound)
-        return evidence.pack(names, matrix, len(self.problem.space), certified=certified)
-
-    def _summary(self) -> dict[str, Any]:
-        """What report.json holds."""
-        problem = self.problem
+    def _claims(self, table: IntegerTable | str) -> dict[str, Any]:
+        """Return the contents of claims.json."""
+        problem, proof = self.problem, self.certificate
+        within = problem.within
         return {
             "format": FORMAT,
-            "problem": problem.name,
-            "secrets_are_reports": problem.reports.secrets,
-            "loss": problem.loss.name,
-            "units": units.content(problem),
-            "within": within.content(problem.within),
-            "objective": problem.objective.name,
-            "pairs": problem.pairs,
-            "prior": problem.prior.name,
-            "structure": {key: getattr(problem.space.structure, key) for key in STRUCTURE},
-            "mechanism": self.mechanism.name,
+            "problem": {
+                "name": problem.name,
+                "objective": problem.objective.name,
+                "pairs": problem.pairs,
+                "prior": problem.prior.name,
+                "loss": problem.loss.name,
+                "loss_by_distance": problem.loss.by_distance,
+                "units": units.content(problem),
+                "within": within and {key: getattr(within, key) for key in ("level", "radius", "positions")},
+            },
+            "certificate": {
+                "private": proof.private,
+                "epsilon": finite(proof.epsilon),
+                **{key: getattr(proof, key) for key in ("delta", "value", "bound", "gap", "belief_level")},
+            },
             "status": str(self.status),
-            "claim": self.claim,
+            "tolerance": self.tolerance,
+            "found": {key: getattr(self, key) for key in ("claim", "method", "solver", "spanner")},
+            "table": table if isinstance(table, str) else None,
+            "evaluation": dict(self.evaluation),
+            "beliefs": [asdict(beliefs) for beliefs in self.beliefs],
+            "rests_on": RESTS_ON,
+        }
+
+    def _notes(self) -> dict[str, Any]:
+        """Return the contents of notes.json, which nobody verifies."""
+        return {
+            "format": FORMAT,
+            "unverified": UNVERIFIED,
             "route": self.route,
-            "solver": self.solver,
+            "seconds": self.seconds,
             "refused": dict(self.refused),
             "reductions": [asdict(reduction) for reduction in self.reductions],
-            "seconds": self.seconds,
-            "tolerance": self.tolerance,
-            "evaluation": dict(self.evaluation),
-            "off_prior": content(self.off_prior, problem.space, self.mechanism.reports, written=self._written),
-            "held_out": content_held_out(self.held_out),
-            "beliefs": [asdict(beliefs) for beliefs in self.beliefs],
-            "comparison": self.comparison and self.comparison.content(),
             "warnings": [warning.content() for warning in self.warnings],
-            "plugins": content_of_plugins(self.plugins, self.comparison),
-            "table": self.table if isinstance(self.table, str) else None,
+            "plugins": [plugin.content() for plugin in self.plugins],
+            "held_out": held_out.notes(self.held_out),
         }
 
     def __str__(self) -> str:

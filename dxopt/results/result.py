@@ -5,12 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from dxopt.errors import PlausibilityWarning
-from dxopt.model.problem import Problem
-from dxopt.results.beliefs import described as beliefs
-from dxopt.results.files import PARTS, Contents, finite
+from dxopt.results.files import PARTS, Contents
 from dxopt.results.folder import save_contents, write_contents
 from dxopt.runtime.shown import Shown
 
@@ -56,23 +53,3 @@ class Result(Shown, ABC):
 def parts(results: Iterable[Result]) -> Contents:
     """The reports that an answer rests on: each is a result folder in `parts`, named by its position."""
     return {f"{PARTS}/{position:03}": result.contents() for position, result in enumerate(results)}
-
-
-def description(problem: Problem, **changes: Any) -> dict[str, Any]:
-    """What a problem is about, as problem.yaml states it, with some entries changed."""
-    metric = problem.space.metric.name if problem.space.metric else "given distances"
-    described = {
-        "name": problem.name,
-        "epsilon": finite(problem.epsilon),
-        "delta": problem.delta,
-        "objective": problem.objective.name,
-        "space": {
-            "points": len(problem.space),
-            "metric": metric,
-            "structure": problem.space.structure.kind,
-            **({"unit": problem.space.unit} if problem.space.unit else {}),
-        },
-        "prior": problem.prior.name,
-        "loss": problem.loss.name,
-    }
-    return {**described, **beliefs(problem), **changes}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
@@ -16,30 +16,26 @@ from dxopt.errors import PlausibilityWarning
 from dxopt.model.plausibility import common
 from dxopt.model.problem import Problem
 from dxopt.proofs.certify import gap
-from dxopt.results import units
+from dxopt.results.claims import FORMAT
 from dxopt.results.compared import FIGURES, Compared
 from dxopt.results.figures import plots
 from dxopt.results.figures.panels import Panel, panels
 from dxopt.results.figures.plotted import Plotted
-from dxopt.results.figures.tables import aligned, as_rich_table, cell
-from dxopt.results.files import DESCRIPTION, SWEEP, SWEEP_TABLE, Contents
+from dxopt.results.figures.tables import Grid, cell
+from dxopt.results.files import SWEEP, SWEEP_TABLE, Contents
 from dxopt.results.report import Report
-from dxopt.results.result import Result, description, parts
-from dxopt.results.sweep_folder import FORMAT, swept
+from dxopt.results.result import Result, parts
+from dxopt.results.sweep_folder import swept
 from dxopt.results.units import level_axis, value_axis
 from dxopt.runtime.reading import as_path
-from dxopt.runtime.shown import as_html_table, as_html_text
 from dxopt.runtime.stopping import Status
 from dxopt.spaces.units import in_unit, per
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from rich.console import Group
 
 Array = NDArray[np.float64]
 OPTIMAL = "optimal"
-_COLUMNS = 6
-"""That many besides the levels fit a terminal."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -151,14 +147,11 @@ class EpsilonSweep(Plotted, Result):
         levels = {
             "format": FORMAT,
             "problem": self.problem.name,
-            "objective": self.problem.objective.name,
-            "units": units.content(self.problem),
             "status": str(self.status),
             "asked": list(self.asked),
             "epsilons": self.epsilons.tolist(),
         }
         return {
-            DESCRIPTION: description(self.problem, epsilon=list(self.asked)),
             SWEEP: levels,
             SWEEP_TABLE: self._csv(),
             **plots.pictures("sweep", self.figure()),
@@ -192,21 +185,8 @@ class EpsilonSweep(Plotted, Result):
         )
         return f"{self.problem.name}: {levels}, {', '.join(self.methods)}, {self.status}"
 
-    def _repr_html_(self) -> str:
-        head, *rows = self._table(".3g")
-        return as_html_text([self._head()]) + as_html_table([head, *rows]) + as_html_text(self._notes())
-
-    def __str__(self) -> str:
-        return "\n".join([self._head(), *aligned(self._table()), *self._notes()])
-
-    def __rich__(self) -> Group:
-        from rich.console import Group
-        from rich.text import Text
-
-        levels, *columns = zip(*self._table(), strict=True)
-        groups = (columns[first : first + _COLUMNS] for first in range(0, len(columns), _COLUMNS))
-        tables = [as_rich_table([*zip(levels, *group, strict=True)]) for group in groups]
-        return Group(Text(self._head()), *tables, *(Text(line) for line in self._notes()))
+    def _parts(self, digits: str) -> Iterable[str | Grid]:
+        return [self._head(), self._table(digits), *self._notes()]
 
     @property
     def _rows(self) -> list[dict[str, Compared]]:
@@ -244,7 +224,7 @@ class EpsilonSweep(Plotted, Result):
         title = f"{self.problem.objective.title}{in_unit(self.problem.unit)}"
         return f"{self.problem.name}: {title} at {reached} ({self.status})"
 
-    def _table(self, digits: str = ".7f") -> list[list[str]]:
+    def _table(self, digits: str) -> list[list[str]]:
         others = self.methods[1:]
         level = f"epsilon {per(self.problem.space.unit)}" if self.problem.space.unit else "epsilon"
         table = [[level, OPTIMAL, "bound", "gap", "leakage (bits)", *others]]

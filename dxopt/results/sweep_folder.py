@@ -5,15 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from dxopt.errors import SpecError
+from dxopt.results.claims import SweepFile, read_typed
 from dxopt.results.files import PARTS, SWEEP
 from dxopt.results.reading import load
 from dxopt.results.report import Report
-from dxopt.runtime.archive import DAMAGED
-from dxopt.runtime.reading import is_file, read_json
+from dxopt.runtime.reading import is_file
 from dxopt.runtime.stopping import Status
-
-FORMAT = 1
-"""The version of sweep.json."""
 
 
 def swept(folder: Path) -> tuple[tuple[Report, ...], tuple[float, ...], Status]:
@@ -26,19 +23,9 @@ def swept(folder: Path) -> tuple[tuple[Report, ...], tuple[float, ...], Status]:
     """
     if not is_file(folder / SWEEP):
         raise SpecError("folder", f"{folder} is no result folder of a sweep", "name one that `sweep` wrote")
-    try:
-        content = read_json(folder / SWEEP)
-        if content["format"] != FORMAT:
-            raise SpecError("format", f"version {content['format']} is not {FORMAT}", "use a matching dxopt")
-        status = Status(content["status"])
-        asked = tuple(content["asked"])
-        levels = content["epsilons"]
-        folders = [folder / PARTS / f"{position:03}" for position in range(len(levels))]
-    except SpecError:
-        raise
-    except DAMAGED as error:
-        raise SpecError("folder", f"{folder} is damaged ({error})", "make the sweep again") from None
+    content = read_typed(folder / SWEEP, SweepFile)
+    folders = [folder / PARTS / f"{position:03}" for position in range(len(content.epsilons))]
     reports = tuple(load(part) for part in folders)
-    if not reports or [report.problem.epsilon for report in reports] != levels:
+    if not reports or [report.problem.epsilon for report in reports] != content.epsilons:
         raise SpecError("folder", f"{folder} has other levels than sweep.json says", "make the sweep again")
-    return reports, asked, status
+    return reports, tuple(content.asked), Status(content.status)

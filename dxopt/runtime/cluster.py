@@ -109,7 +109,7 @@ def _workers(count: int, scheduler: str) -> Iterator[None]:
 
     def put_to_work(process: Process) -> None:
         with suppress(OSError):  # it has died, which the next look finds
-            process.connection.send(scheduler)
+            process.line.send(scheduler)
 
     def attend() -> None:
         for process in processes:  # all of them are starting by now

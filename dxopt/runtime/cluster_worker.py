@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from multiprocessing.connection import Connection
+
+from dxopt.runtime.process import Line
 
 
-def main(connection: Connection) -> None:
+def main(line: Line) -> None:
     """Work for the scheduler whose address comes first, with one thread, until that ends."""
-    asyncio.run(_work(connection.recv()))
+    asyncio.run(_work(line.recv()))
 
 
 HERE = "127.0.0.1"

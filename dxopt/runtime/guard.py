@@ -1,21 +1,16 @@
-"""The program that ends a process whose parent is gone, where its own threads may not get to run."""
+"""The program that kills a process whose parent is gone, where its own threads may not get to run."""
 
-from __future__ import annotations
-
+import os
+import signal
 import sys
-
-from dxopt.runtime.platform import library
+from contextlib import suppress
 
 
 def main(process: str) -> None:
     """Kill a process once standard input ends, unless a byte came before."""
-    psutil = library("psutil")
-    try:
-        guarded = psutil.Process(int(process))
-        if not sys.stdin.buffer.read(1):
-            guarded.kill()
-    except psutil.NoSuchProcess:
-        pass  # it has ended by itself
+    if not sys.stdin.buffer.read(1):
+        with suppress(OSError):  # it has ended by itself
+            os.kill(int(process), getattr(signal, "SIGKILL", signal.SIGTERM))
 
 
 if __name__ == "__main__":

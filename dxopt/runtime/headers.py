@@ -16,7 +16,7 @@ _OF_NUMBERS = re.compile(r"[tzenswoh]|km|nan|inf|infinity")
 
 
 def is_data(name: str) -> bool:
-    """Whether the name of a column reads as a number or a date."""
+    """Return whether the name of a column reads as a number or a date."""
     bare = name.strip().lower()
     words = _WORDS.findall(bare)
     if "_" in bare or not all(_OF_NUMBERS.fullmatch(word) or _OF_DATES.fullmatch(word) for word in words):
@@ -28,19 +28,19 @@ def is_data(name: str) -> bool:
 
 
 def no_column(name: str, names: Sequence[str]) -> tuple[str, str]:
-    """What is wrong where a table with these columns lacks one, and what to write instead."""
+    """Return what is wrong where a table with these columns lacks one, and what to write instead."""
     if looks_like_data(names):
         return f"there is no column {name!r}, and the first line looks like data", NAME_THEM
     return f"there is no column {name!r}", f"choose among {listed(names)}" if names else "add it"
 
 
 def looks_like_data(names: Sequence[str]) -> bool:
-    """Whether one of the names reads as a number or a date."""
+    """Return whether one of the names reads as a number or a date."""
     return any(map(is_data, names))
 
 
 def listed(names: Sequence[str]) -> str:
-    """The first names in a row, in quotes where blanks at an end would not be seen."""
+    """Write the first names in a row, in quotes where blanks at an end would not be seen."""
     some = ", ".join(name if name and name == name.strip() else repr(name) for name in names[:_SHOWN])
     return some + (", …" if len(names) > _SHOWN else "")
 

@@ -53,7 +53,7 @@ class Plugin:
         return f"{self.package} {self.version}"
 
     def content(self) -> dict[str, str]:
-        """What report.json holds of it."""
+        """Return the entries of notes.json."""
         return asdict(self)
 
 

@@ -1,33 +1,158 @@
-"""Processes that end with the one that started them, and a connection to each."""
+"""Processes that end with the one that started them, and a line of messages to each.
+
+Messages go through the standard input and output of the process, Ctrl-C as an empty message. Standard input closes
+when whoever holds its other end is gone, however that came about, and a thread of the process ends it then. Compiled
+code that keeps Python's lock would hold that thread up: such a process gets a guard beside it (`runtime.guard`).
+"""
 
 from __future__ import annotations
 
+import _thread
+import os
+import pickle
 import subprocess
-from collections.abc import Mapping, Sequence
-from multiprocessing.connection import Connection
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from typing import IO, Any
 
-from dxopt.runtime.dialled import Dialled
-from dxopt.runtime.inherited import Inherited
-from dxopt.runtime.platform import PORTABLE
+_HEAD = 8
+"""Bytes before each message: its length."""
+_LOOK = 1.0
+"""Seconds after which a wait without end is begun again, as some systems see to no Ctrl-C within one."""
+_GUARD = Path(__file__).with_name("guard.py")
+
+
+class Line:
+    """Two pipes that carry objects of Python.
+
+    Parameters
+    ----------
+    reader, writer : unbuffered binary streams
+    arrived : threading.Event, optional
+        Set whenever a message or the end has come; several lines may share one.
+    asked, ended : callable
+        Called in another thread: for each Ctrl-C, and once the other end is gone.
+    """
+
+    def __init__(
+        self,
+        reader: IO[bytes],
+        writer: IO[bytes],
+        *,
+        arrived: threading.Event | None = None,
+        asked: Callable[[], object] = lambda: None,
+        ended: Callable[[], object] = lambda: None,
+    ) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._came: deque[bytearray | None] = deque()
+        self._arrived = arrived or threading.Event()
+        threading.Thread(target=self._listen, args=(asked, ended), daemon=True).start()
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed here."""
+        return self._writer.closed
+
+    def send(self, message: object) -> None:
+        """Send an object; OSError where the other end is gone."""
+        self._write(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
+
+    def interrupt(self) -> None:
+        """Send Ctrl-C; nothing happens where the other end is gone."""
+        with suppress(OSError, ValueError):
+            self._write(b"")
+
+    def poll(self, seconds: float = 0.0) -> bool:
+        """Wait until there is a message or the end, for some seconds at most, and return whether there is."""
+        if not self._came and seconds:
+            self._arrived.clear()
+            if not self._came:
+                self._arrived.wait(seconds)
+        return bool(self._came)
+
+    def recv(self) -> Any:
+        """Wait for the next object; EOFError where the other end is gone and none is left."""
+        while not self.poll(_LOOK):
+            pass
+        content = self._came[0]
+        if content is None:
+            raise EOFError
+        self._came.popleft()
+        return pickle.loads(content)
+
+    def close(self) -> None:
+        """Send nothing any more."""
+        self._writer.close()
+
+    def leave(self) -> None:
+        """Close both pipes in a copy of the process, where no thread reads from them."""
+        self._writer.close()
+        self._reader.close()
+
+    def _write(self, content: bytes) -> None:
+        for part in (len(content).to_bytes(_HEAD, "big"), content):
+            left = memoryview(part)
+            while left:
+                left = left[self._writer.write(left) :]
+
+    def _listen(self, asked: Callable[[], object], ended: Callable[[], object]) -> None:
+        with self._reader:
+            while (head := self._read(_HEAD)) is not None:
+                length = int.from_bytes(head, "big")
+                if not length:
+                    asked()
+                elif (content := self._read(length)) is not None:
+                    self._came.append(content)
+                    self._arrived.set()
+        self._came.append(None)
+        self._arrived.set()
+        ended()
+
+    def _read(self, length: int) -> bytearray | None:
+        """Read so many bytes; None at the end of the pipe."""
+        content = bytearray(length)
+        left = memoryview(content)
+        while left:
+            try:
+                count = self._reader.readinto(left)  # pyright: ignore[reportAttributeAccessIssue]
+            except OSError:
+                return None
+            if not count:
+                return None
+            left = left[count:]
+        return content
 
 
 class Process:
-    """A Python module that runs in a process of its own, and the connection to it.
+    """A Python module that runs in a process of its own, and the line to it.
 
     It never runs the script of this process again, which needs no `if __name__ == "__main__"` therefore.
 
     Parameters
     ----------
     module : str
-        Its function `main` is given the other end of the connection.
+        Its function `main` is given the other end of the line.
     environment : dict, optional
         Variables besides those of this process.
-    keep : sequence of int
-        Descriptors that the process holds as well, where descriptors can be handed on.
     folder : str, optional
         Where it runs; where this process does by default.
+    arrived : threading.Event, optional
+        Set whenever it has sent something or ended.
     guarded : bool
         Whether it may be in compiled code for long that keeps Python's lock.
+
+    Attributes
+    ----------
+    process : subprocess.Popen
+        For its number, and how it ended.
+    line : Line
+        At its end where the process has ended, and closed after `end`.
     """
 
     def __init__(
@@ -35,34 +160,56 @@ class Process:
         module: str,
         *,
         environment: Mapping[str, str] | None = None,
-        keep: Sequence[int] = (),
         folder: str | None = None,
+        arrived: threading.Event | None = None,
         guarded: bool = False,
     ) -> None:
-        self._kept: Dialled | Inherited
-        if PORTABLE:
-            self._kept = Dialled(module, environment or {}, folder, guarded=guarded)
-        else:
-            self._kept = Inherited(module, environment or {}, keep, folder)
-
-    @property
-    def process(self) -> subprocess.Popen[bytes]:
-        """The process, for its number and how it ended."""
-        return self._kept.process
-
-    @property
-    def connection(self) -> Connection:
-        """The connection to it; it is at its end where the process has ended, and closed after `end`."""
-        return self._kept.connection
+        self.process = _start("-m", __name__, module, cwd=folder, env={**os.environ, **(environment or {})})
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.line = Line(self.process.stdout, self.process.stdin, arrived=arrived)
+        # The guard needs nothing that is installed: so it starts at once, and there is nothing to find.
+        guard = ("-I", "-S", str(_GUARD), str(self.process.pid))
+        self._guard = _start(*guard, stdout=subprocess.DEVNULL) if guarded else None
 
     def interrupt(self) -> None:
         """Let the process handle SIGINT, as at Ctrl-C; nothing happens where it has ended."""
-        self._kept.interrupt()
+        self.line.interrupt()
 
     def forget(self) -> None:
         """Let go of the process in a copy of the one that started it: it ends with that one, and not with this."""
-        self._kept.forget()
+        self.line.leave()
+        if self._guard is not None and self._guard.stdin is not None:
+            self._guard.stdin.close()
 
     def end(self) -> None:
         """Kill the process, and with it those that it started."""
-        self._kept.end()
+        self.process.kill()
+        self.process.wait()
+        self.line.close()
+        if self._guard is not None:
+            self._guard.communicate(b".")  # there is nothing to guard any more
+
+
+def _start(*arguments: str, **options: Any) -> subprocess.Popen[bytes]:
+    """Start Python with pipes to it, out of reach of the Ctrl-C of a terminal."""
+    options = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "bufsize": 0, **options}
+    if os.name == "nt":
+        options["creationflags"] = subprocess.CREATE_NEW_PROCESS_GROUP  # pyright: ignore[reportAttributeAccessIssue]
+    else:
+        options["start_new_session"] = True
+    started: Any = subprocess.Popen([sys.executable, *arguments], **options)
+    return started
+
+
+def main(module: str) -> None:
+    """Run `main` of a module with the line to the process that started this one, and end when that one does."""
+    reader, writer = (os.fdopen(os.dup(number), mode, buffering=0) for number, mode in ((0, "rb"), (1, "wb")))
+    with open(os.devnull, "r+b", buffering=0) as nothing:  # noqa: PTH123
+        for number in (0, 1):
+            os.dup2(nothing.fileno(), number)
+    line = Line(reader, writer, asked=_thread.interrupt_main, ended=lambda: os._exit(1))
+    import_module(module).main(line)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -20,7 +20,9 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError, required
-from dxopt.runtime.platform import READING
+
+_READING = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
+"""How a file is opened that may be a pipe: without waiting."""
 
 MOST_TEXT = 20_000_000
 """Bytes of JSON. The indices of a million points have 17 MB; so many empty lists take half a GB and some seconds."""
@@ -108,7 +110,7 @@ def opened(path: Path, most: int) -> io.BufferedReader:
 def _number(path: Path) -> int:
     """The descriptor of a file, opened without waiting."""
     try:
-        return os.open(path, READING)
+        return os.open(path, _READING)
     except PermissionError:
         if path.is_dir():  # which opens on Linux alone
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path)) from None

@@ -14,7 +14,9 @@ from types import FrameType, TracebackType
 from typing import TypeVar
 
 from dxopt.errors import Interrupted, SpecError
-from dxopt.runtime.platform import ENDING
+
+ENDING = (signal.SIGTERM, *([signal.SIGBREAK] if hasattr(signal, "SIGBREAK") else []))  # pyright: ignore[reportAttributeAccessIssue]
+"""Signals by which a program is asked to end, besides Ctrl-C."""
 
 
 @contextmanager

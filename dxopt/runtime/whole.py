@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -10,32 +12,47 @@ from typing import IO
 from dxopt.errors import SpecError
 
 
-def partial_of(file: Path) -> Path:
-    """The hidden file beside a file that has its content until it is whole."""
-    return file.with_name(f".{file.name}.part")
-
-
 @contextmanager
-def replacing(file: Path, field: str, fix: str = "name another file") -> Iterator[IO[bytes]]:
-    """A context with a stream to a file, which replaces an earlier one once the context ends well.
+def replacing(
+    file: Path, field: str, fix: str = "name another file", *, hidden: Path | None = None
+) -> Iterator[IO[bytes]]:
+    """Give a stream to a file, which replaces an earlier one once the context ends well.
+
+    Until then the content is in a hidden file beside it, which is new: whatever somebody else has put there, a link
+    among it, is not written to. It is removed where the context ends badly.
 
     Parameters
     ----------
     file : Path
     field, fix : str
         Of the error.
+    hidden : Path, optional
+        The hidden file, of whose name nobody else makes one; one with a name that nobody can guess by default.
 
     Raises
     ------
     SpecError
         If the file cannot be written; an earlier one is then as it was.
     """
-    partial = partial_of(file)
+    hidden = hidden or file.with_name(f".{file.name}.{secrets.token_hex(8)}.part")
     try:
-        with partial.open("wb") as stream:
-            yield stream
-        partial.replace(file)
+        stream = hidden.open("xb")
     except OSError as error:
+        raise unwritable(field, file, error, fix) from None
+    try:
+        with stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        hidden.replace(file)
+    except BaseException as error:
         with suppress(OSError):
-            partial.unlink()
-        raise SpecError(field, f"{file} cannot be written: {error.strerror}", fix) from None
+            hidden.unlink()
+        if isinstance(error, OSError):
+            raise unwritable(field, file, error, fix) from None
+        raise
+
+
+def unwritable(field: str, file: Path, error: OSError, fix: str = "name another file") -> SpecError:
+    """Return the error of a file that cannot be written."""
+    return SpecError(field, f"{file} cannot be written: {error.strerror or error}", fix)

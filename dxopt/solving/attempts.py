@@ -1,16 +1,21 @@
-"""What a route is given, and what it gives back: answers, and reasons why there is none."""
+"""Options of a solve, and routes: functions of a problem and options that find candidates."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.problem import Problem
-from dxopt.proofs.candidate import AppliedReduction, Candidate
+from dxopt.numerics.kernels import telling
+from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import Proven
 from dxopt.proofs.duals import Dual
+from dxopt.results.report import Report
+from dxopt.runtime.live import Logged, showing
 from dxopt.runtime.live import Progress as Progress
+from dxopt.runtime.machines import using
 from dxopt.runtime.stopping import Stop
 
 
@@ -25,70 +30,63 @@ class Start:
 
 @dataclass(frozen=True, eq=False)
 class Options:
-    """What a route needs to know beside the problem.
+    """Options of a solve, as `dx.solve` describes them, and what its routes share.
 
     Attributes
     ----------
-    solver : str
-        The one asked for, or "auto".
-    spanner : float or None
-        The dilation asked for.
-    tolerance : float
-        On the gap.
+    method, solver, spanner, tolerance, start
     stop : Stop
         Tells when to stop.
     progress : callable
         Given a line of text now and then.
-    start : Start or None
-        Where column generation begins.
-    solve : callable
-        Answers a smaller problem the same way, with a proof, given what to put before its lines of progress. Routes
-        that split a problem call it; it calls `attempts` again, for a problem of fewer variables.
+    answer : callable
+        Solves a problem with options; see `part`.
+    refused : dict
+        Why a route, method or solver gave no answer, by its name; routes write here.
     """
 
+    method: str
     solver: str
     spanner: float | None
     tolerance: float
     stop: Stop
-    progress: Progress
+    progress: Logged
     start: Start | None
-    solve: Callable[[Problem, str], PartAnswer]
+    answer: Callable[[Problem, Options], Report]
+    refused: dict[str, str] = field(default_factory=dict)
+
+    def part(self, problem: Problem, prefix: str, **changes: str | float) -> Report:
+        """Solve a smaller problem that a route needs, by any solver and a little more accurately by default.
+
+        Parameters
+        ----------
+        problem : Problem
+        prefix : str
+            Put before its lines of progress.
+        changes
+            Of the method, the solver or the tolerance.
+        """
+        own = {"solver": "auto", "spanner": None, "tolerance": 0.9 * self.tolerance, "start": None, **changes}
+        return self.answer(problem, replace(self, **own, progress=self.progress.under(prefix), refused={}))
 
 
-@dataclass(frozen=True, eq=False)
-class PartAnswer:
-    """The proven answer to a smaller problem, and how it came about."""
-
-    proven: Proven
-    route: str
-    reductions: tuple[AppliedReduction, ...]
+Route = Callable[[Problem, Options], Iterator[Candidate | Proven]]
+"""Finds candidates, one after another; it is asked for the next one while the gap is open."""
 
 
-@dataclass(frozen=True)
-class Refusal:
-    """Why a route, method or solver gave no answer."""
-
-    name: str
-    reason: str
-
-
-@dataclass(frozen=True, eq=False)
-class Attempt:
-    """An answer, and how it came about.
-
-    Attributes
-    ----------
-    answer : Candidate or Proven
-        Proven where the route had to know its gap.
-    route : str
-        How the answer was found, for the report.
-    reductions : tuple of AppliedReduction
-        What each reduction saved.
-    needless : mapping
-        Routes that need not be tried while this answer stands, each with the reason.
-    """
-
-    answer: Candidate | Proven
-    route: str
-    reductions: tuple[AppliedReduction, ...] = ()
-    needless: Mapping[str, str] = field(default_factory=dict)
+@contextmanager
+def running(
+    progress: Progress | bool | None,
+    time_limit: float | None,
+    partial: bool,
+    cluster: str | None,
+    device: str | None,
+) -> Iterator[tuple[Stop, Logged]]:
+    """Enter the context of a solve: its progress, deadline and Ctrl-C, and what it may compute with."""
+    with (
+        showing(progress, time_limit) as shown,
+        Stop(time_limit, partial=partial) as stop,
+        telling(tell := Logged.of(shown)),
+        using(cluster, device),
+    ):
+        yield stop, tell

@@ -9,7 +9,8 @@ from dxopt.model.losses import LOSS_PLUGINS
 from dxopt.model.objective import AdversaryError
 from dxopt.model.problem import Problem
 from dxopt.runtime.plugins import Listed, Plugin
-from dxopt.solving.routes.choice import COLUMNS, MECHANISM_PLUGINS, METHODS, SPANNER_METHODS
+from dxopt.solving.routes.choice import MECHANISM_PLUGINS, METHODS, SPANNER_METHODS
+from dxopt.solving.routes.limits import COLUMNS
 from dxopt.solving.solvers import SOLVER_PLUGINS, SOLVERS
 from dxopt.spaces.callables import Called
 from dxopt.spaces.metrics import METRIC_PLUGINS
@@ -19,7 +20,7 @@ KINDS = (METRIC_PLUGINS, LOSS_PLUGINS, SOLVER_PLUGINS, MECHANISM_PLUGINS)
 
 
 def plugins() -> tuple[Listed, ...]:
-    """All plug-ins that are installed, by kind and name, each loaded to see whether it can be used.
+    """Return all plug-ins that are installed, by kind and name, each loaded to see whether it can be used.
 
     Each has `plugin`, with kind, name, package and version, and `wrong`: why it cannot be used, "" where it can. A
     package that fails to load stops none of the others.
@@ -34,7 +35,7 @@ def plugins() -> tuple[Listed, ...]:
 
 
 def used(problem: Problem, method: str, solver: str) -> tuple[Plugin, ...]:
-    """The plug-ins that a problem, and how it is solved, name; each once."""
+    """Return the plug-ins that a problem, and how it is solved, name; each once."""
     guesses = problem.objective.adversary_loss if isinstance(problem.objective, AdversaryError) else None
     losses = [loss.plugin for loss in (problem.loss, guesses) if isinstance(loss, Loss)]
     ways = MECHANISM_PLUGINS.offered(method) if method not in METHODS else []
@@ -44,7 +45,7 @@ def used(problem: Problem, method: str, solver: str) -> tuple[Plugin, ...]:
 
 
 def named(texts: Container[str]) -> list[Plugin]:
-    """The installed plug-ins that any of some texts is the name of; none of them is loaded."""
+    """Return the installed plug-ins that any of some texts is the name of; none of them is loaded."""
     return [one for kind in KINDS for name in kind if name in texts for one in kind.offered(name)]
 
 

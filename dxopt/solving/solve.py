@@ -1,4 +1,4 @@
-"""The way from a problem to its report: tries routes in order, proves what they find, keeps the best."""
+"""The way from a problem to its report: choose, reduce, solve, lift, certify, keep the best."""
 
 from __future__ import annotations
 
@@ -15,20 +15,16 @@ from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
 from dxopt.model.required import required_problem
 from dxopt.numerics.given import as_number
-from dxopt.numerics.kernels import telling
 from dxopt.proofs.candidate import Candidate
-from dxopt.proofs.certify import Certificate, Proven, certify, gap, is_optimal
+from dxopt.proofs.certify import Proven, certify, gap, is_optimal
 from dxopt.proofs.duals import Dual
-from dxopt.results.announcing import announcing
+from dxopt.results.announcing import announce, announce_answer
 from dxopt.results.report import Report
-from dxopt.runtime.live import showing
-from dxopt.runtime.logged import Logged
-from dxopt.runtime.machines import using
-from dxopt.runtime.stopping import Status, Stop, require_seconds
-from dxopt.solving.attempts import Attempt, Options, PartAnswer, Progress, Refusal, Start
+from dxopt.runtime.stopping import Status, require_seconds
+from dxopt.solving.attempts import Options, Progress, Start, running
 from dxopt.solving.plugins import used
-from dxopt.solving.routes.choice import COLUMNS, SPANNER_METHODS, attempts, require_method
-from dxopt.solving.routes.limits import COLUMNS_FROM
+from dxopt.solving.routes.choice import SPANNER_METHODS, is_enough, require_method, routes
+from dxopt.solving.routes.limits import COLUMNS, COLUMNS_FROM
 from dxopt.solving.solvers import require_solver
 
 _FINER = 0.01
@@ -37,7 +33,6 @@ _ROUNDING = 1e-9
 """By how much, relative to it, a value may change as a mechanism is proven."""
 
 
-@announcing()
 def solve(
     problem: Problem,
     *,
@@ -120,84 +115,130 @@ def solve(
     0.5477
     """
     required_problem(problem)
-    began = time.perf_counter()
     _check(method, solver, spanner, tolerance, time_limit)
     earlier = None if start is None else _earlier(start, problem)
-    with (
-        showing(progress, time_limit) as shown,
-        Stop(time_limit, partial=partial) as stop,
-        telling(tell := Logged.of(shown)),
-        using(cluster, device),
-    ):
+    told = announce(problem)
+    with running(progress, time_limit, partial, cluster, device) as (stop, tell):
+        report = answer(problem, Options(method, solver, spanner, tolerance, stop, tell, earlier, answer))
+    return announce_answer(stop.delivered(report), told, partial=partial)
 
-        def part(smaller: Problem, prefix: str) -> PartAnswer:
-            left = stop.remaining()
-            found = solve(
-                smaller,
-                method=method,
-                tolerance=0.9 * tolerance,
-                time_limit=None if left is None else max(left, 1e-3),
-                progress=tell.under(prefix),
-            )
-            stop.interrupted |= found.status is Status.INTERRUPTED
-            proven = Proven(found.mechanism, found.certificate, found.dual, found.claim)
-            return PartAnswer(proven, found.route, found.reductions)
 
-        if isinstance(problem.objective, WorstRegret) and not problem.objective.reports:
-            problem = _against_optima(problem, problem.objective, tolerance, stop, tell)
-        options = Options(solver, spanner, tolerance, stop, tell, earlier, part)
-        best: Report | None = None
-        refused: dict[str, str] = {}
-        unproven: CertificateError | None = None
-        for step in attempts(problem, method, options):
-            if isinstance(step, Refusal):
-                refused[step.name] = step.reason
-                continue
-            if best is not None and _is_needless(problem, step, best):
+def answer(problem: Problem, options: Options) -> Report:
+    """Try the routes for a problem in order, prove their candidates, and keep the best mechanism and bound.
+
+    Routes reduce a problem, have the rest solved, and lift the solution (`reductions.contract.reduce`).
+
+    Raises
+    ------
+    CertificateError
+        If no candidate is proven.
+    SolveError
+        If there is none.
+    """
+    began = time.perf_counter()
+    if isinstance(problem.objective, WorstRegret) and not problem.objective.reports:
+        problem = _against_optima(problem, problem.objective, options)
+    best: Proven | None = None
+    unproven: CertificateError | None = None
+    for route in routes(problem, options):
+        if best is not None and (_is_optimal(problem, best, options) or is_enough(problem, options)):
+            break
+        for candidate in route(problem, options):
+            if best is not None and _is_needless(problem, candidate, best):
                 continue
             try:
-                report = _report(problem, step, {**refused, **step.needless}, options)
+                found = _proven(problem, candidate, options)
             except CertificateError as error:
-                refused[step.route] = str(error)
+                options.refused[candidate.route] = str(error)
                 unproven = error
                 continue
-            best = report if best is None else _better(best, report, options)
+            best = found if best is None else _better(problem.objective.sign, best, found)
             proof = best.certificate
-            tell(f"proven: {proof.value:.8g}, bound {proof.bound:.8g}, gap {proof.gap:.1e}")
-            if best.status is Status.OPTIMAL:
+            options.progress(f"proven: {proof.value:.8g}, bound {proof.bound:.8g}, gap {proof.gap:.1e}")
+            if _is_optimal(problem, best, options):
                 break
-    if best is None and unproven is not None:
-        raise unproven
     if best is None:
-        why = f" ({refused[solver]})" if solver in refused else ""
-        raise SolveError(f"method {method} gave nothing to certify{why}")
-    status = _status(problem, best.mechanism, best.certificate, options)
-    seconds = time.perf_counter() - began
-    best = replace(best, status=status, seconds=seconds, solver=solver, refused={**refused, **best.refused})
-    return stop.delivered(replace(best, plugins=used(problem, method, solver)))
+        why = f" ({options.refused[options.solver]})" if options.solver in options.refused else ""
+        raise unproven or SolveError(f"method {options.method} gave nothing to certify{why}")
+    return Report(
+        problem=problem,
+        mechanism=best.mechanism,
+        certificate=best.certificate,
+        dual=best.dual,
+        status=_status(problem, best, options),
+        claim=best.claim,
+        route=best.route,
+        refused=options.refused,
+        reductions=best.reductions,
+        seconds=time.perf_counter() - began,
+        tolerance=options.tolerance,
+        plugins=used(problem, options.method, options.solver),
+        method=options.method,
+        solver=options.solver,
+        spanner=options.spanner,
+    )
 
 
-def _against_optima(problem: Problem, objective: WorstRegret, tolerance: float, stop: Stop, tell: Logged) -> Problem:
-    """The problem with the optima for all priors of its hull, found finely, and what proves them.
+def _proven(problem: Problem, candidate: Candidate | Proven, options: Options) -> Proven:
+    if isinstance(candidate, Proven):
+        return candidate
+    options.progress("proving privacy")
+    return certify(problem, candidate)
+
+
+def _is_needless(problem: Problem, candidate: Candidate | Proven, best: Proven) -> bool:
+    """Tell whether a candidate is no better than what is proven already, and proves no bound either."""
+    if isinstance(candidate, Proven) or isinstance(candidate.channel, Mechanism) or candidate.dual is not None:
+        return False
+    sign = problem.objective.sign
+    value = problem.objective.value(problem, candidate.channel)
+    return sign * value >= sign * best.certificate.value - _ROUNDING * abs(best.certificate.value)
+
+
+def _better(sign: float, first: Proven, second: Proven) -> Proven:
+    """Return the better mechanism of two with the better bound of two."""
+    low, high = sorted((first, second), key=lambda one: sign * one.certificate.value)
+    sharp = max((first, second), key=lambda one: sign * one.certificate.bound)
+    value = low.certificate.value
+    bound = sharp.certificate.bound
+    how = {**low.certificate.how, "bound": sharp.certificate.how["bound"]}
+    return replace(
+        low,
+        certificate=replace(low.certificate, bound=bound, gap=gap(value, bound), how=how),
+        dual=sharp.dual,
+        claim="exact" if "exact" in (low.claim, high.claim) else low.claim,
+        route=low.route if sharp is low else f"{low.route}; bound by {sharp.route}",
+        reductions=low.reductions or sharp.reductions,
+    )
+
+
+def _is_optimal(problem: Problem, proven: Proven, options: Options) -> bool:
+    proof = proven.certificate
+    return is_optimal(problem, proven.mechanism, proof.value, proof.bound, options.tolerance)
+
+
+def _status(problem: Problem, best: Proven, options: Options) -> Status:
+    if _is_optimal(problem, best, options):
+        return Status.OPTIMAL
+    if options.stop.interrupted:
+        return Status.INTERRUPTED
+    return Status.TIME_LIMIT if options.stop.expired else Status.FEASIBLE
+
+
+def _against_optima(problem: Problem, objective: WorstRegret, options: Options) -> Problem:
+    """Return the problem with the optima for all priors of its hull, found finely, and what proves them.
 
     They are linear programs with every pair, whose folders have all that proves them.
     """
     found: list[Report] = []
     among = objective.priors
     for name, member in zip(among.names, among.members, strict=True):
-        left = stop.remaining()
         prior = Prior(member, name, space=among.space)
         smaller = problem.but(prior=prior, objective=ExpectedLoss(), name=f"{problem.name}, {name}")
-        report = solve(
-            smaller,
-            method="optimal",
-            solver="clarabel" if smaller.variables < COLUMNS_FROM or problem.delta else COLUMNS,
-            tolerance=_FINER * tolerance,
-            time_limit=None if left is None else max(left, 1e-3),
-            progress=tell.under(f"optimum for {name}: "),
-        )
-        stop.interrupted |= report.status is Status.INTERRUPTED
-        found.append(report)
+        solver = "clarabel" if smaller.variables < COLUMNS_FROM or problem.delta else COLUMNS
+        tolerance = _FINER * options.tolerance
+        prefix = f"optimum for {name}: "
+        found.append(options.part(smaller, prefix, method="optimal", solver=solver, tolerance=tolerance))
     lowest, highest = np.array([[one.certificate.bound, one.certificate.value] for one in found]).T
     return problem.but(objective=WorstRegret(among, lowest, highest, tuple(found)))
 
@@ -225,62 +266,3 @@ def _earlier(report: Report, problem: Problem) -> Start | None:
         theirs, ours = (f"{one.shape[0]} secrets and {one.shape[1]} reports" for one in (report.problem, problem))
         raise SpecError("start", f"is about {theirs}, the problem about {ours}", "give a report of as many")
     return Start(report.problem, report.dual, report.mechanism) if isinstance(report.dual, Dual) else None
-
-
-def _is_needless(problem: Problem, attempt: Attempt, best: Report) -> bool:
-    """Whether an answer is no better than what is proven already, and proves no bound either."""
-    answer = attempt.answer
-    if not isinstance(answer, Candidate) or isinstance(answer.channel, Mechanism) or answer.dual is not None:
-        return False
-    sign = problem.objective.sign
-    value = problem.objective.value(problem, answer.channel)
-    return sign * value >= sign * best.certificate.value - _ROUNDING * abs(best.certificate.value)
-
-
-def _report(problem: Problem, attempt: Attempt, refused: dict[str, str], options: Options) -> Report:
-    answer = attempt.answer
-    if isinstance(answer, Candidate):
-        options.progress("proving privacy")
-        answer = certify(problem, replace(answer, name=answer.name or attempt.route))
-    return Report(
-        problem=problem,
-        mechanism=answer.mechanism,
-        certificate=answer.certificate,
-        dual=answer.dual,
-        status=_status(problem, answer.mechanism, answer.certificate, options),
-        claim=answer.claim,
-        route=attempt.route,
-        refused=refused,
-        reductions=attempt.reductions,
-        seconds=0.0,
-        tolerance=options.tolerance,
-    )
-
-
-def _status(problem: Problem, mechanism: Mechanism, proof: Certificate, options: Options) -> Status:
-    if is_optimal(problem, mechanism, proof.value, proof.bound, options.tolerance):
-        return Status.OPTIMAL
-    if options.stop.interrupted:
-        return Status.INTERRUPTED
-    return Status.TIME_LIMIT if options.stop.expired else Status.FEASIBLE
-
-
-def _better(first: Report, second: Report, options: Options) -> Report:
-    """The better mechanism of two with the better bound of two."""
-    sign = first.problem.objective.sign
-    low, high = sorted((first, second), key=lambda report: sign * report.certificate.value)
-    sharp = max((first, second), key=lambda report: sign * report.certificate.bound)
-    value = low.certificate.value
-    bound = sharp.certificate.bound
-    how = {**low.certificate.how, "bound": sharp.certificate.how["bound"]}
-    proof = replace(low.certificate, bound=bound, gap=gap(value, bound), how=how)
-    return replace(
-        low,
-        certificate=proof,
-        dual=sharp.dual,
-        status=_status(low.problem, low.mechanism, proof, options),
-        claim="exact" if "exact" in (low.claim, high.claim) else low.claim,
-        route=low.route if sharp is low else f"{low.route}; bound by {sharp.route}",
-        reductions=low.reductions or sharp.reductions,
-        refused={**high.refused, **low.refused},
-    )

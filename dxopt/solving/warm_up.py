@@ -22,7 +22,7 @@ _WITH_KERNELS = (
 
 @dataclass(frozen=True)
 class WarmUp:
-    """What was compiled ahead, and where it is kept.
+    """The kernels that were compiled ahead, and the folders that keep them.
 
     Attributes
     ----------

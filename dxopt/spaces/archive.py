@@ -23,7 +23,7 @@ from dxopt.spaces.space import MetricSpace
 Arrays = dict[str, NDArray[Any]]
 _AGAIN = "save it again"
 SAME_PLACE = 1e-9
-"""How far apart two unit vectors of one place may be: 6 mm on the Earth."""
+"""Largest distance between two unit vectors of one place: 6 mm on the Earth."""
 
 
 def pack(space: MetricSpace, prefix: str = "space") -> Arrays:
@@ -44,6 +44,8 @@ def pack(space: MetricSpace, prefix: str = "space") -> Arrays:
         own["parameters"] = json.dumps(asdict(metric))
     else:
         own = {"kind": "distances", "distances": space.distances, "labels": list(space.labels)}
+        if space.points is not None:
+            own["points"] = space.points.astype(str) if space.points.dtype == object else space.points
     if space.unit and getattr(metric, "unit", "") != space.unit:
         own["unit"] = space.unit
     own |= pack_positions(_stated(space), f"{prefix}.positions")
@@ -52,7 +54,7 @@ def pack(space: MetricSpace, prefix: str = "space") -> Arrays:
 
 
 def are_same(one: MetricSpace, other: MetricSpace) -> bool:
-    """Whether two spaces have the same labels and distances, known without a matrix where they have a structure."""
+    """Return True if two spaces have the same labels and distances, without a matrix where both have a structure."""
     if one is other:
         return True
     ours, theirs = pack(one), pack(other)
@@ -137,12 +139,25 @@ def _unpacked(arrays: Mapping[str, NDArray[Any]], prefix: str) -> MetricSpace:
         case "points":
             metric = METRICS.get(str(of("metric")))(**json.loads(str(of("parameters"))))
             labels = of("labels").tolist()
-            return MetricSpace.from_points(of("points"), metric, labels=labels)
-    return MetricSpace.from_distances(of("distances"), labels=of("labels").tolist())
+            return _evenly_spaced(MetricSpace.from_points(of("points"), metric, labels=labels))
+    space = MetricSpace.from_distances(of("distances"), labels=of("labels").tolist())
+    points = arrays.get(f"{prefix}.points")
+    if points is not None and (points.ndim != 2 or len(points) != len(space)):
+        raise SpecError("points", f"have shape {points.shape} for {len(space)} secrets", _AGAIN)
+    return space if points is None else replace(space, points=points)
+
+
+def _evenly_spaced(space: MetricSpace) -> MetricSpace:
+    """Return a path with the spacing of its points where these are even and start at 0, as those of `line`."""
+    if space.structure.kind != "path" or space.points is None or len(space) < 2:
+        return space
+    spacing = float(space.points[1, 0])
+    even = np.array_equal(space.points[:, 0], np.arange(len(space)) * spacing)
+    return replace(space, structure=replace(space.structure, spacing=spacing)) if even and spacing > 0 else space
 
 
 def _registered(metric: Metric | None) -> TypeGuard[Any]:
-    """Whether a metric can be made again from its name and parameters."""
+    """Return True if a metric can be rebuilt from its name and parameters."""
     return metric is not None and metric.name in METRICS and type(metric) is METRICS.get(metric.name)
 
 

@@ -40,7 +40,7 @@ def names_of(given: Any) -> tuple[str, ...]:
 
 
 def are_degrees(names: Sequence[str]) -> bool:
-    """Whether two names are those of a latitude and a longitude, such as `pickup_lat` and `lng`, in either order."""
+    """Return True if two names, in either order, mean a latitude and a longitude, as `pickup_lat` and `lng`."""
     return len(names) == 2 and (_ordered(*names) or _ordered(names[1], names[0]))
 
 
@@ -52,7 +52,7 @@ def require_latitude_first(names: Sequence[str], field: str) -> None:
 
 
 def _ordered(first: str, second: str) -> bool:
-    """Whether the first is a latitude and the second a longitude."""
+    """Return True if the first name is a latitude and the second a longitude."""
     return bool(_LATITUDE & _words(first)) and bool(_LONGITUDE & _words(second))
 
 

@@ -9,10 +9,10 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import SpecError, required
+from dxopt.errors import Option, SpecError, required
 from dxopt.numerics.given import shown
 from dxopt.runtime.plugins import Plugin, said
-from dxopt.spaces.matrices import TRIANGLE_SLACK, checked_matrix, metric_matrix, require_few
+from dxopt.spaces.matrices import TRIANGLE_SLACK, BrokenTriangle, checked_matrix, metric_matrix, require_few
 from dxopt.spaces.metrics import METRIC_PLUGINS, METRICS, Metric
 
 Distance = Callable[[Any, Any], float]
@@ -42,7 +42,7 @@ class Called:
 
     @classmethod
     def of(cls, metric: str | Metric | Distance, points: Any) -> Called | None:
-        """What is given for a metric, where that is a function or the name of a plug-in; None for others."""
+        """Return the metric where a function or the name of a plug-in is given; None for others."""
         if callable(metric) and not hasattr(metric, "block"):
             return cls(cast(Distance, metric), np.ndim(points) == 1)
         if not isinstance(metric, str) or metric in METRICS or not METRIC_PLUGINS.offered(metric):
@@ -63,7 +63,7 @@ class Called:
         return distances
 
     def given(self, rows: NDArray, columns: NDArray) -> NDArray[np.float64]:
-        """What the function gives for points `(p, k)` and `(q, k)`, `(p, q)`; any numbers."""
+        """Return the values of the function for points `(p, k)` and `(q, k)`, `(p, q)`; any numbers."""
         calls = len(rows) * len(columns)
         if calls > MOST_CALLS:
             wrong = f"is a function, to be called for {calls:,} pairs of points; {MOST_CALLS:,} at most"
@@ -81,7 +81,7 @@ class Called:
 
     @property
     def whose(self) -> str:
-        """What errors begin with: the name and the package of a plug-in."""
+        """Return the beginning of errors: the name and the package of a plug-in."""
         return "" if self.plugin is None else f"{self.name} of {self.plugin.where} "
 
 
@@ -101,7 +101,7 @@ class InBlocks(Called):
 
 
 def called_matrix(metric: Called, points: NDArray, names: Sequence[str]) -> NDArray[np.float64]:
-    """All distances `(n, n)` between points `(n, k)`, read-only.
+    """Return all distances `(n, n)` between points `(n, k)`, read-only.
 
     Raises
     ------
@@ -115,10 +115,11 @@ def called_matrix(metric: Called, points: NDArray, names: Sequence[str]) -> NDAr
         largest = float(np.max(matrix, where=np.isfinite(matrix), initial=0.0))
         metric_matrix(matrix, names, close=False, slack=TRIANGLE_SLACK * largest)
     except SpecError as error:
-        close = "MetricSpace.from_distances(matrix, close=True), which takes shortest paths"
-        fix = f"mend the function, or use {close}" if "close" in error.fix else error.fix
         wrong = f"{metric.whose}gives distances of which {error.wrong}" if error.field != "metric" else error.wrong
-        raise SpecError("metric", wrong, fix) from None
+        if not isinstance(error, BrokenTriangle):
+            raise error.at("metric", wrong) from None
+        close = "mend the metric, or give all distances as a matrix with ", Option("close", True)
+        raise SpecError("metric", wrong, *close, ", which takes shortest paths") from None
     matrix.flags.writeable = False
     return matrix
 
@@ -133,7 +134,7 @@ def number_of(
     takes: str = "two points",
     whose: str = "",
 ) -> float:
-    """The number that a function of the user gives; SpecError where it raises, or gives something else."""
+    """Return the number that a function of the user gives; SpecError where it raises, or gives something else."""
     try:
         return float(np.asarray(function(one, other)).item())
     except Exception as error:  # whatever a function of the user raises
@@ -143,7 +144,7 @@ def number_of(
 
 
 def truth_of(holds: Callable[[Any], Any], secret: Any, field: str) -> bool:
-    """Whether a predicate of the user holds; SpecError where it raises, or gives no truth value."""
+    """Return whether a predicate of the user holds; SpecError where it raises, or gives no truth value."""
     try:
         return bool(holds(secret))
     except Exception as error:  # whatever a function of the user raises
@@ -152,7 +153,7 @@ def truth_of(holds: Callable[[Any], Any], secret: Any, field: str) -> bool:
 
 
 def value_distances(values: Sequence[Any], distance: Distance | None) -> NDArray[np.float64]:
-    """Distances `(v, v)` between the values of a record, by a function of the user; |v - w| without one.
+    """Return the distances `(v, v)` between the values of a record, by a function of the user; |v - w| without one.
 
     Raises
     ------
@@ -178,7 +179,7 @@ def value_distances(values: Sequence[Any], distance: Distance | None) -> NDArray
 
 
 def as_passed(given: Any) -> str:
-    """How a function of the user gets a point: what it is, in words."""
+    """Describe the form in which a function of the user gets a point."""
     if isinstance(given, str):
         return "as its label, a text"
     if isinstance(given, tuple):

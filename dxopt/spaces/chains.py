@@ -12,7 +12,7 @@ EQUAL = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class TightChains:
-    """Which points are joined by tight chains of steps that are allowed.
+    """Mark the points joined by tight chains of allowed steps.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class TightChains:
 
     @property
     def everywhere(self) -> bool:
-        """Whether all pairs are joined."""
+        """Return True if all pairs are joined."""
         return not len(self.missing)
 
     def chain(self, first: int, last: int) -> list[int]:

@@ -15,12 +15,12 @@ class Metric(Protocol):
 
     @property
     def name(self) -> str:
-        """What problem files and results call it."""
+        """Name in problem files and results."""
         ...
 
     @property
     def symmetric(self) -> bool:
-        """Whether blocks are symmetric, bit for bit, wherever they are cut."""
+        """True if blocks are symmetric bit for bit, wherever they are cut."""
         ...
 
     def prepare(self, points: NDArray) -> Metric:

@@ -200,7 +200,7 @@ def _unpacked(raw: BufferedReader) -> BufferedReader | gzip.GzipFile:
 
 
 def _refuse(path: Path, error: Exception) -> NoReturn:
-    """Why a file cannot be read, in one line."""
+    """Return the reason why a file cannot be read, in one line."""
     if isinstance(error, SpecError):
         raise error
     if isinstance(error, FileNotFoundError):

@@ -15,7 +15,7 @@ WGS84 = "OGC:CRS84"
 
 
 def has_geometry(given: Any) -> bool:
-    """Whether it is a GeoDataFrame or a GeoSeries of GeoPandas."""
+    """Return True for a GeoDataFrame or a GeoSeries of GeoPandas."""
     return all(hasattr(given, name) for name in ("geom_type", "to_crs", "crs"))
 
 

@@ -75,7 +75,7 @@ class Paths:
 
     @cached_property
     def symmetric(self) -> bool:
-        """Whether d(x, x') = d(x', x) for all pairs, exactly; known at once of undirected graphs."""
+        """Return True if d(x, x') = d(x', x) for all pairs, exactly; known at once for undirected graphs."""
         return not self.directed or bool(np.array_equal(self.matrix, self.matrix.T))
 
     @cached_property
@@ -100,7 +100,7 @@ class Paths:
         return self.matrix[index].copy() if self.size <= MATRIX_AT_ONCE else self._from(index)
 
     def is_forest(self) -> bool:
-        """Whether the graph is undirected, without cycles and without lengths of 0: a tree, or several."""
+        """Return True if the graph is undirected, without cycles and without lengths of 0: a forest."""
         from scipy.sparse.csgraph import connected_components
 
         if self.directed or not (self.steps.data > 0).all():

@@ -1,4 +1,4 @@
-"""Points by their labels or by their coordinates; `spaces.naming` has the rule which of the two is meant."""
+"""Tables of points by their labels and by their coordinates."""
 
 from __future__ import annotations
 
@@ -13,15 +13,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import SpecError, required
-from dxopt.spaces.labels import Coordinates, Numbers, Tuples
+from dxopt.errors import Option, SpecError, required
+from dxopt.spaces.labels import Numbers, Tuples
 
 Indices = NDArray[np.int64]
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,9})?", re.ASCII)
 _SEVERAL = -1
 _ROUNDING = 1e-9
-"""How far coordinates may be off, in parts of the largest."""
+"""The largest error of coordinates, in parts of the largest coordinate."""
+
+
+class NoSuchPoint(SpecError):
+    """A label, an index or coordinates that no point has."""
+
+
+class SeveralPoints(SpecError):
+    """A label or coordinates that several points have."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +49,7 @@ class Lookup:
     noun: str = "point"
 
     def label(self, given: Any) -> int | None:
-        """The point with a label, which may be given as a number or a tuple; None where there is none."""
+        """Return the point with a label, which may be given as a number or a tuple; None where there is none."""
         if isinstance(given, tuple) and isinstance(self.labels, Tuples):
             parts = self._parts
             if len(parts) != len(given):
@@ -70,7 +78,7 @@ class Lookup:
             return None
 
     def _valued(self, given: Real | Decimal) -> int | None:
-        """The point whose label has the value of a number, as 7 has that of 7.0."""
+        """Return the point whose label has the value of a number, as 7 has that of 7.0."""
         if isinstance(self.labels, Tuples):
             return None
         try:
@@ -82,24 +90,9 @@ class Lookup:
             return int(value) if whole else None
         return self._values.get(value)
 
-    @property
-    def flat(self) -> bool:
-        """Whether points are numbers on one axis."""
-        return self.points is not None and self.points.shape[1] == 1 and self.points.dtype.kind == "f"
-
-    @cached_property
-    def numbered(self) -> bool:
-        """Whether labels are numbers, at least one of them."""
-        if isinstance(self.labels, Tuples) or (isinstance(self.labels, Coordinates) and not self.flat):
-            return False
-        return any(_NUMBER.fullmatch(label) for label in self.labels)
-
     @cached_property
     def aligned(self) -> bool:
-        """Whether labels are 0, 1, …, as the indices are; and so are the coordinates where there is one axis."""
-        indices = np.arange(len(self.labels))
-        if self.points is not None and self.flat and not np.array_equal(self.points[:, 0], indices):
-            return False
+        """Return whether labels are 0, 1, …, as the indices are."""
         return isinstance(self.labels, Numbers) or all(label == str(x) for x, label in enumerate(self.labels))
 
     @cached_property
@@ -108,7 +101,7 @@ class Lookup:
 
     @cached_property
     def _texts(self) -> dict[str, int]:
-        """The point of each label; -1 where there are several."""
+        """Return the point of each label; -1 where there are several."""
         found: dict[str, int] = {}
         for index, label in enumerate(self.labels):
             found[label] = _SEVERAL if label in found else index
@@ -116,7 +109,7 @@ class Lookup:
 
     @cached_property
     def _values(self) -> dict[Decimal, int]:
-        """The point of each label that is a number, by its value; -1 where there are several."""
+        """Return the point of each label that is a number, by its value; -1 where there are several."""
         found: dict[Decimal, int] = {}
         for index, label in enumerate(self.labels):
             if _NUMBER.fullmatch(label):
@@ -125,7 +118,7 @@ class Lookup:
         return found
 
     def candidates(self, coordinates: Sequence[Any]) -> Indices:
-        """The points that have these coordinates, up to rounding where none has them exactly."""
+        """Return the points that have these coordinates, up to rounding where none has them exactly."""
         points = self.points
         if points is None or points.shape[1] != len(coordinates):
             return np.empty(0, dtype=np.int64)
@@ -140,31 +133,34 @@ class Lookup:
         return exact if len(exact) else np.flatnonzero(apart <= _ROUNDING * np.abs(points).max())
 
     def repeated(self, given: Any) -> SpecError:
-        """What is wrong with a name of several points."""
-        return SpecError("secret", f"{shown(given)} names several {self.noun}s", "give an index, as index=")
+        """Return the error about a name of several points."""
+        return SeveralPoints(
+            "secret", f"{shown(given)} names several {self.noun}s", "give an index, as ", Option("index")
+        )
 
 
 def written(label: Any) -> str:
-    """A label as text; numbers of NumPy in a tuple are written as those of Python."""
+    """Write a label as text; numbers of NumPy in a tuple are written as those of Python."""
     if not isinstance(label, tuple):
         return str(label)
-    return str(tuple(map(_plain, label)))
+    return str(tuple(map(plain, label)))
 
 
 def shown(given: Any) -> str:
-    """A label, an index or coordinates as a message has them: numbers of NumPy as those of Python."""
+    """Write a label, an index or coordinates for a message: numbers of NumPy as those of Python."""
     try:
-        return repr(tuple(map(_plain, given)) if isinstance(given, tuple) else _plain(given))
+        return repr(tuple(map(plain, given)) if isinstance(given, tuple) else plain(given))
     except ValueError:
         return "of so many digits"
 
 
-def _plain(part: Any) -> Any:
+def plain(part: Any) -> Any:
+    """Return a number of NumPy as one of Python, and anything else as it is."""
     return part.item() if isinstance(part, np.generic) else part
 
 
 def checked_labels(labels: Sequence[Any] | range, size: int) -> tuple[str, ...]:
-    """Labels as text; SpecError where their number is not that of the points, or two points have the same."""
+    """Return labels as text; SpecError where their number is not that of the points, or two points have the same."""
     required("labels", labels, Iterable, "give one label per point")
     names = tuple(map(written, labels))
     if len(names) != size:

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxopt.errors import SpecError, UnsupportedError
+from dxopt.errors import Option, SpecError, UnsupportedError
 from dxopt.numerics.given import as_numbers
 from dxopt.spaces.metrics import Metric
 
@@ -37,7 +37,7 @@ class Matrix:
 
     @cached_property
     def symmetric(self) -> bool:
-        """Whether the matrix is its own transpose, exactly."""
+        """Return True if the matrix is its own transpose, exactly."""
         return bool(np.array_equal(self.matrix, self.matrix.T))
 
     @cached_property
@@ -105,6 +105,10 @@ def require_few(size: int) -> None:
         )
 
 
+class BrokenTriangle(SpecError):
+    """Distances that break the triangle inequality."""
+
+
 def checked_matrix(distances: ArrayLike) -> Array:
     """A copy of square distances; raises SpecError where one is negative or NaN, or the diagonal is not 0."""
     matrix = as_numbers(distances, "distances", "give an n × n array of numbers")
@@ -125,7 +129,7 @@ def metric_matrix(matrix: Array, names: Sequence[str], *, close: bool, slack: fl
 
     Raises
     ------
-    SpecError
+    BrokenTriangle
         If they do not, by more than 1e-12 relative and `slack`, and `close` is not set; the message names the three
         points.
     """
@@ -136,10 +140,11 @@ def metric_matrix(matrix: Array, names: Sequence[str], *, close: bool, slack: fl
         return path_closure(matrix)
     i, j, k = broken
     a, b, c = (names[index] for index in broken)
-    raise SpecError(
+    raise BrokenTriangle(
         "distances",
         f"d({a}, {c}) = {matrix[i, k]:.6g} exceeds d({a}, {b}) + d({b}, {c}) = {matrix[i, j] + matrix[j, k]:.6g}",
-        "mend the triangle inequality, or set close to true",
+        "mend the triangle inequality, or give ",
+        Option("close", True),
     )
 
 

@@ -29,14 +29,14 @@ class Measured:
 
     @property
     def _origin(self) -> str:
-        """What the distances are, in a few words."""
+        """Describe the distances in a few words."""
         if self.metric is not None:
             return self.metric.name
         return Matrix.origin if self._source is None else self._source.origin
 
     @cached_property
     def _source(self) -> Matrix | Paths | None:
-        """What distances are read from that no metric computes."""
+        """Source of distances that no metric computes."""
         return Matrix(self.given) if isinstance(self.given, np.ndarray) else self.given
 
     @cached_property
@@ -76,7 +76,7 @@ class Measured:
         Raises
         ------
         SpecError
-            If there is no such point, or it may mean two.
+            If there is no such point, or several have that label.
 
         Examples
         --------
@@ -113,7 +113,7 @@ class Measured:
 
     @cached_property
     def symmetric(self) -> bool:
-        """Whether d(x, x') = d(x', x) for all pairs, exactly; known at once unless the distances were given."""
+        """True if d(x, x') = d(x', x) for all pairs, exactly; known at once unless the distances were given."""
         if self._source is not None:
             return self._source.symmetric
         # metrics from elsewhere need not have the attribute
@@ -132,7 +132,7 @@ class Measured:
         Raises
         ------
         SpecError
-            If there is no such point, or it may mean two.
+            If there is no such point, or several have that label.
 
         Examples
         --------

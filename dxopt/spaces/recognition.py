@@ -13,7 +13,7 @@ _ON_A_LINE = ("euclidean", "manhattan", "chebyshev")
 
 
 def is_path(points: NDArray, metric: Metric) -> bool:
-    """Whether points `(n, k)` have one coordinate, strictly rising or falling, whose differences are distances."""
+    """Return True if points `(n, k)` have one monotonic coordinate whose differences are the distances."""
     if points.shape[1] != 1 or metric.name not in _ON_A_LINE:
         return False
     steps = np.diff(points[:, 0])

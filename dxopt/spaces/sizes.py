@@ -1,4 +1,4 @@
-"""How many points a space may have."""
+"""Limits on the number of points of a space."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is protected: a finite set of secrets, and the distances that define which of them must look alike."""
+"""Metric spaces: a finite set of secrets, and the distances that say which of them must look alike."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far apart the points of a space are, from its structure where it has one, without a matrix of distances."""
+"""Bound the diameter of a space, by its structure where it has one, without a matrix of distances."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """How far apart points are.
+    """Diameter and least distance of a space.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Spread:
 
 
 def spread_of(space: MetricSpace) -> Spread:
-    """How far apart the points of a space are; O(n) by structure, at most 4 million distances without."""
+    """Bound the distances between the points of a space; O(n) by structure, at most 4 million distances without."""
     if len(space) == 1:
         return Spread(0.0, np.array([np.inf]))
     structure = space.structure

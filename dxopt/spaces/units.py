@@ -31,7 +31,7 @@ def checked_unit(unit: Any, field: str = "unit") -> str:
 
 
 def in_unit(unit: str) -> str:
-    """What follows the name of a distance: " in km", or nothing without a unit."""
+    """Return the suffix of a distance: " in km", or nothing without a unit."""
     return f" in {unit}" if unit else ""
 
 
@@ -70,7 +70,7 @@ def singular(unit: str) -> str:
 
 
 def per(unit: str) -> str:
-    """What ε is per: "per km", "per person", or "per unit of distance" where no unit is known."""
+    """Return the unit of ε: "per km", "per person", or "per unit of distance" where no unit is known."""
     return f"per {singular(unit) or 'unit of distance'}"
 
 

@@ -172,7 +172,7 @@ class Universe:
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """How the secrets are written: `(0, ∅)`, `{0-1, 1-2}`, `ab|ba`, `abba`; `10,2` where values are long."""
+        """Format of the secrets: `(0, ∅)`, `{0-1, 1-2}`, `ab|ba`, `abba`; `10,2` where values are long."""
         return tuple(self._label(secret) for secret in self.secrets)
 
     def _label(self, secret: Any) -> str:

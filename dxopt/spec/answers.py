@@ -87,11 +87,11 @@ class Answers(f.Measured):
 
     @property
     def induced(self) -> bool:
-        """Whether the distances are those that the databases induce."""
+        """Return whether the distances are those that the databases induce."""
         return self.metric == INDUCED
 
     def asked(self, universe: Universe) -> Query:
-        """The query, on the universe."""
+        """Return the query on the universe."""
         match self.query:
             case "count":
                 return queries.count(universe, _among(self.of or []))
@@ -104,10 +104,10 @@ class Answers(f.Measured):
 
 
 def _plain(value: Any) -> Any:
-    """A value as the universe has it: a list of attributes as a tuple."""
+    """Return a value as the universe has it: a list of attributes as a tuple."""
     return tuple(value) if isinstance(value, list) else value
 
 
 def _among(values: list[Any]) -> Callable[[Any], bool]:
-    """Whether a record is one of the values."""
+    """Return the test whether a record is one of the values."""
     return list(map(_plain, values)).__contains__

@@ -1,10 +1,10 @@
-"""What a problem file asks about an adversary's beliefs."""
+"""The key `learns`: how far reports change an adversary's beliefs."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import Field
 
 from dxopt.results.measures import Beliefs
 from dxopt.spaces.space import MetricSpace
@@ -17,11 +17,7 @@ Mapped = Annotated[dict[f.Label, f.Named], Field(min_length=1)]
 Pairs = Annotated[list[Annotated[list[f.Named], Field(min_length=2, max_length=2)]], Field(min_length=1)]
 
 
-def _instead_kind(value: Any) -> str:
-    return "pairs" if isinstance(value, list) else "mapped"
-
-
-Instead = Annotated[Annotated[Mapped, Tag("mapped")] | Annotated[Pairs, Tag("pairs")], Discriminator(_instead_kind)]
+Instead = Annotated[Pairs | Mapped, f.Shapes()]
 
 
 class Learns(f.Section):
@@ -37,7 +33,7 @@ class Learns(f.Section):
 
 
 def build_beliefs(source: Source, asked: Learns | None, space: MetricSpace) -> tuple[Beliefs, ...]:
-    """The beliefs that are asked about, with the indices of their points; errors point at the labels."""
+    """Build the beliefs that are asked about, with the indices of their points; errors point at the labels."""
     if asked is None:
         return ()
     if not space.symmetric:

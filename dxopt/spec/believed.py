@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Discriminator, Field, PlainValidator, Tag, WithJsonSchema
+from pydantic import Field, PlainValidator, WithJsonSchema
 
 from dxopt.model.beliefs.notions import BeliefPairs
 from dxopt.model.prior import Prior as Belief
@@ -19,15 +19,12 @@ from dxopt.spec.locations import Secrets, point_named
 from dxopt.spec.priors import CornerPrior, Prior, build_priors
 from dxopt.spec.quantities import bad, shown
 from dxopt.spec.source import Source
-from dxopt.spec.spaces import Space, kind_of
+from dxopt.spec.spaces import Space
 from dxopt.spec.universes import Database, Databases
 
 Event = Annotated[list[f.Named], Field(min_length=1)]
 Events = Annotated[list[Annotated[list[Event], Field(min_length=2, max_length=2)]], Field(min_length=1)]
-Believed = Annotated[
-    Annotated[Prior, Tag("one")] | Annotated[list[Prior], Field(min_length=1), Tag("several")],
-    Discriminator(lambda value: "several" if isinstance(value, list) else "one"),
-]
+Believed = Annotated[Annotated[list[Prior], Field(min_length=1)] | Prior, f.Shapes()]
 
 
 def _state(value: Any) -> str:
@@ -40,7 +37,7 @@ State = Annotated[str, PlainValidator(_state), WithJsonSchema({"type": ["string"
 
 
 class _Leveled(f.Section):
-    """What all kinds have."""
+    """Keys of all kinds."""
 
     epsilon: q.Positive = Field(description="How far reports may move the odds between the beliefs of a pair.")
 
@@ -118,20 +115,15 @@ class Given(_Leveled):
 
 
 Beliefs = Annotated[
-    Annotated[Pufferfish, Tag("pufferfish")]
-    | Annotated[Bayesian, Tag("bayesian")]
-    | Annotated[CoupledWorlds, Tag("coupled_worlds")]
-    | Annotated[Correlated, Tag("correlated")]
-    | Annotated[Markov, Tag("markov")]
-    | Annotated[Given, Tag("pairs")],
-    Discriminator(kind_of),
+    Pufferfish | Bayesian | CoupledWorlds | Correlated | Markov | Given,
+    f.Kinds(),
 ]
 
 
 def build_pairs(
     source: Source, asked: Beliefs | None, space: Space, secrets: Secrets, prior: Belief | PriorSet
 ) -> Any:
-    """The pairs that the key `beliefs` asks for, at their level, or None; errors point at its entries."""
+    """Build the pairs of the key `beliefs` at their level, or None; errors point at its entries."""
     if asked is None:
         return None
     with source.within("beliefs"):
@@ -166,7 +158,7 @@ def _pairs(source: Source, asked: Beliefs, space: Space, secrets: Secrets, prior
 
 
 def _event(source: Source, secrets: Secrets, named: Sequence[Any], *where: int) -> NDArray[np.bool_]:
-    """The points of an event, `(n,)`; an error points at the event."""
+    """Return the points of an event, `(n,)`; an error points at the event."""
     inside = np.zeros(len(secrets.space), dtype=bool)
     with source.within("beliefs", "secrets", *where):
         for name in named:
@@ -175,7 +167,7 @@ def _event(source: Source, secrets: Secrets, named: Sequence[Any], *where: int) 
 
 
 def _under(source: Source, asked: _Under, secrets: Secrets, prior: Belief | PriorSet) -> list[Belief]:
-    """What adversaries may believe."""
+    """Build the priors that adversaries may have."""
     if asked.under is None:
         if isinstance(prior, PriorSet):
             raise source.error(("beliefs",), "need priors where prior is a set", "add under: with these priors")
@@ -191,7 +183,7 @@ def _under(source: Source, asked: _Under, secrets: Secrets, prior: Belief | Prio
 
 
 def _universe(source: Source, kind: str, space: Space, secrets: Secrets) -> Universe:
-    """The databases of the space."""
+    """Return the databases of the space."""
     if not isinstance(space, Databases):
         raise source.error(("beliefs", "kind"), f"{kind} is about databases", "use a space of kind databases")
     return space.universe()

@@ -36,7 +36,7 @@ _FIXES = {
 
 
 def load(path: str | Path, sweep: AtLevels | None = None) -> list[Task]:
-    """The tasks of a problem file: one, or one for each problem of a family, in the order of their names.
+    """Return the tasks of a problem file: one, or one for each problem of a family, in the order of their names.
 
     With a sweep, whose levels replace those of the file, there is one task for each prior. Its mechanisms
     are those that the sweep names, or else those that the file has in `compare` or in a list of methods, or else all.
@@ -50,7 +50,7 @@ def load(path: str | Path, sweep: AtLevels | None = None) -> list[Task]:
 
 
 def build_tasks(file: ProblemFile) -> list[Task]:
-    """The tasks of a problem file that was read; see `load`. They share one space.
+    """Return the tasks of a problem file that was read; see `load`. They share one space.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def build_tasks(file: ProblemFile) -> list[Task]:
 
 
 def _swept(member: Member, secrets: Secrets, sweep: AtLevels) -> Task:
-    """The task of a sweep: that of the first level, without what is about one mechanism or one level."""
+    """Return the task of a sweep: that of the first level, without what is about one mechanism or one level."""
     source = member.source
     sheet = member.sheet
     unsuited = {
@@ -92,7 +92,7 @@ def _swept(member: Member, secrets: Secrets, sweep: AtLevels) -> Task:
 
 
 def _tasks(member: Member, secrets: Secrets) -> list[Task]:
-    """The tasks of a member, one per level: what does not depend on the level is built once."""
+    """Return the tasks of a member, one per level: what does not depend on the level is built once."""
     source = member.source
     sheet = member.sheet
     if not secrets.space.symmetric:
@@ -147,7 +147,7 @@ def _tasks(member: Member, secrets: Secrets) -> list[Task]:
 
 
 def _epsilons(source: Source, sheet: s.Sheet, secrets: Secrets) -> Sequence[float | None]:
-    """The levels that the file asks for; one for positions follows from their cells."""
+    """Return the levels that the file asks for; one for positions follows from their cells."""
     if sheet.privacy is None:
         return sheet.epsilons()
     if sheet.privacy.between == "positions" and across(secrets.space, sheet.privacy.radius) is None:
@@ -182,7 +182,7 @@ def _objective(source: Source, asked: o.Objective, secrets: Secrets) -> str | Ob
 
 
 def _losses(source: Source, asked: o.Loss, secrets: Secrets, reports: Reports | None, *where: str) -> Loss:
-    """The losses that the key at `where` asks for."""
+    """Build the losses of the key at `where`."""
     with source.within(*where):
         match asked:
             case str() as name:

@@ -44,7 +44,7 @@ class Member:
 
     @property
     def methods(self) -> list[str]:
-        """The methods that the file lists; none where it has one for all."""
+        """Return the methods that the file lists; none where it has one for all."""
         asked = self.source.root.value.get("method")
         return asked if isinstance(asked, list) else []
 
@@ -69,22 +69,22 @@ class ProblemFile:
 
     @property
     def source(self) -> Source:
-        """The file, as the first of its problems has it."""
+        """Return the file, as the first of its problems has it."""
         return self.saved or self.members[0].source
 
     @property
     def path(self) -> Path:
-        """Where the file is."""
+        """Return the path of the file."""
         return self.source.path
 
     @property
     def sha256(self) -> str:
-        """The digest of its bytes."""
+        """Return the digest of its bytes."""
         return self.source.sha256
 
     @property
     def names(self) -> list[str]:
-        """The names of its problems, or of its sweeps, in their order."""
+        """Return the names of its problems, or of its sweeps, in their order."""
         if self.saved is not None:
             return [saved_name(self.saved)]
         if self.sweep is not None:
@@ -93,7 +93,7 @@ class ProblemFile:
 
     @property
     def data(self) -> list[Path]:
-        """The data files that it names, each once."""
+        """Return the data files that it names, each once."""
         if self.saved is not None:
             return saved_data(self.saved)
         source = self.source
@@ -124,7 +124,7 @@ def read_problems(path: Path, sweep: AtLevels | None = None, epsilon: float | No
 
 
 def _at(source: Source, epsilon: float) -> Source:
-    """A file with one level instead of its own, and without what is expected at those."""
+    """Return a file with one level instead of its own, and without what is expected at those."""
     value, parts = (
         {key: part for key, part in of.items() if key not in _OF_LEVELS}
         for of in (source.root.value, source.root.parts)
@@ -133,7 +133,7 @@ def _at(source: Source, epsilon: float) -> Source:
 
 
 def _members(source: Source) -> list[Member]:
-    """A member for each combination of the entries of the file's lists of methods and priors."""
+    """Return a member for each combination of the entries of the file's lists of methods and priors."""
     parts = {key: _entries(source, key) for key in LISTED if isinstance(source.root.value.get(key), list)}
     if parts and "expect" in source.root.value:
         several = " and ".join(parts)
@@ -152,7 +152,7 @@ def _members(source: Source) -> list[Member]:
 
 
 def _member(source: Source, entries: Mapping[str, str]) -> Member:
-    """The member with the chosen entries; its problems are named after these, and after their level in a family."""
+    """Return the member with the chosen entries; its problems are named after these, and after their level."""
     try:
         sheet = s.Sheet.model_validate(source.value)
     except ValidationError as error:
@@ -167,12 +167,12 @@ def _member(source: Source, entries: Mapping[str, str]) -> Member:
 
 
 def _titled(name: str, entries: list[str]) -> str:
-    """The name of a problem with the entries that tell it from others of its family."""
+    """Name a problem by the entries that tell it from others of its family."""
     return f"{name} [{', '.join(entries)}]" if entries else name
 
 
 def _entries(source: Source, key: str) -> list[str]:
-    """The entries of a list by name; priors of one kind are numbered."""
+    """Return the entries of a list by name; priors of one kind are numbered."""
     entries = source.root.value[key]
     if not entries:
         raise source.error((key,), "has 0 entries", "give at least 1")
@@ -191,7 +191,7 @@ def _entries(source: Source, key: str) -> list[str]:
 
 
 def _files(value: Any) -> Iterator[str]:
-    """Every text under a key `file`."""
+    """Yield every text under a key `file`."""
     if isinstance(value, list):
         for part in value:
             yield from _files(part)
@@ -203,5 +203,5 @@ def _files(value: Any) -> Iterator[str]:
 
 
 def _short(number: float) -> str:
-    """The shortest usual text that reads back as the same number."""
+    """Write a number in the shortest usual text that reads back as the same."""
     return f"{number:g}" if float(f"{number:g}") == number else repr(number)

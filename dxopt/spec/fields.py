@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar
+from functools import partial
+from typing import Annotated, Any, ClassVar, Self, TypeVar, Union, get_args, get_origin
 
 from pydantic import (
     AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Discriminator,
     Field,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
+    ModelWrapValidatorHandler,
     PlainValidator,
+    Tag,
+    ValidationError,
     WithJsonSchema,
     field_validator,
+    model_validator,
 )
-from pydantic_core import CoreSchema, core_schema
+from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
 
 from dxopt.runtime.plugins import RENAME, OrPlugins
 from dxopt.spaces.globe import METRICS_ON_EARTH, OnEarth
@@ -28,12 +34,10 @@ from dxopt.spaces.metrics import METRIC_NAMES
 from dxopt.spaces.units import LONGEST
 from dxopt.spec import quantities as q
 from dxopt.spec.quantities import bad, shown
-from dxopt.spec.suggestions import meant
+from dxopt.spec.suggestions import advice, meant
 
 MAX_LOCATIONS = 4_000
-TOO_LARGE = f"is larger than the cap of {MAX_LOCATIONS:,} locations"
 MAX_REGULAR = 1_000_000
-TOO_FINE = f"is larger than the cap of {MAX_REGULAR:,} points"
 TOP = r"^([1-9][0-9]{0,8}) by (\S.*)$"
 
 T = TypeVar("T")
@@ -152,7 +156,7 @@ _SECRET = {
     ]
 }
 Named = Annotated[str | int | dict[str, Any], PlainValidator(_named), WithJsonSchema(_SECRET)]
-"""A point by its label, or by its index where no label is a number; or a mapping that says which of them is given."""
+"""A point by its label; or a mapping with one of label, index and point."""
 Label = Annotated[str | int, PlainValidator(_node), WithJsonSchema(_NODE)]
 Edge = Annotated[tuple[str, str, float], PlainValidator(_edge), WithJsonSchema(_EDGE)]
 Cell = Annotated[str | int | float, PlainValidator(_cell), WithJsonSchema({"type": ["number", "string"]})]
@@ -182,6 +186,49 @@ class Section(BaseModel):
     """Keys and values of one mapping of the file."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+    forms: ClassVar[tuple[str, ...]] = ()
+    """Keys of which such a mapping has exactly one, where its kind does not tell."""
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _with_known_keys(cls, value: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        """Validate a mapping; the errors about keys that are missing or unknown tell which there are."""
+        try:
+            return handler(value)
+        except ValidationError as error:
+            raise ValidationError.from_exception_data(cls.__name__, list(map(cls._told, error.errors()))) from None
+
+    @classmethod
+    def _told(cls, detail: Any) -> InitErrorDetails:
+        kind, location = detail["type"], detail["loc"]
+        if len(location) == 1 and kind in ("missing", "extra_forbidden"):
+            return {"type": cls._wrong_key(str(location[0]), kind), "loc": (), "input": detail["input"]}
+        context = detail.get("ctx", {})
+        if kind == "spec":
+            kind = PydanticCustomError("spec", "{wrong}; {fix}", context)
+        return {"type": kind, "loc": location, "input": detail["input"], "ctx": context}
+
+    @classmethod
+    def kinds(cls) -> tuple[str, ...]:
+        """Return the names that its key `kind` may have."""
+        return get_args(cls.model_fields["kind"].annotation) if "kind" in cls.model_fields else ()
+
+    @classmethod
+    def tag(cls, kind: str) -> str:
+        """Return the tag in a union; see `kind_of`."""
+        form = next((form for form in _FORMS.get(kind, ()) if form in cls.model_fields), None)
+        return f"kind {kind}" if form is None else f"{kind} {form}"
+
+    @classmethod
+    def _wrong_key(cls, key: str, kind: str) -> PydanticCustomError:
+        forms = cls.forms or _FORMS.get(next(iter(cls.kinds()), ""), ())
+        if kind == "missing":
+            return bad("is missing", f"add {' or '.join(reversed(forms) if key in forms else (key,))}", key)
+        if key in forms:
+            other = next(form for form in forms if form != key)
+            return bad(f"does not go with {other}", "keep one of the two", key, at_key=True)
+        keys = [field.alias or name for name, field in cls.model_fields.items()]
+        return bad("is no known key here", advice(key, keys), key, at_key=True)
 
     @field_validator("*", mode="before")
     @classmethod
@@ -191,14 +238,106 @@ class Section(BaseModel):
         return value
 
 
+_FORMS = {
+    "points": ("values", "file"),
+    "distances": ("values", "file"),
+    "matrix": ("values", "file"),
+    "graph": ("edges", "file"),
+    "h3": ("cells", "south"),
+}
+
+
 class Measured(Section):
     """A section about amounts that may have a unit."""
 
     unit: Unit | None = Field(None, description="What distances are in, such as km, EUR or people; for texts alone.")
 
 
+class Kinds(Discriminator):
+    """Annotation of a union of sections that are told apart by their kind, and perhaps bare names beside them."""
+
+    def __init__(self) -> None:
+        super().__init__(kind_of)
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        models = [one for one in get_args(source) if _is_section(one)]
+        kinds = list(dict.fromkeys(kind for one in models for kind in one.kinds()))
+        known = partial(_require_kind, kinds, named=len(models) < len(get_args(source)))
+        tagged = [
+            (one, tag)
+            for one in get_args(source)
+            for tag in ([one.tag(kind) for kind in one.kinds()] if one in models else ["bare name"])
+        ]
+        union = super().__get_pydantic_core_schema__(_union(tagged), handler)
+        return core_schema.no_info_before_validator_function(known, union)
+
+
+class Shapes(Discriminator):
+    """Annotation of a union that is told apart by shape: mapping, list or value; the last where none has it."""
+
+    def __init__(self) -> None:
+        super().__init__(_shape_of_value)
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        tagged = [(one, _shape_of_type(one)) for one in get_args(source)]
+        shapes = [shape for _, shape in tagged]
+
+        def chosen(value: Any) -> str:
+            shape = _shape_of_value(value)
+            return shape if shape in shapes else shapes[-1]
+
+        return Discriminator(chosen).__get_pydantic_core_schema__(_union(tagged), handler)
+
+
+def _shape_of_value(value: Any) -> str:
+    return "a mapping" if isinstance(value, dict) else "a list" if isinstance(value, list) else "a value"
+
+
+def _shape_of_type(kind: Any) -> str:
+    plain = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+    shapes = {list: "a list", dict: "a mapping"}
+    return "a mapping" if _is_section(plain) else shapes.get(get_origin(plain), "a value")
+
+
+def _is_section(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Section)
+
+
+def _union(tagged: Sequence[tuple[Any, str]]) -> Any:
+    return Union[tuple(Annotated[one, Tag(tag)] for one, tag in tagged)]  # noqa: UP007
+
+
+def kind_of(value: Any) -> str | None:
+    """Return the tag of a section in a union: its kind, and which of the keys it has that exclude each other.
+
+    Tags have a blank in them, as no key has, so that none is taken for a part of the place of an error.
+    """
+    if isinstance(value, str):
+        return "bare name"
+    kind = value.get("kind") if isinstance(value, dict) else None
+    if kind not in _FORMS:
+        return f"kind {kind}"
+    written, other = _FORMS[kind]
+    return f"{kind} {written if written in value and other not in value else other}"
+
+
+def _require_kind(kinds: Sequence[str], value: Any, *, named: bool) -> Any:
+    choice = f"one of {', '.join(kinds)}"
+    if isinstance(value, str) and named:
+        return value
+    if not isinstance(value, dict):
+        raise bad(f"is {shown(value)}", f"give a mapping with a kind, {choice}")
+    if "kind" not in value:
+        raise bad("is missing", f"add a kind, {choice}", "kind")
+    if not isinstance(kind := value["kind"], str):
+        raise bad(f"is {shown(kind)}", f"give {choice}", "kind")
+    if kind not in kinds:
+        raise bad(f"there is no {kind!r}", advice(kind, kinds), "kind")
+    return value
+
+
 def plain(value: Any) -> Any:
-    """What was read as plain data, without what a section has by default; its kind is kept."""
+    """Return plain data without what a section has by default; its kind is kept."""
     if isinstance(value, BaseModel):
         fields = {name: (getattr(value, name), field.default) for name, field in type(value).model_fields.items()}
         return {name: plain(given) for name, (given, usual) in fields.items() if name == "kind" or given != usual}
@@ -215,9 +354,14 @@ def _rectangular(rows: list[list[Any]]) -> list[list[Any]]:
     return rows
 
 
+def too_many(count: int, noun: str, most: int = MAX_LOCATIONS) -> str:
+    """Return what is wrong with a space of more points than its limit."""
+    return f"makes {count:,} {noun} (limit {most:,})"
+
+
 def _capped(rows: list[Any]) -> list[Any]:
     if len(rows) > MAX_LOCATIONS:
-        raise bad(f"{TOO_LARGE} with its {len(rows):,}", "give fewer")
+        raise bad(too_many(len(rows), "locations"), "give fewer")
     return rows
 
 

@@ -59,8 +59,8 @@ class BoundingBox(_Boxed):
             raise bad("is missing", "add shape or spacing", "shape")
         cells = math.prod(self.shape or self.box.shape(self.spacing or 0.0, self.unit))
         if cells > f.MAX_LOCATIONS:
-            key, fix = ("shape", "a smaller shape") if self.spacing is None else ("spacing", "a larger spacing")
-            raise bad(f"{f.TOO_LARGE} with its {cells:,}", f"give {fix}", key)
+            key, fix = ("shape", "make it smaller") if self.spacing is None else ("spacing", "enlarge it")
+            raise bad(f.too_many(cells, "cells"), f"check the corners or {fix}", key)
         return self
 
 

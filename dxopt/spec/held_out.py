@@ -1,4 +1,4 @@
-"""What a problem file asks to evaluate: measures by name, and data that the prior was not made of."""
+"""The key `evaluate`: measures by name, and data that the prior was not made of."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Field, model_validator
 
 from dxopt.analysis.observed import Observed, observed
 from dxopt.results.measures import MEASURES
@@ -53,22 +53,22 @@ class HeldOut(f.Section):
 
     @property
     def title(self) -> str:
-        """What the data are called."""
+        """Return the name of the data."""
         return self.name or stem(Path(self.file))
 
 
 Entry = Annotated[
-    Annotated[str, f.OneOf(tuple(MEASURES), NAMES), Tag("measure")] | Annotated[HeldOut, Tag("held out")],
-    Discriminator(lambda value: "held out" if isinstance(value, dict) else "measure"),
+    Annotated[str, f.OneOf(tuple(MEASURES), NAMES)] | HeldOut,
+    f.Shapes(),
 ]
 Evaluate = Annotated[
-    Annotated[HeldOut, Tag("held out")] | Annotated[list[Entry], Tag("list")],
-    Discriminator(lambda value: "held out" if isinstance(value, dict) else "list"),
+    HeldOut | list[Entry],
+    f.Shapes(),
 ]
 
 
 def listed(asked: HeldOut | list[str | HeldOut]) -> Iterator[tuple[FieldPath, str | HeldOut]]:
-    """What is asked, each with where it is written below `evaluate`."""
+    """Yield each entry with its place below `evaluate`."""
     if isinstance(asked, HeldOut):
         yield (), asked
         return
@@ -79,7 +79,7 @@ def listed(asked: HeldOut | list[str | HeldOut]) -> Iterator[tuple[FieldPath, st
 def build_held_out(
     source: Source, asked: HeldOut | list[str | HeldOut], space: MetricSpace
 ) -> tuple[tuple[Observed, bool], ...]:
-    """The data that are asked about, each with whether their positions count as well."""
+    """Read the data that are asked about, each with whether their positions count as well."""
     return tuple(
         (_built(source, entry, space, "evaluate", *where), entry.positions)
         for where, entry in listed(asked)

@@ -21,10 +21,11 @@ from dxopt.studies.levels import FINEST
 from dxopt.studies.questions import EpsilonFrontier, SmallestEpsilon
 
 MAX_FAMILY = 10_000
+_STEPS = ("resolution", "step")
 
 
 def _bearable(level: float) -> float:
-    """A level that doubles can bear."""
+    """Return a level that doubles can bear."""
     try:
         return checked_level(level)
     except SpecError as error:
@@ -61,6 +62,7 @@ class Range(f.Section):
     start: Bearable = Field(alias="from", description="First value.")
     to: Bearable = Field(description="Last value; the steps may stop short of it.")
     step: q.Positive = Field(description="Distance from one value to the next.")
+    forms: ClassVar[tuple[str, ...]] = _STEPS
 
     @model_validator(mode="after")
     def _finite(self) -> Self:
@@ -106,12 +108,13 @@ class Frontier(RisingRange):
     start: Bearable = Field(alias="from", description="Smallest level.")
     to: Bearable = Field(description="Largest level.")
     resolution: q.Fraction = Field(description="How closely the loss is proven, as a share of its whole fall.")
+    forms: ClassVar[tuple[str, ...]] = _STEPS
     finest: ClassVar[float] = 1 / MAX_FAMILY
     """A falling curve takes the inverse of the share, and some more."""
 
     @property
     def sweep(self) -> EpsilonFrontier:
-        """What is asked."""
+        """Return the question for many solves."""
         return EpsilonFrontier(self.start, self.to, self.resolution)
 
 
@@ -129,7 +132,7 @@ class Smallest(f.Section):
 
     @property
     def sweep(self) -> SmallestEpsilon:
-        """What is asked."""
+        """Return the question for many solves."""
         return SmallestEpsilon(self.max_loss, self.accuracy)
 
 
@@ -179,7 +182,7 @@ def _level(text: str, *at: str) -> float:
 
 
 def _on_the_line(context: dict[str, Any]) -> SpecError:
-    """An error of a value, as one of the option that it was given by."""
+    """Return an error of a value as one of the option that it was given by."""
     at = "".join(f".{part}" for part in context["at"])
     return SpecError(f"epsilon{at}", context["wrong"], context["fix"])
 

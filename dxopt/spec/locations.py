@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic_core import PydanticCustomError
 
-from dxopt.errors import SpecError
 from dxopt.model.loss import Reports
 from dxopt.runtime.reading import MOST_GRAPH, content
 from dxopt.spaces import geo
@@ -25,7 +24,7 @@ from dxopt.spec import geo as e
 from dxopt.spec import spaces as m
 from dxopt.spec import universes as u
 from dxopt.spec.answers import Answers
-from dxopt.spec.fields import MAX_LOCATIONS, TOO_LARGE
+from dxopt.spec.fields import MAX_LOCATIONS, too_many
 from dxopt.spec.quantities import number
 from dxopt.spec.source import Source, SpecFileError
 from dxopt.spec.tables import Table, read_matrix
@@ -44,25 +43,18 @@ class Secrets:
 
 
 def _finite(space: MetricSpace) -> bool:
-    """Whether all distances are numbers; on regular spaces no point is further from any other than from the first."""
+    """Return whether all distances are finite; on regular spaces those from the first point are the largest."""
     regular = space.structure.kind in ("path", "lattice", "torus")
     return bool(np.isfinite(space.row(index=0) if regular else space.distances).all())
 
 
 def point_named(space: MetricSpace, name: str | int | dict[str, Any]) -> int:
-    """The index of the point that a file names; a number that may be two of them is to be written as text.
-
-    A mapping with `label`, `index` or `point` says what is given.
-    """
-    try:
-        return space.index(**name) if isinstance(name, dict) else space.index(name)
-    except SpecError as error:
-        fix = f"write a label in quotes, such as '{space.labels[0]}'" if "index=" in error.fix else error.fix
-        raise SpecError(error.field, error.wrong, fix) from None
+    """Return the index of the point with a label, or of a mapping with one of `label`, `index` and `point`."""
+    return space.index(**name) if isinstance(name, dict) else space.index(name)
 
 
 def build_space(source: Source, asked: m.Space) -> Secrets:
-    """The space that the key `space` asks for."""
+    """Build the space of the key `space`."""
     with source.within("space"):
         secrets = _built(source, asked)
         if asked.unit and secrets.space.unit != asked.unit:
@@ -73,7 +65,7 @@ def build_space(source: Source, asked: m.Space) -> Secrets:
 
 
 def build_reports(source: Source, asked: m.Reports, space: MetricSpace) -> Reports:
-    """The reports that the key `reports` asks for, in the coordinates of the space."""
+    """Build the reports of the key `reports` in the coordinates of the space."""
     if isinstance(asked, m.ReportsWithin):
         with source.within("reports"):
             return Reports.within(space, source.resolve(asked.area))
@@ -145,13 +137,7 @@ def _located(
     if asked.metric in METRICS_ON_EARTH:
         return geo.points(points, labels=labels, project=asked.project, unit=asked.unit or "km", metric=asked.metric)
     axes = tuple(asked.columns) if isinstance(asked, m.PointsFile) else ()
-    try:
-        return replace(MetricSpace.from_points(points, asked.metric, labels=labels), axes=axes)
-    except SpecError as error:
-        if "close=True" not in error.fix:
-            raise
-        fix = "mend the metric, or give all distances with {kind: distances, close: true}, which takes shortest paths"
-        raise SpecError(error.field, error.wrong, fix) from None
+    return replace(MetricSpace.from_points(points, asked.metric, labels=labels), axes=axes)
 
 
 def _on_earth(source: Source, asked: e.BoundingBox | e.H3Box | e.H3Cells | e.Roads) -> MetricSpace:
@@ -169,7 +155,7 @@ def _on_earth(source: Source, asked: e.BoundingBox | e.H3Box | e.H3Cells | e.Roa
         case e.H3Box():
             cells = estimated(asked.box, asked.resolution)
             if cells > 2 * MAX_LOCATIONS:
-                wrong = f"{TOO_LARGE} with its about {round(cells):,}"
+                wrong = too_many(round(cells), "cells or so")
                 raise source.error(("space", "resolution"), wrong, coarser(asked.box, MAX_LOCATIONS))
             space = geo.h3_cells(asked.resolution, box=asked.box, unit=asked.unit, metric=asked.metric)
         case e.H3Cells():
@@ -180,7 +166,7 @@ def _on_earth(source: Source, asked: e.BoundingBox | e.H3Box | e.H3Cells | e.Roa
     if len(space) > MAX_LOCATIONS:
         roads = isinstance(asked, e.Roads)
         key, fix = ("file", "give a smaller network") if roads else ("resolution", coarser(asked.box, MAX_LOCATIONS))
-        raise source.error(("space", key), f"{TOO_LARGE} with its {len(space):,}", fix)
+        raise source.error(("space", key), too_many(len(space), "locations"), fix)
     return space
 
 
@@ -191,7 +177,7 @@ def _from_table(source: Source, asked: m.PointsFile) -> Secrets:
     if asked.top is not None:
         count, _, column = asked.top.partition(" by ")
         if int(count) > MAX_LOCATIONS:
-            raise source.error(("space", "top"), TOO_LARGE, "ask for fewer")
+            raise source.error(("space", "top"), too_many(int(count), "locations"), "ask for fewer")
         rows = table.largest(int(count), column, source.blame("space", "top"))
     labels = None
     if asked.label is not None:
@@ -209,7 +195,7 @@ def _words(source: Source, asked: m.Embedding) -> MetricSpace:
     given = asked.model_dump(include={"top", "words", "normalise", "metric"})
     space = embedding(source.resolve(asked.file), **given)
     if len(space) > MAX_LOCATIONS:
-        raise source.error(("space", "file"), f"{TOO_LARGE} with its {len(space):,} words", "give top or words")
+        raise source.error(("space", "file"), too_many(len(space), "words"), "give top or words")
     return space
 
 
@@ -223,7 +209,7 @@ def _coordinates(
     *,
     earth: bool,
 ) -> NDArray[Any]:
-    """Chosen rows of the columns, `(n, k)`: numbers, text, or (None) text only if not all are numbers."""
+    """Return chosen rows of the columns, `(n, k)`: numbers, text, or (None) text only if not all are numbers."""
     blames = [source.blame(section, "columns", index) for index in range(len(columns))]
     cells = [table.column(name, blame) for name, blame in zip(columns, blames, strict=True)]
     if not as_text:
@@ -278,5 +264,5 @@ def _joined(edges: list[tuple[str, str, float]], *, directed: bool, attribute: s
 
 def _small(graph: nx.Graph, source: Source, key: str) -> nx.Graph:
     if len(graph) > MAX_LOCATIONS:
-        raise source.error(("space", key), f"{TOO_LARGE} with its {len(graph):,}", "give a smaller graph")
+        raise source.error(("space", key), too_many(len(graph), "nodes"), "give a smaller graph")
     return graph

@@ -1,27 +1,21 @@
-"""What is wanted, and what reports and guesses cost, as a problem file describes it."""
+"""The keys `objective` and `loss`."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import Field
 
 from dxopt.model.losses import LOSS_NAMES
 from dxopt.model.objective import ExpectedLoss, WorstLoss, WorstRegret
 from dxopt.spec import fields as f
 from dxopt.spec import quantities as q
 from dxopt.spec.levels import RisingRange
-from dxopt.spec.spaces import kind_of
 from dxopt.studies.questions import LossFrontier
 
 _PLAIN = (ExpectedLoss.name, WorstLoss.name, WorstRegret.name)
 
 _UNIT = "What the losses are in, such as EUR; for texts alone."
-
-
-def name_or_kind(value: Any) -> str | None:
-    """Tag of what may be written as a bare name or as a mapping with a kind."""
-    return "bare name" if isinstance(value, str) else kind_of(value)
 
 
 class MatrixFile(f.Section):
@@ -52,11 +46,8 @@ class Beyond(f.Section):
 
 
 Loss = Annotated[
-    Annotated[str, f.OneOf(LOSS_NAMES, " or give a mapping with kind: matrix"), Tag("bare name")]
-    | Annotated[Beyond, Tag("beyond")]
-    | Annotated[MatrixFile, Tag("matrix file")]
-    | Annotated[MatrixValues, Tag("matrix values")],
-    Discriminator(name_or_kind),
+    Annotated[str, f.OneOf(LOSS_NAMES, " or give a mapping with kind: matrix")] | Beyond | MatrixFile | MatrixValues,
+    f.Kinds(),
 ]
 
 
@@ -77,13 +68,13 @@ class Budgets(RisingRange):
 
     @property
     def sweep(self) -> LossFrontier:
-        """What is asked."""
+        """Return the question for many solves."""
         return LossFrontier(self.start, self.to, self.resolution)
 
 
 Budget = Annotated[
-    Annotated[q.Number, Tag("number")] | Annotated[Budgets, Tag("range")],
-    Discriminator(lambda value: "range" if isinstance(value, dict) else "number"),
+    q.Number | Budgets,
+    f.Shapes(),
 ]
 
 
@@ -105,10 +96,6 @@ class AdversaryError(f.Section):
 
 
 Objective = Annotated[
-    Annotated[str, f.OneOf(_PLAIN, ", or give {kind: adversary_error, max_loss: ...}"), Tag("bare name")]
-    | Annotated[LeastLoss, Tag("expected_loss")]
-    | Annotated[LeastLoss, Tag("worst_loss")]
-    | Annotated[LeastLoss, Tag("regret")]
-    | Annotated[AdversaryError, Tag("adversary_error")],
-    Discriminator(name_or_kind),
+    Annotated[str, f.OneOf(_PLAIN, ", or give {kind: adversary_error, max_loss: ...}")] | LeastLoss | AdversaryError,
+    f.Kinds(),
 ]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated, Literal, Self
 
 import numpy as np
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Field, model_validator
 
 from dxopt.model.prior import Prior as Beliefs
 from dxopt.model.prior_sets import PriorSet
@@ -14,7 +14,6 @@ from dxopt.spec import fields as f
 from dxopt.spec import priors as p
 from dxopt.spec import quantities as q
 from dxopt.spec.locations import Secrets, point_named
-from dxopt.spec.objectives import name_or_kind
 from dxopt.spec.quantities import bad
 from dxopt.spec.source import Source
 
@@ -77,25 +76,12 @@ class FittingPriors(f.Section):
 
 
 PriorSection = HullPriors | BallPriors | BoxPriors | FittingPriors
-Believed = Annotated[
-    Annotated[str, f.OneOf(("uniform",), " or give a mapping with a kind"), Tag("bare name")]
-    | Annotated[p.UniformPrior, Tag("uniform")]
-    | Annotated[p.ExplicitPrior, Tag("explicit")]
-    | Annotated[p.ColumnPrior, Tag("column")]
-    | Annotated[p.CornerPrior, Tag("corner")]
-    | Annotated[p.SamplesPrior, Tag("samples")]
-    | Annotated[p.CheckInsPrior, Tag("check_ins")]
-    | Annotated[HullPriors, Tag("hull")]
-    | Annotated[BallPriors, Tag("ball")]
-    | Annotated[BoxPriors, Tag("box")]
-    | Annotated[FittingPriors, Tag("fitting")],
-    Discriminator(name_or_kind),
-]
+Believed = Annotated[p.Single | PriorSection, f.Kinds()]
 """One prior, or a set of them."""
 
 
 def depends_on_level(asked: Believed) -> bool:
-    """Whether there is a corner prior in it, which is another one at another epsilon."""
+    """Return whether there is a corner prior in it, which is another one at another epsilon."""
     match asked:
         case HullPriors():
             return any(isinstance(prior, p.CornerPrior) for prior in asked.priors)
@@ -107,7 +93,7 @@ def depends_on_level(asked: Believed) -> bool:
 def build_believed(
     source: Source, asked: Believed, secrets: Secrets, epsilons: Sequence[float | None]
 ) -> list[Beliefs] | list[PriorSet]:
-    """What the key `prior` asks for, for each of several levels."""
+    """Build the prior of the key `prior`, or the set of them, for each of several levels."""
     if not isinstance(asked, PriorSection):
         return p.build_priors(source, asked, secrets, epsilons, "prior")
     if depends_on_level(asked):

@@ -1,4 +1,4 @@
-"""What is believed before a report is seen, as a problem file describes it."""
+"""The key `prior`, for one prior."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import partial
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Field, model_validator
 
 from dxopt.analysis.regularity import corner_prior
 from dxopt.errors import PlausibilityWarning, SpecError
@@ -23,7 +23,6 @@ from dxopt.spec import fields as f
 from dxopt.spec import quantities as q
 from dxopt.spec.fields import MAX_LOCATIONS
 from dxopt.spec.locations import Secrets, point_named
-from dxopt.spec.objectives import name_or_kind
 from dxopt.spec.quantities import bad
 from dxopt.spec.source import Source
 from dxopt.spec.tables import Blame, Table
@@ -48,13 +47,13 @@ class Kernel(f.Section):
 
     @property
     def smoothing(self) -> HowSmooth:
-        """What is asked."""
+        """Return the smoothing as the library has it."""
         return HowSmooth(self.add, self.kernel, self.bandwidth)
 
 
 Smoothing = Annotated[
-    Annotated[q.Positive, Tag("number")] | Annotated[Kernel, Tag("kernel")],
-    Discriminator(lambda value: "kernel" if isinstance(value, dict) else "number"),
+    Kernel | q.Positive,
+    f.Shapes(),
 ]
 SMOOTHING = "So that points where few were seen have no prior of 0: a number of pseudo-counts, or a section."
 
@@ -92,7 +91,7 @@ class CornerPrior(f.Section):
     """The corner prior of a point, proportional to exp(-epsilon d(·, point))."""
 
     kind: Literal["corner"] = Field(description="Prior proportional to exp(-epsilon d(·, point)).")
-    point: f.Named = Field(description="Label of the point; its index where no label is a number.")
+    point: f.Named = Field(description="Label of the point.")
 
 
 class SamplesPrior(f.Section):
@@ -115,22 +114,22 @@ class CheckInsPrior(f.Section):
     smoothing: Smoothing | None = Field(None, description=SMOOTHING)
 
 
-Prior = Annotated[
-    Annotated[str, f.OneOf(("uniform",), " or give a mapping with a kind"), Tag("bare name")]
-    | Annotated[UniformPrior, Tag("uniform")]
-    | Annotated[ExplicitPrior, Tag("explicit")]
-    | Annotated[ColumnPrior, Tag("column")]
-    | Annotated[CornerPrior, Tag("corner")]
-    | Annotated[SamplesPrior, Tag("samples")]
-    | Annotated[CheckInsPrior, Tag("check_ins")],
-    Discriminator(name_or_kind),
-]
+Single = (
+    Annotated[str, f.OneOf(("uniform",), " or give a mapping with a kind")]
+    | UniformPrior
+    | ExplicitPrior
+    | ColumnPrior
+    | CornerPrior
+    | SamplesPrior
+    | CheckInsPrior
+)
+Prior = Annotated[Single, f.Kinds()]
 
 
 def build_priors(
     source: Source, asked: Prior, secrets: Secrets, epsilons: Sequence[float | None], *where: str | int
 ) -> list[Beliefs]:
-    """The prior that the key at `where` asks for, for each of several levels."""
+    """Build the prior of the key at `where` for each of several levels."""
     with source.within(*where):
         if isinstance(asked, CornerPrior):
             return [_corner(source, asked, secrets, epsilon, where) for epsilon in epsilons]
@@ -163,7 +162,7 @@ def _fixed(source: Source, asked: Prior, secrets: Secrets, blame: Callable[..., 
 
 
 def _explicit(values: Sequence[float], secrets: Secrets, blame: Blame) -> Beliefs:
-    """The probabilities that are written out: one for each point, which sum to 1."""
+    """Return the probabilities that are written out: one for each point, which sum to 1."""
     size = len(secrets.space)
     if len(values) != size:
         some = f"{len(values)} value{'' if len(values) == 1 else 's'}"
@@ -196,7 +195,7 @@ def _by_column(source: Source, asked: ColumnPrior, secrets: Secrets, blame: Call
 
 
 def _in_another_order(table: Table, secrets: Secrets) -> tuple[PlausibilityWarning, ...]:
-    """The warning where a column has the names of all points, and the rows are not in their order."""
+    """Return the warning where a column has the names of all points, and the rows are not in their order."""
     labels = list(secrets.space.labels)
     for name, cells in zip(table.header, zip(*table.rows, strict=True), strict=True):
         named = [cell.strip() for cell in cells]
@@ -208,7 +207,7 @@ def _in_another_order(table: Table, secrets: Secrets) -> tuple[PlausibilityWarni
 
 
 def _named(table: Table, column: str, secrets: Secrets, blame: Blame) -> list[int]:
-    """The row of each point of the space, found by its name in a column."""
+    """Find the row of each point of the space by its name in a column."""
     found: dict[str, int] = {}
     for row, name in enumerate(table.column(column, blame)):
         if name in found:

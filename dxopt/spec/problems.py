@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from dxopt.errors import SpecError
+from dxopt.errors import Option, SpecError
 from dxopt.model.problem import Problem
 from dxopt.spec.build import load
 from dxopt.studies.questions import AtLevels, EpsilonFrontier, SmallestEpsilon
@@ -14,7 +14,7 @@ _SHOWN = 5
 
 
 def read(file: str | Path, *, name: str | None = None) -> Problem:
-    """The problem that a problem file describes: its space, level, prior, loss and objective.
+    """Return the problem that a problem file describes: its space, level, prior, loss and objective.
 
     How the file asks for it to be solved (`method`, `solver`, `evaluate` and the like) is not part of the problem;
     `dxopt solve` on the command line does all of that. A file that searches for a level gives the problem at the
@@ -56,7 +56,7 @@ def read(file: str | Path, *, name: str | None = None) -> Problem:
 
 
 def asked(file: str | Path, levels: Iterable[float] | None = None) -> list[Problem]:
-    """The problems of a problem file in their order, for an explanation.
+    """Return the problems of a problem file in their order, for an explanation.
 
     Where levels are given, and the file has several problems or searches for a level, there is one for each prior, at
     the first of them.
@@ -69,8 +69,9 @@ def asked(file: str | Path, levels: Iterable[float] | None = None) -> list[Probl
     tasks = load(file)
     searches = any(isinstance(task.sweep, SmallestEpsilon | EpsilonFrontier) for task in tasks)
     if searches and levels is None:
-        fix = "solve the file and explain its result folder, or give levels: --epsilon 0.5,1"
-        raise SpecError("epsilon", f"is searched for by {file}, and not known before", fix)
+        levels_given = Option("epsilons", command="--epsilon 0.5,1")
+        fix = "solve the file and explain its result folder, or give levels as ", levels_given
+        raise SpecError("epsilon", f"is searched for by {file}, and not known before", *fix)
     if levels is not None and (searches or len(tasks) > 1):
         tasks = load(file, AtLevels(tuple(levels)))
     return [task.problem for task in tasks]

@@ -16,13 +16,13 @@ PATTERN = rf"^(?:{EXPRESSION})$"
 INFINITY = (".inf", "inf")
 
 
-def bad(wrong: str, fix: str, *at: str | int) -> PydanticCustomError:
-    """An error in plain words, for a validator to raise; `at` leads on from the value being validated."""
-    return PydanticCustomError("spec", "{wrong}; {fix}", {"wrong": wrong, "fix": fix, "at": at})
+def bad(wrong: str, fix: str, *at: str | int, at_key: bool = False) -> PydanticCustomError:
+    """Make an error for a validator to raise; `at` leads on from the value being validated, or to a key of it."""
+    return PydanticCustomError("spec", "{wrong}; {fix}", {"wrong": wrong, "fix": fix, "at": at, "at_key": at_key})
 
 
 def shown(value: Any) -> str:
-    """A value as a message shows it."""
+    """Write a value for a message."""
     match value:
         case None:
             return "empty"
@@ -39,7 +39,7 @@ def shown(value: Any) -> str:
 
 
 def number(value: Any, *at: str | int, infinite: bool = False) -> float:
-    """The number that a scalar of a problem file means; raises `bad` if it means none."""
+    """Return the number that a scalar of a problem file means; raises `bad` if it means none."""
     if isinstance(value, str) and infinite and value in INFINITY:
         return math.inf
     if isinstance(value, str):

@@ -12,10 +12,10 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.reader import ReaderError
+from ruamel.yaml.scanner import ScannerError
 
 from dxopt.runtime.reading import TooLarge, content
 from dxopt.spec.source import FieldPath, Node, Position, Source, SpecFileError, dotted
-from dxopt.spec.syntax import explained
 
 MAX_BYTES = 2_000_000
 """Of a file. The parser takes up to 3 seconds for a million letters."""
@@ -24,6 +24,8 @@ MAX_VALUES = 50_000
 MAX_NODES = 1_000_000
 """Values once aliases are written out."""
 MAX_DEPTH = 50
+_SHOWN = 40
+_MEND = "mend the line: keys of a mapping begin in one column, brackets are closed, text with a colon is in quotes"
 
 _INTEGER = re.compile(r"[-+]?[0-9]{1,18}")
 _REAL = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
@@ -50,10 +52,14 @@ def read(path: Path) -> Source:
         position = before.count("\n") + 1, error.position - before.rfind("\n")
         raise wrong(*position, "syntax", "a control character", "remove it") from None
     except MarkedYAMLError as error:
-        broken = explained(text, error)
-        raise wrong(*broken.position, "syntax", broken.wrong, broken.fix) from None
+        # what a scanner cannot finish is wrong where it begins
+        started = isinstance(error, ScannerError) and error.context_mark
+        mark = started or error.problem_mark or error.context_mark
+        position = (1, 1) if mark is None else _position(mark)
+        line = "".join(text.splitlines()[position[0] - 1 : position[0]]).strip()
+        raise wrong(*position, "syntax", f"{error.problem}, in `{line[:_SHOWN]}`", _MEND) from None
     except YAMLError as error:
-        raise wrong(1, 1, "syntax", str(error), "mend the YAML") from None
+        raise wrong(1, 1, "syntax", str(error), _MEND) from None
     if root is None:
         raise wrong(1, 1, "file", "is empty", "describe a problem: at least `space` and `epsilon`")
     if not isinstance(root.value, dict):

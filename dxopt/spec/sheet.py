@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Any, Self
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Self
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Field, model_validator
 
 from dxopt.model.levels import LARGEST, LEAST
 from dxopt.model.objective import ExpectedLoss, WorstLoss, WorstRegret
@@ -27,6 +27,10 @@ from dxopt.studies.questions import SmallestEpsilon, Sweep
 
 _FIRST = 1.0
 """Where the search for a level begins."""
+_ADD = "add epsilon, or leave it out"
+_ONE = "leave out one of the two"
+_OUT = "leave it out"
+Exclusion = tuple[str, bool, str, str]
 
 
 class Expected(f.Section):
@@ -37,13 +41,7 @@ class Expected(f.Section):
     source: f.Text = Field(description="Where the value is from.")
 
 
-def _expect_kind(value: Any) -> str:
-    return "list" if isinstance(value, list) else "one"
-
-
-Expectation = Annotated[
-    Annotated[Expected, Tag("one")] | Annotated[list[Expected], Tag("list")], Discriminator(_expect_kind)
-]
+Expectation = Annotated[list[Expected] | Expected, f.Shapes()]
 
 
 class Sheet(f.Section):
@@ -94,171 +92,137 @@ class Sheet(f.Section):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        self._one_level()
-        self._pairs_of_delta()
-        self._suited_to_beliefs()
-        self._suited()
-        self._suited_to_sweep()
-        self._expect_each(len(self.epsilons()))
+        self._require_one_level()
+        for key, refused, wrong, fix in (*self._exclusions(), *self._exclusions_of_sweeps(), *self._expectations()):
+            if refused:
+                raise bad(wrong, fix, key)
+        titles: set[str] = set()
+        for where, entry in listed(self.evaluate):
+            if isinstance(entry, str) and entry in OF_LEVELS and not self.asks_privacy:
+                raise bad(f"{entry} needs an epsilon", _ADD, "evaluate", *where)
+            if isinstance(entry, HeldOut):
+                if entry.title in titles:
+                    raise bad(f"is called {entry.title!r}, as another", "add a name", "evaluate", *where)
+                titles.add(entry.title)
         return self
 
-    def _one_level(self) -> None:
+    def _require_one_level(self) -> None:
         if self.privacy is not None and self.epsilon is not None:
             raise bad("is given beside privacy", "keep one of the two", "epsilon")
-        if not (self.asks_privacy or self.beliefs or isinstance(self.objective, AdversaryError)):
-            raise bad("is missing", "add epsilon, or privacy with a level and a radius", "epsilon")
         if self.privacy is not None and not LEAST <= (level := self.privacy.epsilon) <= LARGEST:
             raise bad(f"level / radius is {level:g}", "give a level and a radius less far apart", "privacy")
         epsilons = self.epsilons()
-        first = {epsilon: index for index, epsilon in reversed(list(enumerate(epsilons)))}
         for index, epsilon in enumerate(epsilons):
-            if first[epsilon] != index:
+            if epsilon in epsilons[:index]:
                 raise bad(f"{epsilon:g} is given twice", "keep one", "epsilon", index)
 
-    def _pairs_of_delta(self) -> None:
-        if "pairs" in self.model_fields_set and not self.delta:
-            raise bad("go with a positive delta only", "add delta, or leave them out", "pairs")
-        if self.delta and not self.asks_privacy:
-            raise bad(f"is {self.delta:g} without an epsilon to relax", "add epsilon, or privacy", "delta")
-
-    def _suited(self) -> None:
-        """Refuse ways of solving, and measures, that are not about such a problem."""
-        if self.method not in SPANNER_METHODS and not self.asks_privacy:
-            raise bad(f"{self.method} needs an epsilon", "add epsilon, or use method: optimal", "method")
-        if self.method == "tight" and self.delta:
-            raise bad("tight does not go with delta", "use method: optimal, or leave out delta", "method")
-        for where, measure in listed(self.evaluate):
-            if measure in OF_LEVELS and not self.asks_privacy:
-                raise bad(f"{measure} needs an epsilon", "add epsilon, or leave it out", "evaluate", *where)
-        self._named_once()
-        for name in ("learns", "records"):
-            if getattr(self, name) is not None and not self.asks_privacy:
-                raise bad("needs an epsilon", "add epsilon, or leave it out", name)
-        if self.learns is not None and self.delta:
-            raise bad("does not go with delta, which bounds no beliefs", "leave out one of the two", "learns")
-        if self.records is not None and self.pairs != "all":
-            raise bad("go with pairs: all only, as records change in any way", "leave out one of the two", "records")
-        if self.priors and self.wanted == WorstLoss.name:
-            raise bad("do not matter for the worst loss", "leave them out, or ask for expected_loss", "priors")
-        self._suited_to_priors()
-        if self.spanner is None:
-            return
-        if self.method not in SPANNER_METHODS:
-            raise bad(f"does not go with method: {self.method}", "use method auto or optimal", "spanner")
-        several = isinstance(self.prior, PriorSection)
-        if self.delta or self.wanted != ExpectedLoss.name or several:
-            other = "delta" if self.delta else "a set of priors" if several else f"objective: {self.wanted}"
-            raise bad(f"does not go with {other}", "leave it out", "spanner")
-
-    def _suited_to_beliefs(self) -> None:
-        """Refuse what is not proven for pairs of beliefs."""
-        if self.beliefs is None:
-            return
-        unsuited = {
+    def _exclusions(self) -> Iterator[Exclusion]:
+        """Yield keys with whether they are refused beside others, what is wrong then, and what would be right."""
+        private, wanted, method = self.asks_privacy, self.wanted, self.method
+        expected, worst = wanted == ExpectedLoss.name, wanted == WorstLoss.name
+        several, optimal = isinstance(self.prior, PriorSection), method in SPANNER_METHODS
+        protected = private or self.beliefs or isinstance(self.objective, AdversaryError)
+        yield "epsilon", not protected, "is missing", "add epsilon, or privacy with a level and a radius"
+        pairs = "pairs" in self.model_fields_set and not self.delta
+        yield "pairs", pairs, "go with a positive delta only", "add delta, or leave them out"
+        relaxed = self.delta > 0 and not private
+        yield "delta", relaxed, f"is {self.delta:g} without an epsilon to relax", "add epsilon, or privacy"
+        beside_beliefs = {
             "delta": self.delta > 0,
-            "objective": self.wanted not in (ExpectedLoss.name, WorstLoss.name),
-            "method": self.method not in SPANNER_METHODS,
+            "objective": not (expected or worst),
+            "method": not optimal,
             "spanner": self.spanner is not None,
-            "compare": bool(self.compare),
-            "priors": bool(self.priors),
-            "epsilon": self.sweep is not None,
+            "compare": self.compare,
+            "priors": self.priors,
+            "epsilon": self.sweep,
         }
-        for name, given in unsuited.items():
-            if given:
-                raise bad("does not go with beliefs", "leave out one of the two", name)
+        for key, given in beside_beliefs.items():
+            yield key, self.beliefs is not None and bool(given), "does not go with beliefs", _ONE
+        yield "method", not (optimal or private), f"{method} needs an epsilon", "add epsilon, or use method: optimal"
+        tight = method == "tight" and self.delta > 0
+        yield "method", tight, "tight does not go with delta", "use method: optimal, or leave out delta"
+        for key in ("learns", "records"):
+            yield key, getattr(self, key) is not None and not private, "needs an epsilon", _ADD
+        unbounded = self.learns is not None and self.delta > 0
+        yield "learns", unbounded, "does not go with delta, which bounds no beliefs", _ONE
+        adjacent = self.records is not None and self.pairs != "all"
+        yield "records", adjacent, "go with pairs: all only, as records change in any way", _ONE
+        without = bool(self.priors) and worst
+        yield "priors", without, "do not matter for the worst loss", "leave them out, or ask for expected_loss"
+        regret = wanted == WorstRegret.name
+        single = several and not (expected or regret)
+        yield "objective", single, f"{wanted} does not go with a set of priors", "ask for expected_loss or regret"
+        no_hull = regret and not isinstance(self.prior, HullPriors)
+        yield "objective", no_hull, "regret needs a hull of priors", "give prior: {kind: hull, priors: [...]}"
+        swept = regret and self.sweep is not None
+        yield "objective", swept, f"regret does not go with the {self.sweep}", "give one epsilon, or a list"
+        spanner = self.spanner is not None
+        yield "spanner", spanner and not optimal, f"does not go with method: {method}", "use method auto or optimal"
+        others = {"delta": self.delta > 0, "a set of priors": several, f"objective: {wanted}": not expected}
+        for other, given in others.items():
+            yield "spanner", spanner and given, f"does not go with {other}", _OUT
 
-    def _suited_to_priors(self) -> None:
-        """Refuse objectives that are not about one prior, or not about several."""
-        several = isinstance(self.prior, PriorSection)
-        if several and self.wanted not in (ExpectedLoss.name, WorstRegret.name):
-            raise bad(
-                f"{self.wanted} does not go with a set of priors", "ask for expected_loss or regret", "objective"
-            )
-        if self.wanted == WorstRegret.name and not isinstance(self.prior, HullPriors):
-            raise bad("regret needs a hull of priors", "give prior: {kind: hull, priors: [...]}", "objective")
-        if self.wanted == WorstRegret.name and self.sweep is not None:
-            raise bad(f"regret does not go with the {self.sweep}", "give one epsilon, or a list", "objective")
-
-    def _named_once(self) -> None:
-        """Refuse two sets of data of one name."""
-        titles: set[str] = set()
-        for where, entry in listed(self.evaluate):
-            if isinstance(entry, HeldOut) and entry.title in titles:
-                raise bad(f"is called {entry.title!r}, as another", "add a name", "evaluate", *where)
-            titles |= {entry.title} if isinstance(entry, HeldOut) else set()
-
-    @property
-    def measures(self) -> list[str]:
-        """The measures that are asked for, by name."""
-        return [entry for _, entry in listed(self.evaluate) if isinstance(entry, str)]
-
-    def _suited_to_sweep(self) -> None:
-        """Refuse what is about one mechanism where many are looked for."""
+    def _exclusions_of_sweeps(self) -> Iterator[Exclusion]:
+        """Yield the same for what is about one mechanism, where many are looked for."""
         sweep = self.sweep
         if sweep is None:
             return
-        if self.method not in SPANNER_METHODS:
-            raise bad(f"{self.method} does not go with the {sweep}", "use method auto or optimal", "method")
+        wrong = f"does not go with the {sweep}"
+        yield "method", self.method not in SPANNER_METHODS, f"{self.method} {wrong}", "use method auto or optimal"
         if isinstance(self.epsilon, Smallest | Frontier):
-            if isinstance(self.objective, AdversaryError):
-                fix = "give one epsilon, or ask for expected_loss or worst_loss"
-                raise bad(f"{self.wanted} does not go with the {sweep}", fix, "objective")
-            if depends_on_level(self.prior):
-                raise bad(f"corner does not go with the {sweep}", "give one epsilon, or another prior", "prior")
-        single = isinstance(sweep, SmallestEpsilon)
-        unsuited = {
-            "spanner": self.spanner is not None,
-            "compare": bool(self.compare),
-            "priors": bool(self.priors),
-            "evaluate": bool(self.evaluate) and not single,
-            "learns": self.learns is not None and not single,
-            "records": self.records is not None and not single,
-            "expect": self.expect is not None and not single,
-        }
-        for name, given in unsuited.items():
-            if given:
-                raise bad(f"does not go with the {sweep}", "leave it out", name)
+            fix = "give one epsilon, or ask for expected_loss or worst_loss"
+            yield "objective", isinstance(self.objective, AdversaryError), f"{self.wanted} {wrong}", fix
+            fix = "give one epsilon, or another prior"
+            yield "prior", depends_on_level(self.prior), f"corner {wrong}", fix
+        for key in ("spanner", "compare", "priors"):
+            yield key, bool(getattr(self, key)), wrong, _OUT
+        for key in ("evaluate", "learns", "records", "expect"):
+            yield key, bool(getattr(self, key)) and not isinstance(sweep, SmallestEpsilon), wrong, _OUT
 
-    def _expect_each(self, size: int) -> None:
-        if self.is_family and isinstance(self.expect, Expected):
-            raise bad(f"is one value for a family of {size}", "give a list of one per epsilon", "expect")
-        if isinstance(self.expect, list) and not self.is_family:
-            raise bad("is a list where there is one epsilon", "give one value", "expect")
-        if isinstance(self.expect, list) and len(self.expect) != size:
-            wrong = f"has {len(self.expect)} entries for a family of {size}"
-            raise bad(wrong, "give one per epsilon", "expect")
+    def _expectations(self) -> Iterator[Exclusion]:
+        size, several = len(self.epsilons()), isinstance(self.expect, list)
+        one = self.is_family and isinstance(self.expect, Expected)
+        yield "expect", one, f"is one value for a family of {size}", "give a list of one per epsilon"
+        yield "expect", several and not self.is_family, "is a list where there is one epsilon", "give one value"
+        given = len(self.expect) if isinstance(self.expect, list) else size
+        yield "expect", given != size, f"has {given} entries for a family of {size}", "give one per epsilon"
+
+    @property
+    def measures(self) -> list[str]:
+        """Return the measures that are asked for, by name."""
+        return [entry for _, entry in listed(self.evaluate) if isinstance(entry, str)]
 
     @property
     def sweep(self) -> Sweep | None:
-        """What is asked where one solve does not answer it."""
+        """Return the question where one solve does not answer it."""
         if isinstance(self.objective, AdversaryError) and isinstance(self.objective.max_loss, Budgets):
             return self.objective.max_loss.sweep
         return self.epsilon.sweep if isinstance(self.epsilon, Smallest | Frontier) else None
 
     @property
     def gap(self) -> float:
-        """The tolerance; by default a tenth of the accuracy that a level is to have, so that it can be told apart."""
+        """Return the tolerance; by default a tenth of the accuracy that a level is to have."""
         if "tolerance" in self.model_fields_set or not isinstance(self.epsilon, Smallest):
             return self.tolerance
         return self.epsilon.accuracy / 10
 
     @property
     def is_family(self) -> bool:
-        """Whether the file makes one problem per epsilon of several."""
+        """Return whether the file makes one problem per epsilon of several."""
         return isinstance(self.epsilon, list | Range)
 
     @property
     def asks_privacy(self) -> bool:
-        """Whether a level is given; without one, only the adversary's error protects the secrets."""
+        """Return whether a level is given; without one, only the adversary's error protects the secrets."""
         return self.privacy is not None or self.epsilon is not None
 
     @property
     def wanted(self) -> str:
-        """The name of the objective."""
+        """Return the name of the objective."""
         return self.objective if isinstance(self.objective, str) else self.objective.kind
 
     def epsilons(self) -> Sequence[float | None]:
-        """The privacy levels per unit of distance that are asked for, or begun with; None where no privacy is."""
+        """Return the privacy levels per unit of distance that are asked for, or begun with; None without privacy."""
         match self.epsilon:
             case None:
                 return [self.privacy and self.privacy.epsilon]

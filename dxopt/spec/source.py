@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dxopt.errors import SpecError
+from dxopt.errors import Option, SpecError, Spelling
 
 FieldPath = tuple[str | int, ...]
 
@@ -20,7 +20,7 @@ _ELSEWHERE = ("values", "columns", "column", "file", "edges")
 
 
 def stem(path: Path) -> str:
-    """The name of a file without its ending; bytes that are no text are written out."""
+    """Return the name of a file without its ending; bytes that are no text are written out."""
     return os.fsencode(path.stem).decode("utf-8", "backslashreplace")
 
 
@@ -36,19 +36,19 @@ class SpecFileError(SpecError):
         Counted from 1.
     """
 
+    in_file = True
+
     def __init__(self, file: str, line: int, column: int, field: str, wrong: str, fix: str = "") -> None:
         super().__init__(field, wrong, fix)
         self.file = file
         self.line = line
         self.column = column
 
-    def __str__(self) -> str:
-        text = f"{self.file}:{self.line}:{self.column}: {self.field}: {self.wrong}"
-        whole = " ".join((f"{text}; {self.fix}" if self.fix else text).splitlines())
-        return whole.encode("utf-8", "backslashreplace").decode("utf-8")
-
-    def __reduce__(self) -> tuple[type[SpecFileError], tuple[Any, ...]]:
-        return type(self), (self.file, self.line, self.column, self.field, self.wrong, self.fix)
+    def line_in(self, spelling: Spelling) -> str:
+        """Write the whole message on one line, after its position."""
+        file = " ".join(self.file.splitlines())
+        line = f"{file}:{self.line}:{self.column}: {super().line_in(spelling)}"
+        return line.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 class Position(NamedTuple):
@@ -91,31 +91,31 @@ class Source:
 
     @property
     def value(self) -> dict[str, Any]:
-        """What is written, with one entry of each list that makes a family."""
+        """Return what is written, with one entry of each list that makes a family."""
         return self.root.value | {key: self.root.value[key][index] for key, index in self.chosen.items()}
 
     def error(self, path: FieldPath, wrong: str, fix: str = "", *, at_key: bool = False) -> SpecFileError:
-        """What is wrong with the value (or the key) at `path`, or with what should be there.
+        """Return an error about the value (or the key) at `path`, or about what should be there.
 
         Scalars are pointed at themselves, lists, mappings and missing values at the nearest key above.
         """
         return SpecFileError(str(self.path), *self._position(path, at_key), dotted(self._whole(path)), wrong, fix)
 
     def blame(self, *path: str | int) -> Callable[[str, str], SpecFileError]:
-        """Makes errors at `path` out of what is wrong and what would be right."""
+        """Return a maker of errors at `path` from what is wrong and what would be right."""
         return partial(self.error, path)
 
     def resolve(self, name: str) -> Path:
-        """The path of a file that the problem file names, relative to its own folder."""
+        """Return the path of a file that the problem file names, relative to its own folder."""
         return self.path.parent / name
 
     def _whole(self, path: FieldPath) -> FieldPath:
-        """The path in the file of a path in this problem: with the index of the chosen entry of a list."""
+        """Return the path in the file of a path in this problem: with the index of the chosen entry of a list."""
         chosen = [index for key, index in self.chosen.items() if path[:1] == (key,)]
         return (*path[:1], *chosen, *path[1:])
 
     def _position(self, path: FieldPath, at_key: bool) -> Position:
-        """The position of the value, or the key, at `path`; of the nearest key above where the file has none."""
+        """Return the position of the value, or the key, at `path`, or of the nearest key above."""
         node = self.root
         position = node.start
         whole = self._whole(path)
@@ -130,7 +130,7 @@ class Source:
         return position
 
     def order(self, path: FieldPath, *, missing: bool = False) -> tuple[Position, bool]:
-        """The key that sorts errors in file order; a missing value counts as the end of the mapping it belongs to."""
+        """Return the key that sorts errors in file order; a missing value is at the end of its mapping."""
         if not missing:
             return self._position(path, at_key=True), True
         node = self.root
@@ -139,7 +139,7 @@ class Source:
         return node.end, False
 
     def has(self, path: FieldPath) -> bool:
-        """Whether the file writes anything at `path`."""
+        """Return whether the file writes anything at `path`."""
         node = self.root
         for part in self._whole(path):
             if part not in node.parts:
@@ -159,9 +159,9 @@ class Source:
             # The field of the error may be a key here, or what it is about may be written under another key.
             options = [(*section, key) for key in (error.field, *_ELSEWHERE)]
             path = next((path for path in options if self.has(path)), section)
-            # "is 7" reads well only after the name of its field, so the name is added where the path has none.
-            named = error.field in path or not error.wrong.startswith("is ")
-            raise self.error(path, error.wrong if named else f"{error.field} {error.wrong}", error.fix) from None
+            named = path != section or error.field in section
+            wrong = error.wrong if named else f"{error.field}: {error.wrong}"
+            raise self.error(path, wrong, error.fix_in(Option.in_file)) from None
 
 
 def dotted(path: FieldPath) -> str:

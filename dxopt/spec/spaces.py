@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import Discriminator, Field, Tag, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from dxopt.spaces.globe import METRICS_ON_EARTH, OnEarth
 from dxopt.spaces.metrics import METRICS
@@ -18,18 +18,11 @@ from dxopt.spec.quantities import bad
 
 TEXT_METRICS = ("hamming", "discrete")
 VECTOR_METRICS = ("euclidean", "manhattan", "normalised_manhattan", "chebyshev")
-_FORMS = {
-    "points": ("values", "file"),
-    "distances": ("values", "file"),
-    "matrix": ("values", "file"),
-    "graph": ("edges", "file"),
-    "h3": ("cells", "south"),
-}
 Shape = Annotated[list[f.Count], Field(min_length=1, max_length=16)]
 
 
 def takes_text(metric: str) -> bool:
-    """Whether points under a metric may be text: that of a plug-in says itself what it takes."""
+    """Return whether points under a metric may be text: that of a plug-in says itself what it takes."""
     return metric in TEXT_METRICS or metric not in METRICS
 
 
@@ -116,7 +109,7 @@ class Lattice(f.Measured):
     @classmethod
     def _small(cls, shape: list[int]) -> list[int]:
         if math.prod(shape) > f.MAX_REGULAR:
-            raise bad(f"{f.TOO_FINE} with its {math.prod(shape):,}", "give a smaller shape")
+            raise bad(f.too_many(math.prod(shape), "points", f.MAX_REGULAR), "give a smaller shape")
         return shape
 
 
@@ -131,7 +124,7 @@ class Line(f.Measured):
     @classmethod
     def _small(cls, size: int) -> int:
         if size > f.MAX_REGULAR:
-            raise bad(f"{f.TOO_FINE} with its {size:,}", "give a smaller size")
+            raise bad(f.too_many(size, "points", f.MAX_REGULAR), "give a smaller size")
         return size
 
 
@@ -211,41 +204,28 @@ def require_numbers(rows: list[list[str | int | float]]) -> None:
             q.number(cell, "values", i, j)
 
 
-def kind_of(value: Any) -> str | None:
-    """Tag of the model a mapping is meant for: its kind, and which of the mutually exclusive keys it has."""
-    kind = value.get("kind") if isinstance(value, dict) else None
-    if not isinstance(kind, str) or " " in kind:
-        return None
-    if kind not in _FORMS:
-        return "grid" if kind == "torus" else kind
-    written, other = _FORMS[kind]
-    return f"{kind} {written if written in value and other not in value else other}"
-
-
 Space = Annotated[
-    Annotated[PointsFile, Tag("points file")]
-    | Annotated[PointsValues, Tag("points values")]
-    | Annotated[Lattice, Tag("grid")]
-    | Annotated[Line, Tag("line")]
-    | Annotated[GraphFile, Tag("graph file")]
-    | Annotated[GraphEdges, Tag("graph edges")]
-    | Annotated[DistancesFile, Tag("distances file")]
-    | Annotated[DistancesValues, Tag("distances values")]
-    | Annotated[e.BoundingBox, Tag("bounding_box")]
-    | Annotated[e.H3Box, Tag("h3 south")]
-    | Annotated[e.H3Cells, Tag("h3 cells")]
-    | Annotated[e.Roads, Tag("roads")]
-    | Annotated[Embedding, Tag("embedding")]
-    | Annotated[u.Databases, Tag("databases")]
-    | Annotated[u.Graphs, Tag("graphs")]
-    | Annotated[u.Streams, Tag("streams")]
-    | Annotated[u.Words, Tag("words")]
-    | Annotated[Answers, Tag("answers")],
-    Discriminator(kind_of),
+    PointsFile
+    | PointsValues
+    | Lattice
+    | Line
+    | GraphFile
+    | GraphEdges
+    | DistancesFile
+    | DistancesValues
+    | e.BoundingBox
+    | e.H3Box
+    | e.H3Cells
+    | e.Roads
+    | Embedding
+    | u.Databases
+    | u.Graphs
+    | u.Streams
+    | u.Words
+    | Answers,
+    f.Kinds(),
 ]
 Reports = Annotated[
-    Annotated[ReportsFile, Tag("points file")]
-    | Annotated[ReportsValues, Tag("points values")]
-    | Annotated[ReportsWithin, Tag("within")],
-    Discriminator(kind_of),
+    ReportsFile | ReportsValues | ReportsWithin,
+    f.Kinds(),
 ]

@@ -1,4 +1,4 @@
-"""What an unknown name was probably meant to be: a known one that is close, or means the same."""
+"""Known names that are close to an unknown one, or mean the same."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 _CLOSE = 0.7
 _CLOSER = 0.8
-"""How alike names are that begin with the same letter, and others."""
+"""The least likeness of names that begin with the same letter, and of others."""
 _SHORTEST = 3
 """Letters of a name that is the beginning of another."""
 _MEANT = {
@@ -31,11 +31,11 @@ _MEANT = {
 }
 """Names by which others call what is here one of those behind, the first of them that is known where it stands."""
 _FORMS = {"factor": "a factor of 2 is {}: ln(2)"}
-"""How what the name stands for is written under the key that is meant."""
+"""A way to write, under the key that is meant, what the name stands for."""
 
 
 def meant(name: str, known: Iterable[str]) -> str | None:
-    """The known name that an unknown one probably means; None where none is close."""
+    """Return the known name that an unknown one probably means; None where none is close."""
     listed = list(dict.fromkeys(known))
     plain = name.strip().lower().replace("-", "_").replace(" ", "_")
     same = [other for other in (plain, *_MEANT.get(plain, ())) if other in listed]
@@ -49,7 +49,7 @@ def meant(name: str, known: Iterable[str]) -> str | None:
 
 
 def advice(name: str, known: Iterable[str]) -> str:
-    """What to write instead of an unknown name."""
+    """Return what to write instead of an unknown name."""
     listed = list(dict.fromkeys(known))
     found = meant(name, listed)
     if found is None:

@@ -59,7 +59,7 @@ class Table:
         return len(self.rows)
 
     def column(self, name: str, blame: Blame) -> list[str]:
-        """The cells of one column."""
+        """Return the cells of one column."""
         if name not in self.header:
             other = _separated(self.name, self.header)
             if other is not None:
@@ -72,13 +72,13 @@ class Table:
         return [row[index].strip() for row in self.rows]
 
     def numbers(self, name: str, blame: Blame, rows: Sequence[int] | None = None) -> NDArray[np.float64]:
-        """The cells of one column as finite numbers; of the rows with these indices only, where given."""
+        """Return the cells of one column as finite numbers; of the rows with these indices only, where given."""
         cells = self.column(name, blame)
         chosen = range(len(cells)) if rows is None else rows
         return np.array([_number(cells[i], self.name, self.lines[i], repr(name), blame) for i in chosen])
 
     def weights(self, name: str, blame: Blame, rows: Sequence[int] | None = None) -> NDArray[np.float64]:
-        """The cells of one column as finite numbers of 0 or more, one of them positive."""
+        """Return the cells of one column as finite numbers of 0 or more, one of them positive."""
         found = self.numbers(name, blame, rows)
         chosen = range(len(found)) if rows is None else rows
         low = next((line for line, weight in zip(chosen, found, strict=True) if weight < 0), None)
@@ -94,7 +94,7 @@ class Table:
     def places(
         self, names: Sequence[str], blames: Sequence[Blame], rows: Sequence[int] | None = None, *, earth: bool
     ) -> NDArray[np.float64]:
-        """The cells of several columns as numbers `(n, k)`; on the Earth, as latitudes and longitudes in degrees."""
+        """Return the cells of several columns as numbers `(n, k)`; on the Earth, in degrees."""
         found = np.stack([self.numbers(name, blame, rows) for name, blame in zip(names, blames, strict=True)], axis=1)
         beyond = beyond_degrees(found).tolist() if earth and len(names) == 2 else []
         if beyond:
@@ -103,7 +103,7 @@ class Table:
         return found
 
     def largest(self, count: int, name: str, blame: Blame) -> list[int]:
-        """Indices of the `count` rows largest in a column, largest first; of equal rows the earlier."""
+        """Return the indices of the `count` rows largest in a column, largest first; of equal rows the earlier."""
         weights = self.numbers(name, blame)
         if count > len(weights):
             raise blame(f"asks for {count} rows of {self.name}, which has {len(weights)}", "ask for fewer")
@@ -111,7 +111,7 @@ class Table:
 
 
 def read_matrix(path: Path, blame: Blame, *, most_rows: int) -> NDArray[np.float64]:
-    """A CSV file without a header as a matrix of numbers, of which any may be `inf`."""
+    """Read a CSV file without a header as a matrix of numbers, of which any may be `inf`."""
     matrix: list[NDArray[np.float64]] = []
     with _rows_of(path, blame) as rows:
         for line, row in rows:
@@ -159,7 +159,7 @@ def _rows_of(path: Path, blame: Blame) -> Iterator[Iterator[tuple[int, list[str]
 
 
 def _lines(file: TextIO) -> Iterator[str]:
-    """The lines of a file; ValueError where one is longer than any that has a row of a table."""
+    """Yield the lines of a file; ValueError where one is longer than any that has a row of a table."""
     while line := file.readline(_LONGEST_LINE + 1):
         if len(line) > _LONGEST_LINE:
             raise ValueError(f"it has a line of more than {_LONGEST_LINE:,} letters")
@@ -167,14 +167,14 @@ def _lines(file: TextIO) -> Iterator[str]:
 
 
 class _Separated(NamedTuple):
-    """What separates the cells of a file instead of commas, and how to save it with commas."""
+    """A separator other than the comma, and the way to save the file with commas."""
 
     wrong: str
     fix: str
 
 
 def _separated(name: str, first: Sequence[str], *, commas: bool = False, named: bool = True) -> _Separated | None:
-    """What separates the cells of a file, by its first line, where commas do not; None where they do.
+    """Find the separator of a file from its first line where that is no comma; None where it is one.
 
     `commas` tells that cells have them, as decimal ones; `named` that the line has the names of columns.
     """

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dxopt.analysis.observed import Observed
-from dxopt.errors import SpecError, UnsupportedError
+from dxopt.errors import Option, SpecError, UnsupportedError
 from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
 from dxopt.results.measures import Beliefs
@@ -89,10 +89,10 @@ class Task:
     origin: Source = field(repr=False)
 
     def located(self, error: SpecError) -> SpecError:
-        """An error met while solving, at the position in the file that it is about, if it is about the file."""
+        """Return an error met while solving, at its position in the file, if it is about the file."""
         field = error.field
         paths = ((field,), ("epsilon", field), ("objective", field, "from"), ("objective", field))
         written = next(filter(self.origin.has, paths), None)
         if written is None and not isinstance(error, UnsupportedError):
             return error
-        return self.origin.error(written or paths[0], error.wrong, error.fix)
+        return self.origin.error(written or paths[0], error.wrong, error.fix_in(Option.in_file))

@@ -21,7 +21,7 @@ _VALUE = {"anyOf": [_SIMPLE, {"type": "array", "items": _SIMPLE}]}
 
 
 def _value(value: Any, *at: int) -> Any:
-    """A number, text, or a list of attributes as a tuple."""
+    """Return a number, text, or a list of attributes as a tuple."""
     if isinstance(value, list) and value and not at:
         return tuple(_value(part, index) for index, part in enumerate(value))
     if isinstance(value, bool) or not isinstance(value, str | int | float):
@@ -30,19 +30,19 @@ def _value(value: Any, *at: int) -> Any:
 
 
 def _record(value: Any) -> Any:
-    """A value, or null for an absent record."""
+    """Return a value, or None for an absent record."""
     return None if value is None else _value(value)
 
 
 def _database(value: Any) -> tuple[Any, ...]:
-    """A database: a list of records."""
+    """Return a database from a list of records."""
     if not isinstance(value, list) or not value:
         raise bad(f"is {shown(value)}, no database", "write [record, ...], with ~ for an absent one")
     return tuple(_record(record) for record in value)
 
 
 def _databases(value: Any) -> tuple[Any, Any]:
-    """Two databases, each a list of records."""
+    """Return two databases, each from a list of records."""
     if not isinstance(value, list) or len(value) != 2 or not all(isinstance(one, list) for one in value):
         raise bad(f"is {shown(value)}, not a pair of databases", "write [[record, ...], [record, ...]]")
     first, second = (tuple(_record(record) for record in one) for one in value)
@@ -93,16 +93,16 @@ class _Related(f.Measured):
 
     @property
     def asked(self) -> str | None:
-        """The relation asked for."""
+        """Return the relation that is asked for."""
         return self.neighbours
 
     @property
     def chosen(self) -> dict[str, Any]:
-        """The parameters of the relation."""
+        """Return the parameters of the relation."""
         return {name: getattr(self, name) for name in self.parameters if name in self.model_fields_set}
 
     def space(self, universe: Universe) -> MetricSpace:
-        """The distances between the secrets of its universe."""
+        """Return the space of the secrets of its universe."""
         return neighbours(universe, str(self.asked), unit=self.unit or "", **self.chosen)
 
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
 from dxopt.model.objective import AdversaryError
@@ -14,13 +12,10 @@ from dxopt.model.problem import Problem
 from dxopt.model.required import required_problem
 from dxopt.results.announcing import announcing
 from dxopt.results.budget_frontier import BudgetFrontier, with_budget
-from dxopt.runtime.live import showing
-from dxopt.runtime.machines import using
-from dxopt.runtime.stopping import Status, Stop
+from dxopt.runtime.stopping import Status
 from dxopt.solving.attempts import Progress
-from dxopt.studies.series import answering, ended, require_above, require_share
+from dxopt.studies.series import answering, closed_in, require_above, require_share, running, widest
 
-Array = NDArray[np.float64]
 _NEXT_TO = 1e-9
 """Budgets nearer to each other than this, relative, are not separated any further."""
 
@@ -84,24 +79,16 @@ def budget_frontier(
     most = with_budget(problem, high)
     require_above(least.objective.max_loss, most.objective.max_loss)
     require_share("resolution", resolution)
-    with (
-        showing(progress, time_limit) as tell,
-        Stop(time_limit, partial=partial) as stop,
-        using(cluster, device),
-    ):
-        answer = answering(solver, tell, stop)
-        reports = [answer(posed, tolerance, None) for posed in (least, most)]
-        found = BudgetFrontier(problem, tuple(reports), resolution, Status.FEASIBLE)
-        while (following := _next(found)) is not None and not stop.requested:
-            index, budget = following
-            reports.insert(index + 1, answer(with_budget(problem, budget), tolerance, reports[index]))
-            found = replace(found, reports=tuple(reports))
-        status = ended(found.resolution <= resolution, found.reports, stop)
-    return stop.delivered(replace(found, status=status))
+    with running(progress, time_limit, partial, cluster, device) as (tell, stop):
+        solved = answering(solver, tell, stop)
+        ends = (solved(least, tolerance, None), solved(most, tolerance, None))
+        found = BudgetFrontier(problem, ends, resolution, Status.FEASIBLE)
+        found = closed_in(found, _next, lambda posed, start: solved(posed, tolerance, start), stop)
+    return stop.delivered(found)
 
 
-def _next(found: BudgetFrontier) -> tuple[int, float] | None:
-    """Return after which budget another one helps most, and which; None where none does."""
+def _next(found: BudgetFrontier) -> tuple[int, Problem] | None:
+    """Return after which budget another one helps most, and its problem; None where none does."""
     inside, above = found.widest()
     budgets = found.budgets
     gaps = found.bounds - found.values
@@ -110,7 +97,5 @@ def _next(found: BudgetFrontier) -> tuple[int, float] | None:
     # A budget helps where the tangents are further above the chord than was asked for, by more than the gaps of the
     # answers at both ends, which no further budget closes, and where there is room for one.
     helps = (above > found.wanted * rise) & (above > gaps[:-1] + gaps[1:]) & (np.diff(budgets) > _NEXT_TO * scale)
-    if not helps.any():
-        return None
-    index = int(np.where(helps, above, -np.inf).argmax())
-    return index, float(inside[index])
+    index = widest(above, helps)
+    return None if index is None else (index, with_budget(found.problem, float(inside[index])))

@@ -2,32 +2,46 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dxopt.analysis import evaluate
-from dxopt.errors import CertificateError, NoTightMechanism, SolveError, SpecError, UnsupportedError
+from dxopt.analysis.regularity import verdict
+from dxopt.errors import (
+    CertificateError,
+    MethodRefused,
+    NoTightMechanism,
+    SolveError,
+    SpecError,
+    UnsupportedError,
+    required,
+)
 from dxopt.mechanisms.classic.contract import BASELINES
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.objective import WorstRegret
 from dxopt.model.prior import PriorLike
 from dxopt.model.problem import Problem
 from dxopt.model.required import required_problem
+from dxopt.proofs.certify import is_optimal
+from dxopt.proofs.own import proven_answer
 from dxopt.results.announcing import announcing
+from dxopt.results.compared import Regularity
 from dxopt.results.comparison import Comparison
-from dxopt.results.evidence import Evidence, written
+from dxopt.results.evidence import OPTIMAL, Entry, Evidence
 from dxopt.results.report import Report
+from dxopt.results.same_problem import difference
 from dxopt.runtime.live import showing, step
 from dxopt.runtime.machines import using
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.solving.attempts import Progress
 from dxopt.solving.solve import solve
 from dxopt.studies.ordering import ordered, remap_in_the_worst_case
-from dxopt.studies.own import REFERENCE, Methods, Own, checked_methods, name_of
-from dxopt.studies.references import require_answer
-from dxopt.studies.rows import Entry, rows_of, value_of, verdict_of
+from dxopt.studies.own import Methods, Own, checked_methods, name_of
 from dxopt.studies.under_others import under_others
 
+VERDICT_POINTS = 400
+"""For more secrets than that it is not decided whether the prior is regular."""
 _NOT_STARTED = "not started, as the run was interrupted"
 
 
@@ -97,116 +111,100 @@ def compare(
     asked = checked_methods(methods)
     others = under_others(problem, priors or {})
     if reference is not None:
-        require_answer(reference, problem)
+        _require_answer(reference, problem)
     with showing(progress) as tell, Stop(partial=partial) as stop, using(cluster, device):
         options = {"solver": solver, "tolerance": tolerance, "time_limit": time_limit, "progress": tell}
         if isinstance(problem.objective, WorstRegret) and not problem.objective.reports:
             # regrets are against optima, which any answer to the problem brings along
             reference = reference or solve(problem, **options)
             problem = reference.problem
-        entries, answers = _made(problem, asked, reference, options, stop)
-        optima, of_optima = _optima(problem, others, options, stop)
-        entries |= of_optima
-        regular = None if stop.interrupted else verdict_of(problem)
-        there = {name: entry.mechanism for name, entry in entries.items() if isinstance(entry, Entry)}
+        entries = _made(problem, asked, reference, options, stop)
+        entries |= _optima(others, options, stop)
+        there = {name: entry.mechanism for name, entry in entries.items() if entry.mechanism is not None}
         drawn = {name: remap_in_the_worst_case(problem, one) for name, one in there.items()}
-        remaps = {name: remap for name, remap in drawn.items() if remap is not None}
-        channels = {name: written(mechanism) for name, mechanism in there.items()}
-        order = {} if stop.interrupted else ordered(channels)
-    # Every answer has a bound on all private mechanisms, whatever its own mechanism: the sharpest of them is kept,
-    # with the dual that proves it.
-    best = max(answers.values(), key=lambda found: problem.objective.sign * found.certificate.bound, default=None)
-    bound = best and best.certificate.bound
-    found = Comparison(
-        problem.name,
-        epsilon=problem.epsilon if problem.private else None,
-        rows=tuple(rows_of(problem, others, entries, bound, remaps)),
-        bound=bound,
-        verdict=regular,
-        interrupted=stop.interrupted,
-        objective=problem.objective.title,
-        delta=problem.delta,
-        bounds={name: found.certificate.bound for name, found in optima.items()},
-        refinements=tuple(order),
-        unit=problem.unit,
-        distance_unit=problem.space.unit,
-        plugins=tuple(dict.fromkeys(plugin for found in answers.values() for plugin in found.plugins)),
-        report=answers.get(REFERENCE),
-        evidence=Evidence(
-            channels=channels,
-            priors={name: other.prior.probabilities for name, other in others.items()},
-            dual=best and best.dual,
-            duals={name: found.dual for name, found in optima.items()},
-            remaps={name: (remap.channel, remap.weights) for name, remap in remaps.items()},
-            refined=tuple(order.values()),
-        ),
-    )
-    return stop.delivered(found)
+        remaps = {name: (remap.channel, remap.weights) for name, remap in drawn.items() if remap is not None}
+        regular = None if stop.interrupted else _verdict(problem)
+        order = {} if stop.interrupted else ordered(there)
+    evidence = Evidence(problem, entries, others, remaps, tuple(order.values()))
+    return stop.delivered(Comparison.of(evidence, tuple(order), regular, interrupted=stop.interrupted))
+
+
+def _require_answer(reference: Any, problem: Problem) -> None:
+    """Raise SpecError unless a reference is the report of the same problem."""
+    required("reference", reference, Report, "give what dx.solve found for this problem")
+    differs = difference(problem, reference.problem)
+    if differs:
+        raise SpecError("reference", f"answers a problem with {differs}", "solve this problem, or leave it out")
+
+
+def _verdict(problem: Problem) -> Regularity | None:
+    """Decide whether the prior is regular, which makes the tight-constraints mechanism optimal for binary loss."""
+    if problem.why_coupled is not None or not problem.loss.is_binary or len(problem.space) > VERDICT_POINTS:
+        return None
+    found = verdict(problem.prior, problem.space, problem.epsilon)
+    return Regularity(found.status, found.reason)
 
 
 def _made(
     problem: Problem, methods: Iterable[str | Own], reference: Report | None, options: dict[str, Any], stop: Stop
-) -> tuple[dict[str, Entry | str], dict[str, Report]]:
-    """Return the mechanisms by name, or why there are none, and the reports among them, until the first Ctrl-C."""
-    entries: dict[str, Entry | str] = {}
-    answers: dict[str, Report] = {}
+) -> dict[str, Entry]:
+    """Return the mechanisms by name, or why there are none, until the first Ctrl-C."""
+    entries: dict[str, Entry] = {}
     asked = list(methods)
     for made, method in enumerate(asked):
         step(options["progress"], made, len(asked))
         name = name_of(method)
-        if stop.interrupted and not (name == REFERENCE and reference is not None):
-            entries[name] = _NOT_STARTED
+        if stop.interrupted and not (name == OPTIMAL and reference is not None):
+            entries[name] = Entry(note=_NOT_STARTED)
         elif isinstance(method, Own):
-            entries[name] = _of_own(problem, method)
+            entries[name] = _of_own(problem, method, options["tolerance"])
         elif name in BASELINES:
             entries[name] = _measured(problem, name)
+        elif name == OPTIMAL:
+            entries[name] = _optimum(_solved(problem, "auto", **options) if reference is None else reference, stop)
         else:
-            found = _report(problem, name, reference, options)
-            entries[name] = _entry(problem, name, found)
-            if isinstance(found, Report):
-                answers[name] = found
-                stop.interrupted |= found.status is Status.INTERRUPTED
-    return entries, answers
+            found = _solved(problem, name, tolerance=options["tolerance"], progress=options["progress"])
+            entries[name] = Entry(note=found) if isinstance(found, str) else Entry(found)
+            stop.interrupted |= isinstance(found, Report) and found.status is Status.INTERRUPTED
+    return entries
 
 
-def _optima(
-    problem: Problem, others: Mapping[str, Problem], options: dict[str, Any], stop: Stop
-) -> tuple[dict[str, Report], dict[str, Entry | str]]:
-    """Return the optima for other priors by prior, and the same as mechanisms for the problem by row."""
-    optima: dict[str, Report] = {}
-    entries: dict[str, Entry | str] = {}
-    for name, other in others.items():
-        found = _NOT_STARTED if stop.interrupted else _under(other, **options)
-        entries[f"{REFERENCE} for {name}"] = _entry(problem, REFERENCE, found)
-        if isinstance(found, Report):
-            optima[name] = found
-            stop.interrupted |= found.status is Status.INTERRUPTED
-    return optima, entries
+def _optima(others: Mapping[str, Problem], options: dict[str, Any], stop: Stop) -> dict[str, Entry]:
+    """Return the optima for other priors by the names of their rows."""
+    return {
+        f"{OPTIMAL} for {name}": Entry(prior=name, note=_NOT_STARTED)
+        if stop.interrupted
+        else _optimum(_under(other, **options), stop, name)
+        for name, other in others.items()
+    }
 
 
-def _report(problem: Problem, name: str, reference: Report | None, options: dict[str, Any]) -> Report | str:
-    """The answer to the problem by the name of a method."""
-    if name != REFERENCE:
-        return _solved(problem, name, tolerance=options["tolerance"], progress=options["progress"])
-    return _solved(problem, "auto", **options) if reference is None else reference
+def _optimum(found: Report | str, stop: Stop, prior: str = "") -> Entry:
+    """Return the optimum with the story of how it was found, or why there is none."""
+    if isinstance(found, str):
+        return Entry(prior=prior, note=found)
+    stop.interrupted |= found.status is Status.INTERRUPTED
+    status = "" if found.status is Status.OPTIMAL else str(found.status)
+    return Entry(found, prior=prior, note="; ".join(filter(None, (found.route, status, found.failed))))
 
 
 def _solved(problem: Problem, method: str, **options: Any) -> Report | str:
-    """The report, or why there is none."""
+    """Return the report, or why there is none."""
     try:
         return solve(problem, method=method, **options)
     except NoTightMechanism as error:
-        return (
-            error.wrong
-            if error.exists_from is None
-            else f"{error.wrong}; it exists from epsilon = {error.exists_from:.7g}"
-        )
-    except (UnsupportedError, SolveError, CertificateError) as error:
-        return error.wrong if isinstance(error, UnsupportedError) else str(error)
+        from_level = "" if error.exists_from is None else f"; it exists from epsilon = {error.exists_from:.7g}"
+        return error.wrong + from_level
+    except MethodRefused as error:
+        return error.reason
+    except UnsupportedError as error:
+        return error.wrong
+    except (SolveError, CertificateError) as error:
+        return str(error)
 
 
 def _under(problem: Problem, **options: Any) -> Report | str:
-    """The optimum for another prior, or why there is none: its loss may be over the budget."""
+    """Return the optimum for another prior, or why there is none: its loss may be over the budget."""
     try:
         return _solved(problem, "auto", **options)
     except SpecError as error:
@@ -215,56 +213,45 @@ def _under(problem: Problem, **options: Any) -> Report | str:
         return f"the budget {error.wrong}"
 
 
-def _entry(problem: Problem, name: str, found: Report | str) -> Entry | str:
-    """A mechanism with its proof, which may be about another prior than the problem's."""
-    if isinstance(found, str):
-        return found.removeprefix(f"{name} ")
-    proof = found.certificate
-    status = "" if found.status is Status.OPTIMAL else str(found.status)
-    story = "; ".join(filter(None, (found.route, status, found.failed)))
-    return Entry(
-        found.mechanism,
-        private=proof.private,
-        epsilon=proof.epsilon if problem.private else None,
-        delta=proof.delta if problem.delta else None,
-        note=story if name == REFERENCE else "",
-        value=proof.value if found.problem.prior is problem.prior else value_of(problem, found.mechanism),
-    )
-
-
-def _of_own(problem: Problem, own: Own) -> Entry | str:
-    """A mechanism of one's own with its proof, or why it has none."""
+def _of_own(problem: Problem, own: Own, tolerance: float) -> Entry:
+    """Return a mechanism of one's own as a report, or why it has no proof."""
+    began = time.perf_counter()
     mechanism = own.proven_or_why(problem)
     if isinstance(mechanism, str):
-        return mechanism
-    proof = mechanism.privacy if problem.private else None
-    return Entry(
-        mechanism,
-        private=proof is not None,
-        epsilon=proof and proof.epsilon,
-        delta=proof and proof.delta if problem.delta else None,
-        value=value_of(problem, mechanism),
+        return Entry(note=mechanism)
+    try:
+        found = proven_answer(problem, mechanism)
+    except CertificateError as error:
+        return Entry(note=str(error))
+    proof = found.certificate
+    optimal = is_optimal(problem, found.mechanism, proof.value, proof.bound, tolerance)
+    report = Report(
+        problem,
+        found.mechanism,
+        proof,
+        found.dual,
+        Status.OPTIMAL if optimal else Status.FEASIBLE,
+        found.claim,
+        route="a mechanism of one's own",
+        refused={},
+        reductions=(),
+        seconds=time.perf_counter() - began,
+        tolerance=tolerance,
     )
+    return Entry(report)
 
 
-def _measured(problem: Problem, name: str) -> Entry | str:
-    """A baseline with the level that it happens to have."""
+def _measured(problem: Problem, name: str) -> Entry:
+    """Return a baseline, whose level is measured, or why there is none."""
     baseline = BASELINES.get(name)()
     reason = baseline.refuses(problem) if problem.private else "needs an epsilon"
     if reason:
-        return reason
+        return Entry(note=reason)
     channel = baseline.channel(problem)
     mechanism = Mechanism.from_matrix(problem.space, channel, problem.reports, name=name)
     spent = evaluate.expected_loss(mechanism, problem.prior, problem.loss)
     if spent > problem.objective.max_loss:
-        return f"the expected loss {spent:.6g} is over its budget {problem.objective.max_loss:.6g}"
+        return Entry(note=f"the expected loss {spent:.6g} is over its budget {problem.objective.max_loss:.6g}")
     epsilon = evaluate.smallest_epsilon(mechanism, problem.delta, pairs=problem.pairs)
-    return Entry(
-        mechanism,
-        private=epsilon <= problem.epsilon,
-        epsilon=epsilon,
-        delta=problem.delta or None,
-        note="" if epsilon <= problem.epsilon else "a baseline, not private at this level",
-        value=value_of(problem, mechanism),
-        baseline=True,
-    )
+    note = "" if epsilon <= problem.epsilon else "a baseline, not private at this level"
+    return Entry(measured=mechanism, note=note)

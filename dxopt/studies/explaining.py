@@ -15,7 +15,6 @@ from dxopt.model.objective import WorstLoss
 from dxopt.model.prior import Prior, PriorLike
 from dxopt.model.problem import Problem
 from dxopt.numerics.written import Written
-from dxopt.results.explained import Choice
 from dxopt.results.explanation import Explanation, choices_of, of_mechanism, of_problem
 from dxopt.results.files import FRONTIER, LEVEL, PARTS, SWEEP
 from dxopt.results.folder import holds_report, is_result
@@ -24,6 +23,7 @@ from dxopt.results.report import Report
 from dxopt.results.sweep import EpsilonSweep
 from dxopt.runtime.reading import is_file
 from dxopt.studies.sweeps import sweep
+from dxopt.words.explained import Choice
 
 
 def explain(

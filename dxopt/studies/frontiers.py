@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
-
-import numpy as np
-from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
 from dxopt.model.objective import AdversaryError
@@ -15,13 +11,19 @@ from dxopt.model.required import required_problem
 from dxopt.numerics.written import Written
 from dxopt.results.announcing import announcing
 from dxopt.results.frontier import Frontier
-from dxopt.runtime.live import showing
-from dxopt.runtime.machines import using
-from dxopt.runtime.stopping import Status, Stop
+from dxopt.runtime.stopping import Status
 from dxopt.solving.attempts import Progress
-from dxopt.studies.series import answering, ended, positive, require_above, require_falling, require_share
+from dxopt.studies.series import (
+    answering,
+    closed_in,
+    positive,
+    require_above,
+    require_falling,
+    require_share,
+    running,
+    widest,
+)
 
-Array = NDArray[np.float64]
 _NEXT_TO = 1e-9
 """Levels nearer to each other than this, relative, are not separated any further."""
 
@@ -86,29 +88,21 @@ def frontier(
     most = positive("high", high)
     require_above(least, most)
     require_share("resolution", resolution)
-    with (
-        showing(progress, time_limit) as tell,
-        Stop(time_limit, partial=partial) as stop,
-        using(cluster, device),
-    ):
-        answer = answering(solver, tell, stop)
-        reports = [answer(problem.at(least), tolerance, None)]
-        reports.append(answer(problem.at(most), tolerance, reports[0]))
-        found = Frontier(problem, tuple(reports), resolution, Status.FEASIBLE)
-        # Each further level halves the widest interval on a logarithmic scale. As the least loss falls, its value is
-        # possible above it and its bound holds below it, so that the interval becomes two that are less high.
-        while (index := _widest(found)) is not None and not stop.requested:
-            below = reports[index]
-            above = reports[index + 1]
-            epsilon = math.sqrt(below.problem.epsilon * above.problem.epsilon)
-            reports.insert(index + 1, answer(problem.at(epsilon), tolerance, below))
-            found = Frontier(problem, tuple(reports), resolution, Status.FEASIBLE)
-        status = ended(found.resolution <= resolution, found.reports, stop)
-    return stop.delivered(replace(found, status=status))
+    with running(progress, time_limit, partial, cluster, device) as (tell, stop):
+        solved = answering(solver, tell, stop)
+        first = solved(problem.at(least), tolerance, None)
+        ends = (first, solved(problem.at(most), tolerance, first))
+        found = Frontier(problem, ends, resolution, Status.FEASIBLE)
+        found = closed_in(found, _next, lambda posed, start: solved(posed, tolerance, start), stop)
+    return stop.delivered(found)
 
 
-def _widest(found: Frontier) -> int | None:
-    """Return after which level a further one helps most: where least is proven; None where none helps."""
+def _next(found: Frontier) -> tuple[int, Problem] | None:
+    """Return after which level a further one helps most, where least is proven, and its problem; None of none.
+
+    It halves the widest interval on a logarithmic scale. As the least loss falls, its value is possible above it and
+    its bound holds below it, so that the interval becomes two that are less high.
+    """
     values = found.values
     bounds = found.bounds
     levels = found.epsilons
@@ -121,4 +115,5 @@ def _widest(found: Frontier) -> int | None:
         & (widths > gaps)
         & (levels[1:] > levels[:-1] * (1 + _NEXT_TO))
     )
-    return int(np.where(helps, widths, -np.inf).argmax()) if helps.any() else None
+    index = widest(widths, helps)
+    return None if index is None else (index, found.problem.at(math.sqrt(levels[index] * levels[index + 1])))

@@ -17,8 +17,6 @@ from dxopt.numerics.written import Written
 from dxopt.results.announcing import announcing
 from dxopt.results.level import Level
 from dxopt.results.report import Report
-from dxopt.runtime.live import showing
-from dxopt.runtime.machines import using
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.solving.attempts import Progress
 from dxopt.studies.series import (
@@ -29,6 +27,7 @@ from dxopt.studies.series import (
     require_above,
     require_falling,
     require_share,
+    running,
     stopped,
 )
 
@@ -113,11 +112,7 @@ def smallest_epsilon(
     if accuracy < FINEST:
         raise SpecError("accuracy", f"is {accuracy:g}, finer than any proof", f"give {FINEST:g} or more")
     ends = _range(problem, low, high)
-    with (
-        showing(progress, time_limit) as tell,
-        Stop(time_limit, partial=partial) as stop,
-        using(cluster, device),
-    ):
+    with running(progress, time_limit, partial, cluster, device) as (tell, stop):
         # First a bracket, then the search within it; what is left undecided on the way ends either, and is enclosed.
         search = _Search(problem, budget, tolerance, answering(solver, tell, stop), stop)
         first = min(max(problem.epsilon, ends[0]), ends[1])

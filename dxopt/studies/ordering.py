@@ -25,15 +25,12 @@ REMAP_CELLS = 250_000
 """The best remap in the worst case is looked for up to this n²·m."""
 
 
-def ordered(channels: Mapping[str, Array | str]) -> dict[Refined, Arrays]:
-    """Which of some channels refines which, with the remap or the gains that prove it.
+def ordered(mechanisms: Mapping[str, Mechanism]) -> dict[Refined, Arrays]:
+    """Decide which of some mechanisms refines which, with the remap or the gains that prove it.
 
-    Parameters
-    ----------
-    channels : mapping of names to (n, m) arrays or str
-        Those that are not written down are left out.
+    Those that are not written down are left out.
     """
-    written = {name: channel for name, channel in channels.items() if not isinstance(channel, str)}
+    written = {name: one.matrix for name, one in mechanisms.items() if isinstance(one, MatrixMechanism)}
     found: dict[Refined, Arrays] = {}
     for better, one in written.items():
         for worse, other in written.items():

@@ -13,13 +13,13 @@ from dxopt.model.mechanism import Mechanism
 from dxopt.model.problem import Problem
 from dxopt.proofs.own import proven_but_for_rounding
 from dxopt.proofs.repair import expected_above
+from dxopt.results.evidence import OPTIMAL
 from dxopt.runtime.plugins import said
 from dxopt.solving.routes.choice import COMPARABLE, COMPARABLE_NAMES, MECHANISM_PLUGINS
 
 Given = Mechanism | np.ndarray | list[Any] | Callable[[float], Any]
 """A mechanism, a matrix of probabilities, or a function from ε to one of these."""
 _MATRIX = np.ndarray | list
-REFERENCE = "optimal"
 _LONGEST = 100
 _TAKEN = "optimal for "
 
@@ -43,8 +43,7 @@ class Own:
         try:
             return self.proven(problem)
         except SpecError as error:
-            made = self.given.name if isinstance(self.given, Mechanism) else self.name
-            return f"{error.wrong.removeprefix(f'{made} ')}; {error.fix}".removesuffix("; ")
+            return "; ".join(filter(None, (error.wrong, error.fix)))
 
     def proven(self, problem: Problem) -> Mechanism:
         """The mechanism, proven to be as private as the problem asks for, and within its budget.
@@ -98,7 +97,7 @@ def checked_methods(methods: Methods | None) -> list[str | Own]:
     SpecError
         If there is none of a name, one is no mechanism, or a name of one's own is taken.
     """
-    asked = [REFERENCE, *(COMPARABLE if methods is None else _listed(methods))]
+    asked = [OPTIMAL, *(COMPARABLE if methods is None else _listed(methods))]
     # names once each; mechanisms of one's own in their place, under names that no other row has
     found: dict[str, str | Own] = {}
     for method in asked:

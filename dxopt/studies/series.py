@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
 from dxopt.model.levels import checked_level
@@ -11,12 +17,33 @@ from dxopt.model.objective import WorstRegret
 from dxopt.model.problem import Problem
 from dxopt.numerics.given import as_number
 from dxopt.numerics.written import Written
+from dxopt.results.proven_range import ProvenRange
 from dxopt.results.report import Report
+from dxopt.runtime.live import showing
+from dxopt.runtime.machines import using
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.solving.attempts import Progress
 from dxopt.solving.solve import solve
 
 Answer = Callable[[Problem, float, Report | None], Report]
+_Range = TypeVar("_Range", bound=ProvenRange)
+
+
+@contextmanager
+def running(
+    progress: Progress | bool | None,
+    time_limit: float | None,
+    partial: bool,
+    cluster: str | None,
+    device: str | None,
+) -> Iterator[tuple[Progress | None, Stop]]:
+    """A context for many solves, with what shows their progress and what ends them."""
+    with (
+        showing(progress, time_limit) as tell,
+        Stop(time_limit, partial=partial) as stop,
+        using(cluster, device),
+    ):
+        yield tell, stop
 
 
 def answering(solver: str, progress: Progress | None, stop: Stop) -> Answer:
@@ -46,6 +73,37 @@ def answering(solver: str, progress: Progress | None, stop: Stop) -> Answer:
     return answer
 
 
+def closed_in(
+    found: _Range,
+    following: Callable[[_Range], tuple[int, Problem] | None],
+    answer: Callable[[Problem, Report], Report],
+    stop: Stop,
+) -> _Range:
+    """Return a range with a further point where one helps most, until none does or it is time to stop.
+
+    Parameters
+    ----------
+    found : ProvenRange
+        With the reports at its ends.
+    following : callable
+        Returns after which point another one helps most, and its problem; None where none does.
+    answer : callable
+        Solves a problem from the answer at the point before it.
+    stop : Stop
+    """
+    while (laid := following(found)) is not None and not stop.requested:
+        place, problem = laid
+        reports = list(found.reports)
+        reports.insert(place + 1, answer(problem, reports[place]))
+        found = replace(found, reports=tuple(reports))
+    return replace(found, status=_ended(found, stop))
+
+
+def widest(widths: NDArray[np.float64], helps: NDArray[np.bool_]) -> int | None:
+    """Return which of the intervals between points where a further point helps is the widest one; None of none."""
+    return int(np.where(helps, widths, -np.inf).argmax()) if helps.any() else None
+
+
 def stopped(stop: Stop) -> Status:
     """Return how a series ended that did not reach its end: at Ctrl-C, at the time limit, or because it could not."""
     if stop.interrupted:
@@ -53,11 +111,10 @@ def stopped(stop: Stop) -> Status:
     return Status.TIME_LIMIT if stop.expired else Status.FEASIBLE
 
 
-def ended(reached: bool, reports: Iterable[Report], stop: Stop) -> Status:
+def _ended(found: ProvenRange, stop: Stop) -> Status:
     """Return how a series ended: optimal where it reached its end, or only gaps within tolerance are left."""
-    if reached or (not stop.requested and all(report.status is Status.OPTIMAL for report in reports)):
-        return Status.OPTIMAL
-    return stopped(stop)
+    within = not stop.requested and all(report.status is Status.OPTIMAL for report in found.reports)
+    return Status.OPTIMAL if within or found.resolution <= found.wanted else stopped(stop)
 
 
 def positive(name: str, given: Written) -> float:
@@ -65,7 +122,7 @@ def positive(name: str, given: Written) -> float:
     try:
         return checked_level(given)
     except SpecError as error:
-        raise SpecError(name, error.wrong, error.fix) from None
+        raise error.at(name) from None
 
 
 def finite(name: str, given: float) -> float:

@@ -13,13 +13,12 @@ from dxopt.numerics.written import Written
 from dxopt.results.announcing import announcing
 from dxopt.results.report import Report
 from dxopt.results.sweep import EpsilonSweep
-from dxopt.runtime.live import showing, step
-from dxopt.runtime.machines import using
+from dxopt.runtime.live import step
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.solving.attempts import Progress
 from dxopt.studies.comparisons import compare
 from dxopt.studies.own import Methods, Own, checked_methods
-from dxopt.studies.series import answering, positive, require_falling, stopped
+from dxopt.studies.series import answering, positive, require_falling, running, stopped
 
 
 @announcing(level=False)
@@ -88,11 +87,7 @@ def sweep(
     if not problem.private:
         raise SpecError("epsilon", "is not given: the problem asks for no privacy", "give the problem one")
     reports: list[Report] = []
-    with (
-        showing(progress, time_limit) as tell,
-        Stop(time_limit, partial=partial) as stop,
-        using(cluster, device),
-    ):
+    with running(progress, time_limit, partial, cluster, device) as (tell, stop):
         answer = answering(solver, tell, stop)
         for done, level in enumerate(levels):
             step(tell, done, len(levels), even=True)

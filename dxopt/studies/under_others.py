@@ -38,5 +38,5 @@ def under_others(problem: Problem, priors: Mapping[str, PriorLike]) -> dict[str,
         try:
             problems[name] = problem.but(prior=prior)
         except SpecError as error:
-            raise SpecError("priors", f"{name}: the {error.field} {error.wrong}", error.fix) from None
+            raise error.at("priors", f"{name}: the {error.field} {error.wrong}") from None
     return problems

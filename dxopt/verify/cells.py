@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.verify.files import numbers
-from dxopt.verify.metrics import EARTH_RADIUS, ON_EARTH, on_sphere, parameters_of
+from dxopt.verify.metrics import AGREEMENT, EARTH_RADIUS, ON_EARTH, cosine_of_degrees, on_sphere, parameters_of
 from dxopt.verify.regions import WIDEST, Region, apart, region
 from dxopt.verify.verdict import Broken
 
@@ -62,9 +62,11 @@ class Cells:
         degrees = numbers(arrays, key, size, 2)
         centres = on_sphere(degrees)
         earth = _earth(arrays, start)
+        _require_located(arrays, start, degrees, earth)
         if f"{start}positions.outlines" not in arrays:
             return cls(degrees, distances, metric, earth, _widest(centres) * earth)
         outlines = numbers(arrays, f"{start}positions.outlines", size, None, 2)
+        _require_around(degrees, outlines)
         corners = on_sphere(outlines.reshape(-1, 2)).reshape(*outlines.shape[:2], 3)
         chord = float(np.linalg.norm(corners - centres[:, None, :], axis=2).max())
         return cls(degrees, distances, metric, earth, _angle(chord) * earth)
@@ -90,6 +92,34 @@ class Cells:
         if not sphere > 0:
             return float(np.max(self.distances, where=self.distances <= radius, initial=0.0)) or most
         return _furthest(self.distances, centres, (radius, most), sphere / self.earth, angle) or most
+
+
+def _require_located(arrays: Mapping[str, NDArray[Any]], start: str, degrees: Array, earth: float) -> None:
+    """Broken unless the points are the positions `(n, 2)`, or these in the plane around them.
+
+    A map in the plane is equirectangular: x = R cos(φ₀) (λ - λ₀) east and y = R (φ - φ₀) north, in radians, around
+    the middle (φ₀, λ₀) of the ranges of latitudes and longitudes; longitudes count from the first one, modulo 360.
+    """
+    points = numbers(arrays, f"{start}points", len(degrees), 2)
+    on_globe = bool((np.abs(points) <= (90.0, 360.0)).all())
+    if on_globe and not (np.abs(on_sphere(points) - on_sphere(degrees)) > AGREEMENT).any():
+        return
+    latitude, longitude = degrees.T
+    longitude = longitude - 360.0 * np.floor((longitude - longitude[0] + 180.0) / 360.0)
+    middles = [0.5 * (float(values.min()) + float(values.max())) for values in (latitude, longitude)]
+    shrunk = float(cosine_of_degrees(np.array([middles[0]]))[0])
+    plane = earth * math.pi / 180 * np.column_stack([shrunk * (longitude - middles[1]), latitude - middles[0]])
+    if (np.abs(points - plane) > AGREEMENT * np.abs(plane).max()).any():
+        raise Broken("the points are not the positions on the map, nor these in the plane around them")
+
+
+def _require_around(degrees: Array, outlines: Array) -> None:
+    """Broken unless each position is within the least box around the corners `(n, c, 2)` of its cell."""
+    turned = outlines[..., 1] - 360.0 * np.floor((outlines[..., 1] - degrees[:, None, 1] + 180.0) / 360.0)
+    for axis, corners in enumerate((outlines[..., 0], turned)):
+        off = ~((corners.min(axis=1) <= degrees[:, axis]) & (degrees[:, axis] <= corners.max(axis=1)))
+        if off.any():
+            raise Broken(f"the position of secret {int(off.argmax())} is not in its cell")
 
 
 def _earth(arrays: Mapping[str, NDArray[Any]], start: str) -> float:

@@ -10,19 +10,34 @@ import numpy as np
 
 from dxopt.verify.bounds.dual import bound
 from dxopt.verify.exact import total
-from dxopt.verify.files import alike, number
+from dxopt.verify.files import CLAIMS, DESCRIPTION, plain_file
 from dxopt.verify.folder import Result
 from dxopt.verify.geometry import check_losses_to_reports
-from dxopt.verify.implicit.spaces import Space
 from dxopt.verify.privacy import LEAST_DELTA, Levels, Triple, excess, is_least, violation
 from dxopt.verify.values import AGREEMENT, LEAST, Enclosed
 from dxopt.verify.verdict import Broken, Unproved
 
 PROBLEM = "problem.npz"
 PROMISES = ("exact", "bound", "valid")
-SHAPED = ("path", "lattice", "torus", "product")
-KINDS = (*SHAPED, "tree", "graph", "general")
-SPACED = ("path", "lattice", "torus")
+_ENTRIES = (
+    *("format", "problem", "certificate", "status", "tolerance", "found", "table"),
+    *("evaluation", "beliefs", "rests_on"),
+)
+_NAMED_ENTRIES = ("name", "objective", "pairs", "prior", "loss", "loss_by_distance", "units", "within")
+_CERTIFIED = ("private", "epsilon", "delta", "value", "bound", "gap", "belief_level")
+_FOUND = ("claim", "method", "solver", "spanner")
+_ARRAY_FILES = [PROBLEM, "mechanism.npz"]
+_RESTS_ON = {
+    "problem": _ARRAY_FILES,
+    **{f"certificate.{key}": _ARRAY_FILES for key in ("private", "epsilon", "delta", "belief_level", "value")},
+    "certificate.bound": [*_ARRAY_FILES, "dual.npz"],
+    "certificate.gap": ["certificate.value", "certificate.bound"],
+    "status": ["certificate.gap", "tolerance"],
+    "table": [*_ARRAY_FILES, "table.npz"],
+    "evaluation": _ARRAY_FILES,
+}
+_UNITS = ("distance", "loss", "value")
+_ARRAYS = ("prior", "epsilon", "delta", "distances", "losses", "max_loss", "adversary_loss", "belief_")
 STATUSES = ("optimal", "feasible", "interrupted", "time limit")
 NAMED = ("distance", "squared", "binary")
 _ROW_SUM = Fraction(1, 1 << 50)
@@ -38,6 +53,11 @@ def check_prior(result: Result) -> str:
     off = total(prior) - 1
     if abs(off) > _PRIOR_SUM:
         raise Broken(f"it sums to 1 {float(off):+.3g}")
+    name = str(result.named.get("prior"))
+    if name != "uniform" and name.strip().casefold() == "uniform":
+        raise Unproved(f"the prior is named {name!r}, which may be taken for uniform")
+    if name == "uniform" and np.ptp(prior) > 1e-12 * prior.max():
+        raise Broken(f"it is not uniform, but {prior.min():.17g} to {prior.max():.17g}")
     if result.objective not in ("worst_expected_loss", "regret") and "prior_set" in result.problem:
         raise Broken(f"problem.npz has a set of priors, but the objective is {result.objective!r}")
     return f"{len(prior):,} probabilities, which sum to 1 within {abs(float(off)):.1e}"
@@ -46,11 +66,11 @@ def check_prior(result: Result) -> str:
 def check_losses(result: Result) -> str:
     """Finite where they count; all as their name defines them where the reports are the secrets."""
     losses = result.losses
-    name = result.summary.get("loss")
+    name = result.named.get("loss")
     shape = f"{losses.shape[0]:,} by {losses.shape[1]:,}"
     if name not in NAMED and str(name).strip().casefold() in NAMED:
         raise Unproved(f"{name!r} is no loss that is derived, but may be taken for one")
-    if name in NAMED and not result.summary.get("secrets_are_reports"):
+    if name in NAMED and not result.secrets:
         check_losses_to_reports(result, name)
         return f"{shape} losses, each the {name} between the points"
     if name not in NAMED:
@@ -98,7 +118,6 @@ def check_privacy(result: Result) -> str:
     for name, claimed, asked in (("epsilon", epsilon, result.epsilon), ("delta", delta, result.delta)):
         if not 0 <= claimed <= asked:
             raise Broken(f"{result.source}: {name} is {claimed:.17g}, but {asked:.17g} was asked for")
-    _check_own_level(result, epsilon, delta)
     # Without δ the least ε is claimed; with it, ε is the one that was asked for, and the least δ is claimed.
     if not result.delta:
         return _check_pure(result, epsilon)
@@ -111,13 +130,6 @@ def check_privacy(result: Result) -> str:
         raise Broken(f"{result.source}: delta {delta:.17g} is not the least, {float(largest):.17g}")
     pairs = int(result.bound.sum())
     return f"epsilon {epsilon:.10g} and delta {delta:.10g} hold for {pairs:,} pairs of secrets"
-
-
-def _check_own_level(result: Result, epsilon: float, delta: float) -> None:
-    """Where mechanism.npz claims a level of its own, it is no less than what is least."""
-    for name, least in (("epsilon", epsilon), ("delta", delta)):
-        if name in result.mechanism and number(result.mechanism, name) < least:
-            raise Broken(f"mechanism.npz: {name} is {number(result.mechanism, name):.17g}, less than {least:.17g}")
 
 
 def _check_pure(result: Result, epsilon: float) -> str:
@@ -178,7 +190,7 @@ def attained(result: Result) -> Enclosed:
     if result.priors is not None:
         return result.worth.largest_loss(result.losses, result.priors)
     if result.guessed is None:
-        raise Broken(f"report.json: there is no objective {result.objective!r}")
+        raise Broken(f"claims.json: there is no objective {result.objective!r}")
     return result.worth.adversary_error(result.guessed)
 
 
@@ -189,7 +201,7 @@ def check_bound(result: Result) -> str:
     if not math.isfinite(claimed) or result.sign * (Fraction(claimed) - proven) > AGREEMENT * abs(proven) + lost(
         result
     ):
-        raise Broken(f"certificate.json: bound is {claimed:.17g}, but dual.npz proves {float(proven):.17g}")
+        raise Broken(f"claims.json: bound is {claimed:.17g}, but dual.npz proves {float(proven):.17g}")
     return f"no such mechanism has {result.better} than {claimed:.12g} ({how})"
 
 
@@ -202,21 +214,21 @@ def check_gap(result: Result) -> str:
     """|value - bound| / max(|value|, 1e-12) as claimed, the bound on its side of the value, the status as the gap."""
     value, limit, gap = (result.claimed(name) for name in ("value", "bound", "gap"))
     if not all(map(math.isfinite, (value, limit, gap))):
-        raise Broken("certificate.json: value, bound or gap is infinite")
+        raise Broken("claims.json: value, bound or gap is infinite")
     found = relative_gap(value, limit)
     if abs(found - Fraction(gap)) > AGREEMENT * found + LEAST:
-        raise Broken(f"certificate.json: gap is {float(found):.17g}, not {gap:.17g}")
+        raise Broken(f"claims.json: gap is {float(found):.17g}, not {gap:.17g}")
     if result.sign * (Fraction(limit) - Fraction(value)) > AGREEMENT * abs(Fraction(value)):
-        raise Broken(f"certificate.json: the value {value:.17g} is better than the bound {limit:.17g}")
-    tolerance = result.summary.get("tolerance")
-    status = result.summary.get("status")
+        raise Broken(f"claims.json: the value {value:.17g} is better than the bound {limit:.17g}")
+    tolerance = result.claims.get("tolerance")
+    status = result.claims.get("status")
     if status not in STATUSES:
-        raise Broken(f"report.json: status is {status!r}")
+        raise Broken(f"claims.json: status is {status!r}")
     number = -1.0 if isinstance(tolerance, bool) or not isinstance(tolerance, float | int) else float(tolerance)
     close = gap <= number and _within(result, value, limit, number)
     if not 0 <= number < math.inf or (status == "optimal") != close:
         raise Broken(
-            f"report.json: the status {status} does not fit a gap of {gap:.3g} and a tolerance of {tolerance}"
+            f"claims.json: the status {status} does not fit a gap of {gap:.3g} and a tolerance of {tolerance}"
         )
     return f"value and bound are {gap:.3g} of the value apart: {status}"
 
@@ -238,62 +250,32 @@ def relative_gap(value: float, limit: float) -> Fraction:
     return abs(Fraction(value) - Fraction(limit)) / max(abs(Fraction(value)), AGREEMENT)
 
 
-def check_description(result: Result) -> str:
-    """problem.yaml and report.json agree with the arrays where they repeat them."""
-    described = result.described
-    summary = result.summary
-    epsilon = result.epsilon if result.private else None
-    same = [("name", summary.get("problem")), ("delta", result.delta), ("prior", summary.get("prior"))]
-    same += [("loss", summary.get("loss")), ("epsilon", epsilon), ("objective", summary.get("objective"))]
-    for key, known in same:
-        if key not in described or described[key] != known:
-            raise Broken(f"problem.yaml: {key} is {described.get(key)!r}, not {known!r}")
-    if described["prior"] != "uniform" and str(described["prior"]).strip().casefold() == "uniform":
-        raise Unproved(f"the prior is named {described['prior']!r}, which may be taken for uniform")
-    if described["prior"] == "uniform" and np.ptp(result.prior) > 1e-12 * result.prior.max():
-        raise Broken(f"prior: it is not uniform, but {result.prior.min():.17g} to {result.prior.max():.17g}")
-    if described.get("arrays", PROBLEM) != PROBLEM:
-        raise Broken(f"problem.yaml: arrays is {described['arrays']!r}, not {PROBLEM!r}")
-    if summary.get("claim") not in PROMISES:
-        raise Broken(f"report.json: claim is {summary.get('claim')!r}")
-    _check_reports(result)
-    space = described.get("space")
-    structure = summary.get("structure")
-    if not isinstance(space, dict) or not isinstance(structure, dict):
-        raise Broken("problem.yaml or report.json does not describe the space")
-    if space.get("points") != result.size:
-        raise Broken(f"problem.yaml: {space.get('points')} points, but there are {result.size}")
-    shape = structure.get("shape")
-    if space.get("structure") != structure.get("kind"):
-        raise Broken(
-            f"report.json: the structure is {structure.get('kind')}, in problem.yaml {space.get('structure')}"
-        )
-    kind = structure.get("kind")
-    if kind not in KINDS:
-        raise Broken(f"report.json: the structure is {kind!r}")
-    if not isinstance(shape, list) or not all(type(size) is int for size in shape):
-        raise Broken(f"report.json: the shape is {shape!r}")
-    if math.prod(shape) != result.size if kind in SHAPED else shape:
-        raise Broken(f"report.json: the shape {shape} is not of {result.size} points, {kind}")
-    if kind not in SPACED and structure.get("spacing") != 1:
-        raise Broken(f"report.json: the spacing is {structure.get('spacing')!r}, but there is none, {kind}")
-    return "problem.yaml and report.json agree with the arrays"
-
-
-def _check_reports(result: Result) -> None:
-    """Where the reports are claimed to be the secrets, they have their labels and points in mechanism.npz."""
-    if int(result.mechanism.get("format", np.int64(1))) != 1:
-        raise Broken(f"mechanism.npz: the format is {result.mechanism['format']}, not 1")
-    arrays = result.mechanism
-    same = result.summary.get("secrets_are_reports")
-    if not isinstance(same, bool) or ("secrets" in arrays and bool(arrays["secrets"]) is not same):
-        raise Broken(f"report.json: secrets_are_reports is {same!r}, which mechanism.npz does not say")
-    repeated = {"report_labels": "labels", "reports": "space.labels"}
-    repeated["report_points"] = "points" if "points" in arrays else "space.points"
-    for key, known in repeated.items():
-        if same and {key, known} <= {*arrays} and not alike(arrays[key], arrays[known]):
-            raise Broken(f"mechanism.npz: {key} are not the {known}, but the reports are the secrets")
-    if same and "report_points" in arrays and str(arrays.get("space.kind")) in ("product", "lattice", "torus"):
-        places = Space.read(arrays).places
-        if places is None or not alike(arrays["report_points"], places):
-            raise Broken("mechanism.npz: report_points are not the places of the secrets, which the reports are")
+def check_schema(result: Result) -> str:
+    """claims.json has the entries that are derived here and no others; problem.yaml says where the arrays are."""
+    for where, content, known in (
+        (CLAIMS, result.claims, _ENTRIES),
+        (f"{CLAIMS}: problem", result.named, _NAMED_ENTRIES),
+        (f"{CLAIMS}: certificate", result.certificate, _CERTIFIED),
+        (f"{CLAIMS}: found", result.claims.get("found"), _FOUND),
+        (f"{CLAIMS}: units", result.named.get("units"), _UNITS),
+    ):
+        if not isinstance(content, dict):
+            raise Broken(f"{where} is no object")
+        if {*content} != {*known}:
+            raise Broken(f"{where}: {', '.join(sorted({*content} ^ {*known}))} is unknown or missing")
+    found = result.claims["found"]
+    if found["claim"] not in PROMISES or not isinstance(found["method"], str) or not isinstance(found["solver"], str):
+        raise Broken(f"{CLAIMS}: found is {found!r}")
+    if not (result.folder / DESCRIPTION).exists():
+        raise Broken(f"{DESCRIPTION} is missing")
+    if result.claims["rests_on"] != _RESTS_ON:
+        raise Broken(f"{CLAIMS}: rests_on is not what proves each claim")
+    if int(result.mechanism.get("format", np.int64(0))) != 1:
+        raise Broken(f"mechanism.npz: the format is {result.mechanism.get('format')}, not 1")
+    text = plain_file(result.folder, DESCRIPTION, 100).read_text(encoding="utf-8")
+    if text != f"arrays: {PROBLEM}\n":
+        raise Broken(f"{DESCRIPTION} says something else than where the arrays are")
+    unknown = sorted(key for key in result.problem if not key.startswith(_ARRAYS))
+    if unknown:
+        raise Broken(f"{PROBLEM}: {unknown[0]} is unknown")
+    return "every entry is known"

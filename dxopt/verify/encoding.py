@@ -36,7 +36,7 @@ def table_bytes(result: Result) -> bytes:
         If the result has no table, or one of another shape than its matrix.
     """
     if not (result.folder / TABLE).is_file():
-        reason = result.summary.get("table")
+        reason = result.claims.get("table")
         told = f" ({reason})" if isinstance(reason, str) else ""
         raise Broken(f"{result.folder} has no table{told}, so that nothing can have been drawn from it")
     arrays = read_arrays(result.folder, TABLE)

@@ -1,4 +1,4 @@
-"""The files of a result folder, read without trusting them: JSON, YAML and arrays of numbers.
+"""The files of a result folder, read without trusting them: JSON and arrays of numbers.
 
 A file that is no plain one, is larger than any that is written, or claims to have more than it has is damaged, and so
 is JSON with an entry twice.
@@ -20,28 +20,25 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from dxopt.errors import UnsupportedError
 from dxopt.verify.verdict import Broken, Unproved
 
-PROOF = ("report.json", "certificate.json", "mechanism.npz")
-NEEDED = (*PROOF, "problem.npz", "dual.npz", "problem.yaml")
+CLAIMS = "claims.json"
+PROOF = (CLAIMS, "mechanism.npz")
+DESCRIPTION = "problem.yaml"
+NEEDED = (*PROOF, "problem.npz", "dual.npz", DESCRIPTION)
+FORMAT = 2
 TABLE = "table.npz"
-COMPARED = "compared.npz"
 HELD_OUT = "held_out.npz"
 LEVEL = "level.json"
 FRONTIER = "frontier.json"
 SWEEP = "sweep.json"
-SWEEP_TABLE = "sweep.csv"
 QUESTIONS = (LEVEL, FRONTIER, SWEEP)
 PARTS = "parts"
 DIGESTS = "digests.json"
-INPUT = "input.json"
-SUMMARY = "summary.json"
-_CLAIMS = (*NEEDED, TABLE, COMPARED, HELD_OUT, *QUESTIONS, SWEEP_TABLE)
+_CLAIMS = (*NEEDED, TABLE, HELD_OUT, *QUESTIONS)
 _PART = re.compile(rf"{PARTS}/[^/]+/{re.escape(DIGESTS)}")
 DAMAGED = (OSError, LookupError, TypeError, ValueError, ArithmeticError, AttributeError, MemoryError, RuntimeError)
 _LARGEST = 1 << 31
-_LARGEST_DESCRIPTION = 1 << 18
 _LARGEST_DIRECTORY = 8_000_000
 _MOST_ARRAYS = 20_000
 Arrays = Mapping[str, NDArray[Any]]
@@ -91,24 +88,16 @@ def read_json(folder: Path, name: str) -> dict[str, Any]:
     return content
 
 
-def read_yaml(folder: Path, name: str) -> dict[str, Any]:
-    """The mapping in a YAML file; Broken where it is none."""
-    try:
-        from ruamel.yaml import YAML
-        from ruamel.yaml.events import AliasEvent
-    except ImportError:
-        raise UnsupportedError("ruamel.yaml", "is not installed", "install dxopt[cli]") from None
-    try:
-        text = plain_file(folder, name, _LARGEST_DESCRIPTION).read_text(encoding="utf-8")
-        reader = YAML(typ="safe", pure=True)
-        if "*" in text and any(isinstance(event, AliasEvent) for event in reader.parse(text)):
-            raise ValueError("it refers to itself")
-        content = reader.load(text)
-    except Exception as error:
-        raise _unreadable(name, error) from None
-    if not isinstance(content, dict):
-        raise Broken(f"{name} holds no entries")
-    return content
+def require_format(name: str, content: Mapping[str, Any]) -> None:
+    """Broken unless a file is of the format that is derived here."""
+    if content.get("format") != FORMAT or isinstance(content.get("format"), bool):
+        raise Broken(f"{name}: the format is {content.get('format')!r}, not {FORMAT}")
+
+
+def unchecked(folder: Path) -> list[str]:
+    """The names in a folder of which nothing but the digest is checked: notes, tables for people, pictures, pages."""
+    known = {*_CLAIMS, DIGESTS, PARTS} - {HELD_OUT}
+    return sorted(path.name for path in folder.iterdir() if path.name not in known)
 
 
 def read_arrays(folder: Path, name: str) -> Arrays:
@@ -219,7 +208,7 @@ def _digest(path: Path) -> str:
 def check_digests(folder: Path) -> str:
     """Compare the files with digests.json; Broken names those that are not as they were written."""
     if not (folder / DIGESTS).is_file():
-        raise Unproved(f"there is no {DIGESTS}, as in results of earlier versions")
+        raise Unproved(f"there is no {DIGESTS}")
     # 1. The file itself, and all that it names.
     content = read_json(folder, DIGESTS)
     claimed = content.get("sha256")

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from dxopt.verify.beliefs import Beliefs
 from dxopt.verify.bounds.dual import Asked
-from dxopt.verify.files import Arrays, number, numbers, read_arrays, read_json, read_yaml
+from dxopt.verify.files import CLAIMS, Arrays, number, numbers, read_arrays, read_json, require_format
+from dxopt.verify.implicit.spaces import Space
 from dxopt.verify.names import label
 from dxopt.verify.prior_sets import Priors, everyone, read_priors, read_regret
 from dxopt.verify.privacy import Channel, Levels, bound_pairs
@@ -33,42 +34,43 @@ class Result:
     Attributes
     ----------
     folder : Path
-    summary, certificate, described : dict
-        report.json, certificate.json and problem.yaml.
+    claims, named, certificate : dict
+        claims.json, and in it what was asked by name, and what was proven.
     source : str
         What claims `certificate`.
     problem, mechanism, dual : mapping of names to arrays
     """
 
     folder: Path
-    summary: dict[str, Any]
+    claims: dict[str, Any]
+    named: dict[str, Any]
     certificate: dict[str, Any]
-    described: dict[str, Any]
     problem: Arrays
     mechanism: Arrays
     dual: Arrays
-    source: str = "certificate.json"
+    source: str = CLAIMS
 
     @classmethod
     def read(cls, folder: Path) -> Result:
         """Read the files; Broken names one that cannot be."""
-        summary = read_json(folder, "report.json")
-        if summary.get("format") != 1:
-            raise Broken(f"report.json: the format is {summary.get('format')!r}, not 1")
-        certificate = read_json(folder, "certificate.json")
-        described = read_yaml(folder, "problem.yaml")
+        claims = read_json(folder, CLAIMS)
+        require_format(CLAIMS, claims)
+        named, certificate = claims.get("problem"), claims.get("certificate")
+        if not isinstance(named, dict) or not isinstance(certificate, dict):
+            raise Broken(f"{CLAIMS}: problem or certificate is no object")
         problem, mechanism, dual = (read_arrays(folder, f"{name}.npz") for name in ("problem", "mechanism", "dual"))
-        return cls(folder, summary, certificate, described, problem, mechanism, dual)
+        return cls(folder, claims, named, certificate, problem, mechanism, dual)
 
     @property
     def written(self) -> bool:
         """Whether the channel is written down as a matrix with its distances and losses."""
-        return "matrix" in self.mechanism and not {"distances", "pair_distances"}.isdisjoint(self.problem)
+        given = "distances" in self.problem or "space.distances" in self.mechanism
+        return "matrix" in self.mechanism and "losses" in self.problem and given
 
     def require_written(self) -> None:
         """Unproved where the channel follows from something else."""
         if not self.written:
-            raise Unproved(f"{self.summary.get('mechanism')}: the channel is not written down in the files")
+            raise Unproved("the channel is not written down in the files")
 
     def claimed(self, name: str) -> float:
         """A number of the certificate, where null is infinite; Broken where it is none."""
@@ -106,8 +108,10 @@ class Result:
     def distances(self) -> Array:
         """d, `(n, n)`, of 0 or more."""
         self.require_written()
-        key = "distances" if "distances" in self.problem else "pair_distances"
-        found = numbers(self.problem, key, self.size, self.size)
+        if "distances" in self.problem:
+            found = numbers(self.problem, "distances", self.size, self.size)
+        else:
+            found = numbers(self.mechanism, "space.distances", self.size, self.size)
         if (found < 0).any():
             raise Broken(f"distances: d{np.argwhere(found < 0)[0].tolist()} is negative")
         return found
@@ -127,8 +131,7 @@ class Result:
     def all_losses(self) -> Array:
         """l, `(n, m)`, perhaps infinite."""
         self.require_written()
-        key = "report_losses" if "report_losses" in self.problem else "loss"
-        return numbers(self.problem, key, self.size, self.matrix.shape[1])
+        return numbers(self.problem, "losses", self.size, self.matrix.shape[1])
 
     @cached_property
     def losses(self) -> Array:
@@ -151,8 +154,8 @@ class Result:
 
     @property
     def objective(self) -> str:
-        """Its name, by report.json."""
-        return str(self.summary.get("objective"))
+        """Its name."""
+        return str(self.named.get("objective"))
 
     @cached_property
     def priors(self) -> Priors | None:
@@ -160,9 +163,9 @@ class Result:
         if self.objective == "worst_loss":
             return everyone(self.size)
         if self.objective == "worst_expected_loss":
-            return read_priors(self.problem, self.prior, str(self.summary.get("prior")))
+            return read_priors(self.problem, self.prior, str(self.named.get("prior")))
         if self.objective == "regret":
-            return read_regret(self.problem, self.prior, str(self.summary.get("prior")))
+            return read_regret(self.problem, self.prior, str(self.named.get("prior")))
         return None
 
     @property
@@ -180,9 +183,9 @@ class Result:
         """The ordered pairs that privacy binds, `(n, n)`; with δ perhaps the adjacent ones alone."""
         if not self.private:
             return np.zeros((self.size, self.size), dtype=bool)
-        pairs = self.summary.get("pairs")
+        pairs = self.named.get("pairs")
         if pairs not in ("all", "adjacent"):
-            raise Broken(f"report.json: pairs are {pairs!r}")
+            raise Broken(f"{CLAIMS}: pairs are {pairs!r}")
         return bound_pairs(self.distances, str(pairs) if self.delta else "all")
 
     @cached_property
@@ -238,24 +241,28 @@ class Result:
         """The pairs of beliefs that must not be told apart, where there are some."""
         return Beliefs.read(self.problem, self.size)
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, ...]:
-        """Points along each axis, by report.json."""
-        structure = self.summary.get("structure")
-        return tuple(structure.get("shape", ())) if isinstance(structure, dict) else ()
+        """How many points the factors have where the dual is of a product; empty elsewhere."""
+        if "which" not in self.dual:
+            return ()
+        return tuple(map(len, Space.read(self.mechanism).axes))
+
+    @property
+    def secrets(self) -> bool:
+        """Whether the reports are the secrets."""
+        return "which" in self.mechanism or bool(self.mechanism.get("secrets", True))
 
     def secret(self, x: int) -> str:
         """The label of a secret."""
-        return self._label(x, "labels") or label(self.mechanism, x)
+        return label(self.mechanism, x)
 
     def report(self, z: int) -> str:
         """The label of a report."""
-        return self._label(z, "report_labels", "reports") or str(z)
-
-    def _label(self, index: int, *keys: str) -> str | None:
-        """The label at an index of the first of some arrays that there is."""
-        labels = next((self.mechanism[key] for key in keys if key in self.mechanism), None)
-        return str(labels[index]) if labels is not None and index < labels.size else None
+        if self.secrets:
+            return label(self.mechanism, z)
+        labels = self.mechanism.get("reports")
+        return str(labels[z]) if labels is not None and z < labels.size else str(z)
 
 
 def as_number(content: object, claim: str) -> float:

@@ -8,32 +8,27 @@ from pathlib import Path
 
 from dxopt.errors import SpecError
 from dxopt.verify import claims
-from dxopt.verify.comparison.compared import check_comparison, proofs
+from dxopt.verify.comparison.compared import comparison_proofs, holds_comparison
 from dxopt.verify.files import (
     DAMAGED,
     FRONTIER,
-    INPUT,
     LEVEL,
     PARTS,
     PROOF,
     QUESTIONS,
-    SUMMARY,
     check_digests,
     holds_result,
     is_file,
+    unchecked,
 )
 from dxopt.verify.folder import Result
 from dxopt.verify.geometry import check_distances
 from dxopt.verify.implicit import claims as implicit
-from dxopt.verify.lines import check_input, check_summary
 from dxopt.verify.measures.evaluation import check_measure
-from dxopt.verify.measures.held_out import check_held_out, check_positions, entries
-from dxopt.verify.measures.off_prior import check_off_prior
 from dxopt.verify.parts.frontiers import check_frontier, varied_by
 from dxopt.verify.parts.optima import check_optima
-from dxopt.verify.parts.reading import Tell, in_one, part_folders, read_parts, require_all
+from dxopt.verify.parts.reading import COMPARISON, Tell, in_one, part_folders, read_parts, require_all
 from dxopt.verify.parts.sweeps import check_level, check_sweep
-from dxopt.verify.places import check_places
 from dxopt.verify.promises import check_beliefs, claims_beliefs
 from dxopt.verify.table_file import SUFFIX, table_checks
 from dxopt.verify.tables import check_table
@@ -41,10 +36,9 @@ from dxopt.verify.verdict import Broken, Check, Outcome, Unproved, Verdict, Verd
 from dxopt.verify.within import check_within, claims_within
 
 _CLAIMS: tuple[tuple[str, Callable[[Result], str]], ...] = (
-    ("description", claims.check_description),
+    ("claims", claims.check_schema),
     ("prior", claims.check_prior),
     ("distances", check_distances),
-    ("places", check_places),
     ("loss", claims.check_losses),
     ("rows", claims.check_rows),
     ("privacy", claims.check_privacy),
@@ -63,9 +57,9 @@ def verify(folder: str | Path, *, tell: Tell = lambda line: None) -> Verdict:
 
     What a problem is given by counts as given: its prior, data that it was tried on, distances without points,
     losses without a name, the guesses of an adversary, pairs of beliefs, levels asked for and tolerances. No claims
-    are names, labels, units, notes, the texts of "how" and "route", seconds, sizes before and after reductions, which
-    rows of a comparison are baselines, whether it was interrupted, steps of a path, whatever in a dual is not needed
-    for its bound, and pictures and pages.
+    are names, labels, units, positions on a map, the way in which the mechanism was found, which rows of a comparison
+    are baselines, whether it was interrupted, whatever in a dual is not needed for its bound, and what the note of
+    the verdict lists: notes.json, tables for people, pictures, pages, and the files of the command line.
 
     Parameters
     ----------
@@ -89,7 +83,9 @@ def verify(folder: str | Path, *, tell: Tell = lambda line: None) -> Verdict:
     path = Path(folder)
     if not holds_result(path):
         raise SpecError("folder", f"{path} is no result folder", "name one that `save` or `dxopt solve` wrote")
-    return Verdict(str(path), tuple(_checks(path, tell)))
+    left = unchecked(path)
+    note = f"not checked, as they claim nothing: {', '.join(left)}" if left else ""
+    return Verdict(str(path), tuple(_checks(path, tell)), note)
 
 
 def verify_all(folder: str | Path, *, tell: Tell = lambda line: None) -> Verdict | Verdicts:
@@ -113,8 +109,7 @@ def verify_all(folder: str | Path, *, tell: Tell = lambda line: None) -> Verdict
         name = inner.relative_to(path)
         tell(f"{name}, {count} of {len(found)}")
         verdicts.append(verify(inner, tell=lambda line, name=name: tell(f"{name}: {line}")))
-    summary = [checked(SUMMARY, lambda: check_summary(path))] if (path / SUMMARY).is_file() else []
-    return Verdicts(str(path), tuple(verdicts), tuple(summary))
+    return Verdicts(str(path), tuple(verdicts))
 
 
 def verify_table(file: str | Path) -> Verdict:
@@ -168,10 +163,10 @@ def _checks(folder: Path, tell: Tell) -> Iterator[Check]:
         yield from _rested(folder, questions[0], result, tell)
     elif result is not None and result.objective == "regret":
         yield from _optima(folder, result)
-    elif (folder / PARTS).exists():
+    elif any(path.name != COMPARISON for path in _within(folder / PARTS)) or is_file(folder / PARTS):
         yield Check("files", Outcome.FAILS, f"there are {PARTS}, but nothing rests on them")
-    if (folder / INPUT).is_file():
-        yield checked(INPUT, lambda: check_input(folder))
+    if result is None and holds_comparison(folder):
+        yield Check("files", Outcome.FAILS, "there is a comparison, but no report")
 
 
 def _report(result: Result) -> Iterator[Check]:
@@ -236,45 +231,20 @@ def _rested(folder: Path, question: str, result: Result | None, tell: Tell) -> I
 
 
 def _figures(result: Result) -> Iterator[Check]:
-    """The measures and the comparison in report.json."""
-    evaluation = result.summary.get("evaluation")
-    comparison = result.summary.get("comparison")
-    off_prior = result.summary.get("off_prior")
+    """The measures in claims.json, and the comparison."""
+    evaluation = result.claims.get("evaluation")
     if not isinstance(evaluation, dict):
-        yield Check("measures", Outcome.FAILS, "report.json: evaluation is no object")
+        yield Check("measures", Outcome.FAILS, "claims.json: evaluation is no object")
     else:
         for name, claimed in evaluation.items():
             yield checked(f"measure: {name}", partial(check_measure, result, name, claimed))
-    if off_prior is not None:
-        yield checked("off prior", partial(check_off_prior, result, off_prior))
-    yield from _on_data(result)
-    if comparison is None:
-        return
-    if not isinstance(comparison, dict):
-        yield Check("comparison", Outcome.FAILS, "report.json: it is no object")
-        return
-    agreed = checked("comparison", partial(check_comparison, result, comparison))
-    yield agreed
-    if agreed.status is Outcome.HOLDS:
+    if holds_comparison(result.folder):
         try:
-            found = list(proofs(result, comparison))
-        except DAMAGED as error:
+            found = list(comparison_proofs(result, _part_checks))
+        except (Broken, *DAMAGED) as error:
             yield Check("comparison", Outcome.FAILS, f"damaged: {error}")
             return
         yield from (checked(name, proof) for name, proof in found)
-
-
-def _on_data(result: Result) -> Iterator[Check]:
-    """The figures of each set of data that the prior was not made of."""
-    try:
-        claimed = list(entries(result))
-    except Broken as error:
-        yield Check("held out", Outcome.FAILS, str(error))
-        return
-    for place, entry in claimed:
-        yield checked(f"held out: {entry['name']}", partial(check_held_out, result, place, entry))
-        if entry["positions"] is not None:
-            yield checked(f"held out: {entry['name']}, positions", partial(check_positions, entry))
 
 
 def checked(name: str, claim: Callable[[], str]) -> Check:

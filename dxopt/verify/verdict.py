@@ -48,7 +48,8 @@ class Verdict:
     checks : tuple of Check
         First the digests, then what was proven again.
     note : str
-        Of a published file of which all holds: what that proves together, and what it does not.
+        Of a published file of which all holds: what that proves together, and what it does not. Of a result: the
+        files that nothing was proven of.
     """
 
     folder: str
@@ -105,18 +106,15 @@ class Verdicts:
     folder : str
     results : tuple of Verdict
         One for each of them, at least one.
-    summary : tuple of Check
-        That of summary.json, where there is one.
     """
 
     folder: str
     results: tuple[Verdict, ...]
-    summary: tuple[Check, ...] = ()
 
     @property
     def outcome(self) -> Outcome:
         """The worst of them."""
-        return _worst([*(verdict.outcome for verdict in self.results), *(check.status for check in self.summary)])
+        return _worst(verdict.outcome for verdict in self.results)
 
     @property
     def exit_code(self) -> int:
@@ -124,16 +122,12 @@ class Verdicts:
         return _CODES[self.outcome]
 
     def as_json(self) -> str:
-        """JSON: `{"folder", "outcome", "results", "checks"}`: each result by its verdict, and the summary."""
-        content = {"folder": self.folder, "outcome": self.outcome}
+        """JSON: `{"folder", "outcome", "results"}`, each result by its verdict."""
         results = [verdict.content for verdict in self.results]
-        return _json({**content, "results": results, "checks": list(map(asdict, self.summary))})
+        return _json({"folder": self.folder, "outcome": self.outcome, "results": results})
 
     def __str__(self) -> str:
         lines = [line for verdict in self.results for line in verdict.lines(left_only=True)]
-        lines += [
-            f"{check.name}: {check.status}: {check.detail}" for check in self.summary if check.status != "holds"
-        ]
         found = [verdict.outcome for verdict in self.results]
         counts = ", ".join(f"{one} {found.count(one)}" for one in Outcome if one in found)
         return "\n".join([*lines, f"{self.folder}: {len(found)} results: {counts}"])

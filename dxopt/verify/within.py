@@ -14,7 +14,7 @@ _ROUNDING = 1e-9
 
 def claims_within(result: Result) -> bool:
     """Whether a level within a radius is claimed."""
-    return result.summary.get("within") is not None
+    return result.named.get("within") is not None
 
 
 def check_within(result: Result) -> str:
@@ -24,16 +24,16 @@ def check_within(result: Result) -> str:
     other: that of a centre has the positions that are nearest to it, at most h away, where h is the largest distance
     of a centre to a corner of its cell. Of many cells it is r + 2h.
     """
-    claimed = result.summary["within"]
+    claimed = result.named["within"]
     if not isinstance(claimed, dict) or {*claimed} != _KEYS or not isinstance(claimed["positions"], bool):
-        raise Broken(f"report.json: within is {claimed!r}")
-    level, radius = (as_number(claimed[key], f"report.json: {key} within") for key in ("level", "radius"))
+        raise Broken(f"claims.json: within is {claimed!r}")
+    level, radius = (as_number(claimed[key], f"claims.json: {key} within") for key in ("level", "radius"))
     if not (0 < level < math.inf and 0 < radius < math.inf):
-        raise Broken(f"report.json: within has a level of {level} and a radius of {radius}")
+        raise Broken(f"claims.json: within has a level of {level} and a radius of {radius}")
     far = _across(result, radius) if claimed["positions"] else radius
     if not result.epsilon * far <= level * (1 + _ROUNDING):
         raise Broken(
-            f"report.json: a level of {level:.10g} within {radius:.10g} takes an epsilon of {level / far:.10g}, but "
+            f"claims.json: a level of {level:.10g} within {radius:.10g} takes an epsilon of {level / far:.10g}, but "
             f"{result.epsilon:.10g} was asked for"
         )
     between = "positions" if claimed["positions"] else "secrets"
@@ -43,10 +43,10 @@ def check_within(result: Result) -> str:
 def _across(result: Result, radius: float) -> float:
     """How far apart the centres of cells may be that have positions within the radius."""
     arrays = result.mechanism
-    start = next((start for start in ("", "space.") if f"{start}positions.outlines" in arrays), None)
-    metric = (result.described.get("space") or {}).get("metric")
-    cells = None if start is None else Cells.of(arrays, start, result.distances, metric)
+    metric = str(arrays["space.metric"]) if "space.metric" in arrays else None
+    outlined = "space.positions.outlines" in arrays
+    cells = Cells.of(arrays, "space.", result.distances, metric) if outlined else None
     far = None if cells is None else cells.across(radius)
     if far is None:
-        raise Broken("report.json: a level between positions is claimed, but there are no cells that they lie in")
+        raise Broken("claims.json: a level between positions is claimed, but there are no cells that they lie in")
     return far

@@ -10,6 +10,7 @@ import numpy as np
 
 import dxopt as dx
 from dxopt.results.figures import plots
+from problems.ecp14.marked import Mark, Reading, against_epsilon
 from problems.ecp14.settings import PRINTED, RECORD, STEP, databases, independent_records, record
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def figure_4() -> Figure:
     levels = np.arange(round(START / STEP), round(PRINTED.example_3_end / STEP) + 1) / 100
     below, above = levels[levels < threshold], levels[levels >= threshold]
     least, at = PRINTED.example_3_bound, PRINTED.example_3_level
-    return plots.against_epsilon(
+    return against_epsilon(
         [
             plots.Curve("every prior (Thm 3)", levels, [every_prior_bound(e) for e in levels], colour=0),
             plots.Curve("this prior, where regular (Prop 5)", above, [printed_bound(e) for e in above], colour=1),
@@ -89,14 +90,12 @@ def figure_4() -> Figure:
         quantity="min-entropy leakage (bits)",
         level="privacy level ε per record",
         marks=[
-            plots.Mark(threshold, f"regular from ε = {threshold:.4f} (exact)"),
-            plots.Mark(PRINTED.example_3_threshold, f"printed: from ε = {PRINTED.example_3_threshold}", "dotted"),
+            Mark(threshold, f"regular from ε = {threshold:.4f} (exact)"),
+            Mark(PRINTED.example_3_threshold, f"printed: from ε = {PRINTED.example_3_threshold}", "dotted"),
         ],
         readings=[
-            plots.Reading(
-                at, PRINTED.example_3_every_prior, f"printed: at most {PRINTED.example_3_every_prior} bits"
-            ),
-            plots.Reading(at, least, f"printed: at most {least} bits"),
+            Reading(at, PRINTED.example_3_every_prior, f"printed: at most {PRINTED.example_3_every_prior} bits"),
+            Reading(at, least, f"printed: at most {least} bits"),
         ],
         shaded=(START, threshold, "the prior is not regular"),
     )

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import dxopt as dx
 from dxopt.results.figures import plots
+from problems.ecp14.marked import Mark, against_epsilon
 from problems.ecp14.settings import PRINTED, locations, sum_query, two_counts
 
 if TYPE_CHECKING:
@@ -151,13 +152,13 @@ def _bounds(space: dx.MetricSpace, levels: Levels, threshold: float) -> tuple[Le
 
 
 def _figure(curves: list[plots.Curve], title: str, level: str, threshold: float, printed: float) -> Figure:
-    return plots.against_epsilon(
+    return against_epsilon(
         curves,
         title=title,
         quantity="utility: probability of a right guess",
         level=level,
         marks=[
-            plots.Mark(threshold, f"tight-constraints exists from ε = {threshold:.4f} (exact)"),
-            plots.Mark(printed, f"printed: from ε = {printed}", "dotted"),
+            Mark(threshold, f"tight-constraints exists from ε = {threshold:.4f} (exact)"),
+            Mark(printed, f"printed: from ε = {printed}", "dotted"),
         ],
     )

@@ -85,6 +85,7 @@ def _by_python(name: str, folder: Path) -> Path:
         "savefig.bbox": "tight",
         "figure.constrained_layout.use": True,
         "backend": "agg",
+        "text.parse_math": True,
     }
     with tempfile.TemporaryDirectory() as data:
         for part in ("*.csv", "*.txt", "traces/*.csv"):

@@ -104,6 +104,8 @@ def figure(series: Sequence[Series], shown: Sequence[Trace], title: str, minutes
         left, right = drawing.subplots(1, 2)
         plots.draw(left, [one.curve for one in series])
         left.set(xscale="log", yscale="log", xlim=(15, 2500), ylim=(0.08, 12))
+        for axis in (left.xaxis, left.yaxis):
+            plots.logarithmic(axis)
         left.set(xlabel="budget (per km)", ylabel="mean error (km)", title="Error against budget")
         plots.draw(
             right,

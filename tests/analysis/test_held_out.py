@@ -153,7 +153,7 @@ def test_a_million_secrets() -> None:
         ({}, "data: is missing"),
         ({"data": [1], "label": [1]}, "data: is given twice"),
         ({"data": []}, "data: are empty"),
-        ({"data": [3.5]}, "there is no point 3.5; .* or point= for coordinates"),
+        ({"data": [3.5]}, "there is no point 3.5; .* coordinates as point="),
         ({"data": ["z"]}, "there is no point 'z'"),
         ({"label": ["z"]}, "there is no point 'z'"),
         ({"index": [3]}, "out of range"),

@@ -58,7 +58,7 @@ def test_each_process_uses_one_thread(tmp_path: Path) -> None:
 
     worker = Worker()
     try:
-        assert worker.connection.poll(30)
+        assert worker.line.poll(30)
         environment = psutil.Process(worker.process.pid).environ().items()
     finally:
         worker.end()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import pty
-import re
 import signal
 import subprocess
 import sys
@@ -13,73 +12,24 @@ import threading
 from pathlib import Path
 
 import pytest
-from rich.console import Console
-from rich.table import Table
 from typer.testing import CliRunner
 
 import dxopt as dx
-from dxopt.batch.progress import Progress
+from dxopt.batch.printing import settling
 from dxopt.batch.table import Line, summary
 from dxopt.cli.application import app
-from dxopt.results.page import save_page, writing
+from dxopt.results.page import save_page
+from dxopt.runtime.live import Live
 
 
-def shown(progress: Progress, width: int, height: int = 24) -> list[str]:
-    """The lines that are live now."""
-    console = Console(file=io.StringIO(), force_terminal=True, width=width, height=height, color_system=None)
-    grid = Table.grid()
-    grid.add_row(progress)
-    console.print(grid)
-    assert isinstance(console.file, io.StringIO)
-    return [line.rstrip() for line in console.file.getvalue().splitlines()]
-
-
-def terminal(width: int, height: int = 24) -> Console:
-    return Console(file=io.StringIO(), force_terminal=True, width=width, height=height)
-
-
-def test_nothing_is_drawn_over_where_a_notebook_runs_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_done_and_what_has_failed_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JPY_PARENT_PID", "1")
-    console = terminal(80)
-    with Progress(console) as progress:
-        progress.tell("one", "building")
-    assert isinstance(console.file, io.StringIO)
-    assert console.file.getvalue() == "one: building\n"
-
-
-def test_problems_that_run_at_once_have_a_line_each_that_is_cut_at_the_edge() -> None:
-    progress = Progress(terminal(60), several=True)
-    progress.tell("a" * 50, "round 3: 1,000 columns")
-    progress.tell("short", "building")
-    first, second = shown(progress, 60)
-    assert len(first) == 60 and first.endswith("…") and "a" * 50 in first
-    assert re.fullmatch(r" +0 s  short  building", second)
-
-
-def test_without_several_only_the_last_is_shown() -> None:
-    progress = Progress(terminal(80))
-    progress.tell("one", "done soon")
-    progress.tell("two", "building")
-    (line,) = shown(progress, 80)
-    assert "two  building" in line
-
-
-def test_what_is_done_and_what_has_failed_is_counted() -> None:
-    progress = Progress(terminal(80), several=True)
-    progress.tell("good", "building")
-    progress.tell("bad", "building")
-    progress.settled(Line("good", status="optimal", seconds=1.0), 1, 3)
-    assert shown(progress, 80)[0] == "1 of 3 done"
-    progress.settled(Line("bad", status="crashed", delivered=False), 2, 3)
-    assert shown(progress, 80) == ["2 of 3 done, 1 failed"]
-
-
-def test_more_problems_than_lines_are_counted() -> None:
-    progress = Progress(terminal(80, 9), several=True)
-    for number in range(100):
-        progress.tell(f"problem {number}", "building")
-    lines = shown(progress, 80, 9)
-    assert len(lines) == 6 and lines[-1] == "and 95 more"
+    stream = io.StringIO()
+    with Live(stream, several=True) as live:
+        settled = settling(live)
+        settled(Line("good", status="optimal", seconds=1.0), 1, 3)
+        settled(Line("bad", status="crashed", delivered=False), 2, 3)
+    assert stream.getvalue() == "good: optimal, 1.0 s (1 of 3 done)\nbad: crashed (2 of 3 done, 1 failed)\n"
 
 
 @pytest.mark.parametrize("width", [60, 80, 100])
@@ -123,7 +73,7 @@ def test_an_interrupted_batch_gives_the_cursor_back(sign: signal.Signals, tmp_pa
         try:
             while part := os.read(ours, 65536):
                 seen.extend(part)
-                if b" s  " in seen:
+                if b" s" in seen and b": " in seen:
                     running.set()
         except OSError:
             return
@@ -172,7 +122,7 @@ def test_an_interrupted_page_leaves_what_was_there(results: Path, monkeypatch: p
     def interrupted(_: int) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(writing.os, "fsync", interrupted)
+    monkeypatch.setattr(os, "fsync", interrupted)
     found = CliRunner().invoke(app, ["report", str(results)])
     assert (found.exit_code, found.stdout, found.stderr) == (1, "", "interrupted\n")
     assert page.read_text(encoding="utf-8") == "before"

@@ -55,7 +55,7 @@ def test_a_changed_problem_replaces_nothing_unasked(tmp_path: Path, change: tupl
         folder = tmp_path / "out" / "town"
         assert done.stderr.splitlines()[-1] == (
             f"output: {folder} holds the result of another problem ({keys}); "
-            "give --force to replace it, or -o for another folder"
+            "name another folder, or replace it with --force"
         )
         assert saved(tmp_path) == before
     assert call(tmp_path, "solve", TOWN.replace(*change), "--force").exit_code == 0

@@ -33,7 +33,7 @@ def test_what_a_kill_left_is_resumed(tmp_path: Path) -> None:
         time.sleep(2.2 + rng.random())
         running.kill()
         running.communicate()
-        folders = {path.name for path in (tmp_path / "out").glob("p*") if (path / "report.json").is_file()}
+        folders = {path.name for path in (tmp_path / "out").glob("p*") if (path / "claims.json").is_file()}
         assert kept <= folders
         kept = folders
         for name in folders:
@@ -55,7 +55,7 @@ def test_what_was_moved_away_is_put_back_and_what_is_half_written_goes(tmp_path:
     (out / ".a-abcdefgh").mkdir()
     (out / "a").replace(out / ".a-abcdefgh" / "old")
     (out / ".a-01234567").mkdir()
-    (out / ".a-01234567" / "report.json").write_text("{", encoding="utf-8")
+    (out / ".a-01234567" / "claims.json").write_text("{", encoding="utf-8")
     (out / ".mine-01234567").mkdir()
     outcome = batch.run_apart(files, out, resume=True)
     assert outcome.notes == ["1 of 1 were finished before"]

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.numerics.digits import three_digits
 from dxopt.results.page import Entry, page_of_batch, write
 from tests.browser.driving import every, find, fresh, pressed, sized, until
 
@@ -59,78 +58,52 @@ def box(browser: Any, drawn: Any) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("width", [1200, 390])
-def test_bars_are_as_long_as_what_they_say_is_large(browser: Any, compared: dx.Report, width: int) -> None:
+def test_bars_and_their_names_are_legible_inside_the_chart(browser: Any, compared: dx.Report, width: int) -> None:
     sized(browser, width, 900, mobile=width < 500)
     assert compared.comparison is not None
-    rows = [row for row in compared.comparison.rows if row.value is not None]
-    loss, leakage = every(part(browser, 1), "figure.chart")
-    for figure, lengths in (
-        (loss, [(row.value, row.remapped) for row in rows]),
-        (leakage, [(row.leakage,) for row in rows]),
-    ):
-        flat = np.array([length for each in lengths for length in each], dtype=float)
-        drawn = [box(browser, bar) for bar in every(figure, "svg[role] rect")]
-        scale = max(bar["width"] for bar in drawn) / flat.max()
-        assert [bar["width"] for bar in drawn] == pytest.approx(scale * flat, abs=1.0)
-        texts = [text.text for text in every(figure, "svg[role] text")]
-        said = [[float(number) for number in text.split(", ")] for text in texts[1::2]]
-        assert said == [[float(three_digits(float(value or 0.0))) for value in each] for each in lengths]
-        assert [text.split(" (")[0] for text in texts[::2]] == [row.name for row in rows]
-        names = [box(browser, text) for text in every(figure, "svg[role] text")]
-        inside = box(browser, find(figure, "svg[role]"))
-        assert 0.95 * inside["width"] < max(bar["width"] for bar in drawn)
-        assert all(inside["left"] <= bar["left"] and bar["right"] <= inside["right"] for bar in drawn)
-        assert all(inside["left"] <= name["left"] < name["right"] <= inside["right"] + 0.5 for name in names)
-        assert all(left["right"] < right["left"] for left, right in zip(names[::2], names[1::2], strict=True))
-        assert not any(crossing(name, bar) for name in names for bar in drawn)
+    figure = find(part(browser, 1), "figure.chart")
+    inside = box(browser, find(figure, "svg"))
+    texts = every(figure, "svg text")
+    for row in compared.comparison.rows:
+        if row.value is not None:
+            name = next(text for text in texts if text.text == row.name)
+            assert inside["left"] <= box(browser, name)["left"]
+    assert all(box(browser, text)["right"] <= inside["right"] + 1 for text in texts)
+    assert min(box(browser, text)["height"] for text in texts if text.text) > 8
+    script = """
+        const bars = [...arguments[0].querySelectorAll("g")].filter((bar) => bar.querySelector(":scope > title"));
+        return bars.map((bar) => [bar.querySelector("title").textContent, bar.getBoundingClientRect().width]);"""
+    bars = [(text, float(text.rpartition(": ")[2]), wide) for text, wide in browser.execute_script(script, figure)]
+    for panel in ("expected loss", "leakage"):
+        lengths, drawn = np.array([[length, wide] for text, length, wide in bars if f", {panel}" in text]).T
+        assert len(lengths) and drawn == pytest.approx(lengths * drawn.max() / lengths.max(), abs=1.0)
 
 
-def crossing(one: dict[str, float], other: dict[str, float]) -> bool:
-    """Whether two boxes have more than their edges in common; the last pixels of a line of text are empty."""
-    across = min(one["right"], other["right"]) - max(one["left"], other["left"])
-    return across > 0 and min(one["bottom"], other["bottom"]) - max(one["top"], other["top"]) > 3
-
-
-def test_what_is_not_private_is_outlined_and_the_bound_is_where_it_is(browser: Any, compared: dx.Report) -> None:
-    assert compared.comparison is not None and compared.comparison.bound is not None
-    rows = [row for row in compared.comparison.rows if row.value is not None]
-    loss = every(part(browser, 1), "figure.chart")[0]
-    filled = [bar.value_of_css_property("fill") != "none" for bar in every(loss, "svg[role] rect")[::2]]
-    assert filled == [row.name != "cloaking" for row in rows] and not all(filled)
-    assert "cloaking (not private, ε ∞)" in [text.text for text in every(loss, "svg[role] text")]
-    bar = box(browser, find(loss, "svg[role] rect"))
-    lines = every(loss, "svg[role] line")
-    at = bar["left"] + bar["width"] * compared.comparison.bound / float(rows[0].value or 0)
-    boxes = [box(browser, line) for line in lines]
-    assert len(boxes) == len(rows)
-    assert [(line["left"] + line["right"]) / 2 for line in boxes] == pytest.approx([at] * len(rows), abs=1.0)
-    pairs = np.reshape([box(browser, bar)["top"] for bar in every(loss, "svg[role] rect")], (-1, 2))
-    for line, (upper, lower) in zip(boxes, pairs, strict=True):
-        assert upper - 4 < line["top"] < upper and lower < line["bottom"] < lower + 16
-    assert [item.text for item in every(loss, ".legend li")][-1] == "bound on every private mechanism"
+def test_charts_follow_the_colours_of_the_page(browser: Any) -> None:
+    figure = find(part(browser, 2), "figure.chart")
+    script = "return getComputedStyle(arguments[0].querySelector('svg text')).fill"
+    light = browser.execute_script(script, figure)
+    find(browser, "#theme").click()
+    assert browser.execute_script(script, figure) != light
 
 
 def test_points_of_a_sweep_are_where_their_values_are(browser: Any, swept: dx.EpsilonSweep) -> None:
-    charts = every(part(browser, 2), "figure.chart")
-    assert len(charts) == 2
-    for chart, figures in zip(charts, (swept.values, swept.leakage), strict=True):
-        names = [item.text.removesuffix(" (not private)") for item in every(chart, ".legend li")]
-        assert names[: len(figures)] == list(figures)
-        values = []
-        boxes = []
-        for name, group in zip(names[: len(figures)], every(chart, "svg[role] > g.curve"), strict=False):
-            points = every(group, "circle")
-            script = "return arguments[0].map((point) => point.querySelector('title').textContent)"
-            kept = np.isfinite(figures[name])
-            told = [text.rpartition(": ")[2].split(" at ") for text in browser.execute_script(script, points)]
-            assert [float(value) for value, _ in told] == pytest.approx(figures[name][kept], rel=1e-6)
-            assert [float(level) for _, level in told] == pytest.approx(swept.epsilons[kept])
-            values += list(figures[name][kept])
-            boxes += [box(browser, point) for point in points]
-        middles = np.array([(one["top"] + one["bottom"]) / 2 for one in boxes])
-        slope, start = np.polyfit(values, middles, 1)
-        assert slope < 0 and middles == pytest.approx(slope * np.array(values) + start, abs=0.5)
-        assert len({round(one["left"]) for one in boxes}) == len(swept.epsilons)
+    chart = find(part(browser, 2), "figure.chart")
+    script = """
+        const points = [...arguments[0].querySelectorAll("use")].filter((point) => point.querySelector("title"));
+        return points.map((point) => {
+            const { left, right, top, bottom } = point.getBoundingClientRect();
+            return [point.querySelector("title").textContent, (left + right) / 2, (top + bottom) / 2];
+        });"""
+    points = browser.execute_script(script, chart)
+    upper = [np.isfinite(values).sum() for values in swept.values.values()]
+    values = np.concatenate([one[np.isfinite(one)] for one in swept.values.values()])
+    told = [float(text.rpartition(": ")[2].partition(" at ")[0]) for text, *_ in points[: sum(upper)]]
+    assert told == pytest.approx(values, rel=1e-6)
+    middles = np.array([middle for *_, middle in points[: sum(upper)]])
+    slope, start = np.polyfit(values, middles, 1)
+    assert slope < 0 and middles == pytest.approx(slope * values + start, abs=0.5)
+    assert len({round(across) for _, across, _ in points}) == len(swept.epsilons)
 
 
 def test_the_numbers_of_a_sweep_unfold_and_are_sorted(browser: Any, swept: dx.EpsilonSweep) -> None:

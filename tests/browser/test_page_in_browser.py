@@ -88,6 +88,15 @@ def test_a_table_is_sorted_by_its_headers(browser: Any) -> None:
     assert (head.get_attribute("aria-sort"), other.get_attribute("aria-sort")) == ("none", "ascending")
 
 
+@pytest.mark.parametrize("width", [1000, 1600])
+def test_the_overview_is_whole_on_a_wide_screen(browser: Any, width: int) -> None:
+    sized(browser, width, 900)
+    room, needed = browser.execute_script(
+        "const box = document.querySelector('.wide:has(.cards)'); return [box.clientWidth, box.scrollWidth]"
+    )
+    assert needed <= room
+
+
 def test_dark_colours_are_chosen_kept_and_painted(browser: Any, folder: Path) -> None:
     canvas = find(shown(browser, 5), ".map canvas")
     before = painted(browser, canvas)

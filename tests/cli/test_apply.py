@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import re
 import shutil
@@ -12,13 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import typer
 from typer.testing import CliRunner
 
 import dxopt as dx
-from dxopt.cli import exports, releases
 from dxopt.cli.application import app
-from dxopt.cli.shared import SPELT_IN_PYTHON
 from tests.judges.releases import metres
 from tests.material.people import people, town
 
@@ -146,20 +142,6 @@ def test_messages_name_options_as_the_command_line_has_them(result: Path, data: 
     assert call("export", result, "--to", "json", "-o", table).exit_code == 0
     again = call("export", result, "--to", "json", "-o", table)
     assert again.stderr == f"output: {table} is there already; name another file, or replace it with --force\n"
-
-
-def test_every_parameter_that_is_spelt_as_an_option_is_one() -> None:
-    known = {name for room in (releases, exports) for name in _parameters(room.commands)}
-    assert set(SPELT_IN_PYTHON) <= known
-
-
-def _parameters(commands: typer.Typer) -> set[str]:
-    return {
-        name
-        for command in commands.registered_commands
-        if command.callback is not None
-        for name in inspect.signature(command.callback).parameters
-    }
 
 
 def test_a_release_without_a_key_is_named_in_the_ledger(result: Path, data: Path, tmp_path: Path) -> None:

@@ -65,13 +65,13 @@ def test_the_good_file_gives_0_and_a_result_folder(town: Path) -> None:
         "problem.npz",
         "mechanism.npz",
         "dual.npz",
-        "certificate.json",
-        "report.json",
+        "claims.json",
+        "notes.json",
         "table.npz",
         "digests.json",
         "input.json",
     }
-    proof = json.loads((town / "out" / "town" / "certificate.json").read_text(encoding="utf-8"))
+    proof = json.loads((town / "out" / "town" / "claims.json").read_text(encoding="utf-8"))
     assert proof["private"] is True
 
 
@@ -123,7 +123,7 @@ def test_other_problems_give_0_and_a_result(tmp_path: Path, text: str, expected:
     assert done.exit_code == 0, done.output
     for words in expected:
         assert words in done.stdout
-    proof = json.loads((tmp_path / "out" / "a" / "certificate.json").read_text(encoding="utf-8"))
+    proof = json.loads((tmp_path / "out" / "a" / "claims.json").read_text(encoding="utf-8"))
     assert proof["private"] is ("epsilon" in text)
 
 
@@ -183,8 +183,8 @@ def test_ctrl_c_keeps_what_is_done(tmp_path: Path) -> None:
     running.send_signal(signal.SIGINT)
     stdout, stderr = running.communicate(timeout=60)
     assert running.returncode == 1
-    assert (tmp_path / "out" / "1-small" / "report.json").is_file()
-    assert (tmp_path / "out" / "2-big" / "report.json").is_file()
+    assert (tmp_path / "out" / "1-small" / "claims.json").is_file()
+    assert (tmp_path / "out" / "2-big" / "claims.json").is_file()
     assert not (tmp_path / "out" / "3-never").exists()
     assert re.search(r"2-big .* proven +interrupted", stdout)
     assert "3-never: not started" in stderr
@@ -233,4 +233,4 @@ def test_what_cannot_be_printed_is_one_line_at_most(
     assert done.returncode == code
     assert expected in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr
-    assert (tmp_path / "results" / "town" / "report.json").is_file()
+    assert (tmp_path / "results" / "town" / "claims.json").is_file()

@@ -56,7 +56,7 @@ def test_solve_prints_and_saves_the_comparison(tmp_path: Path) -> None:
     comparison = dx.load(tmp_path / "out" / "town").comparison
     assert comparison is not None
     assert [row.name for row in comparison.rows] == ["optimal", "tight"]
-    saved = json.loads((tmp_path / "out" / "town" / "report.json").read_text(encoding="utf-8"))["comparison"]
+    saved = json.loads((tmp_path / "out" / "town" / "input.json").read_text(encoding="utf-8"))["line"]["comparison"]
     assert saved == json.loads(json.dumps(comparison.content()))
 
 

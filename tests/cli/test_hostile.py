@@ -92,8 +92,8 @@ def test_result_folders(command: str, zoo: tuple[dict[str, Path], dict[str, Path
             assert one.code in ((1, 3) if read else (0, 1)), (name, one)
         return
     # what a command does not read cannot hurt it
-    needed = {"solve": ("problem.npz", "mechanism.npz", "report.json", "problem.yaml")}
-    usual = (*ARRAYS, "report.json", "certificate.json")
+    needed = {"solve": ("problem.npz", "mechanism.npz", "claims.json", "problem.yaml")}
+    usual = (*ARRAYS, "claims.json", "notes.json")
     require_line({name: one for name, one in found.items() if name.split()[-1] in needed.get(command, usual)})
     assert {one.code for one in found.values()} <= {0, 2}
 

@@ -588,7 +588,8 @@ def applied() -> list[Any]:
     """What is published of two frames under a key, without the sentences."""
     town = dx.integer_table(dx.certify(dx.classic.exponential(TOWN, epsilon=1).matrix, TOWN, 1, name="town"))
     beds = dx.apply(TABLE, BEDS, column="beds", within=0, key=KEY, person="hospital", release="autumn")
-    people = dx.apply(town, ENVOYS, lat="lat", lon="lon", worst=True, key=KEY, person="person", release="autumn")
+    given = {"key": KEY, "person": "person", "release": "autumn"}
+    people = dx.apply(town, ENVOYS, lat="lat", lon="lon", columns=dx.Columns(worst=True), **given)
     return [
         [list(shown.columns), *shown.values.tolist()]
         for shown in (frame.drop(columns="dataGeneralizations") for frame in (beds, people))
@@ -601,7 +602,7 @@ def budgeted() -> list[Any]:
         TemporaryDirectory() as folder,
         dx.Budgets.open(Path(folder) / "ledger", create=True, unit="per bed", default=2) as budgets,
     ):
-        given = {"column": "beds", "within": 0, "person": "hospital", "release": "autumn", "budgets": budgets}
+        given = {"column": "beds", "within": 0, "person": "hospital", "release": "autumn", "ledger": budgets}
         space = dx.line(5, unit="bed")
         table = dx.integer_table(dx.classic.geometric(space, epsilon=0.75))
         rows = [len(dx.apply(table, BEDS, over_budget="drop", **given)) for _ in range(2)]

@@ -147,7 +147,8 @@ def computed(name: str) -> Any:
         try:
             found = kept(ENTRIES[name]())
         except dx.DxoptError as error:
-            found = {"error": type(error).__name__, "field": getattr(error, "field", None)}
+            public = next(kind.__name__ for kind in type(error).__mro__ if hasattr(dx, kind.__name__))
+            found = {"error": public, "field": getattr(error, "field", None)}
     return without_digests(found) if name in LOOSE else found
 
 

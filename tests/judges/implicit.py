@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tests.judges.exact import exp_enclosure
-from tests.judges.result import read_arrays, read_json
+from tests.judges.result import read_arrays, read_claims
 
 Matrix = list[list[Fraction]]
 
@@ -105,11 +105,11 @@ def space_of(arrays: dict[str, Any]) -> np.ndarray:
 
 def losses_of(folder: Path, arrays: dict[str, Any]) -> np.ndarray:
     asked = read_arrays(folder, "problem")
-    summary = read_json(folder, "report")
-    if "loss" in asked:
-        return asked["loss"]
+    summary, _ = read_claims(folder)
+    if "losses" in asked:
+        return asked["losses"]
     distances = space_of(arrays)
-    if not summary["secrets_are_reports"]:
+    if "which" not in arrays and not arrays.get("secrets", True):
         distances = np.abs(arrays["space.points"] - arrays["report_points"][:, 0])
     named = {"distance": distances, "squared": distances**2}
     return named.get(summary["loss"], 1.0 - np.eye(len(distances)))
@@ -117,10 +117,8 @@ def losses_of(folder: Path, arrays: dict[str, Any]) -> np.ndarray:
 
 def judged(folder: Path) -> set[str]:
     """The checks whose claims are false, of those that a change of the numbers below may make false."""
-    proof, asked, arrays = (
-        read_json(folder, "certificate"),
-        *(read_arrays(folder, n) for n in ("problem", "mechanism")),
-    )
+    _, proof = read_claims(folder)
+    asked, arrays = (read_arrays(folder, name) for name in ("problem", "mechanism"))
     losses = losses_of(folder, arrays)
     prior = asked["prior"]
     false: set[str] = set()

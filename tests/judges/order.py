@@ -1,4 +1,4 @@
-"""Which claims are false of what refines what in a comparison, and of remaps that draw: for `judges.figures`.
+"""Which claims are false of what refines what in a comparison: for `judges.figures`.
 
 Imports nothing from the package that it judges.
 """
@@ -37,23 +37,6 @@ def order_deviations(
             better, worse = channels[entry["better"]], channels[entry["worse"]]
             gained = [(proof.T @ channel).max(axis=0).sum() for channel in (worse, better)]
             yield check, max(0.0, entry["shortfall"] - (gained[0] - gained[1]) / proof.max(axis=1).sum())
-
-
-def remap_deviations(
-    losses: Matrix, matrix: Matrix, row: dict[str, Any], found: dict[str, Any], index: int
-) -> Iterator[float]:
-    """By how much the worst loss of a remap, or the least of all remaps, is off."""
-    remap, weights = (found.get(f"{index}/remap/{name}") for name in ("channel", "weights"))
-    if remap is None or weights is None:
-        yield wrong(row["remapped_bound"] is not None)
-        return
-    sound = _is_sound(remap) and _is_sound(weights) and weights.any() and all(one == 1 for one in _totals(remap))
-    if not sound:
-        yield 1.0
-        return
-    yield abs(row["remapped"] / ((matrix @ remap) * losses).sum(axis=1).max() - 1)
-    least = ((weights[:, None] * matrix).T @ losses).min(axis=1).sum() / weights.sum()
-    yield max(0.0, row["remapped_bound"] / least - 1)
 
 
 def _is_sound(array: Matrix) -> bool:

@@ -103,7 +103,7 @@ def judged(table_file: Path, output: Path, sidecar: Path, rows: list[dict[str, A
         "digest of the prior": (said["prior"]["sha256"], hashlib.sha256(uniform.astype("<f8").tobytes()).hexdigest()),
         "bytes": (said["output"]["bytes"], output.stat().st_size),
         "rows": (said["rows"]["out"], len(rows)),
-        "rows and dropped": (said["rows"]["in"], len(rows) + len(said["rows"]["dropped"])),
+        "rows and dropped": (said["rows"]["given"], len(rows) + len(said["rows"]["dropped"])),
         "epsilon": (said["privacy"]["epsilon"], table.epsilon),
         "sums of rows": ({sum(row) for row in table.counts}, {table.total}),
         "privacy": (table.leaks(), []),

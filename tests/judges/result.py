@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from functools import lru_cache
@@ -25,9 +24,19 @@ TRUE = 2.5e-13
 
 
 def read_arrays(folder: Path, name: str) -> dict[str, Any]:
-    """The arrays of a file."""
+    """The arrays of a file; distances are in the other one where nothing else says what they are."""
     with np.load(folder / f"{name}.npz") as stored:
-        return dict(stored)
+        found = dict(stored)
+    if name == "problem" and "distances" not in found:
+        inner = read_arrays(folder, "mechanism")
+        found |= {"distances": inner["space.distances"]} if "space.distances" in inner else {}
+    return found
+
+
+def read_claims(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The claims with the names of what was asked among them, and the certificate."""
+    claims = read_json(folder, "claims")
+    return {**claims, **claims["problem"]}, claims["certificate"]
 
 
 def read_json(folder: Path, name: str) -> dict[str, Any]:
@@ -48,12 +57,12 @@ def judged(folder: Path, *others: Deviations) -> tuple[set[str], set[str]]:
 def _deviations(folder: Path) -> Iterator[tuple[str, float]]:
     """By how much each claim is off, relative."""
     asked = read_arrays(folder, "problem")
-    matrix = read_arrays(folder, "mechanism")["matrix"]
-    summary = read_json(folder, "report")
-    proof = read_json(folder, "certificate")
+    own = read_arrays(folder, "mechanism")
+    matrix = own["matrix"]
+    summary, proof = read_claims(folder)
     prior = asked["prior"]
     distances = asked["distances"]
-    losses = asked["loss"]
+    losses = asked["losses"]
     objective = summary["objective"]
     epsilon = float(asked["epsilon"])
     delta = float(asked["delta"])
@@ -63,13 +72,13 @@ def _deviations(folder: Path) -> Iterator[tuple[str, float]]:
     if objective != "adversary_error" or not np.isinf(distances).any():
         named = {"distance": distances, "squared": distances**2, "binary": 1 - np.eye(len(losses))}[summary["loss"]]
         yield "loss", float((np.abs(losses - named) / np.maximum(named, 1e-300)).max())
-    points = read_arrays(folder, "mechanism").get("points")
-    if points is not None:
-        axes = [np.arange(size) * summary["structure"]["spacing"] for size in summary["structure"]["shape"]]
-        lattice = np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
-        fits = lattice.shape == points.shape
-        yield "distances", beyond(float(np.abs(points - lattice).max()), 1e-9) if fits else 1.0
-        yield "description", wrong(not fits)
+    points = own.get("space.points")
+    if "space.shape" in own:
+        axes = [np.arange(size) * float(own["space.spacing"]) for size in own["space.shape"]]
+        points = np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
+    if points is not None and len(points) != len(prior):
+        yield "distances", 1.0
+    elif points is not None:
         norm = np.sqrt(((points[:, None] - points[None]) ** 2).sum(axis=2))
         yield "distances", beyond(float(np.abs(norm - distances).max()), 1e-9)
     yield "rows", wrong((matrix < 0).any() or max(map(abs, row_sum_errors(matrix))) > Fraction(1, 2**50))
@@ -85,10 +94,6 @@ def _deviations(folder: Path) -> Iterator[tuple[str, float]]:
     gap = abs(proof["value"] - proof["bound"]) / max(abs(proof["value"]), 1e-12)
     yield "gap", abs(proof["gap"] - gap) + max(0.0, sign * (proof["bound"] - proof["value"]))
     yield "gap", wrong((summary["status"] == "optimal") != (proof["gap"] <= summary["tolerance"]))
-    text = (folder / "problem.yaml").read_text(encoding="utf-8")
-    found = {key: re.findall(rf"\b{key}: (\S+)", text) for key in ("epsilon", "delta", "points")}
-    described = {key: float(first) for key, (first, *_) in found.items()}
-    yield "description", wrong(described != {"epsilon": epsilon, "delta": delta, "points": len(prior)})
     correct = joint.max(axis=0).sum()
     guessed = 0.0 if np.isinf(distances).any() else (distances.T @ joint).min(axis=0).sum()
     values |= {"utility": correct, "min_entropy_leakage": math.log2(correct / prior.max())}
@@ -96,7 +101,7 @@ def _deviations(folder: Path) -> Iterator[tuple[str, float]]:
     for name, claimed in summary["evaluation"].items():
         if name in values:
             yield f"measure: {name}", abs(claimed / values[name] - 1)
-    yield "table", _table(folder, asked, matrix, proof, summary, points)
+    yield "table", _table(folder, asked, matrix, proof, own)
 
 
 def wrong(is_so: bool) -> float:
@@ -143,7 +148,7 @@ def bound_of(
     assert pairs == "all"
     dual = dual or read_arrays(folder, "dual")
     prior = asked["prior"]
-    losses = asked["loss"]
+    losses = asked["losses"]
     distances = asked["distances"]
     inner = {key.removeprefix("0/"): array for key, array in dual.items()}
     costs = prior[:, None] * losses
@@ -190,8 +195,7 @@ def _table(
     asked: dict[str, Any],
     matrix: np.ndarray,
     proof: dict[str, Any],
-    summary: dict[str, Any],
-    points: np.ndarray | None,
+    own: dict[str, Any],
 ) -> float:
     """In rationals throughout; triples are decided by enclosures of 400 bits."""
     table = read_arrays(folder, "table")
@@ -203,11 +207,8 @@ def _table(
     counts = [[int.from_bytes(bytes(count), "big") for count in row] for row in table["counts"]]
     if any(sum(row) != total for row in counts) or (epsilon, delta) != (proof["epsilon"], proof["delta"]):
         return 1.0
-    same = {"space.distances": distances, "space.points": points, "space.shape": summary["structure"]["shape"]}
-    same |= {"space.spacing": summary["structure"]["spacing"], "prior": prior}
-    if any(
-        key in table and known is not None and not np.array_equal(table[key], known) for key, known in same.items()
-    ):
+    same = {key: array for key, array in own.items() if key.startswith("space.")} | {"prior": prior}
+    if any(key in table and not np.array_equal(table[key], known) for key, known in same.items()):
         return 1.0
     for x, y in np.argwhere(np.isfinite(distances) & ~np.eye(len(prior), dtype=bool)).tolist():
         power = _power(Fraction(epsilon) * Fraction(float(distances[x, y])))
@@ -217,9 +218,9 @@ def _table(
     rows = [[Fraction(count, total) - Fraction(entry) for count, entry in zip(*pair, strict=True)]
             for pair in zip(counts, matrix.tolist(), strict=True)]  # fmt: skip
     paid = [Fraction(float(p)) * sum(map(Fraction.__mul__, row, map(Fraction, costs)))
-            for p, row, costs in zip(prior, rows, asked["loss"].tolist(), strict=True)]  # fmt: skip
+            for p, row, costs in zip(prior, rows, asked["losses"].tolist(), strict=True)]  # fmt: skip
     moved = [Fraction(float(p)) * sum(abs(r * Fraction(c)) for r, c in zip(row, costs, strict=True))
-             for p, row, costs in zip(prior, rows, asked["loss"].tolist(), strict=True)]  # fmt: skip
+             for p, row, costs in zip(prior, rows, asked["losses"].tolist(), strict=True)]  # fmt: skip
     variation = max(sum(map(abs, row)) for row in rows) / 2
     off = abs(Fraction(float(table["cost"])) - sum(paid)) / (sum(moved) or 1)
     return float(off + abs(Fraction(float(table["variation"])) - variation) / (variation or 1))

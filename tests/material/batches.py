@@ -47,7 +47,7 @@ def arrays(folder: Path) -> dict[str, bytes]:
 
 
 def times(folder: Path) -> dict[str, int]:
-    return {path.parent.name: path.stat().st_mtime_ns for path in folder.glob("*/report.json")}
+    return {path.parent.name: path.stat().st_mtime_ns for path in folder.glob("*/claims.json")}
 
 
 def below(process: int) -> list[int]:

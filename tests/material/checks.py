@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
@@ -49,6 +50,16 @@ def change_array(file: Path, name: str, change: Callable[[np.ndarray], np.ndarra
         arrays = dict(stored)
     arrays[name] = change(arrays[name])
     np.savez_compressed(file, **arrays)
+
+
+def change_claims(folder: Path, **changes: Any) -> None:
+    """Tamper with entries of claims.json of a saved result, wherever they are in it."""
+    file = folder / "claims.json"
+    content = json.loads(file.read_text(encoding="utf-8"))
+    for key, entry in changes.items():
+        inner = (content, content["certificate"], content["problem"], content["found"])
+        next((one for one in inner if key in one), content)[key] = entry
+    file.write_text(json.dumps(content), encoding="utf-8")
 
 
 def rows_of(comparison: dx.Comparison) -> dict[str, Compared]:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import ctypes
 import os
-from multiprocessing.connection import Connection
+
+from dxopt.runtime.process import Line
 
 
-def main(connection: Connection) -> None:
+def main(line: Line) -> None:
     """Answer each message; tell of Ctrl-C once; hang in compiled code that keeps Python's lock where asked."""
     try:
         while True:
-            asked = connection.recv()
-            connection.send((os.getpid(), asked))
+            asked = line.recv()
+            if asked == "print":
+                print("no message", flush=True)
+            line.send((os.getpid(), asked))
             if asked == "hang":
                 ctypes.PyDLL(None).sleep(600)
             while asked == "wait":
-                connection.poll(0.05)
+                line.poll(0.05)
     except KeyboardInterrupt:
-        connection.send("interrupted")
+        line.send("interrupted")

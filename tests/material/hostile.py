@@ -110,7 +110,7 @@ def results(whole: Path, folder: Path) -> dict[str, Path]:
         for damage in (endless, pipe, boasting, hole, wide, many):
             damages[f"{damage.__name__} {file}"] = (file, damage)
         damages[f"bomb {file}"] = (file, partial(bomb, size=4 << 30))
-    for file in ("report.json", "certificate.json", "problem.yaml", "digests.json", "input.json"):
+    for file in ("claims.json", "notes.json", "problem.yaml", "digests.json", "input.json"):
         for damage in (endless, pipe, hole, deep, aliases):
             damages[f"{damage.__name__} {file}"] = (file, damage)
     found = {}

@@ -90,5 +90,5 @@ class WithLedger:
 
     def apply(self, **options: Any) -> Any:
         """The table on the file, paid from the ledger."""
-        asked = {"lat": "lat", "lon": "lon", "person": "person", "budgets": self.ledger, "force": True}
-        return dx.apply(town(), self.data, self.output, **{**asked, **options})
+        asked = {"lat": "lat", "lon": "lon", "person": "person", "ledger": self.ledger}
+        return dx.apply(town(), self.data, dx.Output(self.output, force=True), **{**asked, **options})

@@ -102,7 +102,7 @@ def test_no_entry_underflows() -> None:
     dense = dx.MetricSpace.from_points([0.0, 1e-5, 2e-5, 500.0])
     space = dx.product(*[dense] * 5, *[dx.MetricSpace.from_points([0.0, 1000.0])] * 7)
     found = tight_constraints(space, 1.0)
-    assert found.row(len(space) - 1).min() > 1e-300
+    assert found.row(index=len(space) - 1).min() > 1e-300
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -179,9 +179,9 @@ def test_the_rest_of_a_row_is_drawn_too() -> None:
     held_back = KernelMechanism(
         found.space, found.reports, found.weights * 0.6, found.epsilon, found.slack, found.name, found.privacy
     )
-    drawn = held_back.sample(2, 20_000, np.random.default_rng(4))
-    assert held_back.row(2)[held_back.slack] > 0.4
-    assert likelihood(drawn, held_back.row(2)) > UNLIKELY
+    drawn = held_back.sample(index=2, size=20_000, rng=np.random.default_rng(4))
+    assert held_back.row(index=2)[held_back.slack] > 0.4
+    assert likelihood(drawn, held_back.row(index=2)) > UNLIKELY
 
 
 def test_a_million_locations() -> None:
@@ -192,10 +192,10 @@ def test_a_million_locations() -> None:
     assert dx.evaluate.utility(found, prior) == pytest.approx(0.10053531, abs=1e-7)
     assert dx.evaluate.expected_loss(found, prior, "binary") == pytest.approx(1 - 0.10053531, abs=1e-7)
     secret = space.index("(500, 3)")
-    row = found.row(secret)
+    row = found.row(index=secret)
     assert row.sum() == pytest.approx(1.0, abs=1e-12)
     assert row[secret] == row.max() == pytest.approx(found.weights[secret], rel=1e-6)
-    assert likelihood(found.sample(secret, 1_000_000, np.random.default_rng(7)), row) > UNLIKELY
+    assert likelihood(found.sample(index=secret, size=1_000_000, rng=np.random.default_rng(7)), row) > UNLIKELY
 
 
 def test_a_million_secrets_at_once() -> None:
@@ -203,7 +203,7 @@ def test_a_million_secrets_at_once() -> None:
     found, rng = million(), np.random.default_rng(8)
     reach, deep = 30, 100
     secrets = rng.integers(deep, 1000 - deep, size=(1_000_000, 2))
-    drawn = found.sample(np.ravel_multi_index(tuple(secrets.T), (1000, 1000)), 1, rng)[:, 0]
+    drawn = found.sample(index=np.ravel_multi_index(tuple(secrets.T), (1000, 1000)), rng=rng)[:, 0]
     offset = np.stack(np.unravel_index(drawn, (1000, 1000)), axis=1) - secrets
     near = (np.abs(offset) <= reach).all(axis=1)
     steps = np.arange(-reach, reach + 1)

@@ -146,4 +146,4 @@ def test_noise_on_a_large_grid_is_made_again(tmp_path: Path) -> None:
     again = dx.Mechanism.load(file)
     assert again.privacy is not None
     assert (again.name, again.privacy.epsilon) == (noise.name, 1.5)
-    assert again.row(37) == pytest.approx(noise.row(37), abs=0)
+    assert again.row(index=37) == pytest.approx(noise.row(index=37), abs=0)

@@ -115,7 +115,7 @@ def test_grids_under_the_manhattan_distance_are_products() -> None:
 @pytest.mark.parametrize("shape", [(50, 40), (37, 101), (9, 10, 11)])
 def test_tori_weigh_every_point_alike(shape: tuple[int, ...]) -> None:
     space = dx.torus(shape)
-    expected = 1 / np.exp(-0.7 * space.row(0)).sum()
+    expected = 1 / np.exp(-0.7 * space.row(index=0)).sum()
     assert weights(space, 0.7) == pytest.approx(np.full(len(space), expected), rel=1e-7)
 
 
@@ -163,7 +163,7 @@ def test_small_and_flat_spaces() -> None:
     for space in (dx.line(2), dx.torus((2, 1)), dx.grid((1, 2, 1)), dx.MetricSpace.from_graph(nx.path_graph(2))):
         for epsilon in (1e-5, 1.0, 1e3):
             found = tight_constraints(space, epsilon)
-            assert found.row(0) == pytest.approx(
+            assert found.row(index=0) == pytest.approx(
                 [1 / (1 + math.exp(-epsilon)), math.exp(-epsilon) / (1 + math.exp(-epsilon))], abs=1e-6
             )
 
@@ -240,7 +240,7 @@ def test_verdicts_by_structure(space: dx.MetricSpace, low: float | None, high: f
     found = dx.regularity.verdict(uniform, space, high)
     assert found.status == "regular"
     assert found.mu is not None
-    assert found.mu @ np.exp(-high * space.row(5)) == pytest.approx(1 / len(space))
+    assert found.mu @ np.exp(-high * space.row(index=5)) == pytest.approx(1 / len(space))
     spike = np.ones(len(space))
     spike[len(space) // 2] = 100.0
     assert dx.regularity.verdict(dx.Prior.from_weights(space, spike), space, 1.0).status == "not regular"

@@ -41,13 +41,13 @@ def test_validation(mechanism: dx.Mechanism, matrix: object, message: str) -> No
 
 
 def test_rows_by_index_or_label(mechanism: dx.Mechanism) -> None:
-    assert np.array_equal(mechanism.row(1), MATRIX[1])
+    assert np.array_equal(mechanism.row(index=1), MATRIX[1])
     assert np.array_equal(mechanism.row("right"), MATRIX[1])
-    assert np.array_equal(mechanism.row(np.int64(0)), MATRIX[0])
+    assert np.array_equal(mechanism.row(index=np.int64(0)), MATRIX[0])
     with pytest.raises(dx.SpecError, match="no point"):
         mechanism.row("middle")
     with pytest.raises(dx.SpecError, match="no point"):
-        mechanism.row(2)
+        mechanism.row(1)
 
 
 def test_sampling_frequencies(mechanism: dx.Mechanism) -> None:
@@ -55,17 +55,17 @@ def test_sampling_frequencies(mechanism: dx.Mechanism) -> None:
     counts = np.bincount(draws, minlength=3)
     assert counts[1] == 0
     assert counts / 40_000 == pytest.approx(MATRIX[1], abs=0.01)
-    left = np.bincount(mechanism.sample(0, 40_000, rng=np.random.default_rng(8)), minlength=3)
+    left = np.bincount(mechanism.sample("left", 40_000, rng=np.random.default_rng(8)), minlength=3)
     assert left / 40_000 == pytest.approx(MATRIX[0], abs=0.015)
 
 
 def test_sampling_is_repeatable_with_a_generator_only(mechanism: dx.Mechanism) -> None:
-    first, second = (mechanism.sample(0, 50, rng=np.random.default_rng(1)) for _ in range(2))
+    first, second = (mechanism.sample("left", 50, rng=np.random.default_rng(1)) for _ in range(2))
     assert np.array_equal(first, second)
     np.random.seed(0)
-    third = mechanism.sample(0, 200)
+    third = mechanism.sample("left", 200)
     np.random.seed(0)
-    fourth = mechanism.sample(0, 200)
+    fourth = mechanism.sample("left", 200)
     assert not np.array_equal(third, fourth)
     assert set(third) <= {0, 1, 2}
 

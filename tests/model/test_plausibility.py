@@ -315,9 +315,9 @@ def test_reports_show_them_and_files_do_not_decide(tmp_path: Any) -> None:
     assert str(report).startswith("warning  ")
     assert "level per metre" in report._repr_html_()
     folder = report.save(tmp_path / "one")
-    text = (folder / "report.json").read_text(encoding="utf-8")
+    text = (folder / "notes.json").read_text(encoding="utf-8")
     assert '"kind": "level_too_low"' in text
-    (folder / "report.json").write_text(text.replace("level_too_low", "made_up"), encoding="utf-8")
+    (folder / "notes.json").write_text(text.replace("level_too_low", "made_up"), encoding="utf-8")
     assert [warning.kind for warning in dx.load(folder).warnings] == ["level_too_low"]
     honest = dx.solve(low(1.0))
     assert not honest.warnings and "warning" not in str(honest)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
@@ -18,12 +17,11 @@ from typer.testing import CliRunner
 import dxopt as dx
 from dxopt.cli.application import app
 from dxopt.release.tables import IntegerTable, integer_table
-from dxopt.results.page import entries
 from dxopt.runtime import reading
 from tests.material.endless import boasting, bomb, endless, pipe
 
 Array = NDArray[Any]
-ARRAYS = ("problem.npz", "mechanism.npz", "dual.npz", "compared.npz")
+ARRAYS = ("problem.npz", "mechanism.npz", "dual.npz", "parts/comparison/comparison.npz")
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +52,7 @@ def refused(folder: Path) -> str:
 
 
 @pytest.mark.parametrize("damage", [endless, pipe])
-@pytest.mark.parametrize("name", [*ARRAYS, "certificate.json", "report.json"])
+@pytest.mark.parametrize("name", [*ARRAYS, "claims.json", "notes.json"])
 def test_what_is_no_plain_file(folder: Path, name: str, damage: Callable[[Path], None]) -> None:
     assert (folder / name).is_file()
     damage(folder / name)
@@ -77,15 +75,6 @@ def test_a_bomb(folder: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_report_of_more_than_the_most_text(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "MOST_TEXT", 100)
     assert "bytes, more than 100" in refused(folder)
-
-
-def test_the_page_reads_no_pipe_and_no_bomb_of_aliases(folder: Path) -> None:
-    pipe(folder / "problem.yaml")
-    assert entries.read(folder)[0].metric == "given distances"
-    (folder / "problem.yaml").unlink()
-    aliases = "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]\n" for i in range(1, 12))
-    (folder / "problem.yaml").write_text(f"a0: &a0 [x]\n{aliases}space: {{metric: *a11}}\n", encoding="utf-8")
-    assert entries.read(folder)[0].metric == "given distances"
 
 
 def test_a_name_too_long_is_no_folder() -> None:
@@ -133,12 +122,3 @@ def test_other_dtypes_and_shapes(folder: Path, name: str, odd: Callable[[Array],
         np.savez(folder / name, **{**arrays, key: odd(array)})
         with suppress(dx.SpecError, dx.CertificateError):
             dx.load(folder)
-
-
-@pytest.mark.parametrize("key", ["epsilon", "value", "bound", "gap", "delta", "private", "how"])
-@pytest.mark.parametrize("value", ["0.9", [], {}, 10**400, {"a": None}])
-def test_a_certificate_of_something_else(folder: Path, key: str, value: Any) -> None:
-    content = json.loads((folder / "certificate.json").read_text(encoding="utf-8"))
-    (folder / "certificate.json").write_text(json.dumps({**content, key: value}), encoding="utf-8")
-    with pytest.raises((dx.SpecError, dx.CertificateError)):
-        dx.load(folder)

@@ -1,6 +1,5 @@
 """Units in results: saved and read again, shown, never trusted."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +8,7 @@ import pytest
 import dxopt as dx
 from dxopt.batch.table import Line, summary
 from dxopt.verify.proving import verify
+from tests.material.checks import change_claims
 
 COSTS = np.array([[0.0, 3.0, 5.0], [3.0, 0.0, 3.0], [5.0, 3.0, 0.0]])
 
@@ -38,23 +38,10 @@ def test_a_result_keeps_its_units(case: int, tmp_path: Path):
     assert verify(folder).exit_code == 0
 
 
-def test_results_without_units_are_read(tmp_path: Path):
-    space = dx.grid((2, 2), unit="km")
-    folder = dx.solve(dx.Problem(space, epsilon=1.0, prior="uniform", loss="squared")).save(tmp_path / "out")
-    assert units(dx.load(folder).problem) == ("km", "km²", "km²")
-    file = folder / "report.json"
-    content = json.loads(file.read_text())
-    del content["units"]
-    file.write_text(json.dumps(content))
-    (folder / "table.npz").unlink()
-    assert units(dx.load(folder).problem) == ("", "", "")
-
-
 @pytest.mark.parametrize("wrong", ["km", {"distance": "km"}, {"distance": "a\nb", "loss": "", "value": ""}])
 def test_what_are_no_units_is_refused(wrong: object, tmp_path: Path):
     folder = dx.solve(problems()[0]).save(tmp_path / "out")
-    file = folder / "report.json"
-    file.write_text(json.dumps(json.loads(file.read_text()) | {"units": wrong}))
+    change_claims(folder, units=wrong)
     with pytest.raises(dx.SpecError, match="unit"):
         dx.load(folder)
 

@@ -17,7 +17,7 @@ from rich.console import Console
 
 import dxopt as dx
 from dxopt.runtime import live
-from dxopt.runtime.live import Live, clock, showing, showing_shares, step
+from dxopt.runtime.live import Live, Task, clock, showing, step
 from tests.material.files import ROOT
 
 
@@ -87,45 +87,85 @@ def test_elsewhere_there_is_a_line_every_five_seconds(time: Clock) -> None:
 
 
 def test_time_left_is_told_of_what_takes_even_time(time: Clock) -> None:
-    shown = Live(io.StringIO())
-    shown.at("checking, 5 rows", 0.5)
-    assert shown.times() == "0 s"
+    task = Task()
+    task.at("checking, 5 rows", 0.5)
+    assert task.times == "0 s"
     time.now += 10
-    shown.at("checking, 9 rows", 0.25)
-    assert shown.times() == "10 s, about 30 s left"
-    shown.at("drawing, 1 row", 0.5)
-    assert shown.times() == "10 s"
+    task.at("checking, 9 rows", 0.25)
+    assert task.times == "10 s, about 30 s left"
+    task.at("drawing, 1 row", 0.5)
+    assert task.times == "10 s"
     time.now += 4
-    assert shown.times() == "14 s, about 4 s left"
-    shown.step(1, 4)
-    assert (shown.share, shown.times()) == (0.25, "14 s")
+    assert task.times == "14 s, about 4 s left"
+    task.step(0.25, even=False)
+    assert (task.share, task.times) == (0.25, "14 s")
 
 
-def drawn(shown: Live) -> str:
-    """The line that a terminal of 80 columns has now."""
-    console = Console(file=io.StringIO(), force_terminal=True, width=80, color_system=None)
-    view: Any = shown._view
-    console.print(view._line())
-    assert isinstance(console.file, io.StringIO)
-    (line,) = console.file.getvalue().splitlines()
-    return line
-
-
-def test_a_terminal_has_one_line_that_goes_away(time: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def console(monkeypatch: pytest.MonkeyPatch) -> Console:
+    """A terminal of 80 columns."""
     monkeypatch.delenv("JPY_PARENT_PID", raising=False)
-    stream = io.StringIO()
-    console = Console(file=stream, force_terminal=True, width=80, color_system=None)
-    shown = Live(stream)
-    with monkeypatch.context() as patched:
-        patched.setattr("rich.console.Console", lambda file: console)
-        with shown:
-            shown("round 3: gap " + "9" * 80)
-            shown.step(1, 4, even=True)
-            time.now += 9
-            line = drawn(shown)
+    console = Console(file=io.StringIO(), force_terminal=True, width=80, color_system=None)
+    monkeypatch.setattr("rich.console.Console", lambda file: console)
+    return console
+
+
+def drawn(shown: Live) -> list[str]:
+    """The lines that the terminal has now."""
+    view: Any = shown._view
+    console = Console(file=io.StringIO(), force_terminal=True, width=80, color_system=None)
+    console.print(view.bars.get_renderable())
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue().splitlines()
+
+
+def test_a_terminal_has_one_line_that_goes_away(time: Clock, console: Console) -> None:
+    with Live(time_limit=60) as shown:
+        shown("round 3: gap " + "9" * 80)
+        shown.step(1 / 4, even=True)
+        time.now += 9
+        (line,) = drawn(shown)
     assert len(line) <= 80
-    assert re.search(r"round 3: gap 9+… ━{6} +25% 9 s, about 27 s left$", line)
-    assert stream.getvalue().endswith("\x1b[2K")
+    assert re.search(r"round 3: gap 9+… ━+ +25% 9 s, about 27 s left$", line)
+    assert isinstance(console.file, io.StringIO)
+    assert console.file.getvalue().endswith("\x1b[2K")
+
+
+def test_tasks_that_run_at_once_have_a_line_each_and_those_done_are_counted(time: Clock, console: Console) -> None:
+    with Live(several=True) as shown:
+        shown.tell("a" * 90, "building")
+        time.now += 4
+        shown.tell("short", "round [b]2[/b]")
+        first, second = drawn(shown)
+        assert len(first) <= 80 and "a…" in first and first.rstrip().endswith("4 s")
+        assert "short: round [b]2[/b]" in second and second.rstrip().endswith("0 s")
+        shown.done("a" * 90, "optimal", "1 of 3 done", 1 / 3)
+        one, other = drawn(shown)
+        assert "short" in one and "1 of 3 done" in other and "33%" in other
+
+
+def test_otherwise_one_task_ends_when_another_begins(time: Clock, console: Console) -> None:
+    with Live(after=2.0) as shown:
+        shown.tell("early", "building")
+        assert "starting" in drawn(shown)[0]
+        time.now += 3
+        shown.tell("one", "building")
+        shown.tell("two", "building")
+        (line,) = drawn(shown)
+    assert "two: building" in line
+
+
+def test_elsewhere_a_task_is_told_when_it_begins_every_five_seconds_and_when_it_is_done(
+    time: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JPY_PARENT_PID", "1")
+    stream = io.StringIO()
+    with Live(stream, several=True) as shown:
+        for line in ("building", "round 1", "round 2", "round 3"):
+            shown.tell("one", line)
+            time.now += 3
+        shown.done("one", "optimal", "1 of 2 done", 0.5)
+    assert stream.getvalue() == "one: building (0 s)\none: round 2 (6 s)\none: optimal (1 of 2 done)\n"
 
 
 def test_a_notebook_has_one_output_that_changes(time: Clock, outputs: list[Handle]) -> None:
@@ -170,8 +210,8 @@ def test_by_default_nothing_is_shown(progress: bool | None, capfd: pytest.Captur
     problem = dx.Problem(dx.line(3), epsilon=1.0, prior="uniform")
     dx.solve(problem, progress=progress)
     dx.compare(problem, ["exponential"], progress=progress)
-    with showing(progress) as told, showing_shares(progress) as shares:
-        assert told is shares is None
+    with showing(progress) as told:
+        assert told is None
     assert capfd.readouterr() == ("", "")
 
 

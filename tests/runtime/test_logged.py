@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import dxopt as dx
-from dxopt.runtime.logged import Logged
+from dxopt.runtime.live import Logged
 from tests.material.files import ROOT
 
 

@@ -121,7 +121,7 @@ import dxopt as dx
 space = {space}
 assert len(space) == 1_000_000
 assert space.symmetric and space.nearest == 1.0
-assert space.row(0).shape == (1_000_000,)
+assert space.row(index=0).shape == (1_000_000,)
 assert dx.Prior.uniform(space).probabilities[-1] > 0
 assert space.index(space.labels[-1]) == 999_999
 peak = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
@@ -179,7 +179,7 @@ def test_rows_do_not_depend_on_how_they_are_cut(monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setattr("dxopt.spaces.matrices.BLOCK_CELLS", cells)
         again = dx.torus((5, 7), spacing=0.3)
         assert np.array_equal(again.distances, whole)
-        assert np.array_equal(again.row(3), whole[3])
+        assert np.array_equal(again.row(index=3), whole[3])
         assert dx.MetricSpace.from_distances(whole).nearest == space.nearest
 
 

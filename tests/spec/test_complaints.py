@@ -45,28 +45,6 @@ def test_files_that_cannot_be_read(folder: Path) -> None:
         check_line(caught.value, folder / name, Broken(name, "", line, column, "file"))
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("unknown key", "did you mean loss?"),
-        ("unknown metric", "did you mean euclidean?"),
-        ("unknown loss", "binary, distance, squared"),
-        ("unknown column", "its columns are place, x, y, people"),
-        ("cell not a number", "words.csv line 3, column 'y': 'four'"),
-        ("ragged CSV", "ragged.csv line 3"),
-        ("prior of another sum", "sum to 1.1"),
-        ("shape too large", "1,000,000"),
-        ("too many rows", "4,000"),
-        ("tight and asymmetric", "needs symmetric distances"),
-        ("number is quoted", "without quotes"),
-        ("level for a position", "choose one of places, positions"),
-    ],
-)
-def test_words(folder: Path, name: str, words: str) -> None:
-    (broken,) = (broken for broken in BROKEN if broken.name == name)
-    assert words in str(refusal(folder, broken.text))
-
-
 def test_the_first_error_in_file_order_is_told(folder: Path) -> None:
     wrong = [("euclidean", "euclid"), ("2.0}", "x}"), ("loss:", "los:"), ("highs", "1")]
     for start in range(len(wrong)):

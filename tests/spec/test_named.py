@@ -42,6 +42,7 @@ def read(folder: Path, text: str) -> Any:
         ("{point: [1]}", 1),
         ("{point: [5/2]}", 2),
         ("7", 1),
+        ("3", 0),
         ("'3'", 0),
     ],
 )
@@ -54,7 +55,7 @@ def test_a_corner_is_the_point_that_is_meant(named: str, index: int, tmp_path: P
 
 def test_points_of_one_label_are_refused(tmp_path: Path) -> None:
     error = refusal(tmp_path, (CORNER % "b").replace("ids", "twice"))
-    assert error.wrong == "points 0 and 1 are both 'a'"
+    assert error.field == "space.columns"
 
 
 def test_beliefs_are_about_the_points_that_are_meant(tmp_path: Path) -> None:
@@ -78,7 +79,7 @@ def test_beliefs_are_about_the_points_that_are_meant(tmp_path: Path) -> None:
         ("{index: 1, label: 1}", "give one of label, index and point"),
         ("{id: 1}", "give one of label, index and point"),
         ("{}", "give one of label, index and point"),
-        ("3", "write a label in quotes, such as '3'"),
+        ("2", "{index: 2}"),
     ],
 )
 def test_what_names_no_point_is_one_line(named: str, words: str, tmp_path: Path) -> None:

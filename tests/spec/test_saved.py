@@ -13,7 +13,7 @@ import dxopt as dx
 from dxopt.cli.application import app
 
 SAVED = Path(__file__).parents[1] / "material" / "saved" / "results"
-REPORTS = sorted(path.parent.name for path in SAVED.glob("*/report.json"))
+REPORTS = sorted(path.parent.name for path in SAVED.glob("*/claims.json"))
 PLACES = [[45.50, -73.57], [45.51, -73.60], [45.53, -73.55], [45.47, -73.62]]
 
 
@@ -51,11 +51,11 @@ def test_a_mechanism_by_name_is_that_mechanism(method: str, tmp_path: Path) -> N
 
 def test_the_folder_that_is_read_is_not_replaced(tmp_path: Path) -> None:
     folder = shutil.copytree(SAVED / "grid", tmp_path / "grid")
-    before = (folder / "report.json").read_bytes()
+    before = (folder / "claims.json").read_bytes()
     for _ in range(2):
         assert call("solve", folder / "problem.yaml", "-o", tmp_path).exit_code == 0
         assert sorted(path.name for path in tmp_path.iterdir()) == ["grid", "grid-2"]
-    assert (folder / "report.json").read_bytes() == before
+    assert (folder / "claims.json").read_bytes() == before
 
 
 def test_compare_sweep_and_batch_take_it(tmp_path: Path) -> None:
@@ -68,32 +68,18 @@ def test_compare_sweep_and_batch_take_it(tmp_path: Path) -> None:
     assert names == ["tight", "tight-compare", "tight-sweep"]
 
 
-@pytest.mark.parametrize(
-    ("change", "expected"),
-    [
-        (
-            ("epsilon: 0.8", "epsilon: 0.9"),
-            ":2:10: epsilon: is not that of problem.npz, which is 0.8; leave it as it",
-        ),
-        (("loss: distance", "loss: binary"), "loss: is not that of problem.npz, which is 'distance'; "),
-        (("delta", "method: tight\ndelta"), ":3:9: method: is no key of the problem of a result; leave it out, or "),
-    ],
-)
-def test_what_it_says_otherwise_is_refused(change: tuple[str, str], expected: str, tmp_path: Path) -> None:
+def test_further_keys_are_refused(tmp_path: Path) -> None:
     folder = shutil.copytree(SAVED / "grid", tmp_path / "grid")
-    text = (folder / "problem.yaml").read_text(encoding="utf-8")
-    assert change[0] in text
-    (folder / "problem.yaml").write_text(text.replace(*change), encoding="utf-8")
+    with (folder / "problem.yaml").open("a", encoding="utf-8") as stream:
+        stream.write("epsilon: 0.9\n")
     done = call("solve", folder / "problem.yaml", "-o", tmp_path / "out")
     assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
-    assert expected in done.stderr
+    assert ":2:10: epsilon: " in done.stderr
 
 
 @pytest.mark.parametrize("name", ["sweep", "frontier", "budgets"])
-def test_results_of_many_solves_say_what_to_solve(name: str, tmp_path: Path) -> None:
-    done = call("solve", SAVED / name / "problem.yaml", "-o", tmp_path)
-    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
-    assert "space: is that of a result of many solves; solve a part, as parts/000/problem.yaml, or" in done.stderr
+def test_parts_of_results_of_many_solves_are_solved(name: str, tmp_path: Path) -> None:
+    assert not (SAVED / name / "problem.yaml").exists()
     assert call("solve", SAVED / name / "parts" / "000" / "problem.yaml", "-o", tmp_path).exit_code == 0
 
 
@@ -101,7 +87,7 @@ def test_arrays_without_a_result_and_damaged_ones(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("arrays: problem.npz\nepsilon: 1\n", encoding="utf-8")
     done = call("solve", tmp_path / "a.yaml", "-o", tmp_path / "out")
     assert (done.exit_code, "arrays: is for result folders; leave it out, or" in done.stderr) == (2, True)
-    for name in ("problem.npz", "mechanism.npz", "report.json"):
+    for name in ("problem.npz", "mechanism.npz", "claims.json"):
         folder = shutil.copytree(SAVED / "grid", tmp_path / name / "grid")
         (folder / name).write_bytes(b"{}")
         done = call("solve", folder / "problem.yaml", "-o", tmp_path / "out")

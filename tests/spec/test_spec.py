@@ -104,16 +104,15 @@ def test_corner_by_label(folder: Path) -> None:
     assert refusal(folder, twins).field == "prior.point"
 
 
-def test_a_corner_that_may_be_two_points_is_refused(folder: Path) -> None:
+def test_the_point_of_a_corner_is_a_label(folder: Path) -> None:
     def corner(point: str) -> str:
         return small("{kind: line, size: 31, step: 5}", f"prior: {{kind: corner, point: {point}}}")
 
-    assert task_of(folder, corner("'10'")).problem.prior.probabilities.argmax() == 2
-    assert task_of(folder, corner("150")).problem.prior.probabilities.argmax() == 30
-    for point, wrong in (("10", "10 may be a label or an index"), ("3", "3 is no label")):
-        error = refusal(folder, corner(point))
-        assert (error.field, error.wrong) == ("prior.point", wrong)
-        assert error.fix == "write a label in quotes, such as '0'"
+    for point, index in (("'10'", 2), ("10", 2), ("150", 30), ("{index: 10}", 10)):
+        assert task_of(folder, corner(point)).problem.prior.probabilities.argmax() == index
+    error = refusal(folder, corner("3"))
+    assert error.field == "prior.point"
+    assert "{index: 3}" in error.fix
 
 
 @pytest.mark.parametrize(("loss", "matrix"), LOSSES)
@@ -201,7 +200,7 @@ def test_not_numbers(folder: Path, written: str) -> None:
 def test_whole_numbers_may_have_an_exponent_and_their_cap_is_told(folder: Path) -> None:
     assert len(task_of(folder, small("{kind: line, size: 1e1}")).problem.space) == 10
     for written, wrong in {
-        "1e9": "space.size: is larger than the cap of 1,000,000 points with its 1,000,000,000; give a smaller size",
+        "1e9": "space.size: makes 1,000,000,000 points (limit 1,000,000); give a smaller size",
         "1.5": "space.size: is the number 1.5; give a whole number",
         "1e300": "space.size: is the number 1e+300; give a whole number",
         "-3.0": "space.size: is the number -3; give a number of at least 1",

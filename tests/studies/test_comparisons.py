@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -93,10 +92,10 @@ def test_the_tight_mechanism_within_and_outside_its_region(problem: dx.Problem) 
     inside = dx.Prior.uniform(space)
     outside = dx.Prior.from_weights(space, [90.0, *[1.0] * 8])
     regular = dx.compare(dx.Problem(space, epsilon=0.9, prior=inside, loss="binary"), ["tight"])
-    assert (regular.verdict or "").startswith("regular: ")
+    assert regular.verdict is not None and regular.verdict.status == "regular"
     assert rows_of(regular)["tight"].gap == pytest.approx(0.0, abs=1e-9)
     irregular = dx.compare(dx.Problem(space, epsilon=0.9, prior=outside, loss="binary"), ["tight"])
-    assert (irregular.verdict or "").startswith("not regular: ")
+    assert irregular.verdict is not None and irregular.verdict.status == "not regular"
     assert (rows_of(irregular)["tight"].gap or 0) > 0.01
     assert "the prior is not regular, so the tight-constraints mechanism need not be the best: " in str(irregular)
     assert dx.compare(problem, []).verdict is None
@@ -250,31 +249,5 @@ def test_a_comparison_is_saved_with_the_report_of_its_optimum(problem: dx.Proble
     again = report.comparison
     assert again is not None
     assert again == comparison
-    assert again.evidence is not None
     assert report.certificate.value == comparison.rows[0].value
-    with pytest.raises(dx.SpecError, match=r"^comparison: has no report of .*; save the report that it is"):
-        again.save(tmp_path / "again")
-    assert not (tmp_path / "again").exists()
-
-
-@pytest.mark.parametrize(
-    ("content", "wrong"),
-    [
-        ({}, "has no problem"),
-        (None, "is None, no figures by name"),
-        ([], "is [], no figures by name"),
-        ({"rows": 5}, "rows is 5"),
-        ({"rows": [None]}, "is None, no figures by name"),
-        ({"rows": [{}]}, "has no name"),
-        ({"rows": [{"name": "a", "value": "x"}]}, "value is 'x'"),
-        ({"rows": [{"name": "a", "colour": 1}]}, "has 'colour', which is none"),
-        ({"refinements": [7]}, "is 7, no figures by name"),
-        ({"bound": math.nan}, "has a bound that is no number"),
-        ({"bounds": {"other": math.nan}}, "has a bound that is no number"),
-    ],
-)
-def test_what_is_no_comparison_is_refused_in_one_line(problem: dx.Problem, content: Any, wrong: str) -> None:
-    given = {**dx.compare(problem, []).content(), **content} if content else content
-    with pytest.raises(dx.SpecError) as refused:
-        dx.Comparison.read(given)
-    assert str(refused.value).startswith(f"comparison: {wrong}")
+    assert dx.load(again.save(tmp_path / "again")).comparison == comparison

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import dxopt as dx
+from tests.material.checks import change_claims
 
 LEVELS = (0.3, 0.8, 2.0)
 
@@ -27,14 +28,12 @@ def found(problem: dx.Problem) -> dx.EpsilonSweep:
 
 def test_saved_and_loaded(found: dx.EpsilonSweep, tmp_path: Path) -> None:
     folder = found.save(tmp_path / "out")
-    names = {"problem.yaml", "sweep.json", "sweep.csv", "sweep.svg", "sweep.png", "parts", "digests.json"}
+    names = {"sweep.json", "sweep.csv", "sweep.svg", "sweep.png", "parts", "digests.json"}
     assert {path.name for path in folder.iterdir()} == names
     content = json.loads((folder / "sweep.json").read_text(encoding="utf-8"))
     assert content == {
-        "format": 1,
+        "format": 2,
         "problem": "square",
-        "objective": "expected_loss",
-        "units": {"distance": "", "loss": "", "value": ""},
         "status": "optimal",
         "asked": [0.3, 0.8, 2.0],
         "epsilons": [0.3, 0.8, 2.0],
@@ -102,20 +101,18 @@ def test_what_is_no_sweep_or_damaged(found: dx.EpsilonSweep, problem: dx.Problem
         dx.load(folder)
     whole = (folder / "sweep.json").read_text(encoding="utf-8")
     for old, new, message in [
-        ('"format": 1', '"format": 2', "version 2 is not 1"),
+        ('"format": 2', '"format": 1', "version 1 is not 2"),
         ("0.8", "0.9", "has other levels than sweep.json says"),
-        ('"optimal"', '"best"', "is damaged"),
-        ('"epsilons"', '"levels"', "is damaged"),
+        ('"optimal"', '"best"', "sweep.json: status"),
+        ('"epsilons"', '"levels"', "sweep.json: epsilons"),
         ("{", "", "is damaged"),
     ]:
         (folder / "sweep.json").write_text(whole.replace(old, new), encoding="utf-8")
         with pytest.raises(dx.SpecError, match=message):
             dx.EpsilonSweep.load(folder)
     (folder / "sweep.json").write_text(whole, encoding="utf-8")
-    proof = folder / "parts" / "002" / "certificate.json"
-    value = json.loads(proof.read_text(encoding="utf-8"))["value"]
-    proof.write_text(proof.read_text(encoding="utf-8").replace(repr(value), repr(value * 0.9)), encoding="utf-8")
-    with pytest.raises(dx.CertificateError, match="value is"):
+    change_claims(folder / "parts" / "002", value=found.reports[2].certificate.value * 0.9)
+    with pytest.raises(dx.CertificateError, match=r"certificate\.value"):
         dx.EpsilonSweep.load(folder)
 
 

@@ -110,8 +110,8 @@ READERS = {"verify": verified, "load": loaded, "table": tabled}
 READ = {
     "verify": lambda name: True,
     "load": lambda name: (
-        name.rsplit("/")[-1] in ("report.json", "certificate.json")
-        or name.endswith(("problem.npz", "mechanism.npz", "dual.npz", "compared.npz", "problem.yaml"))
+        name.rsplit("/")[-1] in ("claims.json", "comparison.json")
+        or name.endswith(("problem.npz", "mechanism.npz", "dual.npz", "comparison.npz"))
     ),
     "table": lambda name: name == "table.npz",
 }

@@ -32,297 +32,162 @@ _MORE = "(twice|one more|a little more|infinite|tiny)"
 _LESS = rf"{_MORE}|all {_MORE}|entry \d+ {_MORE}|times (2.0|1.000001)"
 RULES = (
     # 1. What is no claim (docs/reference/verify.md).
-    Rule(r"certificate\.json: how(\..*)?", "texts on how something was proven"),
-    Rule(r"(.*/)?report\.json: (route|mechanism|refused|reductions|solver)(\..*)?", "how the mechanism was found"),
-    Rule(
-        r"report\.json: claim",
-        "what theory promises of the route; the status says what was found",
-        "bound|valid|exact",
-    ),
-    Rule(r"(report|input|summary)\.json: (.*\.)?comparison\.rows\.\d+\.note", "a note"),
-    Rule(r"(report|input|summary)\.json: (.*\.)?seconds", "how long it took"),
-    Rule(r"table\.npz: prior", "tables of earlier versions have none, and draws do not need it", "missing"),
-    Rule(r"table\.npz: prior", "is given, and privacy does not need it; `verify` compares it", readers="table"),
+    Rule(r"notes\.json: .*|held_out\.npz: .*", "nobody verifies it, and the verdict says so", readers="verify"),
+    Rule(r"notes\.json: .*", "not read for what is proven", readers="load"),
+    Rule(r"(input|summary)\.json: .*|summary\.md: .*|sweep\.csv: .*", "not checked, and the verdict says so"),
+    Rule(r".*\.(svg|png|html): .*", "drawn from the other files"),
+    Rule(r"claims\.json: found\..*", "how the mechanism was asked for"),
+    Rule(r"claims\.json: rests_on(\..*)?|problem\.yaml: .*", "not read: `verify` compares it", readers="load"),
+    Rule(r"claims\.json: problem\.prior", "`verify` compares it with the prior", "uniform", "load"),
+    Rule(r"mechanism\.npz: format", "`verify` compares it", readers="load"),
+    Rule(r"claims\.json: problem\.name|(frontier|level|sweep)\.json: problem", "what the problem is called"),
+    Rule(r"claims\.json: problem\.prior", "what the prior is called, but for uniform", "(?!uniform).*"),
+    Rule(r"claims\.json: problem\.loss", "a loss of another name counts as given", "(?!distance).*"),
+    Rule(r"claims\.json: problem\.loss_by_distance", "losses are in the arrays, or follow from the name"),
+    Rule(r"claims\.json: problem\.units\..*", "units are words, and convert nothing"),
+    Rule(r"(table|mechanism)\.npz: (\d+/)*space\.(.*\.)?unit", "units are words, and convert nothing"),
+    Rule(r"claims\.json: tolerance", "the tolerance is given; the status follows from it and the gap"),
+    Rule(r"claims\.json: table", "why there is no table"),
     Rule(r"(table|mechanism)\.npz: (\d+/)*(name|how)", "how a mechanism is called, and was proven"),
     Rule(
-        r"(problem\.yaml: name|report\.json: problem|report\.json: comparison\.problem)", "what the problem is called"
+        r"(mechanism|table)\.npz: (\d+/)*(labels|reports|space\.(\d+\.)*labels)",
+        "names of secrets and reports",
     ),
-    Rule(r"(frontier|level|sweep)\.json: problem", "what the problem is called"),
-    Rule(r"(problem\.yaml|report\.json): prior", "what the prior is called, but for uniform", "(?!uniform).*"),
-    Rule(r"(problem\.yaml|report\.json): loss", "a loss of another name counts as given", "(?!distance).*"),
-    Rule(r"(report|input|summary)\.json: (.*\.)?comparison\.(distance_)?unit", "units convert nothing"),
-    Rule(r"(input|summary)\.json: (.*\.)?units(\..*)?", "units convert nothing"),
-    Rule(r"(.*/)?report\.json: units(\..*)?|problem\.yaml: space\.unit", "units are words, and convert nothing"),
-    Rule(r"(table|mechanism)\.npz: (\d+/)*space\.(.*\.)?unit", "units are words, and convert nothing"),
-    Rule(r"report\.json: tolerance", "the tolerance is given; the status follows from it and the gap"),
+    Rule(r"(mechanism|table)\.npz: (\d+/)*space\.positions\..*", "where places are on a map"),
+    Rule(r"claims\.json: evaluation(\..*)?|claims\.json: beliefs(\..*)?", "`verify` proves measures", readers="load"),
+    Rule(r"(claims\.json: comparison|compared\.npz: ).*", "`verify` proves comparisons", readers="load"),
+    Rule(r"claims\.json: comparison\.rows\.\d+\.note", "a note"),
+    Rule(r"claims\.json: comparison\.(distance_)?unit", "units convert nothing"),
+    Rule(r"claims\.json: comparison\.problem", "what the problem is called"),
+    Rule(r"claims\.json: comparison\.(interrupted|rows\.\d+\.baseline)", "whether a row is a baseline"),
+    Rule(r"claims\.json: comparison\.rows\.\d+\.name", "what a row is called, but for names that are derived"),
+    Rule(r"claims\.json: comparison\.verdict", "the same verdict", "space"),
+    Rule(r"claims\.json: comparison\.(bound|bounds\..*|rows\.\d+(\..*)?)", "fewer figures", "|".join(FEWER)),
     Rule(
-        r"(input|summary)\.json: (.*\.)?(method|expected|folder|version|digest|error|errors|format|question)(\..*)?",
-        "what was asked",
-    ),
-    Rule(
-        r"(input|summary)\.json: (.*\.)?line\.delivered|summary\.json: .*delivered", "it says that less was delivered"
-    ),
-    Rule(r"report\.json: off_prior(\..*)?", "computed again, not read", readers="load"),
-    Rule(r"(report|input|summary)\.json: (.*\.)?warnings(\..*)?", "a record of what was shown, no claim"),
-    Rule(r"summary\.md: .*", "drawn from summary.json, for people"),
-    Rule(r".*\.(svg|png|html): .*", "drawn from the other files"),
-    Rule(r"sweep\.csv: .*", "the same number", "space|upper case"),
-    Rule(r"sweep\.csv: [14]\.4", "0 bits up to 1e-12", "a little .*"),
-    Rule(r"sweep\.json: status", "it says that less was found", "feasible|interrupted|time limit"),
-    Rule(
-        r"report\.json: comparison\.(interrupted|rows\.\d+\.baseline)",
-        "whether a row is a baseline, or others are missing",
+        r"claims\.json: comparison\.(bounds\..*|rows\.\d+\.remapped_bound)",
+        "a lower bound",
+        "half|0|negative|one less|a little less",
     ),
     Rule(
-        r"(report|input|summary)\.json: (.*\.)?comparison\.rows\.\d+\.name",
-        "what a row is called, but for names that are derived",
-    ),
-    Rule(r"table\.npz: (cost|variation)", "`verify` proves it, where the mechanism is", readers="table"),
-    Rule(r"table\.npz: report_points", "not read where the reports are the secrets", readers="table"),
-    Rule(
-        r"(table\.npz|certificate\.json|problem\.npz|problem\.yaml|report\.json): .*(epsilon|delta)",
-        "a weaker level",
-        _LESS,
-        "table",
+        r"claims\.json: comparison\.rows\.\d+\.(remapped_excess|leakage)",
+        "0 up to 1e-10",
+        kinds="noise|irregular|relaxed|asked|sweep",
     ),
     Rule(
-        r"problem\.yaml: .*|table\.npz: .*",
-        "not read but for the metric, where the distances fit any",
-        readers="load",
+        r"claims\.json: comparison\.refinements\.\d+\.shortfall",
+        "less is lost without a refinement, or more with one",
+        rf"a little less|half|{_MORE}",
     ),
-    Rule(r"report\.json: comparison\.delta", "none is 0", "missing", readers="load"),
-    Rule(r"report\.json: table", "why there is no table"),
-    Rule(
-        r"report\.json: status",
-        "how it ended, where no optimum is claimed",
-        "interrupted|time limit",
-        kinds="exponential",
-    ),
-    Rule(r"report\.json: beliefs", "in another order", "reversed"),
-    Rule(r"problem\.npz: max_loss", "was asked for, and all is proven of it", kinds="adversary|budgets"),
-    Rule(
-        r"frontier\.json: (budgets\.\d+|epsilon)|problem\.yaml: objective\.max_loss\.(from|to)",
-        "was asked for, and all is proven of it",
-        "times .*",
-        kinds="budgets",
-    ),
+    Rule(r"table\.npz: (prior|cost|variation)", "`verify` proves it, where the mechanism is", readers="table"),
+    Rule(r"table\.npz: prior", "draws do not need it", "missing"),
+    # 2. What was asked for is given, and all is proven of it.
+    Rule(r"problem\.npz: (prior|losses)", "is given, and all is computed of it", readers="load"),
+    Rule(r"problem\.npz: losses", "is given, and all is proven of it", kinds=".*own loss|beliefs.*"),
+    Rule(r"problem\.npz: (adversary_loss|max_loss)", "is given, and all is proven of it"),
+    Rule(r"problem\.npz: belief_.*", "are given, and all is proven of them", kinds="beliefs.*"),
+    Rule(r"problem\.npz: prior", "the worst loss has no prior", kinds="beliefs and privacy"),
+    Rule(r"problem\.npz: (epsilon|delta)", "a weaker level was asked for", _LESS, "load"),
+    Rule(r"problem\.npz: epsilon", "was asked for, and a lower level is proven", kinds="exponential"),
+    Rule(r"problem\.npz: epsilon", "the level that was asked for is given, and all is proven of it", "times .*"),
+    Rule(r"mechanism\.npz: space\.distances", "are given, and all is proven of them", "entry .*", "load", "given"),
+    Rule(r"frontier\.json: (wanted|budgets\.\d+)|level\.json: (accuracy|max_loss)", "was asked for"),
     Rule(r"frontier\.json: resolution", "a share of nothing, as the curve is flat up to rounding", kinds="budgets"),
     Rule(r"frontier\.json: (values|bounds|prices)", "the curve is flat up to rounding", "reversed", kinds="budgets"),
     Rule(r"frontier\.json: status", "it says that less was found", "interrupted|time limit", kinds="budgets"),
-    Rule(r"problem\.npz: prior", "is given, and all is computed of it", readers="load"),
-    Rule(r"problem\.npz: loss", "is given, and all is proven of it", kinds=".*own loss|beliefs.*"),
-    Rule(r"problem\.npz: belief_(names|left_out)", "what the pairs of beliefs are called", kinds="beliefs.*"),
+    Rule(r"sweep\.json: status", "it says that less was found", "feasible|interrupted|time limit"),
     Rule(
-        r"problem\.npz: belief_(first|second|distances|epsilon)",
-        "are given, and all is proven of them",
-        kinds="beliefs.*",
+        r"claims\.json: status",
+        "how it ended, where no optimum is claimed",
+        "interrupted|time limit",
+        kinds="exponential|noise|regular|irregular|relaxed|worst|sweep",
     ),
+    # 3. What repeats something in other words, or says less.
+    Rule(rf"(?!.*[./: ]({_CLAIMS})$).*", "what is not there claims nothing", "|".join(FEWER)),
+    Rule(r"claims\.json: certificate\.epsilon", "no level was asked for", "null", kinds="unprotected|beliefs"),
     Rule(
-        r"problem\.yaml: belief_epsilon",
-        "was asked for, and a lower level is proven",
-        "times 0.999999",
-        kinds="beliefs and privacy",
+        r"(table|mechanism)\.npz: (\d+/)*pairs|claims\.json: problem\.pairs",
+        "without δ all pairs are bound",
+        kinds="(?!.*(relaxed|adjacent)).*",
     ),
-    Rule(r"problem\.npz: prior", "the worst loss has no prior", kinds="beliefs and privacy"),
+    Rule(r"(mechanism|problem|table|compared)\.npz: .*", "the same as text", "as text"),
+    Rule(r"(mechanism|table)\.npz: (\d+/)*secrets", "reports may be as good as secrets", "the other one"),
+    Rule(
+        r"claims\.json: evaluation\.(smallest_delta|delta of one record)",
+        "within 1e-11 of the least δ, and proven",
+    ),
+    Rule(r"claims\.json: beliefs\..*places.*", "other beliefs with the same figure"),
+    Rule(r"claims\.json: beliefs", "in another order", "reversed"),
+    Rule(r"mechanism\.npz: matrix", "another channel of the same value", "entry .* a little .*|.* along .", "load"),
     Rule(
         r"mechanism\.npz: matrix",
         "an entry next to 0, which no figure shows",
         r"entry \d+ a little (less|more)",
         kinds="beliefs and privacy",
     ),
-    Rule(r"problem\.npz: (epsilon|delta)", "a weaker level was asked for", _LESS, "load"),
-    Rule(r"problem\.npz: epsilon", "was asked for, and a lower level is proven", readers="load", kinds="exponential"),
+    Rule(r"compared\.npz: 2/matrix", "another baseline, worth the same to 1e-9", kinds="relaxed"),
+    # 4. Other points with the same distances.
     Rule(
         r"(mechanism|table)\.npz: (\d+/)*((space\.(\d+\.)*)?(points|metric)|report_points)",
         "such distances count the coordinates that differ",
-        kinds="product of coordinates|hamming|discrete",
+        kinds="product of coordinates|hamming|discrete|words",
     ),
     Rule(
-        r"(mechanism|table)\.npz: (space\.)?(points|report_points)",
-        "given distances: the metric has a parameter that is not in the files",
-        readers="load",
-        kinds="normalised",
+        r"(mechanism|table)\.npz: (\d+/)*((space\.(\d+\.)*)?points|report_points)",
+        "mirrored, or given distances: the same ones",
+        r"reversed.*|all negative|times -1\.0|rolled|entry 1 negative|first two .*",
     ),
-    Rule(r"problem\.npz: distances", "are given, and all is proven of them", "entry .*", "load", "given"),
-    Rule(
-        r"(mechanism|table)\.npz: (space\.)?positions\.(degrees|unit)",
-        "roads may be longer than straight ways; `verify` compares them",
-        kinds="streets",
-    ),
-    Rule(
-        r"(mechanism|table)\.npz: space\.0\.points",
-        "two points, mirrored; `verify` compares points with names",
-        "rolled|entry 1 negative|first two .*",
-        "load|table",
-        "product, written down",
-    ),
-    Rule(
-        r"table\.npz: space\.0\.(metric|points)",
-        "two points at distance 1 under any",
-        "first .*|entry 1 negative",
-        kinds="parts",
-    ),
-    Rule(r"mechanism\.npz: points", "what is not there claims nothing", "missing", "load"),
-    Rule(
-        r"mechanism\.npz: matrix",
-        "another private channel, of the same value to 1e-9",
-        "entry .* a little .*|.* along .",
-        "load",
-    ),
-    Rule(r"compared\.npz: 2/matrix", "another baseline, worth the same to 1e-9", kinds="relaxed"),
-    Rule(r"mechanism\.npz: (\d+/)*(delta|epsilon)", "none is 0, and the level is proven of the parts", "missing"),
-    Rule(r"mechanism\.npz: (\d+/)*delta", "a weaker level", r"entry \d+ (infinite|one more|tiny)"),
-    Rule(r"mechanism\.npz: (\d+/)*delta", "not read: it is proven again", readers="load", kinds="kernel.*|product.*"),
-    Rule(r"mechanism\.npz: space\..*", "not read: the base has the space", readers="load", kinds="kernel.*"),
-    Rule(r"mechanism\.npz: \d+/space\..*", "not read: the base has the space", readers="load", kinds="product.*"),
-    Rule(r"(mechanism|table)\.npz: (\d+/)*secrets", "reports may be as good as secrets", "the other one"),
-    Rule(
-        r"(mechanism|table)\.npz: (\d+/)*((space\.(\d+\.)*)?points|(space\.)?positions\.degrees|report_points)",
-        "mirrored: the same distances; `verify` compares points with names",
-        r"reversed.*|all negative|times -1\.0",
-    ),
-    Rule(
-        r"(mechanism|table)\.npz: (\d+/)*space\.\d+\.kind|mechanism\.npz: \d+/space\.kind",
-        "a torus of 2 by 2",
-        "first lattice",
-    ),
-    Rule(r"(?!table\.npz).*", "not read", readers="table"),
-    Rule(
-        r"table\.npz: (pairs|space\.(\d+\.)*(spacing|points|distances|lengths))",
-        "a weaker level",
-        rf"{_LESS}|first adjacent|entry \d+ negative|first two .*",
-        "table",
-    ),
-    Rule(r"table\.npz: space\.points", "other words, the level of which is proven", "first .*", "table", "words"),
-    Rule(
-        r"table\.npz: counts",
-        "another table that is as private; `verify` has the result",
-        "(reversed|first two|first twice) .*",
-        "table",
-    ),
-    Rule(r"table\.npz: (space\..*|report_points)", "other distances, at a level that is proven", readers="table"),
-    Rule(r"(table|mechanism)\.npz: (\d+/)*space\.(\d+\.)*kind", "read as given distances", readers="table|load"),
-    Rule(
-        r"table\.npz: space\.edges",
-        "the same edges, all of one length, from either end",
-        "(reversed|first two) along .|(all|entry 3) negative",
-        kinds="tree",
-    ),
-    Rule(r"problem\.npz: (pair_distances|report_losses)", "not read: the mechanism has the space", readers="load"),
-    Rule(
-        r"report\.json: structure(\..*)?", "the space is made again of its distances or its mechanism", readers="load"
-    ),
-    Rule(r"report\.json: comparison", "there is none", "0|an object", "load"),
-    Rule(r"report\.json: comparison\.objective", "none is the expected loss", "missing", "load"),
-    Rule(r"report\.json: comparison\.bound", "a weaker bound, from above", "infinite", "load", "adversary"),
-    Rule(r"report\.json: comparison\.verdict", "the same verdict", "space"),
-    Rule(r"report\.json: comparison\.verdict", "the same verdict, without its reason", "regular", "load", "regular"),
-    Rule(
-        r"(report|input|summary)\.json: (.*\.)?comparison\.rows\.\d+\.remapped_excess",
-        "0 up to 1e-10",
-        kinds="noise|irregular|relaxed|asked|sweep",
-    ),
-    Rule(
-        r"report\.json: comparison\.refinements\.\d+\.shortfall",
-        "at least so much is lost without a refinement",
-        "a little less|half",
-        kinds="noise",
-    ),
-    Rule(
-        r"report\.json: comparison\.refinements\.\d+\.shortfall",
-        "a refinement up to more says less",
-        _MORE,
-        kinds="worst",
-    ),
-    Rule(r"report\.json: comparison\.rows\.\d+\.leakage", "0 bits up to 1e-12", kinds="relaxed|irregular"),
-    # 2. What repeats something in other words, or says less.
-    Rule(rf"(?!.*[./: ]({_CLAIMS})$).*", "what is not there claims nothing", "|".join(FEWER)),
-    Rule(r"certificate\.json: delta", "none is 0", "missing", kinds="(?!.*(relaxed|adjacent)).*"),
-    Rule(r"certificate\.json: epsilon", "no level was asked for", "missing|null", kinds="unprotected|beliefs"),
-    Rule(r"report\.json: comparison\.(bound|bounds\..*|rows\.\d+(\..*)?)", "fewer figures", "|".join(FEWER)),
-    Rule(
-        r"(table\.npz|mechanism\.npz|report\.json): (\d+/)*pairs",
-        "without δ all pairs are bound",
-        kinds="(?!.*(relaxed|adjacent)).*",
-    ),
-    Rule(
-        r"problem\.yaml: space\.metric",
-        "the metric is taken to be lost: another one that fits is found",
-        "given distances",
-    ),
-    Rule(r"(mechanism|problem|table|compared)\.npz: .*", "the same as text", "as text"),
-    Rule(r"problem\.npz: adversary_loss", "the guesses of an adversary, and what they cost, are given"),
-    Rule(
-        r"problem\.yaml: epsilon|report\.json: comparison\.epsilon|problem\.npz: epsilon",
-        "the level that was asked for is given, and all is proven of it",
-        "times .*",
-    ),
-    Rule(r"frontier\.json: wanted|problem\.yaml: (epsilon|objective\.max_loss)\.resolution", "was asked for"),
-    Rule(r"level\.json: (accuracy|max_loss)|problem\.yaml: epsilon\.(accuracy|max_loss)", "was asked for"),
-    Rule(
-        r"mechanism\.npz: (\d+/)*report_points",
-        "not read where the reports are the secrets",
-        ".*",
-        "load",
-        "(?!.*elsewhere).*",
-    ),
-    Rule(r"(input|summary)\.json: .*", "fewer figures", "missing"),
-    Rule(
-        r"report\.json: secrets_are_reports",
-        "reports may be as good as secrets: then losses follow from points",
-        "the other one",
-    ),
-    Rule(
-        r"report\.json: evaluation\.(smallest_delta|delta of one record)",
-        "within 1e-11 of the least δ, and proven",
-        ".*",
-    ),
-    Rule(r"report\.json: beliefs\..*places.*", "other beliefs with the same figure", ".*"),
-    Rule(
-        r"report\.json: structure\.spacing", "steps of a path of spacing 1 may differ", ".*", kinds="line|.*kernel.*"
-    ),
-    Rule(
-        r"problem\.yaml: space\.structure|report\.json: structure\.kind",
-        "any distances are general",
-        "general|tree|graph",
-    ),
-    Rule(
-        r"mechanism\.npz: report_points", "reports are given where they are, and losses follow", kinds=".*elsewhere"
-    ),
-    Rule(
-        r"table\.npz: space\.positions\..*",
-        "places beside distances that are given; `verify` compares them with the result",
-        readers="table",
-        kinds="map again|streets",
-    ),
-    # 3. What is proven whatever it is.
-    Rule(
-        r"(.*/)?dual\.npz: .*|compared\.npz: bounds?/.*", "whatever a dual has, it proves the bound that is claimed"
-    ),
-    Rule(
-        r"compared\.npz: refined/\d+/(remap|gains)|compared\.npz: \d+/remap/(channel|weights)",
-        "whatever a remap, gains or weights have, they prove what is claimed",
-    ),
-    Rule(r"report\.json: comparison\.bounds\..*", "a lower bound", "half|0|negative|one less|a little less"),
-    Rule(r"mechanism\.npz: (\d+/)*epsilon", "a part may be more private than it says", _LESS),
-    Rule(r"mechanism\.npz: (\d+/)*(0/)(weights|slack|level)", "the index that gets the rests makes up for it"),
-    Rule(r"mechanism\.npz: (doubt|held|slack)", "the value is the same to 1e-12, and all of it is private"),
-    Rule(
-        r"mechanism\.npz: ((\d+/)+space|space\.\d+)\.(labels|parameters)",
-        "names inside of a mechanism that nobody is shown",
-    ),
+    Rule(r"mechanism\.npz: report_points", "reports are given where they are, and losses follow"),
     Rule(r"(mechanism|table)\.npz: (\d+/)*space\.(\d+\.)*parameters", "a norm has no parameters"),
+    Rule(r"(mechanism|table)\.npz: (\d+/)*space\.(\d+\.)*kind", "read as given distances", readers="table|load"),
+    Rule(r"problem\.npz: distances", "those of the space are taken", "missing", "load"),
     Rule(
         r"mechanism\.npz: (\d+/)*space\.(\d+\.)*metric",
         "norms are the same on a line",
         "first (manhattan|chebyshev|euclidean)",
     ),
     Rule(
-        r"mechanism\.npz: (\d+/)*(labels|report_labels|reports|space\.labels)",
-        "names of secrets that have no numbers in them",
+        r"(mechanism|table)\.npz: (\d+/)*space\.\d+\.kind|mechanism\.npz: \d+/space\.kind",
+        "a torus of 2 by 2",
+        "first lattice",
     ),
-    Rule(r"table\.npz: (space\.(\d+\.)*labels|reports)", "names of secrets, the same in all files"),
-    Rule(r"(mechanism|table)\.npz: (space\.)?positions\.(outlines|streets)", "what is drawn around a place"),
+    Rule(
+        r"(mechanism|table)\.npz: space\.0\.metric",
+        "two points at distance 1 under any",
+        kinds="parts",
+    ),
+    Rule(r"(mechanism|table)\.npz: (\d+/)*space\.edges", "the same edges, of one length", kinds="tree"),
+    # 5. What is proven whatever it is.
+    Rule(r"dual\.npz: .*|compared\.npz: bounds?/.*", "whatever a dual has, it proves the bound that is claimed"),
+    Rule(
+        r"compared\.npz: refined/\d+/(remap|gains)|compared\.npz: \d+/remap/(channel|weights)",
+        "whatever a remap, gains or weights have, they prove what is claimed",
+    ),
+    Rule(r"mechanism\.npz: (\d+/)*epsilon", "a part may be more private than it says", _LESS),
+    Rule(r"mechanism\.npz: (\d+/)*(delta|epsilon)", "none is 0, and the level is proven of the parts", "missing"),
+    Rule(r"mechanism\.npz: (\d+/)*delta", "a weaker level", r"entry \d+ (infinite|one more|tiny)"),
+    Rule(r"mechanism\.npz: (\d+/)*delta", "not read: it is proven again", readers="load", kinds="kernel.*|product.*"),
+    Rule(r"mechanism\.npz: (\d+/)*(0/)(weights|slack|level)", "the index that gets the rests makes up for it"),
+    Rule(r"mechanism\.npz: (doubt|held|slack)", "the value is the same to 1e-12, and all of it is private"),
+    Rule(
+        r"mechanism\.npz: (\d+/)+space\..*|mechanism\.npz: space\..*",
+        "the base has it",
+        readers="load",
+        kinds="(kernel|product).*",
+    ),
+    Rule(
+        r"problem\.npz: (distances|losses)", "the mechanism has the space", readers="load", kinds="product.*|.*line"
+    ),
+    Rule(r"(?!table\.npz).*|table\.npz: (epsilon|delta)", "not read, or a weaker level", _LESS, readers="table"),
+    Rule(r"(?!table\.npz).*", "not read", readers="table"),
+    Rule(r"table\.npz: .*", "not read", readers="load"),
+    Rule(r"table\.npz: (space\..*|report_points)", "other distances, at a level that is proven", readers="table"),
+    Rule(r"table\.npz: pairs", "a weaker level", "first adjacent", "table"),
+    Rule(
+        r"table\.npz: counts",
+        "another table that is as private; `verify` has the result",
+        "(reversed|first two|first twice) .*",
+        "table",
+    ),
 )
 
 
@@ -340,13 +205,13 @@ def reason(kind: str, reader: str, file: str, path: str, change: str) -> str | N
 def _single(kind: str, reader: str, entry: str, change: str) -> str | None:
     if (kind, reader) == ("level", "load") and entry.startswith(("parts/", "level.json")):
         return "not read: `verify` proves that no lower level is enough"
-    entry = re.sub(r"^(parts/\d+|[^:]*)/(?=[^/:]*: )", "", entry)
+    entry = re.sub(r"^[^:]*/(?=[^/:]*: )", "", entry)
     return next((rule.why for rule in RULES if rule.allows(kind, reader, entry, change)), None)
 
 
-_ROW_NAME = r"(.*/)?report\.json: comparison\.rows\.\d+\.name"
-_REFINED = r"(.*/)?report\.json: comparison\.refinements\.\d+\.(better|worse)"
-_FIXED = ("map", "map in metres", "map again", "cells", "places", "places again", "miles")
+_ROW_NAME = r"(.*/)?claims\.json: comparison\.rows\.\d+\.name"
+_REFINED = r"(.*/)?claims\.json: comparison\.refinements\.\d+\.(better|worse)"
+_FIXED = ("cells", "places", "places again", "miles")
 _NO_POINTS = ("given", "graph", "tree", "parts", "streets")
 _IMPLICIT = (
     "line",
@@ -388,8 +253,10 @@ def _scaled(kind: str, reader: str, change: str) -> str | None:
         return "Hamming distances count the coordinates that differ"
     fixed = kind in _FIXED and chosen & {"points", "distances", "degrees"}
     apart = kind not in (*_NO_POINTS, *_IMPLICIT, *_FIXED) and ("points" in chosen) is not moved
-    if fixed or apart or "degrees" in chosen:
+    if fixed or apart:
         return None
+    if chosen <= {"degrees", "names"}:
+        return "where places are on a map"
     if "epsilon" in chosen and float(by) > 1 and not moved:
         return None
     return "another problem, and all that follows is true of it"

@@ -18,11 +18,11 @@ from tests.verify.changes import packed
 
 Keys = tuple[Any, ...]
 QUANTITIES: dict[str, str] = {
-    "points": r".*\.npz: (.*[/.])?(points|report_points|spacing)|report\.json: structure\.spacing",
-    "names": r".*\.npz: (.*[/.])?(labels|report_labels|reports)",
+    "points": r".*\.npz: (.*[/.])?(points|report_points|spacing)",
+    "names": r".*\.npz: (.*[/.])?(labels|reports)",
     "degrees": r".*\.npz: (space\.)?positions\.(degrees|outlines|streets)",
-    "distances": r".*\.npz: (.*[/.])?(distances|pair_distances|lengths)",
-    "losses": r".*\.npz: (loss|report_losses|adversary_loss|max_loss)",
+    "distances": r".*\.npz: (.*[/.])?(distances|lengths)",
+    "losses": r".*\.npz: (losses|adversary_loss|max_loss)",
     "epsilon": r".*[:.] (.*[/.])?(epsilon|level|realised|asked|epsilons|below|from|to)(\.\d+)?",
     "values": r".*[:.] (.*[/.])?(value|bound|remapped|cost|prices|multiplier|price|values|bounds|under|expected_loss"
     r"|worst_loss|adversary_error|error_bound|budgets|breakpoints|max_loss)(\.\w+)?",

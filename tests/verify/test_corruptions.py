@@ -1,7 +1,7 @@
 """Random corruptions of result folders, judged by formulas written for the purpose and in exact arithmetic.
 
 Numbers that are claims, or that claims are about: all in problem.npz, the matrix, points of a norm, the table, what
-the dual has of multipliers, weights, guesses and price, the certificate, and of report.json and problem.yaml what
+the dual has of multipliers, weights, guesses and price, the certificate, and of claims.json and problem.yaml what
 the arrays determine. Of comparisons all channels, priors, duals and figures are, and the number in the verdict; of
 beliefs the secrets that they are about. Row prices, seconds, and sizes before and after a reduction are none.
 """

@@ -53,6 +53,6 @@ def test_other_reports(tmp_path: Path) -> None:
 def test_a_result_without_a_table_says_why(tmp_path: Path) -> None:
     folder = solved(dx.line(3)).save(tmp_path / "result")
     (folder / "table.npz").unlink()
-    without = replace(Result.read(folder), summary={"table": "it is too large"})
+    without = replace(Result.read(folder), claims={"table": "it is too large"})
     with pytest.raises(Broken, match=r"has no table \(it is too large\), so that nothing"):
         table_bytes(without)

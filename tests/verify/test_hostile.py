@@ -91,13 +91,6 @@ def change_entry(folder: Path, name: str, *path: Any, to: Any) -> None:
     (folder / name).write_text(json.dumps(content), encoding="utf-8")
 
 
-def change_description(folder: Path, old: str, new: str) -> None:
-    """Change problem.yaml."""
-    text = (folder / "problem.yaml").read_text(encoding="utf-8")
-    assert old in text
-    (folder / "problem.yaml").write_text(text.replace(old, new), encoding="utf-8")
-
-
 def array_of(shape: tuple[int, ...], size: int) -> bytes:
     """An array that claims to be of a shape, with so many bytes."""
     head = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}".encode()
@@ -153,11 +146,10 @@ def _endless(file: Path) -> None:
         ("problem.npz", _short, "ends early"),
         ("problem.npz", _objects, "holds objects"),
         ("problem.npz", _pipe, "no plain file"),
-        ("certificate.json", _endless, "no plain file"),
-        ("problem.yaml", lambda file: file.write_text("a: &a [1, 1]\nb: &b [*a, *a]\n"), "refers to itself"),
-        ("problem.yaml", lambda file: file.write_text("a: " + "1" * (1 << 19)), "bytes"),
-        ("certificate.json", lambda file: file.write_text('{"value": 1, "value": 2}'), "there twice"),
-        ("certificate.json", lambda file: file.write_text("[" * 100_000), "damaged"),
+        ("claims.json", _endless, "no plain file"),
+        ("problem.yaml", lambda file: file.write_text("arrays: problem.npz\nepsilon: 1\n"), "something else"),
+        ("claims.json", lambda file: file.write_text('{"value": 1, "value": 2}'), "there twice"),
+        ("claims.json", lambda file: file.write_text("[" * 100_000), "damaged"),
     ],
 )
 def test_files_that_are_none(folder: Path, name: str, damage: Callable[[Path], Any], found: str) -> None:
@@ -182,64 +174,50 @@ def test_arrays_of_more_than_is_read_at_once(tmp_path: Path, save: Callable[...,
     assert all(np.array_equal(found[name], array) for name, array in arrays.items())
 
 
-ROW = ("report.json", "comparison", "rows")
+ROW = ("claims.json", "comparison", "rows")
 
 
 @pytest.mark.parametrize(
     ("path", "to", "check", "found"),
     [
-        (("report.json", "evaluation", "min_entropy_leakage"), 1e300, "measure: min_entropy_leakage", "not 1"),
+        (("claims.json", "evaluation", "min_entropy_leakage"), 1e300, "measure: min_entropy_leakage", "not 1"),
         ((*ROW, 1, "value"), "1e999999999", "comparison", "no number"),
         (
-            ("report.json", "comparison", "verdict"),
+            ("claims.json", "comparison", "verdict"),
             "regular: every entry of μ is at least -1e999999999",
             "verdict",
             "",
         ),
-        (("report.json", "comparison", "objective"), "worst loss", "comparison", "objective"),
+        (("claims.json", "comparison", "objective"), "worst loss", "comparison", "objective"),
         ((*ROW, 1, "name"), "optimal", "comparison", "the same name"),
-        (("report.json", "status"), "proven", "gap", "proven"),
-        (("report.json", "secrets_are_reports"), False, "table", "secrets"),
+        (("claims.json", "status"), "proven", "gap", "proven"),
+        (("claims.json", "problem", "unknown"), 1, "claims", "unknown"),
+        (("claims.json", "format"), 1, "files", "format"),
     ],
 )
 def test_claims_of_reports(folder: Path, path: tuple[Any, ...], to: Any, check: str, found: str) -> None:
     change_entry(folder, *path, to=to)
     if found == "proven":
-        change_entry(folder, "report.json", "tolerance", to=0.0)
+        change_entry(folder, "claims.json", "tolerance", to=0.0)
     failed = failing(folder)
     assert any(check in name and found in detail for name, detail in failed.items()), failed
 
 
-@pytest.mark.parametrize(
-    ("old", "new"), [("epsilon: 0.8", "epsilon: {max_loss: 0.0}"), ("expected_loss", "{kind: worst_loss}")]
-)
-def test_what_is_asked_is_no_question_of_another_kind(folder: Path, old: str, new: str) -> None:
-    change_description(folder, old, new)
-    assert "problem.yaml" in failing(folder)["description"]
-
-
 def test_uniform_priors_are(folder: Path) -> None:
     change_array(folder / "problem.npz", "prior", lambda prior: prior + 1e-6 * np.eye(6)[0] - 1e-6 * np.eye(6)[1])
-    assert "not uniform" in failing(folder)["description"]
-
-
-def test_labels_of_reports_are_those_of_secrets(folder: Path) -> None:
-    change_array(folder / "mechanism.npz", "report_points", lambda points: points[::-1].copy())
-    assert "report_points are not the points" in failing(folder)["description"]
+    assert "not uniform" in failing(folder)["prior"]
 
 
 @pytest.mark.parametrize("folder", ["unlikely"], indirect=True)
-def test_losses_of_secrets_of_probability_0_and_steps(folder: Path) -> None:
-    change_entry(folder, "report.json", "structure", "spacing", to=2.5)
-    assert "coordinate 0 of secret" in failing(folder)["distances"]
-    key = next(key for key in ("report_losses", "loss") if key in read_arrays(folder, "problem"))
-    change_array(folder / "problem.npz", key, lambda losses: losses + 1e-3 * np.diag([0, 1, 0, 0]))
+def test_losses_of_secrets_of_probability_0(folder: Path) -> None:
+    change_array(folder / "problem.npz", "losses", lambda losses: losses + 1e-3 * np.diag([0, 1, 0, 0]))
     assert "but distance is" in failing(folder)["loss"]
 
 
-def test_points_of_a_lattice_lie_on_it(folder: Path) -> None:
-    change_entry(folder, "report.json", "structure", "spacing", to=2.5)
-    assert "on the lattice of report.json 2.5" in failing(folder)["distances"]
+def test_arrays_of_a_problem_are_known(folder: Path) -> None:
+    arrays = {**read_arrays(folder, "problem"), "extra": np.zeros(1)}
+    np.savez(folder / "problem.npz", **arrays)
+    assert "extra is unknown" in failing(folder)["claims"]
 
 
 def test_distances_are_not_negative(folder: Path) -> None:
@@ -251,24 +229,17 @@ def test_distances_are_not_negative(folder: Path) -> None:
 def test_tables_repeat_the_distances(folder: Path) -> None:
     key = next(key for key in read_arrays(folder, "table") if key.endswith(("lengths", "0.distances")))
     change_array(folder / "table.npz", key, lambda lengths: lengths * (1 + 1e-6))
-    assert "the distances of its space" in failing(folder)["table"]
-
-
-@pytest.mark.parametrize("folder", ["product"], indirect=True)
-def test_shapes_of_products(folder: Path) -> None:
-    change_entry(folder, "report.json", "structure", "shape", to=[3, 4])
-    assert "not of 6 points" in failing(folder)["description"]
+    assert "is not that of mechanism.npz" in failing(folder)["table"]
 
 
 def test_budgets_of_any_size_end(folder: Path) -> None:
     change_array(folder / "problem.npz", "epsilon", lambda epsilon: epsilon * 0 + 1e300)
-    change_description(folder, "epsilon: 0.8", "epsilon: 1e+300")
     assert "comparison" in failing(folder)
 
 
 @pytest.mark.parametrize("folder", ["adversary"], indirect=True)
 def test_a_level_is_of_a_loss(folder: Path) -> None:
-    content = {"problem": "points", "max_loss": 9.0, "accuracy": 1e-6, "epsilon": 0.8, "below": 0.0}
+    content = {"format": 2, "problem": "points", "max_loss": 9.0, "accuracy": 1e-6, "epsilon": 0.8, "below": 0.0}
     content |= {"resolution": None, "status": "feasible"}
     (folder / "level.json").write_text(json.dumps(content), encoding="utf-8")
     assert "no loss that falls" in failing(folder)["level.json"]
@@ -300,7 +271,7 @@ def test_the_expected_loss_of_what_is_not_written_down(tmp_path: Path, monkeypat
     report = dx.solve(_axes([0, 3, 4], [0, 1, 3]))
     folder = replace(report, evaluation={"expected_loss": report.certificate.value}).save(tmp_path / "out")
     assert verify(folder).of("measure: expected_loss").status is Outcome.HOLDS
-    change_entry(folder, "report.json", "evaluation", "expected_loss", to=report.certificate.value + 1e-6)
+    change_entry(folder, "claims.json", "evaluation", "expected_loss", to=report.certificate.value + 1e-6)
     assert "expected_loss is" in failing(folder)["measure: expected_loss"]
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from dxopt.verify import Outcome, verify
 from tests.judges.parts import judged_with_parts, question_of
-from tests.material.corrupted import corrupt, moved, slots_of
+from tests.material.corrupted import corrupt, slots_of
 from tests.material.parted import KINDS, failing, redigest
 
 SEED = 20261122
@@ -34,23 +34,12 @@ def claims_of(folder: Path) -> list[tuple[str, tuple[Any, ...]]]:
             found += [(name, (key, index)) for index in range(len(value))]
         elif isinstance(value, float | int) and key != "format":
             found.append((name, (key,)))
-    if "frontier" in name:
-        found += [("problem.yaml", (key,)) for key in ("from", "to", "resolution", "delta", "points")]
-    if "sweep" in name:
-        lines = (folder / "sweep.csv").read_text(encoding="utf-8").count("\n")
-        found += [("sweep.csv", (line, key)) for line in range(1, lines) for key in (0, *range(2, 9), 10)]
     return found
 
 
 def corrupt_any(folder: Path, part: str, name: str, path: tuple[Any, ...], rng: np.random.Generator) -> str:
     """Change one number of a result or of a part, and write the digests at both depths again."""
-    if name == "sweep.csv":
-        lines = [line.split(",") for line in (folder / name).read_text(encoding="utf-8").splitlines()]
-        line, key = path
-        lines[line][key] = repr(moved(float(lines[line][key] or 1.0), rng))
-        (folder / name).write_text("\n".join(map(",".join, lines)) + "\n", encoding="utf-8")
-    else:
-        corrupt(folder / part, name, path, rng)
+    corrupt(folder / part, name, path, rng)
     redigest(folder)
     return f"{part} {name} {path}"
 

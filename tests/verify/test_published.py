@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -20,11 +21,13 @@ from typer.testing import CliRunner
 import dxopt as dx
 from dxopt.cli.application import app
 from dxopt.verify import Outcome, Verdict, verify_published
+from dxopt.verify.published.sidecar import read_sidecar
+from dxopt.words.published import sentences
 from tests.material.people import WithLedger, counts, people, plane, town, write_geojson
 
 ROWS = "ward,cases\nNorth,1\nMill,0\nPark,6\nHill,3\nPort,3\n"
 COLUMNS = {"lat": "lat", "lon": "lon"}
-NAMES = ["result", "file", "table", "privacy", "columns", "reports", "rows", "promise", "sentences", "radii"]
+NAMES = ["result", "file", "table", "privacy", "columns", "reports", "rows", "promise", "radii"]
 
 
 def solved(folder: Path, size: int = 7, epsilon: float = 0.7) -> Path:
@@ -72,14 +75,19 @@ def test_an_honest_file_holds(made: Path) -> None:
     done = call(made / "public.csv", "--result", made / "wards")
     assert done.exit_code == 0, done.output
     lines = done.stdout.splitlines()
-    assert [line.split()[:2] for line in lines[1:-2]] == [[name, "holds"] for name in NAMES]
+    assert [line.split()[:2] for line in lines[1 : len(NAMES) + 1]] == [[name, "holds"] for name in NAMES]
     assert "reports in 'cases', 'report'; made of them: 'uncertainty', " in done.stdout
     assert "; kept as given, and not protected: 'ward'" in done.stdout
     assert "epsilon 0.7 for each report (distances in people)" in done.stdout
-    assert "that they were drawn from it honestly cannot be proven from a file" in lines[-2]
-    assert lines[-1].startswith("not proven again: columns that were kept, ")
+    assert "that they were drawn from it honestly cannot be proven from a file" in lines[len(NAMES) + 1]
+    assert lines[len(NAMES) + 2].startswith("not proven again: columns that were kept, ")
+    promised = sentences(read_sidecar(made / "public.csv.dxopt.json"))
+    assert lines[len(NAMES) + 3 :] == [f"{topic}: {text}" for topic, text in promised]
+    explained = CliRunner().invoke(app, ["explain", str(made / "public.csv")]).stdout.splitlines()
+    assert explained[1:-1] == lines[len(NAMES) + 3 :]
     told = json.loads(call(made / "public.csv", "--result", made / "wards", "--json").stdout)
-    assert (told["outcome"], told["note"]) == ("holds", "\n".join(lines[-2:]))
+    assert (told["outcome"], told["note"]) == ("holds", "\n".join(lines[len(NAMES) + 1 : len(NAMES) + 3]))
+    assert told["sentences"] == [list(pair) for pair in promised]
 
 
 def test_a_table_file_serves_as_well_as_the_folder(copy: Path) -> None:
@@ -106,12 +114,12 @@ def test_positions_in_every_format(name: str, tmp_path: Path) -> None:
             frame.to_parquet(data)
         else:
             frame.to_csv(data, index=False, sep="\t" if name == "tsv" else ";", lineterminator="\r\n")
-    dx.apply(town(), data, output, worst=True, **columns)
+    dx.apply(town(), data, output, columns=dx.Columns(worst=True), **columns)
     table = town().save(tmp_path / "town.dxt")
     verdict = verify_published(output, table)
     assert verdict.exit_code == 0, str(verdict)
     other = dx.integer_table(dx.classic.exponential(town().space, epsilon=1.3)).save(tmp_path / "other.dxt")
-    assert set(failing(verify_published(output, other))) == {*("table", "privacy", "reports", "promise", "sentences")}
+    assert set(failing(verify_published(output, other))) == {*("table", "privacy", "reports", "promise")}
 
 
 @pytest.mark.parametrize(
@@ -120,7 +128,7 @@ def test_positions_in_every_format(name: str, tmp_path: Path) -> None:
 def test_planes_and_labels(options: dict[str, Any], tmp_path: Path) -> None:
     data = tmp_path / "places.csv"
     data.write_text('who,a,b\n"(0, 1)",0,1\n"(2, 3)",2,3\n', encoding="utf-8")
-    dx.apply(plane(), data, tmp_path / "out.csv", **options)
+    dx.apply(plane(), data, tmp_path / "out.csv", columns=dx.Columns(**options))
     verdict = verify_published(tmp_path / "out.csv", plane().save(tmp_path / "plane.dxt"))
     assert verdict.exit_code == 0, str(verdict)
 
@@ -147,7 +155,7 @@ class TestLedger(WithLedger):
         assert verdict.of("rows").detail == "19, as the sidecar says; left out 1 not paid for"
         assert verdict.note.splitlines()[0].endswith("what was paid for them is in the ledger alone")
         said = said_of(self.output)
-        said["budgets"]["left_out"]["rows"] = 0
+        said["budgets"]["rows_left_out"] = 0
         say(self.output, said)
         assert failing(verify_published(self.output, table)) == {
             "rows": "there are 19 rows, but of 20 in the sidecar 0 and 0 were left out"
@@ -175,7 +183,8 @@ def moved(folder: Path, table: dx.IntegerTable | None = None, **options: Any) ->
     pandas = pytest.importorskip("pandas")
     pandas.DataFrame(people(6)).to_csv(folder / "people.csv", index=False)
     given = table or town()
-    asked: dict[str, Any] = {**COLUMNS, "worst": True, **options}
+    columns = dx.Columns(worst=True, **{name: options.pop(name) for name in ("lean", "prior") if name in options})
+    asked: dict[str, Any] = {**COLUMNS, "columns": columns, **options}
     dx.apply(given, folder / "people.csv", folder / "out.csv", **asked)
     return folder / "out.csv", given.save(folder / "town.dxt")
 
@@ -206,7 +215,7 @@ def test_promises_of_other_spaces_hold(shape: str, tmp_path: Path) -> None:
     ],
 )
 def test_promises_with_options_hold(options: dict[str, Any], tmp_path: Path) -> None:
-    verdict = verify_published(*moved(tmp_path, **options))
+    verdict = verify_published(*moved(tmp_path, **dict(options)))
     assert verdict.exit_code == 0, str(verdict)
     told = {check.name: check.detail for check in verdict.checks}
     assert ("not proven again: secret.within 5, which was given" in told["promise"]) == ("within" in options)
@@ -235,34 +244,22 @@ def test_what_a_budget_pays_for_follows_from_it(default: float, tmp_path: Path) 
         folder.mkdir()
         table = dx.integer_table(dx.classic.exponential(town().space, epsilon=default))
         with dx.Budgets.open(folder / "l.sqlite", create=True, default=many * Fraction(table.epsilon)) as ledger:
-            verdict = verify_published(*moved(folder, table, budgets=ledger, person="person"))
+            verdict = verify_published(*moved(folder, table, ledger=ledger, person="person"))
         assert verdict.exit_code == 0, str(verdict)
-        assert "not proven again: what budgets are, and that they were paid" in verdict.of("sentences").detail
 
 
 def _promised(**numbers: float) -> Callable[[Path, dict[str, Any]], None]:
-    """Better numbers, and the sentence that goes with them."""
+    """Better numbers."""
 
     def change(file: Path, said: dict[str, Any]) -> None:
-        privacy = said["privacy"]
-        privacy["positions"] |= numbers
-        near = privacy["positions"]
-        told = f"within {near['radius']:g} km of each other by more than a factor of {near['factor']:.3g}"
-        privacy["statement"][0] = re.sub("within .* factor of [^;]*", told, privacy["statement"][0])
+        said["privacy"]["positions"] |= numbers
 
     return change
 
 
-def _sentence(place: int, *text: str) -> Callable[[Path, dict[str, Any]], None]:
-    def change(file: Path, said: dict[str, Any]) -> None:
-        said["privacy"]["statement"][place : place + 1] = text
-
-    return change
-
-
-def _of_cats(file: Path, said: dict[str, Any]) -> None:
-    said["secret"]["outside"] = "drop"
-    said["rows"]["dropped_are"] = "cats"
+def _dropped(file: Path, said: dict[str, Any]) -> None:
+    said["rows"]["dropped"] = [99]
+    said["rows"]["given"] += 1
 
 
 def _nearer(file: Path, said: dict[str, Any]) -> None:
@@ -275,21 +272,19 @@ def _nearer(file: Path, said: dict[str, Any]) -> None:
         (_promised(factor=2.0), "promise", "^the sidecar promises a factor of 2.0 .* proves no less than 5.31"),
         (_promised(apart=0.1), "promise", r"privacy.positions.apart 0.1: .* within 1 may be 2.07995\d+ apart$"),
         (_promised(radius=5.0), "promise", r"within 5 may be \d\.\d+ apart$"),
-        (_promised(factor=True), "promise", "privacy.positions.factor True, which is no number from 0$"),
         (_nearer, "promise", r"says secret.within 0.1, the space gives 1.0400\d+$"),
         (_said("secret", "within_unit", "m"), "promise", "within_unit 'm', the space gives 'km'$"),
-        (_sentence(0, "Nobody can tell anything."), "sentences", "^sentence 1 .* numbers: Seeing one report, nobody"),
-        (_sentence(2), "sentences", "^sentence 3 .* numbers: n independent reports"),
-        (_sentence(7, "dataGeneralizations says the same in one line.", "More."), "sentences", "^sentence 9 .* does"),
-        (_said("privacy", "statement", "private"), "sentences", "^sentence 1 of the sidecar is not"),
-        (_said("secret", "outside", "kept"), "sentences", "secret.outside 'kept', which is none of refuse"),
-        (_of_cats, "sentences", "rows.dropped_are 'cats', which is none of lines"),
+        (_said("secret", "within", -1.0), "promise", "negative distance"),
+        (_said("rows", "noun", "row"), "rows", "the sidecar counts rows, and the file has lines"),
+        (_dropped, "rows", "secret.outside 'refuse' does not allow"),
+        (_said("radius", "columns", []), "radii", r"radius.columns \(\), not"),
+        (lambda file, said: said.update(radius=None), "radii", "the sidecar says nothing of the radii in"),
         (_said("radius", "worst", 2000.0), "radii", r"^the radius 2000.0 for every secret .* with \d+\.\d+% only$"),
         (_said("radius", "share", 0.99), "radii", "says radius.share 0.99, not 0.95$"),
         (
             _replace("epsilon 0.803445149", "epsilon 0.1"),
-            "sentences",
-            "^dataGeneralizations says in some row what does not follow",
+            "reports",
+            "dataGeneralizations",
         ),
     ],
 )
@@ -326,17 +321,6 @@ def test_less_may_be_promised(tmp_path: Path) -> None:
     assert verify_published(file, table).exit_code == 0
 
 
-def test_sentences_of_another_version_are_not_proven(tmp_path: Path) -> None:
-    file, table = moved(tmp_path)
-    said = said_of(file)
-    said["version"] = "0.0.9"
-    said["privacy"]["statement"][1] = "In other words."
-    say(file, said)
-    verdict = verify_published(file, table)
-    assert verdict.exit_code == 3
-    assert "the sidecar is of version '0.0.9', the sentences of which" in verdict.of("sentences").detail
-
-
 def _first_row(column: int, value: str) -> Callable[[Path, dict[str, Any]], None]:
     def change(file: Path, said: dict[str, Any]) -> None:
         lines = file.read_text(encoding="utf-8").splitlines()
@@ -370,7 +354,7 @@ def _secret_beside(file: Path, said: dict[str, Any]) -> None:
         (_first_row(3, "0.1"), "reports", "^line 2: epsilon is '0.1', that of the table 0.7"),
         (_secret_beside, "reports", "^lines 2 and 6 have the same report, but another uncertainty"),
         (_one_fewer, "rows", "^there are 4 rows, by the sidecar 5$"),
-        (_said("rows", "in", 6), "rows", "^there are 5 rows, but of 6 in the sidecar 0 and 0 were left out$"),
+        (_said("rows", "given", 6), "rows", "^there are 5 rows, but of 6 in the sidecar 0 and 0 were left out$"),
         (
             _said("mechanism", "table_sha256", "0" * 64),
             "table",
@@ -379,7 +363,6 @@ def _secret_beside(file: Path, said: dict[str, Any]) -> None:
         (_said("mechanism", "name", "best"), "table", "says mechanism.name 'best', the table of .*wards 'line: "),
         (_said("mechanism", "secrets", 700), "table", "mechanism.secrets 700, the table of .* 7$"),
         (_said("privacy", "epsilon", 0.07), "privacy", "says privacy.epsilon 0.07, the table of .*wards 0.7$"),
-        (_said("privacy", "epsilon", True), "privacy", "says privacy.epsilon True"),
         (_said("privacy", "unit", "wards"), "privacy", "says privacy.unit 'wards', .* 'people'$"),
         (_said("privacy", "metric", "hamming"), "privacy", "says privacy.metric 'hamming'"),
         (_said("secret", "kind", "earth"), "columns", "kind 'earth', which the reports of the table are not"),
@@ -391,8 +374,6 @@ def _secret_beside(file: Path, said: dict[str, Any]) -> None:
             "columns",
             "^column 'cases' is said to be made, and is none that is",
         ),
-        (_said("columns", "made", "cases"), "columns", "^the sidecar has no list of columns columns.made$"),
-        (lambda file, said: said.pop("rows"), "rows", "^the sidecar has no rows.out$"),
         (_replace("North,", "North,x,"), "reports", "^line 2 has 7 fields, and the first 6$"),
         (_replace("ward,", "cases,"), "columns", "^the file has two columns of one name$"),
     ],
@@ -408,6 +389,99 @@ def test_forgeries_are_refused(
     assert name in found
     assert re.search(words, found[name]), found[name]
     assert "\n" not in found[name]
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        (_said("privacy", "statement", ["Nobody can tell anything."]), "privacy.statement"),
+        (lambda file, said: said.update(promise="perfect"), "promise"),
+        (lambda file, said: said.pop("rows"), "rows"),
+        (_said("columns", "made", "cases"), "columns.made"),
+        (_said("privacy", "epsilon", True), "privacy.epsilon"),
+        (_said("privacy", "epsilon", "0.7"), "privacy.epsilon"),
+        (_said("secret", "outside", "kept"), "secret.outside"),
+        (_said("rows", "noun", "cats"), "rows.noun"),
+        (_said("radius", "worst", math.nan), "radius.worst"),
+    ],
+)
+def test_fields_that_no_sidecar_has_are_refused(
+    copy: Path, change: Callable[[Path, dict[str, Any]], None], field: str
+) -> None:
+    file = copy / "public.csv"
+    said = said_of(file)
+    change(file, said)
+    say(file, said)
+    assert failing(verify_published(file, copy / "wards"))["sidecar"].startswith(f"public.csv.dxopt.json: {field}: ")
+
+
+NO_CLAIMS = {
+    *("version", "command", "prior.name", "prior.sha256", "secret.within_from_space", "columns.left_out"),
+    *("draws.keyed", "draws.key", "draws.release", "draws.person", "output.name"),
+    *("budgets.person", "budgets.default", "budgets.persons_left_out", "budgets.run"),
+}
+"""What a sidecar says and nobody proves: `verify` lists it, or what rests on it, as not proven again."""
+WEAKER = {("radius.worst", "more"), ("columns.made", "less"), ("budgets.default_rows", "less")}
+"""A larger radius; a column that is said to be kept; a budget up to its rounding."""
+
+
+def leaves(content: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    if isinstance(content, dict):
+        for name, entry in content.items():
+            yield from leaves(entry, (*path, name))
+    else:
+        yield path
+
+
+def changed(entry: Any, how: str) -> Any:
+    match entry:
+        case bool():
+            return not entry
+        case int() | float():
+            return entry + 1 if how == "more" else max(entry - 1, 0) if entry else 5
+        case str():
+            return f"{entry}x"
+        case list():
+            return [*entry, entry[0] if entry else 1] if how == "more" else entry[:-1]
+    return 1
+
+
+@pytest.mark.parametrize("how", ["more", "less"])
+def test_no_field_says_what_is_not_so(how: str, tmp_path: Path) -> None:
+    """Every field of a sidecar with a ledger and rows left out is changed alone."""
+    (tmp_path / "cases.csv").write_text(f"{ROWS}North,99\nNorth,2\nNorth,2\n", encoding="utf-8")
+    table = counts().save(tmp_path / "counts.dxt")
+    file = tmp_path / "out.csv"
+    options: dict[str, Any] = {"within": 0, "outside": "drop", "over_budget": "drop", "person": "ward"}
+    with dx.Budgets.open(tmp_path / "l.sqlite", create=True, default=2 * Fraction(counts().epsilon)) as ledger:
+        columns = dx.Columns(worst=True)
+        dx.apply(counts(), tmp_path / "cases.csv", file, column="cases", columns=columns, ledger=ledger, **options)
+    honest = said_of(file)
+    assert (honest["rows"]["dropped"], honest["budgets"]["rows_left_out"]) == ([7], 1)
+    assert verify_published(file, table).exit_code == 0
+    holds = set()
+    for path in leaves(honest):
+        said = copied = json.loads(json.dumps(honest))
+        for name in path[:-1]:
+            copied = copied[name]
+        copied[path[-1]] = changed(copied[path[-1]], how)
+        if path[0] == "output":
+            file.with_name(f"{file.name}.dxopt.json").write_text(json.dumps(said), encoding="utf-8")
+        else:
+            say(file, said)
+        if said != honest and verify_published(file, table).exit_code == 0:
+            holds.add(".".join(path))
+    assert holds - NO_CLAIMS <= {name for name, side in WEAKER if side == how}
+
+
+@pytest.mark.parametrize("rows", [0, 3, None])
+def test_a_budget_pays_for_what_it_is_worth(tmp_path: Path, rows: int | None) -> None:
+    with dx.Budgets.open(tmp_path / "l.sqlite", create=True, default=2 * Fraction(town().epsilon)) as ledger:
+        file, table = moved(tmp_path, ledger=ledger, person="person")
+    said = said_of(file)
+    said["budgets"]["default_rows"] = rows
+    say(file, said)
+    assert "does not pay for" in failing(verify_published(file, table))["rows"]
 
 
 def test_a_file_that_was_changed_is_refused(copy: Path) -> None:
@@ -427,10 +501,10 @@ def test_another_problem_is_refused(copy: Path, size: int, epsilon: float) -> No
 
 
 def test_a_forged_result_proves_nothing(copy: Path) -> None:
-    certificate = copy / "wards" / "certificate.json"
+    certificate = copy / "wards" / "claims.json"
     certificate.write_text(certificate.read_text(encoding="utf-8").replace("0.7", "0.07"), encoding="utf-8")
     found = failing(verify_published(copy / "public.csv", copy / "wards"))
-    assert "digests: changed since they were written: certificate.json" in found["result"]
+    assert "digests: changed since they were written: claims.json" in found["result"]
 
 
 def test_a_result_without_a_table_is_refused(copy: Path) -> None:
@@ -453,7 +527,7 @@ def test_the_sidecar_of_a_frame_names_no_file(copy: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "words"),
-    [("{", "is damaged"), ("[]", "holds no object"), ('{"format": 2}', "the format is 2, not 1")],
+    [("{", "is damaged"), ("[]", "holds no object"), ('{"format": 1}', "the format is 1, not 2")],
 )
 def test_a_broken_sidecar_is_refused(copy: Path, content: str, words: str) -> None:
     (copy / "public.csv.dxopt.json").write_text(content, encoding="utf-8")

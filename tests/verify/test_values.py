@@ -13,7 +13,6 @@ import pytest
 import dxopt as dx
 from dxopt.results.measures import MEASURES
 from dxopt.spaces.archive import pack
-from dxopt.verify.comparison.order import worst_of
 from dxopt.verify.comparison.regular import _enclosed
 from dxopt.verify.folder import Result
 from dxopt.verify.implicit.spaces import Space
@@ -121,13 +120,3 @@ def test_error_bounds_are_about_symmetric_distances(tmp_path: Path) -> None:
     other = replace(result, problem={**result.problem, "distances": distances})
     with pytest.raises(Unproved, match="about symmetric distances"):
         check_error_bound(other, claimed)
-
-
-def test_an_infinite_loss_counts_where_a_remap_leads_to_it() -> None:
-    matrix, losses = np.array([[0.5, 0.5, 0.0], [0.25, 0.5, 0.25]]), np.array([[1.0, np.inf], [3.0, 2.0]])
-    remap = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-    assert worst_of(matrix, remap, losses).agrees(0.75 * 3 + 0.25 * 2)
-    with pytest.raises(Broken, match="the loss of a remap is infinite"):
-        worst_of(matrix, remap[[0, 2, 2]], losses)
-    with pytest.raises(Broken, match="the loss of a remap is infinite"):
-        worst_of(matrix[::-1], np.array([[1.0, 0.0], [1.0, 0.0], [1 - 2.0**-40, 2.0**-40]]), losses)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,10 +10,12 @@ import numpy as np
 import pytest
 
 import dxopt as dx
+from dxopt.spaces.archive import pack
 from dxopt.spaces.geo.reach import across
 from dxopt.spaces.positions import on_sphere
 from dxopt.verify import verify, within
 from dxopt.verify.regions import apart, region
+from tests.material.checks import change_array, change_claims
 
 BOX = (45.72, 4.79, 45.80, 4.90)
 HOW: list[dict[str, Any]] = [
@@ -28,11 +29,8 @@ HOW: list[dict[str, Any]] = [
 
 def derived(space: dx.MetricSpace, radius: float) -> float:
     where = dx.geo.positions(space)
-    arrays = {"positions.degrees": where.degrees, "positions.outlines": where.outlines, "positions.unit": where.unit}
-    metric = getattr(space.metric, "name", None)
-    result: Any = SimpleNamespace(
-        size=len(space), distances=space.distances, described={"space": {"metric": metric}}, mechanism=arrays
-    )
+    assert where.outlines is not None
+    result: Any = SimpleNamespace(size=len(space), distances=space.distances, mechanism=pack(space))
     return within._across(result, radius)  # pyright: ignore[reportPrivateUsage]
 
 
@@ -62,12 +60,9 @@ def test_a_larger_epsilon_is_refused_and_a_smaller_one_is_not(tmp_path: Path) ->
     level = dx.geo.level("ln(4)", 0.5, space=space)
     report = dx.solve(dx.Problem(space, epsilon=level, prior="uniform"), tolerance=1e-2)
     folder = report.save(tmp_path / "town")
-    file = folder / "report.json"
-    content = json.loads(file.read_text(encoding="utf-8"))
     # a level that is larger than ε times the distance is kept as well, as that of results with a looser ε
     for share, status in ((1.0, "holds"), (1.3, "holds"), (0.9999, "fails")):
-        forged = {**content, "within": {**content["within"], "level": share * level.level}}
-        file.write_text(json.dumps(forged), encoding="utf-8")
+        change_claims(folder, within={"level": share * level.level, "radius": 0.5, "positions": True})
         assert {check.name: check.status for check in verify(folder).checks}["within"] == status
         if status == "fails":
             with pytest.raises(dx.SpecError):
@@ -88,3 +83,15 @@ def test_corners_of_regions_are_those_of_cells() -> None:
     assert (gaps[1:4, 1:4] < 1e-6).all()
     assert gaps[2, [0, 4]] == pytest.approx(space.distances[12, [11, 13]], rel=1e-3)
     assert gaps[[0, 4], 2] == pytest.approx(space.distances[12, [7, 17]], rel=1e-3)
+
+
+@pytest.mark.parametrize("how", [{}, {"project": True}])
+def test_cells_on_the_map_are_those_of_the_points(how: dict[str, Any], tmp_path: Path) -> None:
+    """Cells that are shown closer would keep a larger level within the same radius."""
+    space = dx.geo.bounding_grid(*BOX, shape=(3, 3), **how)
+    level = dx.geo.level("ln(4)", 0.5, space=space)
+    folder = dx.solve(dx.Problem(space, epsilon=level, prior="uniform"), tolerance=1e-2).save(tmp_path / "town")
+    assert verify(folder).of("within").status == "holds"
+    for key in ("degrees", "outlines"):
+        change_array(folder / "mechanism.npz", f"space.positions.{key}", lambda at: at * 0.999)
+        assert verify(folder).of("within").status == "fails"

@@ -26,6 +26,7 @@ from benchmarks.results import Run, cells, read
 from benchmarks.run import _line, apart
 from benchmarks.usage import held, spare
 from dxopt.errors import SpecError
+from dxopt.solving.programs.program import ChannelProgram, LinearProgram, Rows
 from dxopt.solving.solvers.contract import Settings
 from dxopt.solving.solvers.highs import Highs
 from tests.material.files import ROOT
@@ -256,7 +257,9 @@ def test_highs_is_asked_ipx_whatever_is_installed_beside_it(monkeypatch: pytest.
     used = solvers(monkeypatch)
     instance = asked("euclidean-3")
     assert once(instance, CANDIDATES.get("highspy")()).failure is None
-    assert Highs().solve(Highs.examples()[0], Settings()).primal is not None
+    apart = 1 - np.eye(2)
+    program = ChannelProgram(0.5 * apart, apart)
+    assert Highs().solve(LinearProgram.of(program, Rows.everywhere(program)), Settings()).primal is not None
     assert len(used) > 1
     assert set(used) == {"ipx" if knows("ipx") else "ipm"}
 

@@ -139,15 +139,15 @@ def draws(secrets: np.ndarray, reports: Callable[[dx.Mechanism], np.ndarray]) ->
 def test_draws_have_to_follow_the_mechanism() -> None:
     generator = np.random.default_rng(5)
     everyone, one = np.arange(100), np.array([44])
-    assert draws(one, lambda m: m.sample(one, 20_000, generator)).failure is None
-    assert draws(everyone, lambda m: m.sample(everyone, 500, generator)).failure is None
+    assert draws(one, lambda m: m.sample(index=one, size=20_000, rng=generator)).failure is None
+    assert draws(everyone, lambda m: m.sample(index=everyone, size=500, rng=generator)).failure is None
     other = tight_constraints(square(10), 0.9)
     for failure in (
-        draws(one, lambda m: other.sample(one, 20_000, generator)).failure,
-        draws(one, lambda m: m.sample(np.array([45]), 20_000, generator)).failure,
+        draws(one, lambda m: other.sample(index=one, size=20_000, rng=generator)).failure,
+        draws(one, lambda m: m.sample(index=np.array([45]), size=20_000, rng=generator)).failure,
         draws(everyone, lambda m: np.repeat(everyone[:, None], 500, axis=1)).failure,
         draws(one, lambda m: np.full((1, 5), 100)).failure,
-        draws(one, lambda m: m.sample(everyone, 5, generator)).failure,
+        draws(one, lambda m: m.sample(index=everyone, size=5, rng=generator)).failure,
     ):
         assert failure is not None
         assert "draws" in failure

@@ -96,11 +96,11 @@ PRINTED = {
     "docs/guides/words.md": ("('that', 'with', 'this', 'have', 'from')", "300 30 "),
 }
 WRITTEN = {
-    "README.md": ("results/my-grid/certificate.json",),
-    "docs/start.md": ("results/first/certificate.json",),
+    "README.md": ("results/my-grid/claims.json",),
+    "docs/start.md": ("results/first/claims.json",),
     "docs/production.md": ("beds.npz",),
-    "docs/start/counts.md": ("results/ward-cases/certificate.json",),
-    "docs/start/positions.md": ("town.png", "public.csv", "public.csv.dxopt.json", "results/town/certificate.json"),
+    "docs/start/counts.md": ("results/ward-cases/claims.json",),
+    "docs/start/positions.md": ("town.png", "public.csv", "public.csv.dxopt.json", "results/town/claims.json"),
     "docs/guides/comparing.md": ("town.svg", "town.png", "town-first.pdf", "results/frontier/frontier.json"),
     "docs/guides/large-spaces.md": ("city.npz",),
     "docs/guides/locations.md": ("city.png", "island.png"),

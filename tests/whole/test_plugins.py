@@ -111,8 +111,8 @@ def test_the_example_in_a_problem_file_without_it_and_at_another_version(
     ]
     assert dxopt("solve", file, "--output", tmp_path / "results", "--json")[0] == 0
     folder = tmp_path / "results" / "words-by-letters"
-    saved = json.loads((folder / "report.json").read_bytes())
-    assert [one["name"] for one in saved["plugins"]] == ["edit_distance", "at_most_two", "dual_simplex", "halves"]
+    saved = json.loads((folder / "notes.json").read_bytes())
+    assert [one["name"] for one in saved["plugins"]] == ["edit_distance", "at_most_two", "dual_simplex"]
 
     def resumable() -> bool:
         ((job, _),) = jobs_of([file], tmp_path / "results", Overrides())
@@ -125,8 +125,12 @@ def test_the_example_in_a_problem_file_without_it_and_at_another_version(
 
     # no plug-in is needed to prove the result again, nor to load it
     monkeypatch.undo()
-    assert [str(one) for one in dx.load(folder).plugins][-1] == "mechanism halves of dxopt-example-plugin 1.0"
-    assert [check.name for check in verify(folder).checks if check.status is not Outcome.HOLDS] == ["distances"]
+    comparison = dx.load(folder).comparison
+    assert comparison is not None
+    assert str(comparison.plugins[-1]) == "mechanism halves of dxopt-example-plugin 1.0"
+    left = {check.name for check in verify(folder).checks if check.status is not Outcome.HOLDS}
+    rows = {f"comparison: {row.name}" for row in comparison.rows[1:] if row.private}
+    assert left == {"distances", *rows}
     code, printed = dxopt("solve", file, "--output", tmp_path / "again")
     assert code == 2
     assert "words.yaml:4:" in printed

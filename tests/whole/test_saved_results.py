@@ -1,4 +1,4 @@
-"""Results that version 0.1.0 wrote before the modules moved: they load, verify and report."""
+"""Results that were saved once, see tests/material/saved_results.py: they load, verify and report."""
 
 from __future__ import annotations
 
@@ -12,26 +12,36 @@ from dxopt.results.page import save_page
 from dxopt.verify import Outcome, verify_all
 from dxopt.verify.verdict import Verdicts
 from tests.material.files import ROOT
+from tests.material.saved_results import RESULTS as MADE
 
 SAVED = ROOT / "tests" / "material" / "saved"
 RESULTS = sorted(path for path in (SAVED / "results").iterdir() if path.is_dir())
-REPORTS = [path for path in RESULTS if (path / "report.json").is_file()]
+REPORTS = [path for path in RESULTS if (path / "claims.json").is_file()]
 
 
 def test_there_is_one_of_each_kind() -> None:
     kinds = {file.name for folder in RESULTS for file in folder.iterdir()}
-    assert {"report.json", "frontier.json", "sweep.json", "compared.npz", "table.npz", "dual.npz"} <= kinds
-    assert len(RESULTS) == 13
+    assert {
+        "claims.json",
+        "notes.json",
+        "frontier.json",
+        "sweep.json",
+        "compared.npz",
+        "table.npz",
+        "dual.npz",
+    } <= kinds
+    assert {folder.name for folder in RESULTS} == {*MADE}
 
 
 @pytest.mark.parametrize("folder", REPORTS, ids=lambda folder: folder.name)
 def test_reports_load_with_what_was_proven(folder: Path) -> None:
     report = dx.load(folder)
-    proof = json.loads((folder / "certificate.json").read_text(encoding="utf-8"))
-    assert report.certificate.value == proof["value"]
-    assert report.certificate.bound == proof["bound"]
+    claims = json.loads((folder / "claims.json").read_text(encoding="utf-8"))
+    proof = claims["certificate"]
+    assert report.certificate.value == pytest.approx(proof["value"], rel=1e-12)
+    assert report.certificate.bound == pytest.approx(proof["bound"], rel=1e-12)
     assert report.certificate.private is proof["private"]
-    assert str(report.status) == json.loads((folder / "report.json").read_text(encoding="utf-8"))["status"]
+    assert str(report.status) == claims["status"]
 
 
 def test_sweeps_load() -> None:
@@ -56,7 +66,7 @@ def test_a_page_shows_them_all(tmp_path: Path) -> None:
 def test_mechanisms_load(name: str) -> None:
     mechanism = dx.Mechanism.load(SAVED / "mechanisms" / f"{name}.npz")
     assert (mechanism.privacy is None) is (name == "matrix")
-    assert mechanism.row(0).sum() == pytest.approx(1.0, abs=1e-12)
+    assert mechanism.row(index=0).sum() == pytest.approx(1.0, abs=1e-12)
 
 
 def test_integer_tables_load() -> None:

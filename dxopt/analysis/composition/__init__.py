@@ -1,4 +1,4 @@
-"""What several independent releases about one secret give away together."""
+"""Composition: joint privacy of several independent releases about one secret."""
 
 from dxopt.analysis.composition.composed import Composed
 from dxopt.analysis.composition.composing import Composition, compose

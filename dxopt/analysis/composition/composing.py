@@ -212,7 +212,7 @@ def compose(
     pairs: str = "all",
     accuracy: float = 1e-3,
 ) -> Composition:
-    """What independent releases about one secret give away together, exactly: δ at any ε, and ε at any δ.
+    """Compose independent releases about one secret exactly: δ at any ε, and ε at any δ.
 
     For two secrets x and x' the tuples of reports are told apart by
     δ(x, x') = Σ_z max(0, P[z | x] - e^{εd(x, x')} P[z | x']), and the answer is the worst over the pairs that are
@@ -283,7 +283,7 @@ def require_same(mine: MetricSpace, theirs: MetricSpace, fix: str = "compose rel
 
 
 def _counted(counts: int | Sequence[int] | None, several: int) -> tuple[int, ...]:
-    """How often each of several mechanisms is used."""
+    """Count the uses of each of several mechanisms."""
     given = [1] * several if counts is None else counts
     times = [given] * several if isinstance(given, int | np.integer) else list(given)
     whole = all(isinstance(one, int | np.integer) and not isinstance(one, bool) and one > 0 for one in times)

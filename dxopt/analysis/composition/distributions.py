@@ -145,7 +145,7 @@ def most_loss(first: Array, second: Array) -> float:
 
 
 def _gathered(cells: NDArray[np.int64], masses: Array) -> tuple[int, Array]:
-    """Where the grid starts, and the masses on it."""
+    """Return the start of the grid, and the masses on it."""
     if not len(cells):
         return 0, np.zeros(1)
     start = int(cells.min())

@@ -1,4 +1,4 @@
-"""What proves whether one channel refines another, every rounding counted; the two statements hold for the doubles.
+"""Prove or refute refinement of one channel by another, every rounding counted; both statements hold for the doubles.
 
 For channels A `(n, a)` and B `(n, b)` of the same n secrets the shortfall of A is
 

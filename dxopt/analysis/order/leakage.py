@@ -23,7 +23,7 @@ Gains = Literal["bounded", "spanning"]
 
 @dataclass(frozen=True, repr=False)
 class Leakage(Shown):
-    """What an adversary gains by a report: his best expected gain before it and after it.
+    """Gain of an adversary by a report: the best expected gain before it and after it.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Leakage(Shown):
 
 
 def g_leakage(mechanism: Mechanism, prior: PriorLike, gain: LossLike | Loss = "binary") -> Leakage:
-    """What a report gives to an adversary who knows the prior and gains g(x, w) by guessing w (Alvim et al. 2012).
+    """Compute the leakage to an adversary who knows the prior and gains g(x, w) by guessing w (Alvim et al. 2012).
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def g_leakage(mechanism: Mechanism, prior: PriorLike, gain: LossLike | Loss = "b
     try:
         gains = Loss.of(gain, mechanism.space).matrix
     except SpecError as error:
-        raise SpecError("gain", error.wrong, error.fix) from None
+        raise error.at("gain") from None
     if not np.isfinite(gains).all():
         raise SpecError("gain", "is infinite for some guess", "give finite gains")
     after = math.fsum((gains.T @ (believed[:, None] * mechanism.matrix)).max(axis=0))

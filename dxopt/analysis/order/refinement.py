@@ -1,4 +1,4 @@
-"""Which of two mechanisms is better for every prior and every loss: refinement, proven either way."""
+"""Compare two mechanisms for every prior and every loss: refinement, proven either way."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Witness(Shown):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Refinement(Shown):
-    """Whether a mechanism A is at least as good as another B for every prior and loss.
+    """Verdict whether a mechanism A is at least as good as another B for every prior and loss.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class Refinement(Shown):
 
     @property
     def holds(self) -> bool | None:
-        """Whether A refines B up to the tolerance; None where that is not decided."""
+        """Return True if A refines B up to the tolerance; None where that is not decided."""
         return {"refines": True, "does not refine": False}.get(self.verdict)
 
     def __bool__(self) -> bool:
@@ -105,7 +105,7 @@ class Refinement(Shown):
 
 
 def refines(better: Sampler, worse: Sampler, *, tolerance: float = TOLERANCE) -> Refinement:
-    """Whether a mechanism A is at least as good as B for every prior and every loss (CABP13 Def 7).
+    """Decide whether a mechanism A is at least as good as B for every prior and every loss (CABP13 Def 7).
 
     A refines B if B = A·R for a channel R from reports to reports. Then nobody gains more by B than by A, whatever
     the prior and the gain, user or adversary; and the converse holds as well (Blackwell 1951; McIver et al. 2014). As
@@ -155,7 +155,7 @@ def refines(better: Sampler, worse: Sampler, *, tolerance: float = TOLERANCE) ->
 
 
 def compared(better: Array, worse: Array, tolerance: float = TOLERANCE, *, quick: bool = True) -> Refinement:
-    """What is known of two channels `(n, a)` and `(n, b)` without a large linear program.
+    """Compare two channels `(n, a)` and `(n, b)` without a large linear program.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def compared(better: Array, worse: Array, tolerance: float = TOLERANCE, *, quick
 
 
 def _by_program(found: Refinement, better: Array, worse: Array) -> Refinement:
-    """What is known, with the answer of a linear program, made better where it is nearly a refinement."""
+    """Decide by the answer of a linear program, improved where it is nearly a refinement."""
     rough, gains = searching.by_program(better, worse)
     found = _better_of(found, rough, gains, better, worse)
     if found.holds is None and rough is not None and found.high <= _NEARLY:
@@ -200,7 +200,7 @@ def _blind(better: Array, worse: Array) -> Array:
 def _better_of(
     found: Refinement, rough: Array | None, gains: Array | None, better: Array, worse: Array
 ) -> Refinement:
-    """What is known, with a remap or gains where these prove more."""
+    """Return a verdict strengthened by a remap or by gains where these prove more."""
     low, high, remap, witness = found.low, found.high, found.remap, found.witness
     if rough is not None:
         made = exact_channel(rough)

@@ -175,7 +175,7 @@ def _offsets(offsets: ArrayLike, cases: int) -> Array:
 
 
 def _forbidden(matrix: Array, cases: Array, losses: Array) -> NDArray[np.bool_]:
-    """Which replacement costs infinitely much after which report, `(m, w)`."""
+    """Mark the replacements with infinite cost after each report, `(m, w)`."""
     possible = (matrix > 0) & (cases.max(axis=0) > 0)[:, None]
     forbidden = (possible.T.astype(float) @ np.isinf(losses).astype(float)) > 0
     if forbidden.all(axis=1).any():

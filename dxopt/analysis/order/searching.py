@@ -74,7 +74,7 @@ def by_algebra(better: Array, worse: Array) -> tuple[Array | None, Array | None]
 
 
 def _kinds(channel: Array) -> tuple[NDArray[np.int64], Array]:
-    """Which reports are multiples of each other, `(m,)`, and their sums, `(n, k)`; -1 where hardly used."""
+    """Group reports that are multiples of each other, `(m,)`, and sum them, `(n, k)`; -1 where hardly used."""
     used = np.flatnonzero(channel.max(axis=0) > _RARE)
     columns = channel[:, used]
     profiles = np.round(columns / columns.sum(axis=0), 10)

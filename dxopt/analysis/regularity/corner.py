@@ -60,7 +60,7 @@ def corner_prior(
     Raises
     ------
     SpecError
-        If there is no such point, it may mean two, or ε is not a positive finite number.
+        If there is no such point, several have that label, or ε is not a positive finite number.
 
     Examples
     --------

@@ -85,7 +85,7 @@ class Enclosure:
 
 
 def _radius(low: Array, middle: Array, high: Array) -> Array:
-    """How far the bounds are from the middle at most, rounded up."""
+    """Bound the distance of the bounds from their middle, rounded up."""
     return np.maximum(high - middle, middle - low) * (1 + 4 * UNIT) + UNDERFLOW
 
 

@@ -15,7 +15,7 @@ _DOUBLINGS = 60
 
 
 def regular_between(quotient: Quotient, low: float, high: float) -> bool:
-    """Whether regularity at every ε in [low, high] is proven; False says nothing.
+    """Prove regularity at every ε in [low, high]; False says nothing.
 
     On the classes of the quotient the system is A(ε) r = 1, where r is μ over the prior. The solutions for all of
     these A are bounded at once: first by how far they are from r in the middle, and where that is too far, by the

@@ -1,4 +1,4 @@
-"""Whether a mechanism is optimal on every regular prior at once."""
+"""Prove whether a mechanism is optimal on every regular prior at once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TOLERANCE = "give a number of 0 or more"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RegionVerdict(Shown):
-    """Whether some remap turns a mechanism into a tight-constraints mechanism.
+    """Decide whether some remap turns a mechanism into a tight-constraints mechanism.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class RegionVerdict(Shown):
 
 
 def is_optimal_on_region(mechanism: Mechanism, epsilon: Written, *, tolerance: float = 1e-9) -> RegionVerdict:
-    """Whether a private mechanism is optimal for binary gain and for leakage on every regular prior (ECP14, Thm 4).
+    """Decide if a private mechanism is optimal for binary gain and leakage on every regular prior (ECP14, Thm 4).
 
     H is, exactly if Φᵀ diag(HR) = 1 for some remap R, that is if HR is a tight-constraints mechanism. As
     H[y, z] ≥ e^{-εd(x, y)} H[x, z] for private H, equality in the sum is equality in each term: a report z may be
@@ -131,6 +131,6 @@ def _require_private(channel: Array, kernel: Array, labels: Sequence[str]) -> No
 
 
 def _unlike_all(column: Array, above: Array) -> bool:
-    """Whether for each x some y has v_y > e^{-εd(x, y)} v_x by more than rounding."""
+    """Return True if for each x some y has v_y > e^{-εd(x, y)} v_x by more than rounding."""
     excess = column[None, :] - above * column[:, None]
     return bool((excess.max(axis=1) > _STRICT * column.max()).all())

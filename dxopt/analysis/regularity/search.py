@@ -1,4 +1,4 @@
-"""Where the least weight turns negative, by sampling: for spaces too large for a proof over intervals of ε."""
+"""Find by sampling where the least weight turns negative: for spaces too large for a proof over intervals of ε."""
 
 from __future__ import annotations
 

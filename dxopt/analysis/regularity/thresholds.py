@@ -1,4 +1,4 @@
-"""From which ε on a prior is regular.
+"""Thresholds of regularity: the least ε from which a prior is regular.
 
 Let Φ[x, y] = e^{-εd(x, y)}. A prior π is regular at ε if some μ ≥ 0 solves Φμ = π, that is
 π_x = Σ_y e^{-εd(x, y)} μ_y (ECP14, Def 4: `docs/theory/sources.md` has the title). The entries of μ are the weights.

@@ -1,4 +1,4 @@
-"""Whether a prior is regular: proven, disproven, or undecided within the error of the arithmetic."""
+"""Decide whether a prior is regular: proven, disproven, or undecided within the error of the arithmetic."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _LIFTS = 3
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Verdict(Shown):
-    """What was proven about a prior at one ε.
+    """Verdict on a prior at one ε.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class Verdict(Shown):
 
 
 def verdict(prior: PriorLike, space: MetricSpace, epsilon: Written) -> Verdict:
-    """Whether π = μΦᵀ for some μ ≥ 0 (ECP14, Def 4), decided soundly.
+    """Decide whether π = μΦᵀ for some μ ≥ 0 (ECP14, Def 4), soundly.
 
     Φ is taken as the interval matrix around the real e^{-εd}, the prior as its exact doubles (its scale does not
     matter). First, up to 2,000 points, the necessary conditions (equal probabilities where the distances are equal,
@@ -119,7 +119,7 @@ def verdict(prior: PriorLike, space: MetricSpace, epsilon: Written) -> Verdict:
 
 
 def impossible(space: MetricSpace, probabilities: Array) -> str | None:
-    """Why no ε makes the prior regular, exactly; None where nothing like that was found."""
+    """Return why no ε makes the prior regular, exactly; None where no reason was found."""
     distances = space.distances
     labels = space.labels
     # π = μΦᵀ is positive at every point within finite distance of one where it is.
@@ -191,7 +191,7 @@ def _row_sums(space: MetricSpace, epsilon: float) -> Array:
 
 
 def signs(values: Array, errors: Array) -> Status:
-    """Whether all values within their errors are ≥ 0, or one is < 0."""
+    """Decide whether all values within their errors are ≥ 0, or one is < 0."""
     if (values - errors >= 0).all():
         return "regular"
     return "not regular" if (values + errors < 0).any() else "undecided"
@@ -215,7 +215,7 @@ def _rounded(number: float, digits: int, how: str) -> float:
 
 
 def separates(low: Array, high: Array) -> bool:
-    """Whether a vector v with vA ≥ 0 for every A within the bounds and Σv < 0 was found and proven (Farkas).
+    """Find and prove a vector v with vA ≥ 0 for every A within the bounds and Σv < 0 (Farkas).
 
     The systems here are scaled so that the prior is 1 everywhere and every A has a diagonal of 1 or more.
     """

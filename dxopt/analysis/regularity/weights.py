@@ -33,19 +33,19 @@ class Weights:
 
     @property
     def negative(self) -> NDArray[np.int64]:
-        """Where the solution is proven negative."""
+        """Mask of the entries where the solution is proven negative."""
         if self.values is None or self.error is None:
             return np.zeros(0, dtype=np.int64)
         return np.flatnonzero(self.values + self.error < 0)
 
     @property
     def proven(self) -> bool:
-        """Whether the solution is proven to be nowhere negative."""
+        """True if the solution is proven to be nowhere negative."""
         return self.values is not None and self.error is not None and bool((self.values - self.error >= 0).all())
 
     @property
     def decided(self) -> bool:
-        """Whether it is one or the other."""
+        """True if the sign of the solution is decided."""
         return self.proven or len(self.negative) > 0
 
 

@@ -1,4 +1,4 @@
-"""How much error privacy costs at least, and how much Laplace noise is enough (HLM14 §5.1, §6)."""
+"""Bound the error that privacy costs, and the error of Laplace noise that suffices (HLM14 §5.1, §6)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BUDGETS = ("metric", "uniform")
 
 @dataclass(frozen=True, repr=False)
 class ErrorBounds(Shown):
-    """What max_x E[d(X_x, x)] is at least, in the unit of the distances, for any private mechanism X. Rounded down.
+    """Bound max_x E[d(X_x, x)] from below, in the unit of the distances, for any private mechanism X. Rounded down.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""How much planar Laplace noise falls into each cell of a grid, some cells reaching to infinity (Cha13).
+"""Integrate planar Laplace noise over the cells of a grid, some of which reach to infinity (Cha13).
 
 Lengths are in units of the spacing, so that a cell is a unit square around its point; the density at distance r is
 β²/(2π) e^{-βr}. Each cell has one set of nodes and positive weights, the same whatever the secret is. A mass is the
@@ -24,11 +24,11 @@ _STEEP = 32.0
 """The first radial panel of a cell ends where the density has fallen by e^{-32}."""
 _ORDER = 12
 _EXPONENT = 700.0
-"""Where the density has fallen by e^{-700}, it is below the floor."""
+"""Distance at which the density has fallen by e^{-700}, below the floor."""
 _STEEPEST = 2 * _EXPONENT
 """Steeper noise leaves nothing above the floor outside the cell of the secret either."""
 FLOOR = 1e-250
-"""What smaller masses are raised to; it is far above e^{-700}."""
+"""Floor that smaller masses are raised to; it is far above e^{-700}."""
 
 
 def border_masses(shape: tuple[int, int], rate: float) -> Array:
@@ -65,7 +65,7 @@ def border_masses(shape: tuple[int, int], rate: float) -> Array:
 
 
 def rounding_of_masses(rate: float) -> float:
-    """How far, at most, the logarithm of an entry of `border_masses` is from that of the exact sum over its nodes.
+    """Bound the error of the logarithm of an entry of `border_masses` against the exact sum over its nodes.
 
     A term above e^{-700} has an exponent with a relative error of 8 units at most, from the node, its distance, the
     rate and their product; smaller ones do not matter next to the floor. Each addition adds a unit.

@@ -41,7 +41,7 @@ class Cloaking:
     name: ClassVar[str] = "cloaking"
 
     def refuses(self, problem: Problem) -> str | None:
-        """Why there is none, or None."""
+        """Return the reason why there is none, or None."""
         if not problem.reports.secrets:
             return "needs the secrets themselves as reports"
         if not problem.private:

@@ -37,7 +37,7 @@ class Classic(Protocol):
     instead: ClassVar[str]
 
     def refuses(self, problem: Problem) -> str | None:
-        """Why there is none, or None."""
+        """Return the reason why there is none, or None."""
         ...
 
     def channel(self, problem: Problem) -> NDArray[np.float64]:
@@ -70,7 +70,7 @@ class Baseline(Protocol):
     name: ClassVar[str]
 
     def refuses(self, problem: Problem) -> str | None:
-        """Why there is none, or None."""
+        """Return the reason why there is none, or None."""
         ...
 
     def channel(self, problem: Problem) -> NDArray[np.float64]:

@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Positioned:
-    """What mechanisms that perturb coordinates have in common: whose coordinates they are.
+    """Base class of mechanisms that perturb coordinates.
 
     Parameters
     ----------

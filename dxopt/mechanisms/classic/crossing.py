@@ -1,4 +1,4 @@
-"""How much planar Laplace noise crosses pieces of lines: the quadrature behind the masses of Voronoi cells.
+"""Integrate planar Laplace noise across pieces of lines: the quadrature behind the masses of Voronoi cells.
 
 The density β²/(2π) e^{-βr} has mass G(R) = (1 + βR) e^{-βR} beyond distance R, alike in all directions. A line at
 distance h is met at distance h cosh s in the direction of the point on it at length h sinh s from its foot, the point

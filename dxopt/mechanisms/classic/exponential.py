@@ -46,7 +46,7 @@ class Exponential(Classic):
     instead: ClassVar[str] = "use the secrets as reports"
 
     def refuses(self, problem: Problem) -> str | None:
-        """Why there is none, or None."""
+        """Return the reason why there is none, or None."""
         if self.scores is not None:
             return None if self.scores.shape == problem.shape else "needs a score for each secret and report"
         return without_distances(problem)
@@ -128,7 +128,7 @@ def _checked(score: Score, space: MetricSpace, reports: Reports | None) -> Loss:
     try:
         scores = Loss.of(score, space, reports)
     except SpecError as error:
-        raise SpecError("score", error.wrong, error.fix) from None
+        raise error.at("score") from None
     infinite = np.argwhere(np.isinf(scores.matrix))
     if len(infinite):
         raise SpecError("score", "entry [{}, {}] is infinite".format(*infinite[0]), "give finite numbers")

@@ -43,7 +43,7 @@ class Geometric(Positioned, Classic):
     instead: ClassVar[str] = "give positions, use exponential"
 
     def refuses(self, problem: Problem) -> str | None:
-        """Why there is none, or None."""
+        """Return the reason why there is none, or None."""
         if not problem.reports.secrets:
             return "needs the secrets themselves as reports"
         positions = self.coordinates(problem.space)

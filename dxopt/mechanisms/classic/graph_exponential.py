@@ -50,7 +50,7 @@ class GraphExponential(Classic):
             checked_positive("rate", self.rate)
 
     def refuses(self, problem: Problem) -> str | None:
-        """Why there is none, or None."""
+        """Return the reason why there is none, or None."""
         if problem.space.structure.kind not in ("graph", "tree"):
             return "needs the shortest ways of a graph or road network"
         return None if problem.reports.secrets else "needs the vertices themselves as reports"

@@ -44,7 +44,7 @@ class Laplace(Positioned, Classic):
     instead: ClassVar[str] = "give positions, use exponential"
 
     def refuses(self, problem: Problem) -> str | None:
-        """Why there is none, or None."""
+        """Return the reason why there is none, or None."""
         secrets = self.coordinates(problem.space)
         if secrets is None:
             return "needs numbers for coordinates or labels"

@@ -71,7 +71,7 @@ class MultivariateLaplace(Classic):
             checked_positive("rate", self.rate)
 
     def refuses(self, problem: Problem) -> str | None:
-        """Why there is none, or None."""
+        """Return the reason why there is none, or None."""
         metric, points = problem.space.metric, problem.space.points
         if metric is None or metric.name != "euclidean" or points is None:
             return "needs points with Euclidean distances"
@@ -141,7 +141,7 @@ def nodes_around(secrets: int, dimensions: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """Where discretised noise falls: offsets around each secret at rate 1, the same multiples for every rate.
+    """Place discretised noise: offsets around each secret at rate 1, the same multiples for every rate.
 
     Attributes
     ----------

@@ -21,9 +21,9 @@ Indices = NDArray[np.int64]
 
 NAME = "planar_laplace"
 SLACK = 1e-11
-"""What the level per step is lowered by, for the rounding of entries and of row sums."""
+"""Reduction of the level per step for the rounding of entries and of row sums."""
 _LOWERED = 1e-9
-"""What it is lowered by before, relative to it, for the rounding of coordinates."""
+"""Relative reduction of the level before, for the rounding of coordinates."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -100,7 +100,7 @@ def _seen_from(positions: Indices, size: int) -> Indices:
 
 
 def _cells_seen(size: int) -> Array:
-    """How often each entry of the table is seen from each position of an axis, `(size, 2·size)`."""
+    """Count the positions of an axis that see each entry of the table, `(size, 2·size)`."""
     counts = np.zeros((size, 2 * size))
     np.add.at(counts, (np.arange(size)[:, None], _seen_from(np.arange(size), size)), 1.0)
     return counts

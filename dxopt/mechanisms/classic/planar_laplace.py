@@ -47,7 +47,7 @@ class PlanarLaplace(Classic):
     instead: ClassVar[str] = "use exponential"
 
     def refuses(self, problem: Problem) -> str | None:
-        """Why there is none, or None."""
+        """Return the reason why there is none, or None."""
         if not problem.reports.secrets and problem.reports.points is None:
             return "needs the secrets themselves as reports, or reports with coordinates"
         return _refusal(problem.space, problem.reports, problem.epsilon)
@@ -135,12 +135,12 @@ def _shrinking(space: MetricSpace, located: Array, epsilon: float) -> float:
 
 
 def _implicit(space: MetricSpace, reports: Reports) -> bool:
-    """Whether it is a large grid, for which no matrix is needed."""
+    """Return True for a large grid, for which no matrix is needed."""
     return reports.secrets and len(space) >= IMPLICIT_FROM and space.structure.kind == "lattice"
 
 
 def _refusal(space: MetricSpace, reports: Reports, epsilon: float) -> str | None:
-    """What the mechanism needs and the space or the reports do not have, or None."""
+    """Return what the mechanism needs and the space or the reports do not have, or None."""
     metric = space.metric
     if metric is None or metric.name not in ("euclidean", *METRICS_ON_EARTH) or not _flat(space.points):
         wanted = "a grid or other places in the plane, with Euclidean distances, or places on the globe"
@@ -163,7 +163,7 @@ def _refusal(space: MetricSpace, reports: Reports, epsilon: float) -> str | None
 
 
 def _instead(space: MetricSpace) -> str:
-    """What a space has instead of places under one of these metrics."""
+    """Describe what a space has instead of places under one of these metrics."""
     if space.metric is None:
         return "the distances of a product" if space.structure.kind == "product" else "distances without places"
     if space.metric.name not in ("euclidean", *METRICS_ON_EARTH):
@@ -172,7 +172,7 @@ def _instead(space: MetricSpace) -> str:
 
 
 def _flat(points: NDArray | None) -> bool:
-    """Whether points have two finite coordinates each."""
+    """Return True if points have two finite coordinates each."""
     if points is None or points.shape[1] != 2 or not np.issubdtype(points.dtype, np.number):
         return False
     return bool(np.isfinite(points).all())

@@ -36,7 +36,7 @@ class RateDistortionChannel:
     name: ClassVar[str] = "rate_distortion"
 
     def refuses(self, problem: Problem) -> str | None:
-        """Why there is none, or None."""
+        """Return the reason why there is none, or None."""
         return None if np.isfinite(problem.losses).all() else "needs finite losses"
 
     def channel(self, problem: Problem) -> NDArray[np.float64]:

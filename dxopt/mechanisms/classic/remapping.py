@@ -126,7 +126,7 @@ def _located(reports: Reports, space: MetricSpace) -> NDArray:
 
 
 def _privacy(mechanism: Mechanism) -> Privacy:
-    """What is proven of a mechanism; SpecError where nothing is."""
+    """Return the proven privacy of a mechanism; SpecError where nothing is proven."""
     required_mechanism(mechanism, Mechanism)
     if mechanism.privacy is None:
         fix = "give dx.certify(mechanism, space, epsilon), or use Mechanism.remap, which proves nothing"
@@ -143,7 +143,7 @@ def _moved(mechanism: Mechanism, table: NDArray[np.int64], losses: Loss) -> Cand
 def _proven(
     mechanism: Mechanism, privacy: Privacy, made: Candidate, losses: Loss, prior: PriorLike | None, objective: str
 ) -> Mechanism:
-    """What post-processing has made of a mechanism, proven anew at its level."""
+    """Prove the result of post-processing at the level of its mechanism."""
     problem = Problem(
         mechanism.space,
         epsilon=max(privacy.epsilon, LEAST),

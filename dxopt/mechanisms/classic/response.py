@@ -30,7 +30,7 @@ class RandomisedResponse(Classic):
     instead: ClassVar[str] = "merge secrets at distance 0, use exponential"
 
     def refuses(self, problem: Problem) -> str | None:
-        """Why there is none, or None."""
+        """Return the reason why there is none, or None."""
         if not problem.reports.secrets:
             return "needs the secrets themselves as reports"
         alike = np.count_nonzero(problem.space.distances == 0) > len(problem.space)

@@ -55,7 +55,7 @@ class Staircase(Positioned, Classic):
         StaircaseNoise(1.0, share=self.share)
 
     def refuses(self, problem: Problem) -> str | None:
-        """Why there is none, or None."""
+        """Return the reason why there is none, or None."""
         if not problem.reports.secrets:
             return "needs the secrets themselves as reports"
         numbers = self.coordinates(problem.space)

@@ -23,7 +23,7 @@ from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
 FAILURE = 0.001
-"""How often a report may be further away than the radius, where none is given."""
+"""Default share of reports that may lie beyond the radius."""
 
 
 @CLASSICS.register("truncated_exponential")
@@ -57,7 +57,7 @@ class TruncatedExponential(Classic):
             raise SpecError("failure", f"is {self.failure}", "give a probability below 1")
 
     def refuses(self, problem: Problem) -> str | None:
-        """Why there is none, or None."""
+        """Return the reason why there is none, or None."""
         return without_distances(problem)
 
     def channel(self, problem: Problem) -> Array:

@@ -48,16 +48,16 @@ class Ledger(Shown):
 
     @property
     def spent(self) -> float:
-        """What is paid, rounded up to a double."""
+        """Amount paid, rounded up to a double."""
         return float_above(self.paid)
 
     @property
     def left(self) -> Fraction:
-        """What may still be spent."""
+        """Amount that may still be spent."""
         return self.total - self.paid
 
     def affords(self, *levels: Amount) -> bool:
-        """Whether all these levels together can still be paid."""
+        """Return True if all these levels together can still be paid."""
         return sum(exactly(level, "level") for level in levels) <= self.left
 
     def pay(self, *levels: Amount) -> Ledger:

@@ -16,7 +16,7 @@ from dxopt.numerics.draws import uniforms
 
 Probability = float | Fraction
 _ON_GRID = 2.0**-44
-"""How far a distance may be from a multiple of the step, as a part of it."""
+"""Relative distance from a multiple of the step within which a number counts as one."""
 _FURTHEST = 700.0
 """The largest exponent, so that no probability is 0."""
 _WORD = 53
@@ -42,7 +42,7 @@ class ClosenessTest(Protocol):
         ...
 
     def probabilities(self, distance: float, threshold: float, level: float) -> tuple[Probability, Probability]:
-        """How likely the answers "close" and "far" are, each to full relative accuracy."""
+        """Return the probabilities of the answers "close" and "far", each to full relative accuracy."""
         ...
 
     def quantile(self, probability: float, level: float) -> float:

@@ -1,4 +1,4 @@
-"""What a mechanism for traces is worth: error, easy steps, and budget against length."""
+"""Evaluate a mechanism for traces: error, easy steps, and budget against length."""
 
 from __future__ import annotations
 

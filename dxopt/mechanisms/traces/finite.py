@@ -58,20 +58,23 @@ class OnSpace(ABC):
             raise SpecError("trace", "is no sequence of points", "give indices or labels") from None
 
     def _secret(self, place: int, point: Any) -> Hashable:
-        """The index of one point of a trace; what it is stays out of the message."""
+        """Return the index of one point of a trace; what it is stays out of the message."""
         try:
-            return self.space.index(point)
+            return self._index(point)
         except SpecError:
             fix = "give indices or labels; dx.geo.nearest(space, positions) finds the indices of positions"
             raise SpecError("trace", f"has an entry {place} that is no point of the space", fix) from None
 
     def checked(self, report: Any) -> int:
         try:
-            # predictions come of earlier reports, which are indices
-            whole_number = isinstance(report, int | np.integer) and not isinstance(report, bool)
-            return self.space.index(index=report) if whole_number else self.space.index(report)
+            return self._index(report)
         except SpecError as error:
             raise SpecError("prediction", error.wrong, "predict an index or label, or None") from None
+
+    def _index(self, point: Any) -> int:
+        """Return the index of a point: traces are of indices, as reports and predictions are, or of labels."""
+        whole_number = isinstance(point, int | np.integer) and not isinstance(point, bool)
+        return self.space.index(index=point) if whole_number else self.space.index(point)
 
     def distance(self, secret: Any, report: Any) -> float:
         return float(self.space.distances[secret, report])
@@ -181,7 +184,7 @@ class Finite(OnSpace):
         return high
 
     def _proven(self, level: float) -> Mechanism:
-        """What the family gives for a level; SpecError unless it is on the space and proven at that level."""
+        """Return the family's mechanism for a level; SpecError unless it is on the space and proven at that level."""
         mechanism = self.family(level)
         if not isinstance(mechanism, Mechanism):
             raise SpecError("family", f"gives {type(mechanism).__name__} at {level:g}", "give a Mechanism")

@@ -195,7 +195,7 @@ class FixedRate:
 
 
 def _ended(after: After) -> Decision:
-    """What happens to a step that cannot be paid."""
+    """Policy for a step that cannot be paid."""
     return "skip" if after == "repeat" else "stop"
 
 

@@ -17,7 +17,7 @@ from dxopt.numerics.amounts import Amount, exactly, level_of
 
 @dataclass(frozen=True)
 class Plan:
-    """What a step does: the test costs its level, and fresh noise, where it is needed, that of the noise on top.
+    """Plan of a step: the test costs its level, and fresh noise, where it is needed, that of the noise on top.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class Manager(Protocol):
 
 @dataclass(frozen=True)
 class Balance:
-    """How test and noise share what a hard step costs, and which threshold follows.
+    """Split of the cost of a hard step between test and noise, and the threshold that follows.
 
     Let c(p) and q(p) be the quantiles of the error of fresh noise at ε_N and of the noise of the test at ε_θ. With
     s the share, ε_θ = s·(ε_θ + ε_N). With p' = √p, fresh noise is at most α = c(p') off with probability p'. With
@@ -144,7 +144,7 @@ class Balance:
         return Plan(test_level, noise_level, threshold)
 
     def _too_coarse(self, reach: float, error: float) -> SpecError:
-        """Why the threshold is negative where fresh noise reaches `reach`, and the tolerance from which it is not."""
+        """Return why the threshold is negative at this `reach` of fresh noise, and from which tolerance it is not."""
         allowed = f"its error is {error:.4g}, but a report may be off by {self.tolerance * reach:.4g} only"
         wrong = f"{float(self.share):g} of each step for the test is too little: {allowed}"
         raised = f"raise tolerance to {math.ceil(100 * error / reach) / 100:g}, or share" if reach else "raise share"

@@ -170,7 +170,7 @@ class PredictiveMechanism(TraceMechanism):
         return hard if predicted is None else [(_easy(plan, predicted), close), *hard]
 
     def _tested(self, secret: Hashable, plan: Plan, predicted: Hashable) -> tuple[Any, Any]:
-        """How likely the test finds the prediction close, and far."""
+        """Return the probabilities that the test finds the prediction close, and far."""
         return self.test.probabilities(self.noise.distance(secret, predicted), plan.threshold, plan.test)
 
 

@@ -79,14 +79,14 @@ class Run(Shown):
 
     @cached_property
     def reports(self) -> NDArray:
-        """What an observer sees: `(s, k)` coordinates, or `(s,)` indices in a finite space, of s steps."""
+        """View of an observer: `(s, k)` coordinates, or `(s,)` indices in a finite space, of s steps."""
         reports = np.array([step.report for step in self.steps])
         reports.flags.writeable = False
         return reports
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """How each report was made."""
+        """Origin of each report."""
         return tuple(step.kind for step in self.steps)
 
     @property
@@ -106,7 +106,7 @@ class Run(Shown):
 
     @cached_property
     def spending(self) -> NDArray[np.float64]:
-        """What is spent up to and with each step, `(s,)`, rounded up."""
+        """Amounts spent up to and with each step, `(s,)`, rounded up."""
         spending = np.array([float_above(paid) for paid in accumulate(step.cost for step in self.steps)])
         spending.flags.writeable = False
         return spending

@@ -22,7 +22,7 @@ _FIX = "give what `Stream.state` returned for this mechanism"
 
 
 class Purse(Protocol):
-    """What a person pays from, such as `dx.Budgets.purse`.
+    """Account that a person pays from, such as `dx.Budgets.purse`.
 
     Examples
     --------
@@ -45,7 +45,7 @@ class Purse(Protocol):
 
 @dataclass
 class Paying:
-    """What a stream has paid, and from which purse."""
+    """Amount that a stream has paid, and its purse."""
 
     paid: Fraction
     purse: Purse | None
@@ -76,12 +76,12 @@ class TraceMechanism(ABC):
 
     noise: StepNoise
     memory: ClassVar[int | None] = None
-    """How many of the last steps the next one depends on; None for all."""
+    """Number of last steps on which the next one depends; None for all."""
 
     @property
     @abstractmethod
     def budget(self) -> Fraction | None:
-        """What a run may cost at most; None where there is no limit."""
+        """Largest cost of a run; None where there is no limit."""
 
     @abstractmethod
     def distribution(self, trace: Any) -> dict[Run, Any]:
@@ -158,7 +158,7 @@ class Stream:
 
     @property
     def spent(self) -> Fraction:
-        """What is paid so far, exactly."""
+        """Amount paid so far, exactly."""
         return self._paying.paid
 
     def step(self, point: Any) -> Step | None:
@@ -180,7 +180,7 @@ class Stream:
         try:
             (secret,) = self._mechanism.noise.secrets([point])
         except SpecError as error:
-            raise SpecError("point", error.wrong, error.fix) from None
+            raise error.at("point") from None
         return self.step_from(secret)
 
     def step_from(self, secret: Hashable) -> Step | None:

@@ -35,7 +35,7 @@ class Conditional:
 
     @property
     def name(self) -> str:
-        """What the pair is about."""
+        """Describe the pair."""
         return f"{self.one} against {self.other}{self.under}"
 
     @property
@@ -136,7 +136,7 @@ def images(
 
 
 def _is_row(given: Any) -> bool:
-    """Whether it is one belief: numbers on one axis."""
+    """True for a single belief: numbers on one axis."""
     try:
         return np.asarray(given, dtype=float).ndim == 1
     except (TypeError, ValueError):

@@ -16,7 +16,7 @@ from dxopt.spaces.universes import Universe
 Secrets = MetricSpace | Universe
 Event = Callable[[Any], bool] | Iterable[Any]
 Named = tuple[str, NDArray[np.bool_]]
-"""What an event is called, and which secrets are in it, `(n,)`."""
+"""Return the name of an event, and the mask `(n,)` of its secrets."""
 _SHOWN = 3
 
 
@@ -26,7 +26,7 @@ def required_secrets(space: Any) -> None:
 
 
 def labels_of(states: Secrets | Iterable[Any]) -> Sequence[str]:
-    """What secrets or states are called; SpecError where they are none."""
+    """Return the names of secrets or states; SpecError where they are none."""
     if isinstance(states, Secrets):
         return states.labels
     required("states", states, Iterable, "give a space, or a list of states")

@@ -1,4 +1,4 @@
-"""Whether pairs of beliefs go with the rest of a problem."""
+"""Check pairs of beliefs against the rest of a problem."""
 
 from __future__ import annotations
 

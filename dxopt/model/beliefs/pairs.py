@@ -139,7 +139,7 @@ class Pairs:
         return changed
 
     def described(self) -> str:
-        """What the pairs are about, in a few words.
+        """Describe the pairs in a few words.
 
         Examples
         --------
@@ -157,7 +157,7 @@ def why(left_out: Sequence[str]) -> str:
 
 
 def numbers(given: Any, field: str) -> Array:
-    """What was given as an array of doubles; SpecError where it is none."""
+    """Return the argument as an array of doubles; SpecError where it is none."""
     try:
         return np.array(given, dtype=float)
     except (TypeError, ValueError):

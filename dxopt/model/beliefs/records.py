@@ -107,7 +107,7 @@ def removals(universe: Universe) -> list[tuple[str, NDArray[np.bool_], NDArray[n
 
 
 def observed_prior(universe: Universe, observed: Iterable[Any], smoothing: float) -> Prior:
-    """How often each database was observed; SpecError where one is none of the universe."""
+    """Count the observations of each database; SpecError where one is none of the universe."""
     required("observed", observed, Iterable, "give a list of databases")
     if not 0 <= as_number(smoothing, "smoothing", fix := "give a number of 0 or more") < math.inf:
         raise SpecError("smoothing", f"is {smoothing}", fix)

@@ -1,5 +1,5 @@
 """A mechanism applied to people's data: frames and files, with what was done written beside them."""
 
-from dxopt.release.applying.application import Applied, apply
+from dxopt.release.applying.application import Applied, Columns, Output, apply
 
-__all__ = ["Applied", "apply"]
+__all__ = ["Applied", "Columns", "Output", "apply"]

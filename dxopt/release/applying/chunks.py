@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dxopt.release.applying.layout import Layout
 from dxopt.release.applying.twice import Fingerprints
+from dxopt.verify.published.sidecar import Noun
 
 ROWS = 1 << 16
 """How many rows are in memory at once."""
@@ -66,7 +67,7 @@ class Source(Protocol):
         ...
 
     @property
-    def noun(self) -> str:
+    def noun(self) -> Noun:
         """What `lines` count."""
         ...
 

@@ -17,6 +17,7 @@ from dxopt.release.applying.chunks import ROWS, Chunk
 from dxopt.release.applying.layout import Layout
 from dxopt.release.applying.twice import Fingerprints
 from dxopt.runtime.headers import NAME_THEM, looks_like_data
+from dxopt.verify.published.sidecar import Noun
 
 _DELIMITERS = ",;\t|"
 _MARK = b"\xef\xbb\xbf"
@@ -25,7 +26,7 @@ _MARK = b"\xef\xbb\xbf"
 class CsvFile:
     """A file of CSV in UTF-8, its columns named by its first line."""
 
-    noun = "line"
+    noun: Noun = "line"
     geometry = None
     hidden: tuple[str, ...] = ()
 

@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from dxopt.errors import SpecError
-from dxopt.release.applying import sidecar
 from dxopt.release.applying.chunks import Chunk, Source
 from dxopt.release.applying.csv_files import CsvFile
 from dxopt.release.applying.geojson_files import GeoJsonFile
 from dxopt.release.applying.parquet_files import ParquetFile
 from dxopt.release.applying.plan import Payment, Plan, Settled
+from dxopt.release.applying.sidecar import sidecar
 from dxopt.release.applying.tally import Moved, Tally
 from dxopt.release.applying.twice import Repeats
 from dxopt.release.applying.where import Where
-from dxopt.release.applying.writing import digest_of, publish, require_free, whole, write_json
-from dxopt.runtime.whole import partial_of
+from dxopt.release.applying.writing import digest_of, partial_of, publish, require_free, whole, write_json
+from dxopt.verify.published.sidecar import Output, Sidecar, sidecar_of
 
 Progress = Callable[[str, float], None]
 FORMATS: dict[str, Callable[[Path], Source]] = {
@@ -57,18 +57,18 @@ def require_output(output: Path, data: Path, *, force: bool) -> None:
     """Raise SpecError unless an output may be written, in the format of the data."""
     if FORMATS.get(output.suffix.lower()) is not FORMATS.get(data.suffix.lower()):
         fix = f"name it {output.stem}{data.suffix}"
-        raise SpecError("output", f"{output} is to have another format than {data}", fix)
+        raise SpecError("output", f"apply cannot convert {data.name} to {output.name}", fix)
     require_free(output, data, force=force)
     # a sidecar alone is of a run that was killed
-    require_free(sidecar.sidecar_of(output), data, force=force or not output.exists())
+    require_free(sidecar_of(output), data, force=force or not output.exists())
 
 
 def apply_to_file(
     plan: Plan, source: Source, data: Path, output: Path, *, command: Sequence[str] | None, progress: Progress | None
-) -> tuple[dict[str, Any], Moved]:
+) -> tuple[Sidecar, Moved]:
     """Check the rows of a file, draw a report for each, and write them and the sidecar.
 
-    What the sidecar holds is returned, and which values were moved; none that an earlier run has moved.
+    The sidecar is returned, and which values were moved; none that an earlier run has moved.
 
     With a ledger each chunk is paid for before its reports are drawn. A run that is stopped has published nothing:
     the same command again goes on with it, draws anew and pays for no row twice.
@@ -114,32 +114,29 @@ def apply_to_file(
             sink.close()
         _require_same(checked, drawn)
         stream.flush()
-        written = {
-            "name": output.name,
-            "bytes": partial_of(output).stat().st_size,
-            "sha256": digest_of(partial_of(output)),
-        }
-        said = sidecar.content(plan, layout, drawn, source.noun, output=written, command=command)
-        if payment is not None:
-            said["budgets"]["run"] = payment.token
-        write_json(sidecar.sidecar_of(output), said)
+        partial = partial_of(output)
+        written = Output(output.name, partial.stat().st_size, digest_of(partial))
+        run = None if payment is None else payment.token
+        said = sidecar(plan, layout, drawn, source.noun, output=written, command=command, run=run)
+        write_json(sidecar_of(output), said.content())
         if payment is not None:
             payment.finish()
     return said, drawn.moved
 
 
-def _left_behind(plan: Plan, name: Callable[[], str], output: Path) -> dict[str, Any] | None:
-    """What is said of the run of this name, if it was killed when all was written: its output is published."""
+def _left_behind(plan: Plan, name: Callable[[], str], output: Path) -> Sidecar | None:
+    """Publish the output of the run of this name, if it was killed when all was written, and return its sidecar."""
     if plan.persons is None or plan.persons.ledger is None or not partial_of(output).exists():
         return None
     try:
-        said = json.loads(sidecar.sidecar_of(output).read_text(encoding="utf-8"))
-        asked, token = said["budgets"]["run"]
+        said = Sidecar.of_own(json.loads(sidecar_of(output).read_text(encoding="utf-8")))
+        if said.budgets is None or said.budgets.run is None or said.output is None:
+            return None
+        asked, token = said.budgets.run
         whole_one = asked == name() and plan.persons.ledger.finished(token)
-        sha256 = said["output"]["sha256"]
     except (OSError, ValueError, LookupError, TypeError):
         return None
-    return said if whole_one and publish(output, sha256) else None
+    return said if whole_one and publish(output, said.output.sha256) else None
 
 
 def _run_of(plan: Plan, data: Path, output: Path) -> Callable[[], str]:

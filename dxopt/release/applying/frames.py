@@ -19,6 +19,7 @@ from dxopt.release.applying.tally import Tally
 from dxopt.release.applying.twice import Fingerprints, Repeats, of_columns, of_numbers, of_texts
 from dxopt.runtime.headers import NAME_THEM, looks_like_data
 from dxopt.spaces.axes import names_of
+from dxopt.verify.published.sidecar import Noun
 
 
 class Frame:
@@ -31,7 +32,7 @@ class Frame:
         The active geometry of a GeoDataFrame.
     """
 
-    noun = "row"
+    noun: Noun = "row"
 
     def __init__(self, native: Any) -> None:
         try:

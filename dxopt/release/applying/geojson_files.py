@@ -18,6 +18,7 @@ from dxopt.release.applying.json_stream import JsonStream
 from dxopt.release.applying.layout import Layout
 from dxopt.release.applying.points import require_wgs84
 from dxopt.release.applying.twice import Fingerprints, of_texts
+from dxopt.verify.published.sidecar import Noun
 
 GEOMETRY = "geometry"
 _KEPT = ("name", "crs")
@@ -27,7 +28,7 @@ _KEPT = ("name", "crs")
 class GeoJsonFile:
     """A FeatureCollection of points; its columns are the properties, and known once all features were read."""
 
-    noun = "feature"
+    noun: Noun = "feature"
     geometry = GEOMETRY
     hidden: tuple[str, ...] = ()
 

@@ -16,10 +16,10 @@ from dxopt.errors import PlausibilityWarning, SpecError
 from dxopt.release.applying.radii import Radii
 from dxopt.release.applying.where import Where, report_coordinates, require_column
 from dxopt.release.tables.table import IntegerTable
+from dxopt.verify.published.sidecar import GENERALIZATIONS
 
 UNCERTAINTY = "coordinateUncertaintyInMeters"
-GENERALIZATIONS = "dataGeneralizations"
-"""Terms of Darwin Core; the others are names of dxopt's own."""
+"""A term of Darwin Core, as GENERALIZATIONS is; the others are names of dxopt's own."""
 _WORST = {UNCERTAINTY: "worstCaseUncertaintyInMeters", "uncertainty": "worst_case_uncertainty"}
 _LOCATE = {
     *("address", "addr", "street", "road", "zip", "zipcode", "postal", "postcode", "plz", "geohash", "geom"),

@@ -15,6 +15,7 @@ from dxopt.release.applying.chunks import ROWS, Chunk
 from dxopt.release.applying.layout import Layout
 from dxopt.release.applying.points import places_of, require_wgs84, written_points
 from dxopt.release.applying.twice import Fingerprints, of_columns, of_numbers, of_texts
+from dxopt.verify.published.sidecar import Noun
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,7 +27,7 @@ _PANDAS = b"pandas"
 class ParquetFile:
     """A file of Parquet; with `geometry` where it is GeoParquet."""
 
-    noun = "row"
+    noun: Noun = "row"
 
     def __init__(self, path: Path) -> None:
         try:

@@ -6,78 +6,34 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import BudgetExceeded, SpecError
+from dxopt.errors import BudgetExceeded, Option, SpecError
 from dxopt.release.applying.snapping import is_missing
 from dxopt.release.keys import Key
 from dxopt.release.tables.table import IntegerTable
 from dxopt.spaces import units
+
+if TYPE_CHECKING:
+    from dxopt.release.budgets.budgets import Budgets
 
 _TAG = "dxopt tag 1"
 OVER_BUDGET = ("refuse", "drop")
 """What becomes of rows that a person cannot pay for."""
 
 
-class Ledger(Protocol):
-    """What is asked of `dx.Budgets`."""
-
-    @property
-    def default(self) -> Fraction | None:
-        """The budget of persons without their own."""
-        ...
-
-    def affordable(
-        self,
-        needed: Mapping[str, int],
-        level: Fraction,
-        *,
-        delta: Fraction = ...,
-        unit: str,
-        run: str | None = None,
-        drop: bool = False,
-    ) -> dict[str, int]:
-        """How many of their rows persons can pay for."""
-        ...
-
-    def begin(self, name: str, *, release: str | None = None) -> str:
-        """Begin a run, or go on with one of this name that was killed."""
-        ...
-
-    def charge(
-        self,
-        run: str,
-        first: int,
-        persons: Sequence[str],
-        level: Fraction,
-        *,
-        delta: Fraction = ...,
-        unit: str,
-        tags: Sequence[bytes | None] | None = None,
-        key: Key | None = None,
-    ) -> NDArray[np.bool_]:
-        """Charge rows of a run, all or none."""
-        ...
-
-    def give_up(self, run: str, *, refund: bool) -> None:
-        """End a run of which nothing will be published."""
-        ...
-
-    def finish(self, run: str) -> None:
-        """End a run before its output is published."""
-        ...
-
-    def finished(self, run: str) -> bool:
-        """Whether a run is finished, so that its output may be published."""
-        ...
-
-
+_LEDGER = Option("ledger", command="--ledger FILE")
 _PAID = (
-    "name the ledger that rows are paid from (--ledger FILE, budgets=dx.Budgets.open(FILE)), or a key (--key-file "
-    "FILE, key=dx.Key(...)); left out, reports of one person are not counted together"
+    *(
+        "name the ledger that rows are paid from as ",
+        _LEDGER,
+        ", or a key as ",
+        Option("key", command="--key-file FILE"),
+    ),
+    "; left out, reports of one person are not counted together",
 )
 
 
@@ -92,14 +48,14 @@ class Persons:
         Of draws that a person gets again,
     release : str
         and the name under which.
-    ledger : Ledger or None
+    ledger : Budgets or None
         What each row is paid from.
     """
 
     column: str
     key: Key | None
     release: str
-    ledger: Ledger | None
+    ledger: Budgets | None
 
     @classmethod
     def of(
@@ -110,12 +66,12 @@ class Persons:
             raise SpecError("key", f"is of type {type(key).__name__}", "give a dx.Key")
         if ledger is not None and not hasattr(ledger, "charge"):
             fix = ", such as dx.Budgets.open(the name of the file)" if isinstance(ledger, str | os.PathLike) else ""
-            raise SpecError("budgets", f"is of type {type(ledger).__name__}", f"give a dx.Budgets{fix}")
+            raise SpecError("ledger", f"is of type {type(ledger).__name__}", f"give a dx.Budgets{fix}")
         _require_policy(over_budget, key, ledger)
         if key is None and ledger is None:
             for name, given in (("person", column), ("release", release)):
                 if given is not None:
-                    raise SpecError(name, "is named, but there is neither a key nor a ledger", _PAID)
+                    raise SpecError(name, "is named, but there is neither a key nor a ledger", *_PAID)
             return None
         if column is None:
             raise SpecError("person", "is not named", "name the column that says whose row it is")
@@ -158,8 +114,12 @@ class Persons:
             try:
                 self.ledger.affordable(asked, level, delta=delta, unit=per(table), run=run)
             except BudgetExceeded as error:
-                fix = "set larger budgets, or take a smaller epsilon: over_budget='drop' would leave no row"
-                raise BudgetExceeded(error.person, error.asked, error.left, error.wrong, fix) from None
+                fix = (
+                    "set larger budgets, or take a smaller epsilon: ",
+                    Option("over_budget", "drop"),
+                    " would leave no row",
+                )
+                raise BudgetExceeded(error.person, error.asked, error.left, error.wrong, *fix) from None
         return found
 
     def _tags(
@@ -178,9 +138,7 @@ def _require_policy(over_budget: str, key: Key | None, ledger: Any) -> None:
     if over_budget not in OVER_BUDGET:
         raise SpecError("over_budget", f"is {over_budget!r}", f"choose one of {', '.join(OVER_BUDGET)}")
     if over_budget == "drop" and ledger is None:
-        raise SpecError(
-            "over_budget", "is 'drop', but there is no ledger", "give budgets (--ledger), or leave it out"
-        )
+        raise SpecError("over_budget", "is 'drop', but there is no ledger", "give ", _LEDGER, ", or leave it out")
     if over_budget == "drop" and key is not None:
         wrong = "is 'drop' with a key: what a row costs would then say whether the person was there before"
         raise SpecError("over_budget", wrong, "leave out the key, or set larger budgets")

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,29 +15,30 @@ from numpy.typing import NDArray
 from dxopt.errors import BudgetExceeded, SpecError
 from dxopt.model.mechanism import Mechanism
 from dxopt.release.applying.layout import Layout, columns_of_reports
-from dxopt.release.applying.persons import Ledger, Persons, texts_of
-from dxopt.release.applying.radii import SHARE, Radii, radii
+from dxopt.release.applying.persons import Persons, texts_of
+from dxopt.release.applying.radii import Radii, radii
 from dxopt.release.applying.snapping import Snapper
 from dxopt.release.applying.tally import Tally
 from dxopt.release.applying.where import Where, require_column
 from dxopt.release.tables.table import IntegerTable
 from dxopt.runtime.reading import read_json
-from dxopt.spaces.units import per
+from dxopt.words.published import generalization
 
 if TYPE_CHECKING:
     from dxopt.model.prior import PriorLike
+    from dxopt.release.budgets.budgets import Budgets
 
 
 @dataclass(frozen=True, eq=False)
 class Options:
     """What may be asked for besides the columns; see `apply`."""
 
-    outside: str = "refuse"
+    outside: Literal["refuse", "nearest", "drop"] = "refuse"
     within: float | None = None
     worst: bool = False
     keep: Sequence[str] | None = None
     drop: Sequence[str] = ()
-    over_budget: str = "refuse"
+    over_budget: Literal["refuse", "drop"] = "refuse"
     lean: bool = False
 
 
@@ -129,30 +130,17 @@ class Plan:
 
     def layout(self, names: Sequence[str], hidden: Sequence[str]) -> Layout:
         """The columns of the output for data with such columns."""
-        options = self.options
-        made = columns_of_reports(
-            self.table, self.where, self.radii, self.said, worst=options.worst, lean=options.lean
+        options, table = self.options, self.table
+        said = generalization(
+            self.where.noun,
+            len(table.reports),
+            radii=self.radii is not None,
+            epsilon=table.epsilon,
+            delta=table.delta,
+            unit=table.space.unit,
         )
+        made = columns_of_reports(table, self.where, self.radii, said, worst=options.worst, lean=options.lean)
         return Layout.of(names, self.where, made, keep=options.keep, drop=options.drop, hidden=hidden)
-
-    @property
-    def level(self) -> str:
-        """The level of privacy in words."""
-        table = self.table
-        relaxed = f", delta {table.delta:.6g}" if table.delta else ""
-        return f"epsilon {table.epsilon:.10g} {per(table.space.unit)}{relaxed}"
-
-    @property
-    def said(self) -> str:
-        """What is said in each row of what was done."""
-        noun = self.where.noun
-        how = f"(dxopt, metric differential privacy, {self.level})"
-        if noun != "position":
-            return (
-                f"{noun.capitalize()} replaced at random by one of {len(self.table.reports):,} possible {noun}s {how}"
-            )
-        near = "" if self.radii is None else f"; the true position is within the uncertainty with {100 * SHARE:.0f} %"
-        return f"Coordinates moved at random{near} {how}"
 
 
 @dataclass(eq=False)
@@ -161,7 +149,7 @@ class Payment:
 
     plan: Plan
     persons: Persons
-    ledger: Ledger
+    ledger: Budgets
     name: str
     run: str
     rest: dict[str, int]
@@ -197,9 +185,9 @@ class Payment:
         return cls(plan, persons, persons.ledger, asked, run, rest)
 
     @property
-    def token(self) -> list[str]:
+    def token(self) -> tuple[str, str]:
         """What names the run in the sidecar, so that its output is known again."""
-        return [self.name, self.run]
+        return self.name, self.run
 
     def charge(self, settled: Settled) -> Settled:
         """Pay for the next rows, and say which of them are kept; BudgetExceeded gives up the run."""
@@ -264,7 +252,7 @@ def asked_radius(given: Any) -> float | None:
         within = getattr(getattr(given, "problem", None), "within", None)
         return None if within is None else within.radius
     try:
-        radius = read_json(Path(given) / "report.json")["within"]["radius"]
+        radius = read_json(Path(given) / "claims.json")["problem"]["within"]["radius"]
     except (OSError, ValueError, LookupError, TypeError):
         return None
     return radius if isinstance(radius, int | float) and 0 < radius < math.inf else None

@@ -15,9 +15,8 @@ from dxopt.release.tables.table import IntegerTable
 from dxopt.spaces.geo.located import known
 from dxopt.spaces.geo.reach import ELLIPSOID
 from dxopt.spaces.globe import Haversine
+from dxopt.verify.published.sidecar import SHARE
 
-SHARE = 0.95
-"""The probability with which a radius holds the true position."""
 _ROUNDING = 1e-9
 """A share is reached where it is by as much, so that rounding never makes a radius too small."""
 

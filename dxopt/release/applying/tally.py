@@ -8,11 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import SpecError
+from dxopt.errors import Option, SpecError
 from dxopt.release.applying.snapping import BAD, GOOD, NO_DEGREES, OUTSIDE, UNKNOWN, Snapped, Snapper
 
 OUTSIDE_POLICIES = ("refuse", "nearest", "drop")
-_OTHERWISE = "outside='nearest' or outside='drop'"
+_DROP = Option("outside", "drop")
+_WIDER = ("give a larger ", Option("within"))
+_OTHERWISE = (", or ", Option("outside", "nearest"), " or ", _DROP)
 _SHOWN = 5
 _SWAPPED = 0.95
 """Coordinates are swapped where most rows are outside and this share of them fits the other way round."""
@@ -124,11 +126,11 @@ class Tally:
             wrong = f"{self._share(NO_DEGREES)} no latitude and longitude in degrees"
             raise SpecError("data", wrong, "convert them to WGS 84 (EPSG:4326) first, or mend them")
         if unwanted and self._counts[BAD]:
-            fix = "mend them (numbers have a decimal point), or leave them out: outside='drop'"
-            raise SpecError("data", f"{self._share(BAD)} empty or no {self._kind}", fix)
+            fix = "mend them (numbers have a decimal point), or leave them out: "
+            raise SpecError("data", f"{self._share(BAD)} empty or no {self._kind}", fix, _DROP)
         if unwanted and self._counts[UNKNOWN]:
-            fix = "mend them, or leave them out: outside='drop'"
-            raise SpecError("data", f"{self._share(UNKNOWN)} no label of a secret", fix)
+            fix = "mend them, or leave them out: "
+            raise SpecError("data", f"{self._share(UNKNOWN)} no label of a secret", fix, _DROP)
         if self._policy == "refuse" and self._counts[OUTSIDE]:
             raise self._outside()
         if self._without:
@@ -151,18 +153,17 @@ class Tally:
         reach = f"{snapper.within:,.4g} {snapper.unit}".rstrip()
         wrong = f"{share} further than {reach} from every secret"
         if snapper.where.kind != "value" or points is None:
-            fix = f"check their columns and unit, give a larger within=, or {_OTHERWISE}"
-            return SpecError("data", wrong, fix)
-        larger = "give a larger within="
-        fix = f"take a line of all values that may be, or {larger}, or {_OTHERWISE}"
+            return SpecError("data", wrong, "check their columns and unit, ", *_WIDER, *_OTHERWISE)
+        fix: tuple[str | Option, ...] = ("take a line of all values that may be, or ", *_WIDER)
         if not snapper.within:
             wrong = f"{share} none of the secrets"
-            meaning = "how far a value may be from the secret that stands for it"
-            fix = f"mend them, take a line that has them, or {larger} ({meaning}), or {_OTHERWISE}"
+            meaning = " (how far a value may be from the secret that stands for it)"
+            fix = ("mend them, take a line that has them, or ", *_WIDER, meaning)
         # of the space, not of the data: how far a row is away would tell what it has
         whole = len(points) > 1 and bool((np.diff(np.sort(points[:, 0])) == 1).all() and points[0, 0] % 1 == 0)
         run = "are the whole numbers" if whole else "run"
-        return SpecError("data", f"{wrong}, which {run} from {points.min():.10g} to {points.max():.10g}", fix)
+        wrong += f", which {run} from {points.min():.10g} to {points.max():.10g}"
+        return SpecError("data", wrong, *fix, *_OTHERWISE)
 
     def _share(self, kind: int) -> str:
         """How many rows are of one kind, with the first of them."""

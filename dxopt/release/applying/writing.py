@@ -6,16 +6,14 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from dxopt.errors import BudgetExceeded, SpecError
-from dxopt.runtime.locking import file_held, rename
+from dxopt.errors import BudgetExceeded, Option, SpecError
+from dxopt.runtime.locking import held
 from dxopt.runtime.reading import is_file
-from dxopt.runtime.whole import partial_of
-
-_BLOCK = 1 << 20
+from dxopt.runtime.whole import replacing, unwritable
 
 
 def require_free(file: Path, data: Path | None, *, force: bool) -> None:
@@ -27,12 +25,18 @@ def require_free(file: Path, data: Path | None, *, force: bool) -> None:
     if file.is_dir():
         raise SpecError("output", f"{file} is a folder", "name a file")
     if file.exists() and not force:
-        raise SpecError("output", f"{file} is there already", "name another file, or replace it with force=True")
+        wrong = f"{file} is there already"
+        raise SpecError("output", wrong, "name another file, or replace it with ", Option("force", True))
+
+
+def partial_of(file: Path) -> Path:
+    """Return the hidden file beside an output that has its content until it is whole."""
+    return file.with_name(f".{file.name}.part")
 
 
 @contextmanager
 def whole(file: Path, *, marked: bool = False) -> Iterator[IO[bytes]]:
-    """A context with a stream to a file, which is there under its name once the context ends well, and not before.
+    """Give a stream to a file, which is there under its name once the context ends well, and not before.
 
     Parameters
     ----------
@@ -47,66 +51,52 @@ def whole(file: Path, *, marked: bool = False) -> Iterator[IO[bytes]]:
         If the file cannot be written, or another run is writing it.
     """
     partial = partial_of(file)
-    with ExitStack() as held:
+    with ExitStack() as stack:
         try:
-            stream = held.enter_context(file_held(partial))
-            stream.truncate(0)  # what a run that was killed left in it is gone
+            stack.enter_context(_held(partial))
+            partial.unlink(missing_ok=True)  # what a run that was killed left
         except BlockingIOError:
             raise SpecError("output", f"another run is writing {file}", "wait for it, or name another file") from None
         except OSError as error:
-            raise _unwritable(file, error) from None
+            raise unwritable("output", file, error) from None
         try:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-            rename(stream, partial, file)
+            with replacing(file, "output", hidden=partial) as stream:
+                yield stream
         except BaseException as error:
-            with suppress(OSError):
-                stream.close()
-            _clear(partial, marked=marked and not isinstance(error, BudgetExceeded))
-            if isinstance(error, OSError):
-                raise _unwritable(file, error) from None
+            if marked and not isinstance(error, BudgetExceeded):
+                with suppress(OSError):
+                    partial.open("xb").close()
             raise
 
 
 def publish(file: Path, sha256: str) -> bool:
     """Give the hidden file of a run that was killed its name, where it has this digest and nobody writes it."""
     partial = partial_of(file)
-    if not is_file(partial):
+    if not is_file(partial) or partial.is_symlink():
         return False
     try:
-        with file_held(partial) as stream:
-            if digest_of(partial) != sha256:
-                return False
-            os.fsync(stream.fileno())
-            rename(stream, partial, file)
+        with _held(partial):
+            with partial.open("r+b") as stream:
+                if hashlib.file_digest(stream, "sha256").hexdigest() != sha256:
+                    return False
+                os.fsync(stream.fileno())
+            partial.replace(file)
     except OSError:
         return False
     return True
 
 
-def _clear(partial: Path, *, marked: bool) -> None:
-    with suppress(OSError):
-        if marked:
-            partial.write_bytes(b"")
-        else:
-            partial.unlink()
-
-
-def _unwritable(file: Path, error: OSError) -> SpecError:
-    return SpecError("output", f"{file} cannot be written: {error.strerror or error}", "name another file")
+def _held(partial: Path) -> AbstractContextManager[None]:
+    return held(partial.with_name(f"{partial.name}.lock"))
 
 
 def write_json(file: Path, content: dict[str, Any]) -> None:
     """Write JSON to a file, all at once; SpecError where it cannot be written."""
-    with whole(file) as stream:
+    with replacing(file, "output") as stream:
         stream.write(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False).encode() + b"\n")
 
 
 def digest_of(file: Path) -> str:
-    """The SHA-256 of a file."""
-    found = hashlib.sha256()
+    """Return the SHA-256 of a file."""
     with file.open("rb") as stream:
-        while block := stream.read(_BLOCK):
-            found.update(block)
-    return found.hexdigest()
+        return hashlib.file_digest(stream, "sha256").hexdigest()

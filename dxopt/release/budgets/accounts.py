@@ -75,8 +75,8 @@ class Payment(Shown):
         How many rows were paid.
     finished : bool
         False for a run that is under way or was killed, which goes on or is closed.
-    keyed : bool or None
-        Whether the rows were drawn with a key; None where a ledger of format 1 does not say.
+    keyed : bool
+        Whether the rows were drawn with a key.
     key : str or None
         The fingerprint of that key, where it is known.
     """
@@ -88,14 +88,12 @@ class Payment(Shown):
     level_delta: Fraction
     rows: int
     finished: bool
-    keyed: bool | None = False
+    keyed: bool = False
     key: str | None = None
 
     @property
     def draws(self) -> str:
         """How the rows were drawn, in words."""
-        if self.keyed is None:
-            return "not recorded"
         return f"key {self.key or 'not named'}" if self.keyed else "new"
 
     @property
@@ -125,8 +123,6 @@ class Totals(Shown):
         Names of runs that are under way, or were killed.
     keyed : int
         Rows that were drawn with a key.
-    unrecorded : int
-        Rows that may have been: a ledger of format 1 did not say.
     """
 
     persons: int
@@ -134,14 +130,11 @@ class Totals(Shown):
     spent: Fraction
     unfinished: tuple[str, ...]
     keyed: int = 0
-    unrecorded: int = 0
 
     @property
     def rows_said(self) -> str:
         """How many rows were paid, and how many of them with a key, in words."""
-        kinds = ((self.keyed, "drawn with a key"), (self.unrecorded, "not known to be drawn without a key"))
-        said = ", ".join(f"{rows:,} {kind}" for rows, kind in kinds if rows)
-        return f"{self.rows:,}" + (f" ({said})" if said else "")
+        return f"{self.rows:,}" + (f" ({self.keyed:,} drawn with a key)" if self.keyed else "")
 
     def _lines(self) -> Lines:
         return [

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from dxopt.errors import Option
 from dxopt.release.budgets.accounts import Account
 from dxopt.release.budgets.charging import Level, lacking, largest, refusal
 
-_OTHER = "keep the first rows of each person that the budget pays for: over_budget='drop'"
+_OTHER = ("keep the first rows of each person that the budget pays for: ", Option("over_budget", "drop"), ", or ")
 
 
 def affordable(

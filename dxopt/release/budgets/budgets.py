@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import SpecError
+from dxopt.errors import DxoptError, SpecError
 from dxopt.numerics.amounts import Amount, amount_of
 from dxopt.release.budgets import looking, runs
-from dxopt.release.budgets.charging import Level, charge, keep_unit, setting
+from dxopt.release.budgets.accounts import Account, Payment, Totals
+from dxopt.release.budgets.affording import affordable
+from dxopt.release.budgets.charging import Level, charge, find, keep_unit, require_unit, setting
+from dxopt.release.budgets.composing import composed
 from dxopt.release.budgets.file import LedgerFile
 from dxopt.release.budgets.persons import mark, stored, text
 from dxopt.release.budgets.purse import Purse
 from dxopt.release.budgets.repeated import Tags
-from dxopt.release.budgets.running import LedgerRuns
 from dxopt.release.budgets.setting import set_default, set_person, unset_person
 from dxopt.release.keys import Key
 from dxopt.runtime.reading import as_path
+from dxopt.runtime.shown import Lines, Shown
+
+if TYPE_CHECKING:
+    from dxopt.analysis.composition import Composition
+    from dxopt.release.tables.table import IntegerTable
 
 
-class Budgets(LedgerRuns):
+class Budgets(Shown):
     """A ledger on disk: what each person or device may spend on releases, and has spent.
 
     Levels add up, ε and δ each (composition; Cha13 for metrics). Amounts are rationals, and their sums exact. A
@@ -45,6 +54,10 @@ class Budgets(LedgerRuns):
     ...     print(paid, [float(left) for left in budgets.left(["ann", "bob"])])
     [True, True] [0.0, 1.0]
     """
+
+    def __init__(self, file: LedgerFile, key: Key | None) -> None:
+        self._file = file
+        self._key = key
 
     @classmethod
     def open(
@@ -98,6 +111,144 @@ class Budgets(LedgerRuns):
             raise
         return opened
 
+    @property
+    def file(self) -> Path:
+        """Where the ledger is."""
+        return self._file.file
+
+    @property
+    def unit(self) -> str | None:
+        """What levels are per; None before the first charge."""
+        with self._file.reading() as db:
+            return setting(db, "unit")
+
+    @property
+    def hashed(self) -> bool:
+        """Whether persons are stored as keyed hashes."""
+        return self._key is not None
+
+    @property
+    def default(self) -> Fraction | None:
+        """The budget of persons without their own."""
+        with self._file.reading() as db:
+            return looking.default_of(db)[0]
+
+    @property
+    def default_delta(self) -> Fraction | None:
+        """The budget of persons without their own, of δ."""
+        with self._file.reading() as db:
+            return looking.default_of(db)[1]
+
+    def left(self, persons: Sequence[str]) -> list[Fraction]:
+        """What each person may still spend `(k,)`; 0 without a budget."""
+        return [account.left for account in self._accounts(persons)]
+
+    def account(self, person: str) -> Account:
+        """The account of a person, also of one who is not in the ledger yet.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> with dx.Budgets.open("budget.sqlite", create=True, default=2) as budgets:
+        ...     paid = budgets.pay("ann", 0.5, unit="per km", release="Monday")
+        ...     account = budgets.account("ann")
+        ...     print(float(account.budget), float(account.spent), float(account.left))
+        2.0 0.5 1.5
+        """
+        return self._accounts([person])[0]
+
+    def accounts(self) -> list[Account]:
+        """All accounts, those with the least left first.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> with dx.Budgets.open("budget.sqlite", create=True, default=2) as budgets:
+        ...     paid = [budgets.pay(person, 0.5, unit="per km", release="May") for person in ("ann", "bob", "ann")]
+        ...     print([(account.person, float(account.left)) for account in budgets.accounts()])
+        [('ann', 1.0), ('bob', 1.5)]
+        """
+        with self._file.reading() as db:
+            return looking.accounts(db)
+
+    def history(self, person: str) -> list[Payment]:
+        """What a person paid for, in the order of time.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> with dx.Budgets.open("budget.sqlite", create=True, default=2) as budgets:
+        ...     paid = budgets.pay("ann", 0.5, unit="per km", release="Monday")
+        ...     print([(payment.release, float(payment.cost)) for payment in budgets.history("ann")])
+        [('Monday', 0.5)]
+        """
+        with self._file.reading() as db:
+            return looking.history(db, stored([person], self._key)[0])
+
+    def composed(self, person: str, tables: Mapping[str, IntegerTable], *, pairs: str = "all") -> Composition:
+        """What a person has paid for, as (ε, δ): less than the sum of levels where there are many releases.
+
+        It holds for draws about one secret that stays, as a home or a count does. For a person who moves, levels add
+        up, as the ledger has it: budgets are always refused by sums. Who has paid twice under one key in a release
+        has two secrets there, as one is paid for once, and is refused here (docs/theory/proofs.md).
+
+        Parameters
+        ----------
+        person : str
+        tables : mapping
+            The integer table of each release, by its name.
+        pairs : {"all", "adjacent"}
+            See `dx.compose`.
+
+        Raises
+        ------
+        SpecError
+            If the person has paid for nothing, or for two secrets under one key; or a release has no table, or one of
+            another level.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> table = dx.integer_table(dx.classic.geometric(dx.line(3), epsilon=0.5))
+        >>> with dx.Budgets.open("budget.sqlite", create=True, default=2) as budgets:
+        ...     paid = [budgets.pay("ann", table.epsilon, unit="per unit", release="May") for day in range(4)]
+        ...     print(round(budgets.composed("ann", {"May": table}).epsilon(0.01).epsilon, 3))
+        1.966
+        """
+        return composed(self.history(person), tables, pairs)
+
+    def totals(self) -> Totals:
+        """The ledger in a few numbers.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> with dx.Budgets.open("budget.sqlite", create=True, default=2) as budgets:
+        ...     paid = budgets.pay("ann", 0.5, unit="per km", release="Monday")
+        ...     totals = budgets.totals()
+        ...     print(totals.persons, totals.rows, float(totals.spent))
+        1 1 0.5
+        """
+        with self._file.reading() as db:
+            return looking.totals(db)
+
+    def check(self) -> None:
+        """Add up the whole ledger again.
+
+        Raises
+        ------
+        SpecError
+            If the file is damaged, or a person has not spent the sum of the payments, or more than the budget.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> with dx.Budgets.open("budget.sqlite", create=True, default=2) as budgets:
+        ...     budgets.check()  # says nothing where the sums are right
+        """
+        with self._file.reading() as db:
+            looking.check(db, self._file.damaged)
+
     def set(self, budget: Amount | str, *, person: str | None = None, delta: Amount | str = 0) -> None:
         """Set, raise or lower a budget: the default one, or that of a person.
 
@@ -137,6 +288,142 @@ class Budgets(LedgerRuns):
         name = stored([person], self._key)[0]
         with self._file.writing() as db:
             unset_person(db, name, person, looking.default_of(db))
+
+    def begin(self, name: str, *, release: str | None = None) -> str:
+        """Begin a run, or go on with the one of this name that was killed.
+
+        Parameters
+        ----------
+        name : str
+            What tells the run from others: the same for the same data, mechanism and output.
+        release : str, optional
+            What persons read in their history; the name by default.
+
+        Returns
+        -------
+        str
+            What `charge` and `finish` take. From now on they refuse what an earlier `begin` of the same run gave, so
+            that one process at most finishes a run and publishes what it has drawn.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> with dx.Budgets.open("budget.sqlite", create=True, default=2) as budgets:
+        ...     run = budgets.begin("taxis.csv to public.csv", release="taxis in May")
+        ...     print(budgets.charge(run, 0, ["ann", "bob"], 0.5, unit="per km").tolist())
+        ...     budgets.finish(run)  # now public.csv may be published
+        ...     print(budgets.finished(run), budgets.close_runs())
+        [True, True]
+        True 0
+        """
+        called = text(name, "run")
+        shown = called if release is None else text(release, "release")
+        with self._file.writing() as db:
+            return runs.begin(db, called, shown)
+
+    def finish(self, run: str) -> None:
+        """End a run before its output is published; the next `begin` of its name is another run, and pays anew.
+
+        A process that is killed between `finish` and publishing has paid for what nobody sees, never the reverse.
+
+        Raises
+        ------
+        SpecError
+            If another process has taken over the run, so that nothing of this one may be published.
+        """
+        with self._file.writing() as db:
+            number, finished = runs.run_of(db, run)
+            if not finished:
+                runs.finish(db, number)
+
+    def finished(self, run: str) -> bool:
+        """Whether a run is finished, so that its output may be published; SpecError if it is not this process's."""
+        with self._file.reading() as db:
+            return runs.run_of(db, run)[1]
+
+    def give_up(self, run: str, *, refund: bool) -> None:
+        """End a run of which nothing was or will be published.
+
+        Parameters
+        ----------
+        run : str
+            From `begin`.
+        refund : bool
+            Whether its payments are given back, as nothing of it was seen. Draws with tags stay paid: another run
+            may have shown them, and they cost nothing later.
+
+        Raises
+        ------
+        SpecError
+            If the run is not this process's, or is finished.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> with dx.Budgets.open("budget.sqlite", create=True, default=2) as budgets:
+        ...     run = budgets.begin("taxis.csv to public.csv")
+        ...     paid = budgets.charge(run, 0, ["ann"], 0.5, unit="per km")
+        ...     budgets.give_up(run, refund=True)
+        ...     print(float(budgets.account("ann").spent), budgets.totals().unfinished)
+        0.0 ()
+        """
+        with self._file.writing() as db:
+            number, finished = runs.run_of(db, run)
+            if finished:
+                raise SpecError("run", "is finished", "its output may be published; what it paid stays paid")
+            runs.give_up(db, number, refund=refund)
+
+    def affordable(
+        self,
+        needed: Mapping[str, int],
+        level: Amount | str,
+        *,
+        delta: Amount | str = 0,
+        unit: str,
+        run: str | None = None,
+        drop: bool = False,
+    ) -> dict[str, int]:
+        """How many of their rows persons can pay for, at one level; nothing is charged.
+
+        Parameters
+        ----------
+        needed : mapping of str to int
+            How many rows each person has.
+        level, delta : amount
+            ε and δ of each row.
+        unit : str
+            What the level is per.
+        run : str, optional
+            The name of a run that may be unfinished: what it has paid for is paid for.
+        drop : bool
+            Whether a person may have rows that cannot be paid for.
+
+        Raises
+        ------
+        BudgetExceeded
+            Without `drop`, where somebody has too little left for all rows, saying how many persons have.
+        SpecError
+            If the unit is another.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> with dx.Budgets.open("budget.sqlite", create=True, default=1) as budgets:
+        ...     print(budgets.affordable({"ann": 3, "bob": 1}, 0.5, unit="per km", drop=True))
+        {'ann': 2, 'bob': 1}
+        """
+        cost = Level(amount_of(level, "level"), amount_of(delta, "delta"), unit)
+        require_unit(self.unit, unit)
+        with self._file.reading() as db:
+            paid = {} if run is None else runs.paid_in(db, run)
+        names = stored(list(needed), self._key)
+        started = {person: paid.get(name, 0) for person, name in zip(needed, names, strict=True)}
+        return affordable(self._accounts(list(needed)), needed, started, cost, drop=drop)
+
+    def close_runs(self, name: str | None = None) -> int:
+        """End runs that were killed, of one name or all, and return how many. What they paid stays paid."""
+        with self._file.writing() as db:
+            return runs.close(db, name)
 
     def charge(
         self,
@@ -267,6 +554,55 @@ class Budgets(LedgerRuns):
         """
         stored([person], self._key)
         return Purse(self, person, unit, text(release, "release"))
+
+    def close(self) -> None:
+        """Close the file.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> budgets = dx.Budgets.open("budget.sqlite", create=True)
+        >>> budgets.close()  # a block `with` does that by itself
+        """
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> Literal[False]:
+        self.close()
+        return False
+
+    def _said(self) -> str:
+        return str(self.file)
+
+    def _lines(self) -> Lines:
+        try:
+            totals, default, unit = self.totals(), self.default, self.unit
+        except DxoptError as error:
+            # closed, of another process, or in use: whoever looks at it is told so
+            return [("ledger", str(self.file)), ("not read", str(error))]
+        return [
+            ("ledger", str(self.file)),
+            ("levels are", unit or "of no unit yet"),
+            ("default budget", "none" if default is None else f"{float(default):.3g}"),
+            ("persons", f"{totals.persons:,}"),
+            ("rows paid", totals.rows_said),
+            ("most spent by a person", f"{float(totals.spent):.3g}"),
+        ]
+
+    def __str__(self) -> str:
+        return repr(self)
+
+    def _accounts(self, persons: Sequence[str]) -> list[Account]:
+        """The account of each person `(k,)`."""
+        names = stored(persons, self._key)
+        with self._file.reading() as db:
+            known = {account.person: account for _, account in find(db, list(dict.fromkeys(names)))}
+            default = looking.default_of(db)
+        return [known.get(name) or Account(name, *default, own=False) for name in names]
 
     def _know_key(self) -> None:
         """SpecError unless the ledger was made with this key, or without one."""

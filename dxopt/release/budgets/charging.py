@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import BudgetExceeded, SpecError
+from dxopt.errors import BudgetExceeded, Fix, SpecError
 from dxopt.numerics.amounts import as_text
 from dxopt.release.budgets.accounts import Account, apart, enough
 from dxopt.release.budgets.persons import encodable
@@ -238,7 +238,7 @@ def refusal(
     *,
     over: int = 1,
     needed: tuple[Fraction, Fraction] | None = None,
-    other: str = "release nothing",
+    other: Fix = ("release nothing, or ",),
 ) -> BudgetExceeded:
     """The error about a person who cannot pay for the rows.
 
@@ -248,7 +248,7 @@ def refusal(
         How many persons cannot.
     needed : tuple of Fraction, optional
         The ε and δ that would pay for each of them; for this one by default.
-    other : str
+    other : Fix
         What may be done instead of setting a larger budget.
     """
     asked, left, budget, kind = count * level.epsilon, account.left, account.budget, ""
@@ -266,7 +266,7 @@ def refusal(
     unit = f" {level.unit}" if not kind else ""
     wrong = f"{who} has {kind}{has} left of {float(budget):.3g}{unit}, but {more} is asked{rows}"
     whom = " for each of them" if over > 1 else ""
-    return BudgetExceeded(person, asked, left, wrong, f"{other}, or set {kind}{wanted} or more{whom}")
+    return BudgetExceeded(person, asked, left, wrong, *other, f"set {kind}{wanted} or more{whom}")
 
 
 def _write(

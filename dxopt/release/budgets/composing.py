@@ -31,7 +31,7 @@ def composed(payments: Sequence[Payment], tables: Mapping[str, IntegerTable], pa
             )
             raise SpecError("tables", f"{wrong} {shown(payment.level)}", "give the table that was drawn from")
         counts[payment.release] += payment.rows
-        if payment.keyed is not False:
+        if payment.keyed:
             keyed[payment.release][payment.key] += payment.rows
     if not counts:
         raise SpecError("person", "has paid for nothing", "there is nothing to compose")
@@ -46,7 +46,7 @@ def _require_one_secret(release: str, keyed: Counter[str | None]) -> None:
     Parameters
     ----------
     keyed : Counter
-        How many rows of the release were drawn with each key; None stands for a key that is not known.
+        How many rows of the release were drawn with each key; None stands for a key that was not given.
     """
     surely = max((rows for key, rows in keyed.items() if key is not None), default=0)
     perhaps = surely + keyed[None]

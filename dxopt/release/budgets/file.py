@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from dxopt.errors import SpecError
 from dxopt.numerics.amounts import exactly
-from dxopt.release.budgets.formats import APPLICATION, FORMAT, TABLES, bring_up, head, make, read_as_new
+from dxopt.release.budgets.formats import APPLICATION, FORMAT, TABLES, head, make
 
 # What SQLite says, by its result code, extended or primary, in plain words.
 _WORDS = {
@@ -48,7 +48,7 @@ class LedgerFile:
         self.file = file
         self._lock = threading.RLock()
         self._process = os.getpid()
-        self._old = False
+
         new = not file.exists()
         if new and not create:
             raise SpecError("ledger", f"{file} is not there", "make it: dxopt budget LEDGER --set AMOUNT --unit UNIT")
@@ -72,10 +72,7 @@ class LedgerFile:
                     file.chmod(0o600)  # it says who was where how often
             if create:
                 self._make(kept)
-            self._old = self._check() < FORMAT
-            if self._old:
-                with self._plainly():
-                    read_as_new(self._db)
+            self._check()
         except BaseException:
             self._db.close()
             raise
@@ -91,11 +88,8 @@ class LedgerFile:
             self._same_process()
             self._db.execute("BEGIN IMMEDIATE")
             try:
-                if self._old:
-                    bring_up(self._db)
                 yield self._db
                 self._db.execute("COMMIT")
-                self._old = False
             except BaseException:
                 # SQLite may have rolled back by itself, as where the disk is full.
                 if self._db.in_transaction:
@@ -126,8 +120,8 @@ class LedgerFile:
                 make(db)
                 db.executemany("INSERT INTO settings VALUES (?, ?)", kept.items())
 
-    def _check(self) -> int:
-        """The version of the ledger; SpecError unless the file is one that this dxopt knows."""
+    def _check(self) -> None:
+        """Raise SpecError unless the file is a ledger that this dxopt knows."""
         with self.reading() as db:
             tables = {name for kind, name in db.execute("SELECT type, name FROM sqlite_master") if kind != "index"}
             if not tables:
@@ -139,15 +133,20 @@ class LedgerFile:
             version = head(db, "user_version")
             if version > FORMAT:
                 raise SpecError("ledger", f"{self.file} was made by a later dxopt (format {version})", "update dxopt")
-            if version < 1 or tables != TABLES:
+            if version != FORMAT or tables != TABLES:
                 raise self.damaged()
-        return version
 
     def damaged(self) -> SpecError:
         """The error about contents that no ledger has."""
         return SpecError(
             "ledger", f"{self.file} {_WORDS[sqlite3.SQLITE_CORRUPT][0]}", _WORDS[sqlite3.SQLITE_CORRUPT][1]
         )
+
+    def _is_closed(self) -> bool:
+        try:
+            return self._db.total_changes < 0
+        except sqlite3.ProgrammingError:
+            return True
 
     @contextmanager
     def _plainly(self) -> Iterator[None]:
@@ -156,7 +155,7 @@ class LedgerFile:
             yield
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", 0)
-            if not code and "closed" in str(error):
+            if isinstance(error, sqlite3.ProgrammingError) and self._is_closed():
                 raise SpecError("ledger", f"{self.file} is closed", "open it again") from None
             unknown = f"cannot be used: {error}", "look at the file"
             wrong, fix = _WORDS.get(code) or _WORDS.get(code & 0xFF) or unknown

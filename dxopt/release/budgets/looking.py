@@ -10,13 +10,10 @@ from fractions import Fraction
 from dxopt.errors import SpecError
 from dxopt.release.budgets.accounts import Account, Payment, Totals, shown
 from dxopt.release.budgets.charging import account_of, defaults, rational
-from dxopt.release.budgets.repeated import NEW, UNRECORDED, read
+from dxopt.release.budgets.repeated import NEW, read
 
 _TAGS = "SELECT person, level, count(*) FROM tags GROUP BY person, level"
-_KEYED = (
-    "SELECT person, level, sum(CASE WHEN key = ? THEN 0 ELSE rows END), sum(CASE WHEN key = ? THEN rows ELSE 0 END) "
-    "FROM payments WHERE key <> ? GROUP BY person, level"
-)
+_KEYED = "SELECT person, level, sum(rows) FROM payments WHERE key <> ? GROUP BY person, level"
 
 
 def default_of(db: sqlite3.Connection) -> tuple[Fraction | None, Fraction | None]:
@@ -60,11 +57,10 @@ def totals(db: sqlite3.Connection) -> Totals:
     spent = max((account.spent for _, account in each_account(db)), default=Fraction(0))
     persons = db.execute("SELECT count(*) FROM persons").fetchone()[0]
     rows = dict(db.execute("SELECT key, sum(rows) FROM payments GROUP BY key"))
-    new, unrecorded = rows.get(NEW, 0), rows.get(UNRECORDED, 0)
     paid = sum(rows.values())
     unfinished = "SELECT name FROM runs WHERE finished IS NULL AND token IS NOT NULL ORDER BY id"
     names = tuple(name for (name,) in db.execute(unfinished))
-    return Totals(persons, paid, spent, names, paid - new - unrecorded, unrecorded)
+    return Totals(persons, paid, spent, names, paid - rows.get(NEW, 0))
 
 
 def check(db: sqlite3.Connection, damaged: Callable[[], SpecError]) -> None:
@@ -100,10 +96,6 @@ def check(db: sqlite3.Connection, damaged: Callable[[], SpecError]) -> None:
     if sorted(db.execute(numbered).fetchall()) != sorted(db.execute(running).fetchall()):
         raise SpecError("ledger", "has rows of a run that do not match its payments", "it was altered")
 
-    # A draw with a key left a tag when it was paid for; what format 1 did not say may have.
-    tags = {(person, level): count for person, level, count in db.execute(_TAGS)}
-    for person, level, keyed, unrecorded in db.execute(_KEYED, (UNRECORDED, UNRECORDED, NEW)):
-        if not keyed <= tags.pop((person, level), 0) <= keyed + unrecorded:
-            raise SpecError("ledger", "has draws with a key that do not match their tags", "it was altered")
-    if tags:
-        raise SpecError("ledger", "has tags of draws that nobody paid for", "it was altered")
+    # A draw with a key left a tag when it was paid for.
+    if sorted(db.execute(_TAGS)) != sorted(db.execute(_KEYED, (NEW,))):
+        raise SpecError("ledger", "has draws with a key that do not match their tags", "it was altered")

@@ -37,7 +37,7 @@ class Purse:
 
     @property
     def left(self) -> Fraction:
-        """What may still be spent."""
+        """Amount that may still be spent."""
         return self.budgets.account(self.person).left
 
     def require(self, level: Amount) -> None:

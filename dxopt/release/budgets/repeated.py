@@ -11,9 +11,7 @@ from dxopt.release.keys import Key
 NEW = "none"
 """What a ledger stores of the key of new draws,"""
 UNNAMED = "unnamed"
-"""of draws with a key that was not given,"""
-UNRECORDED = "unrecorded"
-"""and where a ledger of format 1 did not say whether draws had a key."""
+"""and of draws with a key that was not given."""
 
 
 @dataclass(frozen=True)
@@ -39,10 +37,8 @@ class Tags:
         return cls(tags, UNNAMED if key is None else key.fingerprint)
 
 
-def read(stored: str) -> tuple[bool | None, str | None]:
-    """Whether rows were drawn with a key, as far as is known, and its fingerprint."""
+def read(stored: str) -> tuple[bool, str | None]:
+    """Return whether rows were drawn with a key, and its fingerprint as far as it is known."""
     if stored == NEW:
         return False, None
-    if stored == UNRECORDED:
-        return None, None
     return True, None if stored == UNNAMED else stored

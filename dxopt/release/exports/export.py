@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from dxopt.errors import SpecError
+from dxopt.errors import Option, SpecError
 from dxopt.release.exports.javascript import javascript
 from dxopt.release.exports.rows import as_json
 from dxopt.release.exports.sql import duckdb, postgresql
@@ -59,7 +59,8 @@ def export(table: IntegerTable, to: str, file: str | Path | None = None, *, forc
     ending, writer = _WRITERS[to]
     path = Path(file) if file is not None else Path(_plain(table.name) + ending)
     if path.exists() and not force:
-        raise SpecError("output", f"{path} is there already", "name another file, or replace it with force=True")
+        wrong = f"{path} is there already"
+        raise SpecError("output", wrong, "name another file, or replace it with ", Option("force", True))
     content = table.encoded() if writer is None else writer(table).encode("utf-8")
     with replacing(path, "output") as stream:
         stream.write(content)

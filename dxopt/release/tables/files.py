@@ -22,9 +22,6 @@ FORMAT = 1
 """The version of files of tables."""
 CLAIMS = {"epsilon": float, "delta": float, "pairs": str, "cost": float, "variation": float, "name": str}
 
-_TOO_LARGE = "n²·m is over"
-"""How the reason begins where a result has too many secrets."""
-
 
 def save_table(parts: Parts, file: Path) -> Path:
     """Write what a table is made of to a file; see `IntegerTable.save`."""
@@ -57,15 +54,14 @@ def _inside(folder: Path) -> Path:
     table = folder / "table.npz"
     if not is_file(table):
         try:
-            reason = read_json(folder / "report.json")["table"]
+            reason = read_json(folder / "claims.json")["table"]
         except (OSError, ValueError, LookupError, TypeError):
-            reason = "it is no result folder"
-        fix = "name a result with a table, or the file of one"
-        if str(reason).startswith(_TOO_LARGE):
-            fix = (
-                "results have one for up to 368 secrets that are reports; up to 2,000, make it in Python, in some "
-                f"minutes: dx.integer_table(dx.load({str(folder)!r}).mechanism).save('table.dxt'), and name that file"
-            )
+            fix = "name a result with a table, or the file of one"
+            raise SpecError("table", f"{folder} has none: it is no result folder", fix) from None
+        fix = (
+            "name a result with a table (results have one for up to 368 secrets that are reports), or make it in "
+            f"Python: dx.integer_table(dx.load({str(folder)!r}).mechanism).save('table.dxt'), and name that file"
+        )
         raise SpecError("table", f"{folder} has none: {reason}", fix)
     return table
 

@@ -52,7 +52,7 @@ def read(file: Path) -> Parts:
     except OSError as error:
         raise SpecError("table", f"{file} cannot be read: {error.strerror}", "name the file of a table") from None
     except SpecError as error:
-        raise SpecError("table", f"{file} {error.wrong}", error.fix) from None
+        raise error.at("table", f"{file} {error.wrong}") from None
 
 
 def encoded(parts: Parts, source: str | None = None) -> bytes:

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 _HATCH = "////"
 _NAME = 28
 """Longer names take several lines."""
+_ROOM = 0.2
+"""For the numbers behind bars, as a share of the axis."""
+_WIDTHS = (5, 3)
+"""Of the panels, relative."""
 
 
 @dataclass(frozen=True)
@@ -65,13 +69,15 @@ class Line:
     dashed: bool = False
 
 
-def bars(title: str, rows: Sequence[Row], quantities: tuple[Quantity, Quantity], lines: Sequence[Line]) -> Figure:
-    """Return a figure of two panels over the same rows, with lines in the first and one legend below."""
+def bars(title: str, rows: Sequence[Row], quantities: Sequence[Quantity], lines: Sequence[Line] = ()) -> Figure:
+    """Return a figure of one or two panels over the same rows, with lines in the first and one legend below."""
     from matplotlib.patches import Rectangle
 
     with plots.style():
         figure = plots.blank(8.4, 1.8 + 0.48 * max(len(rows), 2))
-        panels = figure.subplots(1, 2, sharey=True, width_ratios=(5, 3))
+        panels = figure.subplots(
+            1, len(quantities), sharey=True, squeeze=False, width_ratios=_WIDTHS[: len(quantities)]
+        )[0]
         first = panels[0]
         for axes, quantity in zip(panels, quantities, strict=True):
             _draw(axes, rows, quantity.bars)
@@ -87,8 +93,7 @@ def bars(title: str, rows: Sequence[Row], quantities: tuple[Quantity, Quantity],
             if not any(bar.get_width() for bar in axes.patches if isinstance(bar, Rectangle)):
                 axes.set_xlim(0.0, 1.0)
         figure.suptitle(title, fontsize=11)
-        handles, labels = first.get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=2)
+        plots.name_below(figure, *first.get_legend_handles_labels())
     return figure
 
 
@@ -96,9 +101,10 @@ def _draw(axes: Axes, rows: Sequence[Row], several: Sequence[Bars]) -> None:
     """Draw the bars of a panel: those of one row touch each other and are centred on it."""
     height = 0.6 if len(several) == 1 else 0.72 / len(several)
     hatches = [_HATCH if row.hatched else "" for row in rows]
+    axes.margins(x=_ROOM)
     for number, one in enumerate(several):
         shift = (number - (len(several) - 1) / 2) * height
-        axes.barh(
+        drawn = axes.barh(
             [position + shift for position in range(len(rows))],
             [length if length is not None and math.isfinite(length) else 0.0 for length in one.lengths],
             height,
@@ -108,6 +114,9 @@ def _draw(axes: Axes, rows: Sequence[Row], several: Sequence[Bars]) -> None:
             linewidth=0,
             label=one.label or None,
         )
+        there = [length is not None and math.isfinite(length) for length in one.lengths]
+        texts = [f"{length:.3g}" if known else "" for length, known in zip(one.lengths, there, strict=True)]
+        axes.bar_label(drawn, texts, padding=2, fontsize=7.5)
 
 
 def _label(row: Row) -> str:

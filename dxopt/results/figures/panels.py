@@ -1,4 +1,4 @@
-"""Two panels of curves against the same levels."""
+"""Panels of curves against the same levels."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _BOUND = 6
 """Index of the colour of a bound; the first is that of the optimum, and others take those between in turn."""
+_JOINED = 3
+"""At fewer levels than that, values are points that nothing joins."""
 _MARKERS = "os^Dv"
 _WIDE = 100.0
 """An axis is logarithmic where its largest number is that many times its smallest."""
@@ -39,24 +41,28 @@ class Panel:
     bound: plots.Curve | None = None
 
 
-def panels(title: str, across: str, upper: Panel, lower: Panel) -> Figure:
-    """Return a figure of two panels, one above the other, with one legend below.
+def panels(title: str, across: str, *several: Panel) -> Figure:
+    """Return a figure of one or two panels, one above the other, with one legend below.
 
     The horizontal axis, and the vertical one of the upper panel, are logarithmic where their numbers range widely.
     """
-    above = _coloured(upper)
+    above = _coloured(several[0])
     with plots.style():
-        figure = plots.blank(7.2, 7.4)
-        first, second = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
-        plots.draw(first, above)
-        plots.draw(second, _coloured(lower))
-        first.set(title=title, ylabel=upper.label)
-        second.set(xlabel=across, ylabel=lower.label)
+        figure = plots.blank(7.2, 5.4 if len(several) == 1 else 7.4)
+        ratios = (3, 2)[: len(several)]
+        every = figure.subplots(len(several), 1, sharex=True, squeeze=False, height_ratios=ratios)[:, 0]
+        for axes, panel in zip(every, several, strict=True):
+            plots.draw(axes, _coloured(panel))
+            axes.set(ylabel=panel.label)
+        every[0].set(title=title)
+        every[-1].set(xlabel=across)
         if _wide([curve.levels for curve in above]):
-            first.set_xscale("log")
+            every[0].set_xscale("log")
+            plots.logarithmic(every[-1].xaxis)
         if _wide([curve.values for curve in above]):
-            first.set_yscale("log")
-        figure.legend(*first.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+            every[0].set_yscale("log")
+            plots.logarithmic(every[0].yaxis)
+        plots.name_below(figure, *every[0].get_legend_handles_labels())
     return figure
 
 
@@ -64,12 +70,16 @@ def _coloured(panel: Panel) -> list[plots.Curve]:
     """Return the curves of a panel with colours and symbols by their positions, and the bound last."""
     others = _BOUND - 1
     coloured = []
+    # Between two levels alone, a line would look like a curve that nobody has computed.
+    few = len(np.unique(np.concatenate([np.asarray(curve.levels) for curve in panel.curves]))) < _JOINED
     for position, curve in enumerate(panel.curves):
         colour = 1 + (position - 1) % others if position else 0
         marker = _MARKERS[max(position - 1, 0) // others % len(_MARKERS)]
-        coloured.append(replace(curve, colour=colour, marker=marker))
+        line = "points" if few else curve.line
+        coloured.append(replace(curve, line=line, colour=colour, marker=marker))
     if panel.bound is not None:
-        coloured.append(replace(panel.bound, line="dashed", colour=_BOUND))
+        line, marker = ("points", "_") if few else ("dashed", "")
+        coloured.append(replace(panel.bound, line=line, colour=_BOUND, marker=marker))
     return coloured
 
 

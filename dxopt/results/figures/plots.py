@@ -16,6 +16,7 @@ from dxopt.errors import SpecError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 BOTH = (".svg", ".png")
@@ -40,7 +41,13 @@ _STYLE: dict[str, Any] = {
     "legend.frameon": False,
     "savefig.dpi": 150,
     "svg.hashsalt": "dxopt",
+    "text.parse_math": False,  # names are not formulas
 }
+_FEW_POWERS = 20.0
+"""Up to this ratio of its ends, an axis has one power of ten or two."""
+_SWATCH = 50.0
+_LETTER = 4.8
+"""Points across an entry of a legend: what stands before its name, and a letter of that."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,24 +74,6 @@ class Curve:
     marker: str = ""
 
 
-@dataclass(frozen=True)
-class Mark:
-    """A vertical line at a level, such as a threshold."""
-
-    level: float
-    label: str
-    line: Literal["solid", "dashed", "dotted"] = "solid"
-
-
-@dataclass(frozen=True)
-class Reading:
-    """A value that somebody states for a level, such as one printed in a paper."""
-
-    level: float
-    value: float
-    label: str
-
-
 def style() -> AbstractContextManager[None]:
     """Return the style of all figures, whatever the user's settings are; draw within it."""
     import matplotlib
@@ -100,80 +89,74 @@ def blank(width: float = 7.2, height: float = 4.6) -> Figure:
     return Figure(width, height)
 
 
-def against_epsilon(
-    curves: Sequence[Curve],
-    *,
-    title: str,
-    quantity: str,
-    level: str,
-    marks: Sequence[Mark] = (),
-    readings: Sequence[Reading] = (),
-    shaded: tuple[float, float, str] | None = None,
-) -> Figure:
-    """Return a figure of curves against epsilon, with thresholds marked, and one legend below.
-
-    Parameters
-    ----------
-    curves : sequence of Curve
-    title : str
-        The setting; it may have several lines.
-    quantity, level : str
-        What the vertical and the horizontal axis show, with units.
-    marks : sequence of Mark
-    readings : sequence of Reading
-    shaded : (low, high, label), optional
-        A range of levels.
-    """
+def against_epsilon(curves: Sequence[Curve], *, title: str, quantity: str, level: str) -> Figure:
+    """Return a figure of curves against epsilon with a legend below; its axes show a quantity and a level."""
     with style():
         figure = blank(7.2, 5.4)
         axes = figure.add_subplot()
-        draw(axes, curves, marks, readings, shaded)
+        draw(axes, curves)
         axes.set(title=title, xlabel=level, ylabel=quantity)
-        figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+        name_below(figure, *axes.get_legend_handles_labels())
     return figure
 
 
-def draw(
-    axes: Axes,
-    curves: Sequence[Curve],
-    marks: Sequence[Mark] = (),
-    readings: Sequence[Reading] = (),
-    shaded: tuple[float, float, str] | None = None,
-) -> None:
-    """Draw curves on axes of a larger figure, without titles and legend; see `against_epsilon`."""
-    if shaded is not None:
-        low, high, label = shaded
-        axes.axvspan(low, high, color="#888888", alpha=0.15, linewidth=0, label=label)
-    for mark in marks:
-        axes.axvline(mark.level, color="#666666", linewidth=1.2, linestyle=mark.line, label=mark.label)
+def name_below(figure: Figure, handles: Sequence[Any], labels: Sequence[str]) -> None:
+    """Draw one legend below all panels of a figure, in as many columns as there is room for."""
+    if handles:
+        longest = _SWATCH + _LETTER * max(map(len, labels))
+        columns = min(max(int(72 * figure.get_figwidth() / longest), 1), 3, len(handles))
+        figure.legend(handles, labels, loc="outside lower center", ncols=columns)
+
+
+def fit(figure: Figure, width: float) -> None:
+    """Make a figure so many inches wide, and less high if it is of curves; its letters keep their size."""
+    wide, high = figure.get_size_inches()
+    rows = any(axes.containers for axes in figure.axes)
+    figure.set_size_inches(width, high if rows else high * (width / wide) ** 0.5)
+    with style():
+        for legend in list(figure.legends):
+            handles, labels = legend.legend_handles, [text.get_text() for text in legend.get_texts()]
+            legend.remove()
+            name_below(figure, [handle for handle in handles if handle is not None], labels)
+
+
+def draw(axes: Axes, curves: Sequence[Curve]) -> None:
+    """Draw curves on axes of a larger figure, without titles and legend."""
     for curve in curves:
         joined = curve.line != "points"
         axes.plot(
             np.asarray(curve.levels),
             np.asarray(curve.values),
             linestyle=curve.line if joined else "none",
-            marker=curve.marker or None if joined else "o",
+            marker=curve.marker or (None if joined else "o"),
             markersize=4 if joined else None,
             color=COLOURS[curve.colour],
             label=curve.label,
         )
-    for number, reading in enumerate(readings):
-        axes.plot(
-            [reading.level],
-            [reading.value],
-            linestyle="none",
-            marker="sD^v"[number % 4],
-            markerfacecolor="none",
-            color="#000000",
-            label=reading.label,
-        )
 
 
-def painted(figure: Figure, ending: str) -> bytes:
-    """Return a figure as a file of one of the `ENDINGS`, without dates or versions."""
+def logarithmic(axis: Axis) -> None:
+    """Name the powers of ten along a logarithmic axis without formulas, and all ticks where powers are few."""
+    from matplotlib.ticker import FuncFormatter
+
+    def minor(value: float, _: int | None) -> str:
+        low, high = axis.get_view_interval()
+        return f"{value:g}" if high < _FEW_POWERS * low else ""
+
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(FuncFormatter(minor))
+
+
+def painted(figure: Figure, ending: str, *, inline: bool = False) -> bytes:
+    """Return a figure as a file of one of the `ENDINGS`, without dates or versions.
+
+    With `inline`, it has no background, and its text is text and not shapes of letters.
+    """
+    import matplotlib
+
     content = BytesIO()
-    with style():
-        figure.savefig(content, format=ending[1:], metadata=ENDINGS[ending])
+    with style(), matplotlib.rc_context({"svg.fonttype": "none" if inline else "path"}):
+        figure.savefig(content, format=ending[1:], metadata=ENDINGS[ending], transparent=inline)
     return content.getvalue()
 
 
@@ -182,11 +165,14 @@ def pictures(name: str, figure: Figure) -> dict[str, bytes]:
     return {f"{name}{ending}": painted(figure, ending) for ending in BOTH}
 
 
-def save(figure: Figure, folder: Path, name: str) -> tuple[Path, Path]:
+def save(figure: Figure, folder: Path, name: str) -> list[Path]:
     """Write `name.svg` and `name.png` to a folder, which is made where it is missing."""
     folder.mkdir(parents=True, exist_ok=True)
-    drawn, painted = pictures(name, figure).items()
-    return _written(folder, *drawn), _written(folder, *painted)
+    written = []
+    for file, content in pictures(name, figure).items():
+        (folder / file).write_bytes(content)
+        written.append(folder / file)
+    return written
 
 
 def shown(figure: Figure, file: str | Path | None) -> Figure:
@@ -212,9 +198,3 @@ def shown(figure: Figure, file: str | Path | None) -> Figure:
     except OSError as error:
         raise SpecError("save", f"{target} cannot be written: {error.strerror}", "name another file") from None
     return figure
-
-
-def _written(folder: Path, name: str, content: bytes) -> Path:
-    file = folder / name
-    file.write_bytes(content)
-    return file

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from dxopt.runtime.shown import Lines
@@ -10,6 +10,11 @@ from dxopt.runtime.shown import Lines
 if TYPE_CHECKING:
     from rich.panel import Panel
     from rich.table import Table
+
+Grid = Sequence[Sequence[str]]
+"""A table as text: the names of the columns, then the rows."""
+_COLUMNS = 6
+"""That many besides the first fit a terminal."""
 
 
 def as_text(lines: Lines) -> str:
@@ -32,24 +37,26 @@ def as_panel(title: str, lines: Lines) -> Panel:
     return Panel(table, title=Text(title), expand=False)
 
 
-def aligned(table: Sequence[Sequence[str]]) -> list[str]:
+def aligned(table: Grid) -> list[str]:
     """Return a table as lines of plain text, never cut."""
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table]
 
 
-def as_rich_table(table: Sequence[Sequence[str]]) -> Table:
-    """Return a table, the header first, for a rich console."""
+def as_rich_tables(table: Grid) -> Iterator[Table]:
+    """Yield a table, the header first, for a rich console: in parts that fit, each with the first column."""
     from rich.table import Table
     from rich.text import Text
 
-    header, *body = table
-    drawn = Table(box=None, padding=(0, 1, 0, 0), header_style="bold")
-    for position, column in enumerate(header):
-        drawn.add_column(column.replace(" ", "\n").replace("_", "_\n"), justify="right" if position else "left")
-    for row in body:
-        drawn.add_row(*(Text(cell) for cell in row))
-    return drawn
+    first, *columns = zip(*table, strict=True)
+    for start in range(0, len(columns), _COLUMNS):
+        (header, *body) = zip(first, *columns[start : start + _COLUMNS], strict=True)
+        drawn = Table(box=None, padding=(0, 1, 0, 0), header_style="bold")
+        for position, column in enumerate(header):
+            drawn.add_column(column.replace(" ", "\n").replace("_", "_\n"), justify="right" if position else "left")
+        for row in body:
+            drawn.add_row(*(Text(cell) for cell in row))
+        yield drawn
 
 
 def cell(number: float | None, how: str) -> str:

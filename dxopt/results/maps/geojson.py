@@ -30,7 +30,7 @@ def geojson(answer: Mechanism | Report, *, secret: Any = None, prior: PriorLike 
     Parameters
     ----------
     answer : Mechanism or Report
-    secret : label, index or mapping, optional
+    secret : label or mapping, optional
         As for `draw_map`.
     prior : Prior, optional
         That of the report, or uniform, by default.

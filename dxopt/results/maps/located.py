@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import SpecError, UnsupportedError
+from dxopt.errors import Option, SpecError, UnsupportedError
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior, PriorLike
 from dxopt.model.required import required_mechanism
 from dxopt.results.report import Report
 from dxopt.spaces.geo.located import positions
 from dxopt.spaces.globe import EARTH_RADIUS_KM
+from dxopt.spaces.lookup import NoSuchPoint
 from dxopt.spaces.positions import Positions
 
 KM_PER_DEGREE = math.radians(EARTH_RADIUS_KM)
@@ -68,23 +69,18 @@ class Located:
         return total
 
     def index(self, secret: Any) -> int:
-        """The index of a secret given by its label, or by its index where no label is a number.
+        """Return the index of a secret given by its label.
 
         A mapping with `label`, `index` or `point` says what is given.
         """
         space = self.mechanism.space
         if isinstance(secret, Mapping):
             return space.naming.one(**secret)
-        numbered = space.naming.lookup.numbered
-        if isinstance(secret, str) and not numbered and secret not in space.labels and secret.isdecimal():
-            secret = int(secret)
-        fix = f"use a label, such as {space.labels[0]!r}" + ("" if numbered else f", or an index below {len(space)}")
         try:
-            return space.index(secret)
-        except SpecError as error:
-            known = error.wrong.startswith("there is no")
-            wrong = f"there is no location {secret!r}" if known else error.wrong
-            raise SpecError("secret", wrong, fix) from None
+            return space.naming.one(secret)
+        except NoSuchPoint:
+            fix = f"use a label, such as {space.labels[0]!r}, or ", Option("index")
+            raise NoSuchPoint("secret", f"there is no location {secret!r}", *fix) from None
 
 
 def _of_reports(mechanism: Mechanism, found: Positions) -> Positions:

@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from dxopt.errors import SpecError
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import PriorLike
-from dxopt.results.figures.plots import COLOURS, blank, style
+from dxopt.results.figures.plots import COLOURS, blank, painted, style
 from dxopt.results.maps.geojson import geojson
 from dxopt.results.maps.located import KM_PER_DEGREE, Located
 from dxopt.results.maps.underlay import Underlay
@@ -62,7 +61,7 @@ def draw_map(
     answer : Mechanism or Report
         On locations with positions on the Earth: haversine or geodesic distances, or a space that `dx.geo` makes.
         Cells are filled, roads drawn beneath.
-    secret : label, index or mapping, or sequence of them, optional
+    secret : label or mapping, or sequence of them, optional
         A mapping with `label`, `index` or `point` says what is given.
         A panel for each, at most 9, with K[x, z] for each report z; the secret x is marked. Without any, one panel
         shows the prior, and another the probability Σ_x π_x K[x, z] of each report.
@@ -135,14 +134,10 @@ def save_map(
             if len(secret) > 1:
                 raise SpecError("secret", f"{len(secret)} are given for GeoJSON", "give one")
             content = geojson(answer, secret=secret[0] if secret else None)
-            file.write_text(
-                json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8", newline="\n"
-            )
+            text = json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n"
+            file.write_bytes(text.encode())
         else:
-            metadata = {"Date": None, "Creator": None} if ending == ".svg" else {"Software": None}
-            figure = draw_map(answer, secret=list(secret) or None, underlay=underlay)
-            with style():
-                figure.savefig(file, format=ending[1:], metadata=metadata)
+            file.write_bytes(painted(draw_map(answer, secret=list(secret) or None, underlay=underlay), ending))
     except OSError as error:
         raise SpecError("output", f"{file} cannot be written: {error.strerror}", "name another file") from None
     return file
@@ -164,17 +159,11 @@ def _legend(located: Located) -> list[Any]:
     return [Line2D([], [], color=_STREET, linewidth=0.8, label="roads of the space")] if streets else []
 
 
-def _is_point(located: Located, secret: Any) -> bool:
-    """Whether it is a tuple of numbers that is one secret; SpecError where it is neither that nor a list."""
-    numbers = isinstance(secret, tuple) and len(secret) > 1 and all(isinstance(part, Real) for part in secret)
-    return numbers and not located.mechanism.space.naming.find(secret).ndim
-
-
 def _panels(located: Located, secret: Any) -> list[_Panel]:
     if secret is None:
         before = _Panel("where people are: the prior", located.prior, located.secrets)
         return [before, _Panel("what is reported on average", located.expected(), located.reports)]
-    several = isinstance(secret, list | tuple | range | np.ndarray) and not _is_point(located, secret)
+    several = isinstance(secret, list | range | np.ndarray)
     asked = secret if several else [secret]
     if not 1 <= len(asked) <= MOST_PANELS:
         raise SpecError("secret", f"{len(asked)} secrets", f"give 1 to {MOST_PANELS} of them")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -142,6 +142,21 @@ class Underlay:
             if corners <= most or finest > size / 50:
                 return replace(self, areas=areas, lines=lines)
             finest *= 2
+
+    def placed(self, where: Callable[[Ring], Ring]) -> Underlay:
+        """Return the same with other coordinates."""
+        areas = [(kind, [where(ring) for ring in rings]) for kind, rings in self.areas]
+        lines = [(kind, where(line)) for kind, line in self.lines]
+        names = [(name, *where(np.array([[x, y]]))[0].tolist()) for name, x, y in self.names]
+        return Underlay(areas, lines, names)
+
+    def as_data(self, scaled: Callable[[Ring], Any]) -> dict[str, Any]:
+        """Return content for a script, with coordinates by `scaled`."""
+        return {
+            "areas": [[kind, [scaled(ring) for ring in rings]] for kind, rings in self.areas],
+            "lines": [[kind, scaled(line)] for kind, line in self.lines],
+            "names": [[name, scaled(np.array(place))] for name, *place in self.names],
+        }
 
     @property
     def kinds(self) -> list[Kind]:

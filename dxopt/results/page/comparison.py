@@ -8,12 +8,12 @@ from dxopt.numerics.digits import three_digits
 from dxopt.results.compared import Compared, excess_cell
 from dxopt.results.comparison import Comparison
 from dxopt.results.order import lines_of
-from dxopt.results.page.bars import Bar, bars
+from dxopt.results.page.inline import drawn
 from dxopt.results.page.markup import Cell, Markup, element, folded, number, table, told
 from dxopt.spaces.units import in_unit
 
 
-def compared(found: Comparison, unit: str) -> Iterator[Markup]:
+def compared(found: Comparison, unit: str, name: str) -> Iterator[Markup]:
     """Bars, tables, what refines what, and why some are missing; values are in the unit."""
     found = found.told
     rows = [row for row in found.rows if row.value is not None]
@@ -26,7 +26,7 @@ def compared(found: Comparison, unit: str) -> Iterator[Markup]:
         "gap to bound",
         "leakage (bits)",
     ]
-    yield from _bars(found, unit)
+    yield drawn(found.figure(), name)
     yield table("Mechanisms side by side", [*header, "privacy"], [_compared(row) for row in rows])
     if found.bound is not None:
         yield element(
@@ -72,26 +72,6 @@ def _share(excess: float | None) -> Cell:
 def _under(row: Compared, priors: list[str]) -> list[Cell]:
     values = [row.value, *(row.under.get(prior) for prior in priors)]
     return [Cell(row.name), *(Cell.number(value) for value in values)]
-
-
-def _bars(found: Comparison, unit: str) -> list[Markup]:
-    """Bars of loss, with the bound on every private mechanism, and of leakage."""
-    rows = [row for row in found.rows if row.value is not None]
-    names = [f"{row.name} ({privacy(row)})" if row.unproven else row.name for row in rows]
-    remapped = any(row.remapped is not None for row in rows)
-    each = list(zip(names, rows, strict=True))
-    loss = bars(
-        [Bar(name, [row.value, row.remapped] if remapped else [row.value], row.unproven) for name, row in each],
-        title=f"{found.objective.capitalize()}{in_unit(unit)}",
-        quantities=[("as it is", 0), ("with the optimal remap", 5)] if remapped else [(found.objective, 0)],
-        mark=("bound on every private mechanism", found.bound),
-    )
-    leakage = bars(
-        [Bar(name, [row.leakage], row.unproven) for name, row in each],
-        title="Min-entropy leakage in bits",
-        quantities=[("leakage", 4)],
-    )
-    return [loss, leakage]
 
 
 def privacy(row: Compared) -> str:

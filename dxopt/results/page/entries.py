@@ -10,11 +10,10 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ValidationError, model_validator
 
 from dxopt.errors import CertificateError, PlausibilityWarning, SpecError
-from dxopt.results.files import FRONTIER, LEVEL, REPORT, SWEEP
+from dxopt.results.files import FRONTIER, LEVEL, NOTES, PARTS, SWEEP
 from dxopt.results.folder import holds_report, is_result
 from dxopt.results.reading import load
 from dxopt.results.report import Report
-from dxopt.results.restoring import described_metric
 from dxopt.results.sweep import EpsilonSweep
 from dxopt.runtime.reading import MOST_TEXT, TooLarge, content, is_file, is_folder, no_result, read_json
 
@@ -68,7 +67,7 @@ class Entry:
     reason : str
         Why.
     recorded : tuple of dict
-        The warnings that report.json has: some are about data that the folder does not hold.
+        The warnings that notes.json has: some are about data that the folder does not hold.
     """
 
     name: str
@@ -93,8 +92,7 @@ class Entry:
     @classmethod
     def of(cls, report: Report) -> Entry:
         """A report in memory."""
-        metric = report.problem.space.metric
-        return cls(report.problem.name, report, metric.name if metric else "given distances")
+        return cls(report.problem.name, report, _metric(report))
 
     @property
     def status(self) -> str:
@@ -142,7 +140,8 @@ def read(folder: Path, *, tell: Callable[[str], None] = lambda line: None) -> li
 def _inside(inner: Path, folder: Path) -> bool:
     """Whether a folder within another one is hidden, or a part of a result."""
     path = inner.relative_to(folder)
-    return any(part.startswith(".") for part in path.parts) or any(is_result(folder / one) for one in path.parents)
+    within = any(part.startswith(".") for part in path.parts) or PARTS in path.parts[:-1]
+    return within or any(is_result(folder / one) for one in path.parents)
 
 
 def _readable(folder: Path, name: str) -> Entry:
@@ -157,29 +156,31 @@ def _failed(folder: Path) -> list[Entry]:
     try:
         summary = read_json(folder / SUMMARY)
         lines = [line for line in summary["problems"] if not line["folder"]]
-        return [Entry(line["problem"], failure=line["status"], reason=_why(summary, line)) for line in lines]
+        return [Entry(line["problem"], failure=line["status"], reason=line["error"]) for line in lines]
     except (OSError, ValueError, KeyError, TypeError):
         return []
-
-
-def _why(summary: Mapping[str, Any], line: Mapping[str, Any]) -> str:
-    return " ".join(error for error in summary["errors"] if line["problem"] in error)
 
 
 def _entry(folder: Path) -> Entry:
     if is_file(folder / SWEEP):
         sweep = EpsilonSweep.load(folder)
-        return Entry(sweep.problem.name, metric=described_metric(folder), sweep=sweep)
+        return Entry(sweep.problem.name, metric=_metric(sweep.reports[0]), sweep=sweep)
     level = _content(folder / LEVEL, LevelFile)
     frontier = _content(folder / FRONTIER, FrontierFile)
     report = load(folder) if holds_report(folder) else None
     name = report.problem.name if report else str((level or frontier).get("problem", folder.name))
-    recorded = _recorded(folder / REPORT) if report else ()
-    return Entry(name, report, described_metric(folder), level, frontier, recorded=recorded)
+    recorded = _recorded(folder / NOTES) if report else ()
+    return Entry(name, report, _metric(report), level, frontier, recorded=recorded)
+
+
+def _metric(report: Report | None) -> str:
+    """Return the name of the metric of a report; "given distances" where there is none."""
+    metric = None if report is None else report.problem.space.metric
+    return metric.name if metric else "given distances"
 
 
 def _recorded(file: Path) -> tuple[dict[str, str], ...]:
-    """The warnings of report.json whose parts are texts."""
+    """The warnings of notes.json whose parts are texts."""
     given = read_json(file).get("warnings", [])
     parts = PlausibilityWarning.PARTS
     entries = [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []

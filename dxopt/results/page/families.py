@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from dxopt.model.problem import Problem
-from dxopt.results.page.curves import Curve, chart
+from dxopt.results.figures import plots
+from dxopt.results.figures.panels import Panel, panels
 from dxopt.results.page.entries import Entry
+from dxopt.results.page.inline import drawn
 from dxopt.results.page.markup import Markup, element, folded
 from dxopt.results.page.plainly import level_table
 from dxopt.results.report import Report
 from dxopt.results.units import level_axis, value_axis
 from dxopt.runtime.stopping import Status
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def families(entries: Sequence[Entry]) -> list[list[Report]]:
@@ -38,7 +44,7 @@ def _alike(problem: Problem) -> str:
     return digest.hexdigest()
 
 
-def curves(group: Sequence[Report]) -> list[Curve]:
+def curves(group: Sequence[Report]) -> Panel:
     """Values against ε: of the mechanism itself, of those it is compared with, and the bound on all."""
     points: dict[str, dict[float, float]] = {}
     bounds: dict[float, float] = {}
@@ -53,24 +59,26 @@ def curves(group: Sequence[Report]) -> list[Curve]:
             points.setdefault(name, {})[epsilon] = value
         # Several reports at one ε have bounds on the same optimum: the sharpest counts.
         bounds[epsilon] = sign * max(sign * bound, sign * bounds.get(epsilon, bound))
-    lines = [Curve(name, sorted(at), [at[level] for level in sorted(at)]) for name, at in points.items()]
-    under = Curve("bound on every private mechanism", list(bounds), list(bounds.values()), dashed=True, colour=6)
-    return [*lines, under]
+    lines = [plots.Curve(name, sorted(at), [at[level] for level in sorted(at)]) for name, at in points.items()]
+    bound = plots.Curve("bound on every private mechanism", list(bounds), list(bounds.values()))
+    return Panel(value_axis(group[0].problem), lines, bound)
 
 
 def _name(report: Report) -> str:
     return "optimal" if report.status is Status.OPTIMAL else report.mechanism.name
 
 
-def family_chart(group: Sequence[Report]) -> Markup:
-    """The curves of a family."""
+def family_figure(group: Sequence[Report]) -> Figure:
+    """Loss against ε of problems that differ in ε alone."""
     problem = group[0].problem
     names = list(dict.fromkeys(report.problem.name.partition(" [")[0] for report in group))
     about = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
-    drawn = chart(
-        curves(group),
-        title=f"{about}: {problem.objective.title} at {len({r.problem.epsilon for r in group})} levels",
-        across=level_axis(problem),
-        up=value_axis(problem),
-    )
-    return element("div", drawn, folded("What each ε promises and costs", level_table(group)))
+    levels = len({report.problem.epsilon for report in group})
+    title = f"{about}: {problem.objective.title} at {levels} levels"
+    return panels(title, level_axis(problem), curves(group))
+
+
+def family_chart(group: Sequence[Report], name: str) -> Markup:
+    """The figure of a family, and what each of its levels promises."""
+    told = folded("What each ε promises and costs", level_table(group))
+    return element("div", drawn(family_figure(group), name), told)

@@ -14,10 +14,9 @@ from dxopt.results.figures import plots
 from dxopt.results.maps.map import draw_map
 from dxopt.results.page import channels
 from dxopt.results.page.entries import Entry
-from dxopt.results.page.families import curves, families
+from dxopt.results.page.families import families, family_figure
 from dxopt.results.page.plane import Plane
 from dxopt.results.report import Report
-from dxopt.results.units import level_axis, value_axis
 from dxopt.spaces.geo.located import known
 
 if TYPE_CHECKING:
@@ -90,7 +89,9 @@ def channel_figure(report: Report) -> Figure:
         drawn = axes.imshow(masked, norm=LogNorm(least, 1.0), cmap="YlGnBu", aspect="auto", interpolation="nearest")
         axes.set(title=report.problem.name, xlabel="report", ylabel="secret")
         axes.grid(visible=False)
-        figure.colorbar(drawn, ax=axes, label="probability", extend="min" if positive.min() < least else "neither")
+        extend = "min" if positive.min() < least else "neither"
+        bar = figure.colorbar(drawn, ax=axes, label="probability", extend=extend)
+        plots.logarithmic(bar.ax.yaxis)
     return figure
 
 
@@ -127,27 +128,6 @@ def plane_figure(report: Report, plane: Plane) -> Figure:
         figure.colorbar(ScalarMappable(scale, "YlGnBu"), ax=both, label="probability; ×: never", shrink=0.9)
         figure.suptitle(report.problem.name, fontsize=11)
     return figure
-
-
-def family_figure(group: Sequence[Report]) -> Figure:
-    """Loss against ε of problems that differ in ε alone."""
-    problem = group[0].problem
-    lines = [
-        plots.Curve(
-            curve.name,
-            curve.levels,
-            curve.values,
-            "dashed" if curve.dashed else "solid",
-            (position if curve.colour is None else curve.colour) % len(plots.COLOURS),
-        )
-        for position, curve in enumerate(curves(group))
-    ]
-    return plots.against_epsilon(
-        lines,
-        title=f"{problem.name} and {len(group) - 1} more",
-        quantity=value_axis(problem),
-        level=level_axis(problem),
-    )
 
 
 def _plain(name: str) -> str:

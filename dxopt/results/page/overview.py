@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 
 from dxopt.model.objective import OBJECTIVES
 from dxopt.model.problem import Problem
-from dxopt.results.page.bars import Bar, bars
+from dxopt.results.figures.bars import Bars, Quantity, Row, bars
 from dxopt.results.page.entries import Entry
 from dxopt.results.page.families import families, family_chart
+from dxopt.results.page.inline import drawn
 from dxopt.results.page.markup import Cell, Markup, element, joined, number, section, table, told
 from dxopt.results.report import Report
-from dxopt.results.units import named_loss
+from dxopt.results.units import named_loss, value_axis
 from dxopt.spaces.units import per
 
 HEADER = ("problem", "value", "gap", "private", "ε", "objective", "secrets", "status", "seconds")
@@ -41,8 +42,9 @@ def overview(entries: Sequence[Entry]) -> Iterator[Markup]:
         yield section("What failed, or is open", element("ul", *open_ones), level=2)
     together = families(entries)
     if together:
-        yield section("Against ε", element("div", *map(family_chart, together), class_="charts"), level=2)
-    grouped = [_side_by_side(group) for group in _alike(entries) if len(group) > 1]
+        charts = [family_chart(group, f"family-{place}") for place, group in enumerate(together)]
+        yield section("Against ε", element("div", *charts, class_="charts"), level=2)
+    grouped = [_side_by_side(group, f"side-{place}") for place, group in enumerate(_alike(entries))]
     if grouped:
         yield section("Side by side", element("div", *grouped, class_="charts"), level=2)
 
@@ -105,20 +107,20 @@ def _range(entry: Entry) -> tuple[list[float], str, float | None]:
 
 
 def _alike(entries: Sequence[Entry]) -> list[list[Report]]:
-    """Reports whose values are amounts of the same thing."""
-    found: dict[tuple[str, str], list[Report]] = {}
+    """Reports whose values are amounts of the same thing: in the same unit, or else about the same secrets."""
+    found: dict[tuple[str, ...], list[Report]] = {}
     for entry in entries:
         if entry.report is not None:
             problem = entry.report.problem
-            found.setdefault((problem.objective.title, named_loss(problem)), []).append(entry.report)
-    return list(found.values())
+            same = () if problem.unit else tuple(problem.space.labels)
+            found.setdefault((problem.objective.title, named_loss(problem), *same), []).append(entry.report)
+    return [group for group in found.values() if len(group) > 1]
 
 
-def _side_by_side(group: Sequence[Report]) -> Markup:
+def _side_by_side(group: Sequence[Report], name: str) -> Markup:
     problem = group[0].problem
     left = f"; the first {MOST_BARS} of {len(group):,}" if len(group) > MOST_BARS else ""
-    return bars(
-        [Bar(report.problem.name, [report.certificate.value]) for report in group[:MOST_BARS]],
-        title=f"{problem.objective.title.capitalize()} ({named_loss(problem)}){left}",
-        quantities=[(problem.objective.title, 0)],
-    )
+    kept = group[:MOST_BARS]
+    lengths = Bars([report.certificate.value for report in kept], colour=0)
+    figure = bars("", [Row(report.problem.name) for report in kept], [Quantity(value_axis(problem), [lengths])])
+    return drawn(figure, name, f"{value_axis(problem).capitalize()}{left}")

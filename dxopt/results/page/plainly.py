@@ -11,17 +11,15 @@ from dxopt.results.page.channels import readable
 from dxopt.results.page.markup import Cell, Markup, element, facts, table
 from dxopt.results.page.plane import Plane
 from dxopt.results.report import Report
-from dxopt.results.sentences import table_of
+from dxopt.words.result import table_of
 
 
 def plainly(report: Report, plane: Plane | None) -> tuple[Markup, Markup]:
     """What is promised, in a sentence, and what else there is to say, topic by topic."""
-    names = _names(report, plane)
-    (_, first), *others = report.explanation.sentences
-    told = [(topic, _renamed(text, names)) for topic, text in others]
+    (_, first), *told = report.explanation.renamed(_names(report, plane)).sentences
     if report.problem.private:
         told.append(("other levels", "dxopt explain, with --epsilon, says what other ε promise and cost."))
-    return element("p", _renamed(first, names), class_="headline"), facts(told)
+    return element("p", first, class_="headline"), facts(told)
 
 
 def level_table(reports: Sequence[Report]) -> Markup:
@@ -41,9 +39,3 @@ def _names(report: Report, plane: Plane | None) -> Mapping[str, str]:
     for one in (report.mechanism.space, report.mechanism.reports):
         names |= dict(zip(one.labels, readable(one.labels, one.points, plane), strict=True))
     return {label: f"({name})" for label, name in names.items() if label != name}
-
-
-def _renamed(text: str, names: Mapping[str, str]) -> str:
-    for label, name in names.items():
-        text = text.replace(label, name)
-    return text

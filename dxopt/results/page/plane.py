@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dxopt.errors import UnsupportedError
 from dxopt.results.maps.located import KM_PER_DEGREE, Located
-from dxopt.results.maps.underlay import Kind, Shapes, Underlay
+from dxopt.results.maps.underlay import Shapes, Underlay
 from dxopt.results.maps.window import Window
 from dxopt.results.report import Report
 from dxopt.spaces.geo.located import known
@@ -22,24 +22,6 @@ from dxopt.spaces.positions import unrolled
 Array = NDArray[np.float64]
 MOST_CORNERS = 40_000
 """Of shapes under a map in a page: 0.7 MB of text."""
-
-
-@dataclass(frozen=True, eq=False)
-class Beneath:
-    """Coasts, rivers, roads and names in a plane; what they are is as in an `Underlay`."""
-
-    areas: list[tuple[Kind, list[Array]]]
-    lines: list[tuple[Kind, Array]]
-    names: list[tuple[str, Array]]
-    kinds: list[Kind]
-
-    def as_data(self, scaled: Callable[[Array], Any]) -> dict[str, Any]:
-        """Content for a script, with coordinates by `scaled`."""
-        return {
-            "areas": [[kind, [scaled(ring) for ring in rings]] for kind, rings in self.areas],
-            "lines": [[kind, scaled(line)] for kind, line in self.lines],
-            "names": [[name, scaled(place)] for name, place in self.names],
-        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +42,8 @@ class Plane:
         Latitude and longitude at (0, 0), on the Earth.
     named : bool
         Whether locations have names to be written beside them, and not their coordinates.
-    beneath : Beneath or None
-        What is drawn under the locations.
+    beneath : Underlay or None
+        What is drawn under the locations, in the coordinates of the plane.
     """
 
     secrets: Array
@@ -71,7 +53,7 @@ class Plane:
     unit: str = ""
     middle: tuple[float, float] | None = None
     named: bool = False
-    beneath: Beneath | None = None
+    beneath: Underlay | None = None
 
     @classmethod
     def of(cls, report: Report, shapes: Shapes | None = None) -> Plane | None:
@@ -149,22 +131,10 @@ def _named(labels: Sequence[str]) -> bool:
     return all(any(letter.isalpha() for letter in label) for label in labels)
 
 
-def _beneath(shapes: Shapes, window: Window, flat: Callable[[Array], Array]) -> Beneath | None:
-    """What of shapes is in a window, without details that nobody sees; None where nothing is."""
+def _beneath(shapes: Shapes, window: Window, flat: Callable[[Array], Array]) -> Underlay | None:
+    """Return what of shapes is in a window, without details that nobody sees; None where nothing is."""
     whole = Underlay.within(shapes, window)
-    if whole is None:
-        return None
-    found = whole.plain(MOST_CORNERS)
-
-    def placed(ring: Array) -> Array:
-        return flat(ring[:, ::-1])
-
-    return Beneath(
-        [(kind, [placed(ring) for ring in rings]) for kind, rings in found.areas],
-        [(kind, placed(line)) for kind, line in found.lines],
-        [(name, placed(np.array([[x, y]]))[0]) for name, x, y in found.names],
-        found.kinds,
-    )
+    return None if whole is None else whole.plain(MOST_CORNERS).placed(lambda ring: flat(ring[:, ::-1]))
 
 
 def _middle(degrees: Array) -> tuple[float, float]:

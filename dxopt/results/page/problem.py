@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 from dxopt.model.problem import Problem
 from dxopt.results.page import channels
 from dxopt.results.page.markup import Cell, Markup, facts, folded, number, table, told
-from dxopt.results.prior_sets import lines_of_priors
 from dxopt.results.report import Report
 from dxopt.results.units import named_loss
 from dxopt.spaces.units import in_unit, per
+from dxopt.words.report import worst_prior
 
 _LOSSES: tuple[str, ...] = ("expected_loss", "worst_loss")
 _BITS: tuple[str, ...] = ("min_entropy_leakage", "min_capacity")
@@ -31,7 +30,7 @@ def problem(report: Report, metric: str) -> Markup:
             ("prior", asked.prior.name),
             ("loss", named_loss(asked)),
             ("wanted", _wanted(asked)),
-            *lines_of_priors(asked, report.mechanism)[1:],
+            *worst_prior(asked, report.mechanism)[1:],
         ]
     )
 
@@ -69,34 +68,6 @@ def measures(report: Report) -> Markup:
         for name, value in report.evaluation.items()
     ]
     return table("Further measures", ["measure", "value"], rows)
-
-
-def found(report: Report) -> Iterator[Markup]:
-    """The route, those that were not taken, and the reductions."""
-    promise = "finds the optimum" if report.claim == "exact" else "finds a private mechanism with a bound"
-    yield facts(
-        [
-            ("route", f"{report.route}; it {promise}"),
-            ("mechanism", report.mechanism.name),
-            ("time", f"{report.seconds:.2f} s"),
-            *(("plug-in", str(plugin)) for plugin in report.plugins),
-        ]
-    )
-    if report.refused:
-        rows = [[Cell(name), Cell(why)] for name, why in report.refused.items()]
-        yield table("Routes that were not taken", ["route", "why not"], rows)
-    if report.reductions:
-        rows = [
-            [
-                Cell(f"{each.name}{f' ({each.of})' if each.of else ''}"),
-                Cell(f"{each.before:,}", each.before),
-                Cell(f"{each.after:,}", each.after),
-                Cell("yes" if each.exact else "no"),
-                Cell(each.note),
-            ]
-            for each in report.reductions
-        ]
-        yield table("Reductions", ["what", "before", "after", "exact", "note"], rows)
 
 
 def secrets(report: Report) -> Markup:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.results.page.curves import Band, Curve, chart
+from dxopt.results.figures import plots
+from dxopt.results.page.inline import drawn
 from dxopt.results.page.markup import Cell, Markup, folded, table
 from dxopt.results.report import Report
 from dxopt.spaces.units import in_unit
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 MOST = 100
 """So many secrets are drawn, evenly spaced where there are more."""
@@ -19,7 +23,7 @@ _HEADER = ("true", "mean", "median", "50 % from", "to", "95 % from", "to")
 Array = NDArray[np.float64]
 
 
-def published(report: Report) -> list[Markup]:
+def published(report: Report, name: str) -> list[Markup]:
     """The chart of what is published of each true value, with its numbers; empty where secrets are no numbers."""
     space, reports = report.mechanism.space, report.mechanism.reports
     true, said = _numbers(space.points), _numbers(space.points if reports.secrets else reports.points)
@@ -27,30 +31,34 @@ def published(report: Report) -> list[Markup]:
         return []
     chosen = np.argsort(true, kind="stable")[_spread(len(true))]
     levels = true[chosen].tolist()
-    drawn = np.array([_spread_of(report.mechanism.row(index=int(x)), said) for x in chosen])
+    found = np.array([_spread_of(report.mechanism.row(index=int(x)), said) for x in chosen])
     every = "" if len(levels) == len(true) else f", at {len(levels)} of {len(true):,} values"
-    charts = [
-        _chart(levels, drawn, title=f"What is published of each true value{every}", up="published", unit=space.unit),
-        _chart(
-            levels, drawn - true[chosen][:, None], title="How far off that is", up="published − true", unit=space.unit
-        ),
-    ]
+    figure = _figure(levels, found, in_unit(space.unit))
+    chart = drawn(figure, name, f"What is published of each true value, and how far off that is{every}")
     rows = [
         [Cell.number(number) for number in (level, at[0], at[3], at[2], at[4], at[1], at[5])]
-        for level, at in zip(levels, drawn.tolist(), strict=True)
+        for level, at in zip(levels, found.tolist(), strict=True)
     ]
-    return [*charts, folded("The numbers", table("What is published of each true value", _HEADER, rows))]
+    return [chart, folded("The numbers", table("What is published of each true value", _HEADER, rows))]
 
 
-def _chart(levels: list[float], drawn: Array, *, title: str, up: str, unit: str) -> Markup:
-    mean, lowest, low, middle, high, highest = (Curve("", levels, column.tolist()) for column in drawn.T)
-    return chart(
-        [replace(middle, name="median", plain=True), replace(mean, name="mean", dashed=True, colour=1)],
-        title=title,
-        across=f"true value{in_unit(unit)}",
-        up=f"{up}{in_unit(unit)}",
-        bands=[Band("95 % of the reports", lowest, highest), Band("half of the reports", low, high)],
-    )
+def _figure(levels: list[float], found: Array, unit: str) -> Figure:
+    """Return two panels over the true values: means and quantiles `(k, 6)`, and how far they are off."""
+    with plots.style():
+        figure = plots.blank(7.2, 7.4)
+        panels = figure.subplots(2, 1, sharex=True)
+        for axes, label, values in zip(
+            panels, ("published", "published − true"), (found, found - np.array(levels)[:, None]), strict=True
+        ):
+            mean, lowest, low, middle, high, highest = values.T
+            shade = {"color": plots.COLOURS[0], "alpha": 0.16, "linewidth": 0}
+            axes.fill_between(levels, lowest, highest, label="95 % of the reports", **shade)
+            axes.fill_between(levels, low, high, label="half of the reports", **shade)
+            plots.draw(axes, [plots.Curve("median", levels, middle), plots.Curve("mean", levels, mean, "dashed", 1)])
+            axes.set(ylabel=f"{label}{unit}")
+        panels[1].set(xlabel=f"true value{unit}")
+        plots.name_below(figure, *panels[0].get_legend_handles_labels())
+    return figure
 
 
 def _numbers(points: NDArray | None) -> Array | None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dxopt.model.objective import OBJECTIVES
 from dxopt.numerics.digits import apart, three_digits
-from dxopt.results.page.curves import Band, Curve, chart, stairs
+from dxopt.results.figures import plots
+from dxopt.results.frontier import staircases
+from dxopt.results.page.inline import drawn
 from dxopt.results.page.markup import Cell, Markup, folded, number, table, told
 
 
@@ -26,25 +29,28 @@ def level(found: Mapping[str, Any]) -> Markup:
     return told(f"{template} ({found['status']}).", **parts)
 
 
-def frontier(name: str, found: Mapping[str, Any]) -> tuple[str, list[Markup]]:
+def frontier(name: str, found: Mapping[str, Any], key: str) -> tuple[str, list[Markup]]:
     """What frontier.json says: a title, and a chart with its numbers."""
     by_level = "epsilons" in found
-    levels = found["epsilons" if by_level else "budgets"]
-    values = found["values"]
-    bounds = found["bounds"]
+    levels, values, bounds = found["epsilons" if by_level else "budgets"], found["values"], found["bounds"]
     across = "ε per unit of distance" if by_level else "loss budget"
     title = OBJECTIVES[found["objective"]].title
-    possible = Curve("possible", levels, values)
-    bound = Curve("bound: proven", levels, bounds, True, 1)
-    resolution = "" if found["resolution"] is None else f", resolution {found['resolution']:.2g}"
-    bands = []
+    caption = f"{name}: {found['status']}"
+    caption += "" if found["resolution"] is None else f", resolution {found['resolution']:.2g}"
     if by_level and None not in (*values, *bounds):
-        upper, lower = (stairs(levels, side, ahead=ahead) for side, ahead in ((values, False), (bounds, True)))
-        bands = [Band("where the best value lies: proven", Curve("bound", *lower), Curve("possible", *upper))]
-        resolution += "; at every level the best value lies within the shaded band: proven"
-    drawn = chart(
-        [possible, bound], title=f"{name}: {found['status']}{resolution}", across=across, up=title, bands=bands
-    )
+        figure = staircases(levels, values, bounds, "", title, across)
+        caption += "; at every level the best value lies within the shaded band: proven"
+    else:
+        lines = [
+            plots.Curve("possible", levels, _numbers(values), marker="o"),
+            plots.Curve("bound: proven", levels, _numbers(bounds), "points", colour=1, marker="_"),
+        ]
+        figure = plots.against_epsilon(lines, title="", quantity=title, level=across)
     rows = [[Cell.number(value) for value in row] for row in zip(levels, values, bounds, strict=True)]
     listed = table("What is possible and what is proven", [across, "possible", "bound"], rows)
-    return f"{title} against {across}".capitalize(), [drawn, folded("The numbers", listed)]
+    return f"{title} against {across}".capitalize(), [drawn(figure, key, caption), folded("The numbers", listed)]
+
+
+def _numbers(found: Sequence[float | None]) -> list[float]:
+    """Numbers with nan for None."""
+    return [math.nan if one is None else one for one in found]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from dxopt.results.held_out import lines_held_out
 from dxopt.results.page import problem, ranges, words
 from dxopt.results.page.comparison import compared
 from dxopt.results.page.entries import Entry
@@ -16,7 +15,9 @@ from dxopt.results.page.published import published
 from dxopt.results.page.sweeps import against_epsilon
 from dxopt.results.page.views import heat_map, locations
 from dxopt.results.report import Report
+from dxopt.results.report_lines import everything
 from dxopt.spaces.units import per
+from dxopt.words.report import on_other_data
 
 MOST_ROWS = 1000
 _Section = tuple[str, Iterable[Markup]]
@@ -62,9 +63,9 @@ def sections(entry: Entry, shown: Shown, *, level: int) -> Markup:
     if entry.level:
         titled.append(("Smallest ε", [element("p", ranges.level(entry.level))]))
     if entry.frontier:
-        titled.append(ranges.frontier(entry.name, entry.frontier))
+        titled.append(ranges.frontier(entry.name, entry.frontier, f"{shown.name}-frontier"))
     if entry.sweep is not None:
-        titled.append(("Loss and leakage against ε", against_epsilon(entry.sweep)))
+        titled.append(("Loss and leakage against ε", against_epsilon(entry.sweep, f"{shown.name}-sweep")))
     if entry.report is not None:
         titled += _of_report(entry.report, entry, shown)
     return joined([*parts, *(section(title, *content, level=level) for title, content in titled)])
@@ -92,14 +93,14 @@ def _summary(report: Report, entry: Entry, shown: Shown, rank: int) -> Iterator[
 def _of_report(report: Report, entry: Entry, shown: Shown) -> Iterator[_Section]:
     if shown.plane is not None:
         yield "Map", [locations(report, shown.plane, shown.name)]
-    if curve := published(report):
+    if curve := published(report, f"{shown.name}-published"):
         yield "Published against true", curve
     if report.comparison is not None:
-        yield "Comparison", compared(report.comparison, report.problem.unit)
+        yield "Comparison", compared(report.comparison, report.problem.unit, f"{shown.name}-compared")
     if report.evaluation:
         yield "Measures", [problem.measures(report)]
     if report.held_out:
-        yield "On other data", [facts(lines_held_out(report.held_out))]
+        yield "On other data", [facts(on_other_data(report.held_out))]
     yield "What was proven", [words.certificate(report)]
     yield "The problem", [problem.problem(report, entry.metric)]
     yield "Every probability", [heat_map(report, shown.name) if shown.drawn else element("p", _omitted(report))]
@@ -109,7 +110,7 @@ def _of_report(report: Report, entry: Entry, shown: Shown) -> Iterator[_Section]
 def _details(report: Report, drawn: bool) -> Iterator[Markup]:
     if drawn and len(report.problem.space) <= MOST_ROWS:
         yield problem.secrets(report)
-    yield folded("How it was found", *problem.found(report))
+    yield folded("How it was found, with all digits", facts(everything(report)))
 
 
 def _omitted(report: Report) -> str:

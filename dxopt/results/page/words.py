@@ -6,11 +6,11 @@ import math
 
 from dxopt.model.mechanism import MatrixMechanism
 from dxopt.numerics.digits import factor
-from dxopt.results.beliefs import promise
 from dxopt.results.page.markup import Markup, element, folded, joined, number, told
 from dxopt.results.report import Report
 from dxopt.runtime.stopping import Status
 from dxopt.spaces.units import distance_of_one, per
+from dxopt.words.report import promise_of_beliefs
 
 _EXP = "NumPy's exp and log are accurate to 4 units in the last place."
 _FOURIER = "SciPy's Fourier transforms obey the textbook error bound with a constant of 10."
@@ -83,7 +83,7 @@ def _statements(report: Report) -> list[tuple[str, str]]:
     )
     return [
         ("Privacy", _privacy(report)),
-        *([] if problem.beliefs is None else [("Beliefs", promise(problem, proof))]),
+        *([] if problem.beliefs is None else [("Beliefs", promise_of_beliefs(problem, proof))]),
         (
             "Value",
             told(

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from dxopt.errors import SpecError
 from dxopt.results.folder import is_result
 from dxopt.results.page.document import page, page_of_batch
 from dxopt.results.page.entries import read
 from dxopt.results.page.figures import save_figures
+from dxopt.runtime.whole import replacing, unwritable
 from dxopt.spaces.geo.areas import Area
 
 
@@ -69,22 +67,10 @@ def write(text: str, file: Path) -> Path:
     SpecError
         If it cannot be written.
     """
-    fresh: Path | None = None
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", newline="\n", dir=file.parent, prefix=f".{file.name}-", delete=False
-        ) as stream:
-            fresh = Path(stream.name)
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        fresh.chmod(0o644)
-        fresh.replace(file)
-    except BaseException as error:
-        if fresh is not None:
-            fresh.unlink(missing_ok=True)
-        if not isinstance(error, OSError):
-            raise
-        raise SpecError("output", f"{file} cannot be written: {error.strerror}", "name another file") from None
+    except OSError as error:
+        raise unwritable("output", file, error) from None
+    with replacing(file, "output") as stream:
+        stream.write(text.encode())
     return file

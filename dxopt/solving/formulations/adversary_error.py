@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from dxopt.errors import SolveError
 from dxopt.model.objective import AdversaryError
 from dxopt.model.problem import Problem
-from dxopt.proofs.candidate import Candidate, Claim
+from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.duals import AdversaryDual
 from dxopt.solving.formulations.contract import Compiled
 from dxopt.solving.formulations.merging import classes, unscaled
@@ -34,13 +32,7 @@ class AdversaryErrorProgram:
         Cha13 (Shokri et al. 2012).
     """
 
-    name: ClassVar[str] = "adversary error"
-    claim: ClassVar[Claim] = "exact"
-
-    def refuses(self, problem: Problem) -> str | None:
-        return None if isinstance(problem.objective, AdversaryError) else "is about the adversary's error"
-
-    def compile(self, problem: Problem) -> Compiled:
+    def apply(self, problem: Problem) -> Compiled:
         # An adversary minimises his error; what a guess wins against the worst guess is 0 or more, so that the
         # program minimises Σ_z t_z, t_z no less than what any guess wins in report z; the error is `most` less that.
         won, most = _won(problem)
@@ -51,12 +43,12 @@ class AdversaryErrorProgram:
         paid = partition.totals(problem.costs) / unit
         rows = GuessRows(won / scale, paid, problem.objective.max_loss / unit)
         program = ChannelProgram(np.zeros(paid.shape), budgets, coupling=rows, offset=-most / scale)
-        return Compiled(program, problem, partition, most, scale, np.zeros(partition.size))
+        return Compiled(program, problem, self, partition, most, scale, np.zeros(partition.size))
 
     def recover(self, compiled: Compiled, solution: ChannelSolution) -> Candidate:
         channel = compiled.channel_of(solution)
         if solution.coupled is None:
-            return Candidate(channel, None, self.claim)
+            return Candidate(channel, None, "exact")
         problem = compiled.problem
         guessed = _guesses(compiled.problem)
         m = problem.shape[1]
@@ -69,12 +61,12 @@ class AdversaryErrorProgram:
         #    whose bound the row prices prove; one beyond the largest double proves nothing
         price = max(float(solution.coupled[m * count]), 0.0) * compiled.scale / _unit(problem)
         if not np.isfinite(price):
-            return Candidate(channel, None, self.claim)
+            return Candidate(channel, None, "exact")
         costs = price * problem.costs - problem.prior.probabilities[:, None] * (guessed @ guesses.T)
         worst = problem.prior.probabilities * guessed.max(axis=1)
         shift = -compiled.partition.totals(worst[:, None])[:, 0]
         inner = unscaled(solution.dual, compiled, shift, costs)
-        return Candidate(channel, AdversaryDual(guesses, price, inner), self.claim)
+        return Candidate(channel, AdversaryDual(guesses, price, inner), "exact")
 
 
 def _guesses(problem: Problem) -> np.ndarray:
@@ -84,7 +76,7 @@ def _guesses(problem: Problem) -> np.ndarray:
 
 
 def _won(problem: Problem) -> tuple[np.ndarray, float]:
-    """How much less than the worst one each guess errs in each secret, times the prior; the error of the worst."""
+    """Return how much less than the worst guess each one errs in each secret, times the prior; and its error."""
     guessed = _guesses(problem)
     prior = problem.prior.probabilities
     worst = guessed.max(axis=1)
@@ -92,5 +84,5 @@ def _won(problem: Problem) -> tuple[np.ndarray, float]:
 
 
 def _unit(problem: Problem) -> float:
-    """What losses are divided by: the size of the budget, unless it is next to nothing beside them."""
+    """Return the unit of losses: the size of the budget, unless it is next to nothing beside them."""
     return unit(abs(problem.objective.max_loss), float(np.abs(problem.costs).max()))

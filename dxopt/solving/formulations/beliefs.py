@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
 from dxopt.model.beliefs.pairs import Pairs
 from dxopt.model.problem import Problem
-from dxopt.proofs.candidate import Candidate, Claim
+from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.duals import BeliefDual, Dual, WorstDual
 from dxopt.solving.formulations.contract import Compiled, Formulation
 from dxopt.solving.programs.coupling import Coupling
@@ -36,20 +35,13 @@ class WithBeliefs:
     """
 
     base: Formulation
-    name: ClassVar[str] = "with beliefs"
-    claim: ClassVar[Claim] = "exact"
 
-    def refuses(self, problem: Problem) -> str | None:
-        return self.base.refuses(problem) if problem.beliefs is not None else "needs pairs of beliefs"
-
-    def compile(self, problem: Problem) -> Compiled:
-        compiled = self.base.compile(problem)
+    def apply(self, problem: Problem) -> Compiled:
+        compiled = self.base.apply(problem)
         if problem.beliefs is None:
             return compiled
-        own = compiled.program.coupling
         rows = _rows(problem.beliefs, problem.shape[1])
-        coupling = rows if own is None else own.written().joined(rows)
-        return replace(compiled, program=replace(compiled.program, coupling=coupling))
+        return replace(compiled, smaller=compiled.smaller.coupled_by(rows), formulation=self)
 
     def recover(self, compiled: Compiled, solution: ChannelSolution) -> Candidate:
         pairs = compiled.problem.beliefs

@@ -1,9 +1,9 @@
-"""What turns a problem into a program, and a program's solution into a channel."""
+"""Formulations: reductions of a problem to a channel program."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +11,21 @@ from numpy.typing import NDArray
 from dxopt.errors import SolveError
 from dxopt.model.problem import Problem
 from dxopt.numerics.partition import Partition
-from dxopt.proofs.candidate import AppliedReduction, Candidate, Claim
+from dxopt.proofs.applied import AppliedReduction
+from dxopt.proofs.candidate import Candidate
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
+
+
+class Formulation(Protocol):
+    """One way to pose a problem; docstrings have the sections Poses, Requires, Guarantees, Size, Reference."""
+
+    def apply(self, problem: Problem) -> Compiled:
+        """Pose a problem as a channel program."""
+        ...
+
+    def recover(self, compiled: Compiled, solution: ChannelSolution) -> Candidate:
+        """Return the channel and the dual of the problem, given a solution of its program."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,8 +36,9 @@ class Compiled:
 
     Attributes
     ----------
-    program : ChannelProgram
+    smaller : ChannelProgram
     problem : Problem
+    formulation : Formulation
     partition : Partition
     offset : float
     scale : float
@@ -32,15 +46,29 @@ class Compiled:
         What was taken off each row of the costs.
     """
 
-    program: ChannelProgram
+    smaller: ChannelProgram
     problem: Problem
+    formulation: Formulation
     partition: Partition
     offset: float
     scale: float
     shift: NDArray[np.float64]
 
+    @property
+    def records(self) -> tuple[AppliedReduction, ...]:
+        """Describe what the classes save."""
+        points = len(self.partition.index)
+        classes = self.partition.size
+        return (AppliedReduction("merged points", True, points, classes, "points at distance 0"),)
+
+    def lift(self, solution: ChannelSolution) -> Candidate:
+        """Return the candidate for the problem, with the reductions that changed a size."""
+        candidate = self.formulation.recover(self, solution)
+        records = (*self.records, *solution.reductions)
+        return replace(candidate, reductions=tuple(one for one in records if one.before != one.after))
+
     def channel_of(self, solution: ChannelSolution) -> NDArray[np.float64]:
-        """The channel `(n, m)` of the problem from one of its program.
+        """Return the channel `(n, m)` of the problem, given one of its program.
 
         Raises
         ------
@@ -50,29 +78,3 @@ class Compiled:
         if solution.channel is None:
             raise SolveError(solution.message)
         return self.partition.expand(solution.channel)
-
-    @property
-    def merged(self) -> AppliedReduction:
-        """What the classes save."""
-        points = len(self.partition.index)
-        classes = self.partition.size
-        return AppliedReduction("merged points", True, points, classes, "points at distance 0")
-
-
-class Formulation(Protocol):
-    """One way to pose a problem; docstrings have the sections Poses, Requires, Guarantees, Size, Reference."""
-
-    name: ClassVar[str]
-    claim: ClassVar[Claim]
-
-    def refuses(self, problem: Problem) -> str | None:
-        """Why the problem cannot be posed this way, or None."""
-        ...
-
-    def compile(self, problem: Problem) -> Any:
-        """The program, with what `recover` needs."""
-        ...
-
-    def recover(self, compiled: Any, solution: Any) -> Candidate:
-        """The channel and dual of the problem from a solution of the program."""
-        ...

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from dxopt.model.problem import Problem
-from dxopt.proofs.candidate import Candidate, Claim
+from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.duals import Dual
 from dxopt.solving.formulations.contract import Compiled, Formulation
 from dxopt.solving.programs.coupling import Coupling
-from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
+from dxopt.solving.programs.program import ChannelSolution
 
 Entries = NDArray[np.int64]
 
@@ -39,20 +38,13 @@ class WithDelta:
 
     base: Formulation
     entries: Entries
-    name: ClassVar[str] = "with delta"
-    claim: ClassVar[Claim] = "exact"
 
-    def refuses(self, problem: Problem) -> str | None:
-        return self.base.refuses(problem) if problem.delta else "needs a positive delta"
-
-    def compile(self, problem: Problem) -> Compiled:
-        compiled = self.base.compile(problem)
-        program = compiled.program
-        slack = self._slack(problem)
-        apart = np.full(program.budgets.shape, np.inf)
+    def apply(self, problem: Problem) -> Compiled:
+        compiled = self.base.apply(problem)
+        apart = np.full(compiled.smaller.budgets.shape, np.inf)
         np.fill_diagonal(apart, 0.0)
-        coupling = slack if program.coupling is None else program.coupling.written().joined(slack)
-        return replace(compiled, program=ChannelProgram(program.costs, apart, coupling=coupling))
+        program = compiled.smaller.with_budgets(apart).coupled_by(self._slack(problem))
+        return replace(compiled, smaller=program, formulation=self)
 
     def recover(self, compiled: Compiled, solution: ChannelSolution) -> Candidate:
         coupled = solution.coupled
@@ -67,7 +59,7 @@ class WithDelta:
         return self.base.recover(compiled, replace(solution, dual=dual, coupled=own))
 
     def _pairs(self, problem: Problem) -> tuple[int, NDArray[np.int64]]:
-        """How many pairs there are, and which of them each entry is about."""
+        """Count the pairs, and return the pair of each entry."""
         pair = self.entries[:, 0] * problem.shape[0] + self.entries[:, 1]
         pairs, index = np.unique(pair, return_inverse=True)
         return len(pairs), index

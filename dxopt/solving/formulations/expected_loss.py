@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.model.problem import Problem
-from dxopt.proofs.candidate import Candidate, Claim
+from dxopt.proofs.candidate import Candidate
 from dxopt.solving.formulations.contract import Compiled
 from dxopt.solving.formulations.merging import classes, unscaled
 from dxopt.solving.formulations.scaling import unit
@@ -31,28 +29,23 @@ class ExpectedLossProgram:
         CABP13 §4.2, ECP14 §3.4.
     """
 
-    name: ClassVar[str] = "expected loss"
-    claim: ClassVar[Claim] = "exact"
-
-    def refuses(self, problem: Problem) -> str | None:
-        return None
-
-    def compile(self, problem: Problem) -> Compiled:
+    def apply(self, problem: Problem) -> Compiled:
         partition, budgets = classes(problem)
         costs = partition.totals(problem.costs)
         shift = costs.min(axis=1)
         costs = costs - shift[:, None]
         scale = _scale(costs, budgets)
-        return Compiled(ChannelProgram(costs / scale, budgets), problem, partition, float(shift.sum()), scale, shift)
+        program = ChannelProgram(costs / scale, budgets)
+        return Compiled(program, problem, self, partition, float(shift.sum()), scale, shift)
 
     def recover(self, compiled: Compiled, solution: ChannelSolution) -> Candidate:
         channel = compiled.channel_of(solution)
         dual = unscaled(solution.dual, compiled, compiled.shift, compiled.problem.costs)
-        return Candidate(channel, dual, self.claim)
+        return Candidate(channel, dual, "exact")
 
 
 def _scale(costs: NDArray[np.float64], budgets: NDArray[np.float64]) -> float:
-    """About the optimum: the loss of the normalised kernel e^{-d} with the best remap, or a constant report."""
+    """Estimate the optimum by the loss of the normalised kernel e^{-d} with the best remap, or a constant report."""
     kernel = np.exp(-budgets)
     kernel /= kernel.sum(axis=1, keepdims=True)
     constant = costs.sum(axis=0).min()

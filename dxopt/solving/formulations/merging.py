@@ -37,7 +37,7 @@ def classes(problem: Problem) -> tuple[Partition, Array]:
 
 
 def unscaled(dual: Dual | None, compiled: Compiled, shift: Array, costs: Array) -> Dual | None:
-    """The dual of a problem of these costs `(n, m)` from one of its program: carried from classes to points.
+    """Return the dual of a problem of these costs `(n, m)` from one of its program: carried from classes to points.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def unscaled(dual: Dual | None, compiled: Compiled, shift: Array, costs: Array) 
 
 
 def _within_classes(dual: Dual, class_prices: Array, costs: Array, budgets: Array, partition: Partition) -> Dual:
-    """The dual of the points, with multipliers within the classes, that proves the bound of the classes.
+    """Return the dual of the points, with multipliers within the classes, that proves the bound of the classes.
 
     Given is that in each report the residuals of the members of a class sum to the price of the class or more. But
     each point needs a residual of its own price or more. So the residual of every point but one, the root of its

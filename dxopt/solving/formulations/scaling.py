@@ -7,7 +7,7 @@ SMALLEST_SHARE = 1e-40
 
 
 def unit(optimum: float, largest: float) -> float:
-    """What costs are divided by.
+    """Return the number that costs are divided by.
 
     Parameters
     ----------

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from dxopt.model.objective import WorstRegret
 from dxopt.model.prior_sets import Everyone, PriorSet
 from dxopt.model.problem import Problem
-from dxopt.proofs.candidate import Candidate, Claim
+from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.duals import WorstDual
 from dxopt.solving.formulations.contract import Compiled
 from dxopt.solving.formulations.merging import classes, unscaled
@@ -38,13 +36,7 @@ class WorstLossProgram:
         CABP13 §4.2 (risk-averse users), HLM14 eq 13.
     """
 
-    name: ClassVar[str] = "worst loss"
-    claim: ClassVar[Claim] = "exact"
-
-    def refuses(self, problem: Problem) -> str | None:
-        return None if problem.objective.among(problem.shape[0]) else "is about the worst of several priors"
-
-    def compile(self, problem: Problem) -> Compiled:
+    def apply(self, problem: Problem) -> Compiled:
         partition, budgets = classes(problem)
         among = _among(problem)
         counted = np.where(among.reach[:, None], problem.losses, np.inf)
@@ -59,16 +51,16 @@ class WorstLossProgram:
             offset = 0.0
         rows = WorstRows(losses / scale, partition.index, among.mixtures, given=given)
         program = ChannelProgram(nothing, budgets, coupling=rows, offset=offset / scale)
-        return Compiled(program, problem, partition, offset, scale, np.zeros(partition.size))
+        return Compiled(program, problem, self, partition, offset, scale, np.zeros(partition.size))
 
     def recover(self, compiled: Compiled, solution: ChannelSolution) -> Candidate:
         channel = compiled.channel_of(solution)
         if solution.coupled is None:
-            return Candidate(channel, None, self.claim)
+            return Candidate(channel, None, "exact")
         mixtures = _among(compiled.problem).mixtures
         weights = np.maximum(solution.coupled[: mixtures.rows], 0.0)
         if not weights.sum() > 0:
-            return Candidate(channel, None, self.claim)
+            return Candidate(channel, None, "exact")
         weights = mixtures.tidied(weights)
         secrets = mixtures.prior(weights)
         counted = np.where(mixtures.reach[:, None], compiled.problem.losses, 0.0)
@@ -76,16 +68,16 @@ class WorstLossProgram:
         with np.errstate(over="ignore"):
             costs = secrets[:, None] * counted
         inner = unscaled(solution.dual, compiled, shift, costs)
-        return Candidate(channel, WorstDual(weights, inner), self.claim)
+        return Candidate(channel, WorstDual(weights, inner), "exact")
 
 
 def _among(problem: Problem) -> PriorSet:
-    """The priors of which the worst counts."""
+    """Return the priors of which the worst counts."""
     return problem.objective.among(problem.shape[0]) or Everyone(problem.shape[0])
 
 
 def _scale(losses: np.ndarray, problem: Problem) -> float:
-    """About the optimum: the loss of the normalised kernel e^{-d/2}, remapped, or of a constant report."""
+    """Estimate the optimum by the loss of the normalised kernel e^{-d/2}, remapped, or of a constant report."""
     among = _among(problem)
     kernel = np.exp(-problem.budgets / 2)
     kernel /= kernel.sum(axis=1, keepdims=True)

@@ -36,7 +36,7 @@ class Coupling:
     floors: Array
 
     def joined(self, other: Coupling) -> Coupling:
-        """The rows and variables of both."""
+        """Return the rows and variables of both."""
         return Coupling(
             np.concatenate([self.cost, other.cost]),
             sp.csc_array(sp.vstack([self.columns, other.columns])),
@@ -50,7 +50,7 @@ class Coupling:
         return len(self.floors)
 
     def written(self) -> Coupling:
-        """Itself, as rows."""
+        """Return itself, as it has rows."""
         return self
 
 
@@ -86,11 +86,11 @@ class WorstRows:
 
     @property
     def floors(self) -> Array:
-        """What is left of each row on the right."""
+        """Return the right-hand side of each row."""
         return np.zeros(self.rows) if self.given is None else -self.given
 
     def written(self) -> Coupling:
-        """A row for each form; classes are for column generation alone."""
+        """Return a row for each form; classes are for column generation alone."""
         n, m = self.losses.shape
         size = int(self.index.max()) + 1
         entries = (np.arange(m) * size + self.index[:, None]).ravel()
@@ -101,7 +101,7 @@ class WorstRows:
         return Coupling(cost, sp.csc_array(mixed), extras, self.floors)
 
     def _extras(self) -> tuple[Array, sp.csc_array]:
-        """A number t for each group, then a for each row with a cap: what they cost, and their part of each row."""
+        """Return t for each group, then a for each row with a cap: what they cost, and their part of each row."""
         among = self.among
         r, count = among.rows, len(among.capped)
         groups = sp.csr_array((np.ones(r), (np.arange(r), among.group)), (r, len(among.masses)))

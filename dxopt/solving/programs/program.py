@@ -1,4 +1,4 @@
-"""Where formulations and solvers meet: channel programs, linear programs, and what a solver finds for one."""
+"""Channel programs, linear programs and their solutions: the meeting point of formulations and solvers."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from dxopt.numerics.partition import Partition
+from dxopt.proofs.applied import AppliedReduction
 from dxopt.proofs.duals import Dual
 from dxopt.runtime.stopping import Status
 from dxopt.solving.programs.coupling import AnyCoupling, Coupling
@@ -46,8 +47,13 @@ class ChannelProgram:
         return np.nonzero(bound)  # pyright: ignore[reportReturnType]
 
     def with_budgets(self, budgets: NDArray[np.float64]) -> ChannelProgram:
-        """The same costs over another cone."""
+        """Return the same costs over another cone."""
         return replace(self, budgets=budgets)
+
+    def coupled_by(self, rows: Coupling) -> ChannelProgram:
+        """Return the same program with more rows that couple the columns."""
+        joined = rows if self.coupling is None else self.coupling.written().joined(rows)
+        return replace(self, coupling=joined)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +99,7 @@ class LinearProgram:
 
     @classmethod
     def of(cls, program: ChannelProgram, rows: Rows) -> LinearProgram:
-        """A channel program under some of its privacy constraints; x holds the columns one after another.
+        """Return a channel program under some of its privacy constraints; x holds the columns one after another.
 
         Where they are coupled, u follows them, and the rows of the coupling those of privacy.
 
@@ -153,7 +159,7 @@ def _bound_both_ways(program: ChannelProgram, rows: Rows) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """What a solver found. Nothing in it is trusted: `certify` repairs and proves.
+    """The solution of a linear program. Nothing in it is trusted: `certify` repairs and proves.
 
     Attributes
     ----------
@@ -178,7 +184,8 @@ class Solution:
 class ChannelSolution:
     """A solved channel program: a raw channel `(k, m)` and a dual over its rows, or None where there is none.
 
-    `coupled` holds a multiplier of 0 or more for each row of the coupling.
+    `coupled` holds a multiplier of 0 or more for each row of the coupling, and `reductions` what was applied on the
+    way.
     """
 
     status: Status
@@ -187,10 +194,11 @@ class ChannelSolution:
     iterations: int = 0
     message: str = ""
     coupled: NDArray[np.float64] | None = None
+    reductions: tuple[AppliedReduction, ...] = ()
 
     @classmethod
     def read(cls, program: ChannelProgram, found: Solution) -> ChannelSolution:
-        """The channel, row prices and multipliers of the coupling in a solution of a program's linear program."""
+        """Read the channel, row prices and multipliers of the coupling from a solution of the linear program."""
         prices = found.equality_dual
         multipliers = found.inequality_dual
         rows = 0 if program.coupling is None else program.coupling.rows

@@ -15,7 +15,7 @@ SAME_ENTRY = 1e-12
 
 @kernel(MATRIX, POSITIONS, POSITIONS, POSITIONS)
 def compare(matrix: Array, rows: Indices, columns: Indices, moved: Indices) -> tuple[bool, int]:
-    """Whether matrix[rows[x], columns[z]] = matrix[x, z] where x moves, or z (in `moved`); how many were compared."""
+    """Compare matrix[rows[x], columns[z]] with matrix[x, z] where x or z (in `moved`) moves; count the entries."""
     compared = 0
     for x in range(len(rows)):
         row = matrix[x]

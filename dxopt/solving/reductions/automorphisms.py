@@ -53,7 +53,7 @@ class Automorphism(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Automorphisms:
-    """What a search found.
+    """The result of a search.
 
     Attributes
     ----------
@@ -189,7 +189,7 @@ class _Search:
             node = self.refinement.individualised(node, self.base[-1])
 
     def all_orders(self, cell: Indices) -> list[Automorphism]:
-        """A swap and a cycle that generate every permutation of a cell, or nothing where one is no automorphism."""
+        """Return a swap and a cycle that generate all permutations of a cell; none where one is no automorphism."""
         found = []
         for turned in (cell[:2], cell) if len(cell) > 2 else (cell,):
             rows = np.arange(len(self.budgets))
@@ -221,7 +221,7 @@ class _Search:
                 self.orbit = orbits([firsts[self.orbit], one.rows], len(self.orbit))
 
     def carrying(self, depth: int, colours: Colours, images: Indices) -> Automorphism | None:
-        """An automorphism that takes the base before `depth` to the points fixed in `colours`, the next to an image.
+        """Find an automorphism that takes the base before `depth` to the points fixed in `colours`, and on.
 
         None proves that there is none, up to rounding: an automorphism g would take the goal to the child, cell by
         cell, so both look alike. At the end of the base cells are free or single, so the matching there is g after a
@@ -247,7 +247,7 @@ class _Search:
         return None
 
     def completed(self, rows: Indices) -> Automorphism | None:
-        """The automorphism with these images of the rows, or None; all of it is compared with the program."""
+        """Return the automorphism with these images of the rows, or None; all of it is compared with the program."""
         # 1. budgets know of rows alone
         if not self.holds(self.budgets, rows, rows):
             return None
@@ -267,7 +267,7 @@ class _Search:
         return Automorphism(rows, reports) if self.holds(self.costs, rows, reports) else None
 
     def holds(self, matrix: Array, rows: Indices, columns: Indices) -> bool:
-        """Whether permutations of its rows and columns leave a matrix as it is."""
+        """Tell whether permutations of its rows and columns leave a matrix as it is."""
         from dxopt.solving.reductions.automorphism_loops import compare  # which loads Numba
 
         same, compared = compare(matrix, rows, columns, np.flatnonzero(columns != np.arange(len(columns))))

@@ -7,28 +7,23 @@ column generation relies on the triangle inequality. A constraint along a path f
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.numerics.tropical import product
-from dxopt.proofs.candidate import AppliedReduction
+from dxopt.proofs.applied import AppliedReduction
 from dxopt.proofs.duals import Dual
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
-from dxopt.solving.reductions.contract import REDUCTIONS, Reduced
+from dxopt.solving.reductions.contract import Reduced
 
 SLACK = 1e-12
 _STEP = ("report", "first", "second", "multiplier")
 
 
-@REDUCTIONS.register("shortest paths")
 @dataclass(frozen=True)
 class ShortestPaths:
     """Replace budgets by the lengths of shortest paths, which obey the triangle inequality."""
-
-    name: ClassVar[str] = "shortest paths"
-    exact: ClassVar[bool] = True
 
     def apply(self, whole: ChannelProgram) -> Reduced[ChannelProgram] | str:
         from scipy.sparse.csgraph import floyd_warshall
@@ -40,12 +35,8 @@ class ShortestPaths:
         steps = Steps(whole.budgets, before)
         smaller = whole.with_budgets(lengths)
         pairs = len(whole.pairs[0]), len(smaller.pairs[0])
-        return Reduced(smaller, steps.lift, AppliedReduction(self.name, self.exact, *pairs, "paths of several pairs"))
-
-    @classmethod
-    def examples(cls) -> list[tuple[ShortestPaths, ChannelProgram]]:
-        budgets = np.array([[0.0, 1.0, 5.0], [1.0, 0.0, 1.0], [5.0, 1.0, 0.0]])
-        return [(cls(), ChannelProgram(1.0 - np.eye(3), budgets))]
+        record = AppliedReduction("shortest paths", True, *pairs, "paths of several pairs")
+        return Reduced(smaller, steps.lift, (record,))
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +55,7 @@ class Steps:
     before: NDArray[np.int32]
 
     def lift(self, solution: ChannelSolution) -> ChannelSolution:
-        """The same channel, with multipliers of pairs."""
+        """Return the same channel, with multipliers of pairs."""
         return solution if solution.dual is None else replace(solution, dual=self.dual(solution.dual))
 
     def dual(self, dual: Dual) -> Dual:

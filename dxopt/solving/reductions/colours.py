@@ -37,7 +37,7 @@ class Colours(NamedTuple):
     sums: Array
 
     def like(self, other: Colours) -> bool:
-        """Whether an automorphism between them is possible."""
+        """Tell whether an automorphism between them is possible."""
         return (
             np.array_equal(np.bincount(self.rows), np.bincount(other.rows))
             and np.array_equal(np.bincount(self.reports), np.bincount(other.reports))
@@ -45,7 +45,7 @@ class Colours(NamedTuple):
         )
 
     def cell(self, colour: int) -> Indices:
-        """The rows of a colour."""
+        """Return the rows of a colour."""
         return np.flatnonzero(self.rows == colour)
 
 
@@ -72,12 +72,12 @@ class Refinement:
         self.of_reports = draw.uniform(0.5, 1.5, reports + 1)
 
     def unit(self) -> Colours:
-        """The coarsest stable colours, refined from a single one."""
+        """Return the coarsest stable colours, refined from a single one."""
         rows, reports = self.costs.shape
         return self.refined(np.zeros(rows, np.int64), np.zeros(reports, np.int64))
 
     def individualised(self, colours: Colours, point: int) -> Colours:
-        """The colours that result from one of its own for a point."""
+        """Return the colours that result from one of its own for a point."""
         rows = colours.rows.copy()
         rows[point] = rows.max() + 1
         return self.refined(rows, colours.reports)
@@ -123,7 +123,7 @@ def runs(values: Array) -> tuple[Indices, Array]:
 
 
 def matching(colours: Indices, images: Indices) -> Indices:
-    """A bijection that takes each point to one whose image colour is its colour: itself, where that is possible."""
+    """Match each point with one whose image colour is its colour: itself, where that is possible."""
     image = np.arange(len(colours))
     left = np.flatnonzero(colours != images)
     image[left[np.argsort(colours[left], kind="stable")]] = left[np.argsort(images[left], kind="stable")]

@@ -1,15 +1,15 @@
-"""What a reduction is: from a program or problem to a smaller one, and from an answer to that one back."""
+"""Reductions: from a program or problem to a smaller one, and from its solution back; and chains of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, Generic, Protocol, TypeVar
 
-from dxopt.proofs.candidate import AppliedReduction
-from dxopt.runtime.registry import Registry
+from dxopt.proofs.applied import AppliedReduction
+from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
 
-Whole = TypeVar("Whole")
+Whole = TypeVar("Whole", contravariant=True)
 Smaller = TypeVar("Smaller")
 
 
@@ -22,36 +22,39 @@ class Reduced(Generic[Smaller]):
     smaller : ChannelProgram, or problems
     lift : callable
         From a solution of the smaller one to one of the whole. It changes nothing in the value.
-    record : AppliedReduction
+    records : tuple of AppliedReduction
         What was applied, whether it is exact, and what it saved or costs.
     """
 
     smaller: Smaller
     lift: Callable[[Any], Any]
-    record: AppliedReduction
+    records: tuple[AppliedReduction, ...]
 
 
 class Reduction(Protocol[Whole, Smaller]):
-    """One way to make a program or a problem smaller.
-
-    Attributes
-    ----------
-    name : str
-    exact : bool
-        Whether the optimum is the same.
-    """
-
-    name: ClassVar[str]
-    exact: ClassVar[bool]
+    """One way to make a program or a problem smaller."""
 
     def apply(self, whole: Whole) -> Reduced[Smaller] | str:
-        """Something smaller with the way back, or why there is nothing to gain."""
-        ...
-
-    @classmethod
-    def examples(cls) -> list[tuple[Reduction[Whole, Smaller], Whole]]:
-        """Reductions with what they make smaller, for the contract test."""
+        """Return something smaller with the way back, or why there is nothing to gain."""
         ...
 
 
-REDUCTIONS: Registry[type[Reduction[Any, Any]]] = Registry("reduction")
+def reduce(
+    program: ChannelProgram, *reductions: Reduction[ChannelProgram, ChannelProgram]
+) -> Reduced[ChannelProgram]:
+    """Apply reductions one after another, leaving out those that gain nothing; lift solutions in reverse order."""
+    smaller = program
+    applied: list[Reduced[ChannelProgram]] = []
+    for reduction in reductions:
+        found = reduction.apply(smaller)
+        if isinstance(found, Reduced):
+            applied.append(found)
+            smaller = found.smaller
+    records = tuple(record for found in applied for record in found.records)
+
+    def lift(solution: ChannelSolution) -> ChannelSolution:
+        for found in reversed(applied):
+            solution = found.lift(solution)
+        return replace(solution, reductions=(*records, *solution.reductions))
+
+    return Reduced(smaller, lift, records)

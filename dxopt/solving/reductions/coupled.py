@@ -24,7 +24,7 @@ Indices = NDArray[np.int64]
 
 
 def alone(whole: ChannelProgram) -> ChannelProgram | str:
-    """A program without coupling that has the same automorphisms; or why there is none.
+    """Return a program without coupling that has the same automorphisms; or why there is none.
 
     Guesses are more reports, told apart from the others by what they cost. An automorphism of such a program moves
     reports first, then guesses.
@@ -45,7 +45,7 @@ def alone(whole: ChannelProgram) -> ChannelProgram | str:
 
 
 def pairs_of_guesses(whole: ChannelProgram, generators: list[Automorphism]) -> Indices | None:
-    """The orbit of each report with each guess `(m, g)`, numbered from 0; None where there are no guesses."""
+    """Return the orbit of each report with each guess `(m, g)`, numbered from 0; None where there are no guesses."""
     if not isinstance(whole.coupling, GuessRows):
         return None
     m, count = whole.costs.shape[1], whole.coupling.missed.shape[1]
@@ -56,7 +56,7 @@ def pairs_of_guesses(whole: ChannelProgram, generators: list[Automorphism]) -> I
 def coupling_of(
     whole: ChannelProgram, rows: Partition, representatives: Indices, guesses: Indices | None
 ) -> WorstRows | GuessRows | None:
-    """The coupling of the program of the representatives."""
+    """Return the coupling of the program of the representatives."""
     match whole.coupling:
         case WorstRows(losses, index, among):
             return WorstRows(losses[:, representatives], index, among, Partition(rows.index[index]))
@@ -66,7 +66,7 @@ def coupling_of(
 
 
 def guesses_carried(coupled: Array, guesses: Indices, representatives: Indices) -> Array:
-    """The multipliers of all guesses after all reports, and of the budget, from those of the representatives."""
+    """Carry multipliers of guesses after the representatives, and of the budget, to all reports."""
     known = np.zeros(int(guesses.max()) + 1)
     known[guesses[representatives]] = coupled[:-1].reshape(len(representatives), -1)
     return np.append(known[guesses].ravel(), coupled[-1])

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from dxopt.numerics.partition import Partition
-from dxopt.proofs.candidate import AppliedReduction
+from dxopt.proofs.applied import AppliedReduction
 from dxopt.solving.programs.program import ChannelProgram, LinearProgram, Solution
 from dxopt.solving.reductions.automorphisms import Automorphism, automorphisms, orbits
 
@@ -34,7 +34,7 @@ class Folding:
     inequalities: Partition
 
     def apply(self, whole: LinearProgram) -> LinearProgram:
-        """The program of the classes."""
+        """Return the program of the classes."""
         count = len(self.variables.index)
         joined = sp.csc_array((np.ones(count), (np.arange(count), self.variables.index)))
         equal = self.equalities.representatives
@@ -49,7 +49,7 @@ class Folding:
         )
 
     def lift(self, found: Solution) -> Solution:
-        """The solution of the whole program."""
+        """Return the solution of the whole program."""
         primal, equal, multipliers = found.primal, found.equality_dual, found.inequality_dual
         return replace(
             found,
@@ -105,7 +105,7 @@ class Moved:
         )
 
     def record(self) -> AppliedReduction:
-        """What the report says of it."""
+        """Describe it for the report."""
         note = f"rows {len(self.rows)} → {self.rows.max() + 1}; averaging over automorphisms keeps loss and privacy"
         return AppliedReduction("symmetry", True, self.cells.size, int(self.cells.max()) + 1, note, "variables")
 
@@ -115,7 +115,7 @@ def _numbered(classes: Indices) -> Partition:
 
 
 def moved(program: ChannelProgram, should_stop: Callable[[], bool] = lambda: False) -> Moved | None:
-    """The orbits of a program without coupling; None where symmetry saves less than a quarter, or n²m is large."""
+    """Find the orbits of a program without coupling; None where that saves less than a quarter, or n²m is large."""
     n, m = program.costs.shape
     if program.coupling is not None or n * n * m > _MOST:
         return None

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from dxopt.numerics.tropical import implied
-from dxopt.proofs.candidate import AppliedReduction
+from dxopt.proofs.applied import AppliedReduction
 from dxopt.solving.programs.program import ChannelProgram
-from dxopt.solving.reductions.contract import REDUCTIONS, Reduced
+from dxopt.solving.reductions.contract import Reduced
 
 
-@REDUCTIONS.register("geodesic pairs")
 @dataclass(frozen=True)
 class GeodesicPairs:
     """Remove each pair (a, b) with some c strictly between: d(a, c) + d(c, b) ≤ d(a, b).
@@ -23,9 +21,6 @@ class GeodesicPairs:
     remain. Takes O(k³) time in O(k²) memory.
     """
 
-    name: ClassVar[str] = "geodesic pairs"
-    exact: ClassVar[bool] = True
-
     def apply(self, whole: ChannelProgram) -> Reduced[ChannelProgram] | str:
         kept = np.where(implied(whole.budgets), np.inf, whole.budgets)
         np.fill_diagonal(kept, 0.0)
@@ -34,10 +29,5 @@ class GeodesicPairs:
         after = len(smaller.pairs[0])
         if before == after:
             return "no point lies between two others"
-        record = AppliedReduction(self.name, self.exact, before, after, "implied by points in between")
-        return Reduced(smaller, lambda solution: solution, record)
-
-    @classmethod
-    def examples(cls) -> list[tuple[GeodesicPairs, ChannelProgram]]:
-        line = np.abs(np.arange(5.0)[:, None] - np.arange(5.0))
-        return [(cls(), ChannelProgram(line * np.arange(1.0, 6.0)[:, None], line))]
+        record = AppliedReduction("geodesic pairs", True, before, after, "implied by points in between")
+        return Reduced(smaller, lambda solution: solution, (record,))

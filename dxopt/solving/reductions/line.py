@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,14 +21,14 @@ from dxopt.mechanisms.line_costs import costs_of_reports
 from dxopt.mechanisms.lowering import epsilon_of_weights
 from dxopt.mechanisms.remapped import epsilon_of_base, remapped
 from dxopt.model.mechanism import post_processed
-from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
-from dxopt.proofs.candidate import AppliedReduction, Candidate
+from dxopt.proofs.applied import AppliedReduction
+from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.duals import LineDual
-from dxopt.solving.reductions.contract import REDUCTIONS, Reduced
+from dxopt.solving.reductions.contract import Reduced
 from dxopt.spaces.kernels import ROOM, Path
 from dxopt.spaces.kernels.systems import system
-from dxopt.spaces.lattices import coordinates_of_line, line, line_steps
+from dxopt.spaces.lattices import coordinates_of_line, line_steps
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -66,7 +65,6 @@ class LineOptimum:
     dual: LineDual
 
 
-@REDUCTIONS.register("line")
 @dataclass(frozen=True)
 class Line:
     """From channels to n weights and a remap: the truncated geometric mechanism with its best guess for each report.
@@ -78,11 +76,9 @@ class Line:
     """
 
     written: bool = True
-    name: ClassVar[str] = "line"
-    exact: ClassVar[bool] = True
 
     def apply(self, whole: Problem) -> Reduced[Problem] | str:
-        """The problem itself, for `best_remap`; `lift` takes what that returns."""
+        """Return the problem itself, for `best_remap`; `lift` takes what that returns."""
         size = len(whole.space)
         if coordinates_of_line(whole.space) is None:
             return "the space is no line"
@@ -90,24 +86,18 @@ class Line:
             return f"would go through {whole.variables:,} pairs, over the limit of {PAIRED_POINTS**2:,}"
         if not np.isfinite(line_steps(whole.space)).all():
             return "some points are further apart than doubles can say"
-        record = AppliedReduction(self.name, self.exact, whole.variables, size, NOTE, "variables")
+        record = AppliedReduction("line", True, whole.variables, size, NOTE, "variables")
         if self.written:
-            return Reduced(whole, lambda found: Candidate(_channel(whole, found), found.dual, "exact", NAME), record)
+            return Reduced(whole, lambda found: _as_matrix(whole, found), (record,))
         try:
             base = _geometric(whole)
         except UnsupportedError as error:
             return error.wrong
-        return Reduced(whole, lambda found: _implicit(whole, base, found), record)
-
-    @classmethod
-    def examples(cls) -> list[tuple[Line, Problem]]:
-        space = line(12)
-        problem = Problem(space, epsilon=0.4, prior=Prior.from_weights(space, np.arange(1.0, 13.0) % 5 + 1))
-        return [(cls(), problem), (cls(written=False), problem)]
+        return Reduced(whole, lambda found: _implicit(whole, base, found), (record,))
 
 
 def _geometric(problem: Problem) -> KernelMechanism:
-    """The truncated geometric mechanism, at a level that lets it be remapped."""
+    """Return the truncated geometric mechanism, at a level that lets it be remapped."""
     space = problem.space
     epsilon = epsilon_of_base(space, problem.epsilon)
     lowered = epsilon_of_weights(space, epsilon, system(space, epsilon))
@@ -121,8 +111,15 @@ def _implicit(problem: Problem, base: KernelMechanism, found: LineOptimum) -> Ca
     return Candidate(mechanism, found.dual, "exact", NAME)
 
 
+def _as_matrix(problem: Problem, found: LineOptimum) -> Candidate:
+    kernel = np.exp(-problem.budgets)
+    weights = np.maximum(system(problem.space, problem.epsilon).approximate(np.ones(len(kernel))), 0.0)
+    channel = post_processed(kernel * weights, found.table, problem.shape[1])
+    return Candidate(channel, found.dual, "exact", NAME)
+
+
 def at_once(problem: Problem) -> Candidate:
-    """What is had without going through all pairs: the best remap to some of the reports, or none if that is better.
+    """Find a candidate without going through all pairs: the best remap to some reports, or none if that is better.
 
     Half of those reports are where the prior has its mass, the others spread evenly over all.
     """
@@ -144,19 +141,13 @@ def at_once(problem: Problem) -> Candidate:
     best = costs.argmin(axis=1)
     value = float(costs[np.arange(size), best].sum())
     if problem.reports.secrets and base.structured(problem.loss) and base.cost(prior, problem.loss) <= value:
-        return Candidate(base, name=WITHOUT_REMAP)
+        return Candidate(base, route=WITHOUT_REMAP)
     mechanism = remapped(base, reports[best], problem.reports, problem.epsilon)
-    return Candidate(mechanism, name=TO_SOME)
-
-
-def _channel(problem: Problem, found: LineOptimum) -> Array:
-    kernel = np.exp(-problem.budgets)
-    weights = np.maximum(system(problem.space, problem.epsilon).approximate(np.ones(len(kernel))), 0.0)
-    return post_processed(kernel * weights, found.table, problem.shape[1])
+    return Candidate(mechanism, route=TO_SOME)
 
 
 def best_remap(problem: Problem, should_stop: Callable[[], bool], tell: Callable[[str], None]) -> LineOptimum | None:
-    """The optimal remap of the truncated geometric mechanism on a line and its prices, or None if stopped.
+    """Return the optimal remap of the truncated geometric mechanism on a line and its prices, or None if stopped.
 
     Parameters
     ----------

@@ -6,24 +6,21 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import ClassVar
 
 import numpy as np
 
 from dxopt.mechanisms.product import epsilon_of_factors, product_mechanism
 from dxopt.model.factors import Split, split
-from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
-from dxopt.proofs.candidate import AppliedReduction, Candidate
-from dxopt.proofs.certify import Proven
+from dxopt.proofs.applied import AppliedReduction
+from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.duals import ProductDual
-from dxopt.solving.reductions.contract import REDUCTIONS, Reduced
-from dxopt.spaces.lattices import grid
+from dxopt.results.report import Report
+from dxopt.solving.reductions.contract import Reduced
 
 NOTE = "independent coordinates, a loss that is a sum over them: the optima of the factors add up"
 
 
-@REDUCTIONS.register("product")
 @dataclass(frozen=True)
 class Product:
     """Split a problem into one for each coordinate of a product.
@@ -36,11 +33,9 @@ class Product:
     """
 
     written: bool = True
-    name: ClassVar[str] = "product"
-    exact: ClassVar[bool] = True
 
     def apply(self, whole: Problem) -> Reduced[tuple[Problem, ...]] | str:
-        """The problems of the factors; factors that are alike are one object."""
+        """Return the problems of the factors; factors that are alike are one object."""
         parts = split(whole)
         if isinstance(parts, str):
             return parts
@@ -51,22 +46,15 @@ class Product:
         smaller = tuple(lowered[id(factor)] for factor in parts.factors)
         variables = sum(factor.variables for factor in lowered.values())
         size = math.prod(len(factor.space) for factor in smaller)
-        record = AppliedReduction(self.name, self.exact, size**2, variables, NOTE, "variables")
-        return Reduced(smaller, lambda found: self._joined(whole, parts, found), record)
+        record = AppliedReduction("product", True, size**2, variables, NOTE, "variables")
+        return Reduced(smaller, lambda found: self._joined(whole, parts, found), (record,))
 
-    def _joined(self, whole: Problem, parts: Split, found: Sequence[Proven]) -> Candidate:
-        """The Kronecker product of the factors' channels, with the duals of the factors."""
+    def _joined(self, whole: Problem, parts: Split, found: Sequence[Report]) -> Candidate:
+        """Return the Kronecker product of the factors' channels, with the duals of the factors."""
         mechanisms = [answer.mechanism for answer in found]
         dual = ProductDual(tuple(answer.dual for answer in found))  # pyright: ignore[reportArgumentType]
         if not self.written:
             implicit = product_mechanism(whole.space, mechanisms, whole.epsilon, parts.distance_error)
             return Candidate(implicit, dual, "exact")
         channel = np.asarray(reduce(np.kron, (mechanism.matrix for mechanism in mechanisms)), dtype=np.float64)
-        return Candidate(channel, dual, "exact", f"product of {len(mechanisms)} factors")
-
-    @classmethod
-    def examples(cls) -> list[tuple[Product, Problem]]:
-        space = grid((3, 4), metric="manhattan")
-        prior = np.multiply.outer([0.2, 0.5, 0.3], [0.1, 0.2, 0.3, 0.4]).ravel()
-        problem = Problem(space, epsilon=0.7, prior=Prior.from_weights(space, prior))
-        return [(cls(), problem), (cls(written=False), problem)]
+        return Candidate(channel, dual, "exact", name=f"product of {len(mechanisms)} factors")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.proofs.candidate import AppliedReduction
+from dxopt.proofs.applied import AppliedReduction
 from dxopt.solving.programs.program import ChannelProgram
-from dxopt.solving.reductions.contract import REDUCTIONS, Reduced
+from dxopt.solving.reductions.contract import Reduced
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,60 +28,40 @@ class Subgraph:
     dilation: float
 
     def restrict(self, program: ChannelProgram) -> ChannelProgram:
-        """The kept pairs at budgets divided by the dilation: every feasible channel satisfies all pairs."""
+        """Return the kept pairs at budgets divided by the dilation: every feasible channel satisfies all pairs."""
         return program.with_budgets(np.where(self.edges, program.budgets / self.dilation, np.inf))
 
     def relax(self, program: ChannelProgram) -> ChannelProgram:
-        """The kept pairs at their own budgets: its optimum is a lower bound."""
+        """Return the kept pairs at their own budgets: its optimum is a lower bound."""
         return program.with_budgets(np.where(self.edges, program.budgets, np.inf))
 
 
-@REDUCTIONS.register("spanner")
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Spanner:
-    """Keep a greedy spanner of the pairs.
+    """Keep the pairs of a subgraph.
 
     Attributes
     ----------
-    dilation : float
-        The stretch allowed, 1 or more.
+    found : Subgraph
     bounding : bool
         False: budgets are divided by the realised dilation; what is private for them is private, and costs more than
         the optimum. True: budgets stay; the dual proves a lower bound, and the channel is none of the whole program.
     """
 
-    dilation: float
+    found: Subgraph
     bounding: bool = False
-    name: ClassVar[str] = "spanner"
-    exact: ClassVar[bool] = False
 
     def apply(self, whole: ChannelProgram) -> Reduced[ChannelProgram]:
-        return self.on(greedy_spanner(whole.budgets, self.dilation), whole)
-
-    def on(self, found: Subgraph, whole: ChannelProgram) -> Reduced[ChannelProgram]:
-        """As `apply`, on a spanner of this dilation that is known."""
+        found = self.found
         note = f"budgets divided by the realised dilation {found.dilation:.4f}"
-        record = AppliedReduction(self.name, self.exact, len(whole.pairs[0]), int(found.edges.sum()), note)
+        record = AppliedReduction("spanner", False, len(whole.pairs[0]), int(found.edges.sum()), note)
         if self.bounding:
-            return Reduced(found.relax(whole), lambda solution: replace(solution, channel=None), record)
-        return Reduced(found.restrict(whole), lambda solution: replace(solution, dual=None), record)
-
-    @classmethod
-    def examples(cls) -> list[tuple[Spanner, ChannelProgram]]:
-        points = np.array([0.0, 1.0, 2.5, 2.6 + 1.0j, 1.0 + 2.0j])
-        apart = np.abs(points[:, None] - points)
-        program = ChannelProgram(apart, apart)
-        return [(cls(1.5), program), (cls(1.5, bounding=True), program)]
-
-
-def bracket(whole: ChannelProgram, dilation: float) -> tuple[Reduced[ChannelProgram], Reduced[ChannelProgram]]:
-    """The two programs on one spanner: for a private channel, and for a bound."""
-    found = greedy_spanner(whole.budgets, dilation)
-    return Spanner(dilation).on(found, whole), Spanner(dilation, bounding=True).on(found, whole)
+            return Reduced(found.relax(whole), lambda solution: replace(solution, channel=None), (record,))
+        return Reduced(found.restrict(whole), lambda solution: replace(solution, dual=None), (record,))
 
 
 def greedy_spanner(budgets: NDArray[np.float64], dilation: float) -> Subgraph:
-    """The greedy spanner: pairs by growing budget, each kept if no path so far is short enough.
+    """Return the greedy spanner: pairs by growing budget, each kept if no path so far is short enough.
 
     Parameters
     ----------

@@ -11,24 +11,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.numerics.kernels import INDICES, POSITIONS, TABLE, WHOLE, kernel
 from dxopt.numerics.partition import Partition
-from dxopt.proofs.candidate import AppliedReduction
+from dxopt.proofs.applied import AppliedReduction
 from dxopt.proofs.duals import Dual
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
 from dxopt.solving.reductions.automorphisms import Automorphism, automorphisms, orbits
-from dxopt.solving.reductions.contract import REDUCTIONS, Reduced
+from dxopt.solving.reductions.contract import Reduced
 from dxopt.solving.reductions.coupled import alone, coupling_of, guesses_carried, pairs_of_guesses
 
 WORTH = 0.75
+TOO_LITTLE = "there is too little symmetry"
 
 
-@REDUCTIONS.register("symmetry")
 @dataclass(frozen=True)
 class Symmetry:
     """Find the automorphisms of a program, and keep one column for each class of reports.
@@ -41,24 +40,13 @@ class Symmetry:
     """
 
     should_stop: Callable[[], bool] = lambda: False
-    name: ClassVar[str] = "symmetry"
-    exact: ClassVar[bool] = True
 
     def apply(self, whole: ChannelProgram) -> Reduced[ChannelProgram] | str:
-        """The program of one report for each class; refused where it saves less than a quarter of the entries."""
-        posed = alone(whole)
-        if isinstance(posed, str):
-            return posed
+        """Return the program of one report for each class, where that saves a quarter of the entries."""
         found = find(whole, self.should_stop)
-        if found is None:
-            return "there is too little symmetry"
-        return Reduced(found.reduce(whole), found.lift, found.record())
-
-    @classmethod
-    def examples(cls) -> list[tuple[Symmetry, ChannelProgram]]:
-        steps = np.arange(6) - np.arange(6)[:, None]
-        ring = np.minimum(steps % 6, -steps % 6).astype(float)
-        return [(cls(), ChannelProgram(ring, ring))]
+        if isinstance(found, str):
+            return found
+        return Reduced(found.reduce(whole), found.lift, (found.record(),))
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,19 +91,19 @@ class Orbits:
         return (np.bincount(pairs, columns.ravel()) / np.bincount(pairs))[self.orbits]
 
     def channel(self, columns: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The invariant channel `(n, m)` with the averages of columns `(k, n)` for the representatives."""
+        """Return the invariant channel `(n, m)` with the averages of columns `(k, n)` for the representatives."""
         carried = np.empty(self.carry.shape)
         np.put_along_axis(carried, self.carry, self.averaged(columns)[self.reports.index], axis=1)
         return np.ascontiguousarray(carried.T)
 
     def reduce(self, program: ChannelProgram) -> ChannelProgram:
-        """The program of the representatives alone, coupled by means over the classes of rows."""
+        """Return the program of the representatives alone, coupled by means over the classes of rows."""
         coupling = coupling_of(program, self.rows, self.representatives, self.guesses)
         costs = program.costs[:, self.representatives]
         return ChannelProgram(costs, program.budgets, self.rows, coupling, program.offset)
 
     def lift(self, solution: ChannelSolution) -> ChannelSolution:
-        """The solution of the whole program from one of the reduced program."""
+        """Return the solution of the whole program from one of the reduced program."""
         channel = solution.channel
         dual = solution.dual
         if channel is not None:
@@ -126,7 +114,7 @@ class Orbits:
         return replace(solution, channel=channel, dual=None if dual is None else self.dual(dual), coupled=coupled)
 
     def dual(self, dual: Dual) -> Dual:
-        """The dual of the whole program from one for the representatives: the multipliers are carried along."""
+        """Return the dual of the whole program from one for the representatives: multipliers are carried along."""
         every = np.argsort(self.reports.index, kind="stable")
         starts = np.cumsum(self.sizes) - self.sizes
         copies = self.sizes[dual.report]
@@ -142,7 +130,7 @@ class Orbits:
         )
 
     def record(self) -> AppliedReduction:
-        """What the report says of it; the variables are the entries of the channel to be found."""
+        """Describe it for the report; the variables are the entries of the channel to be found."""
         n = len(self.rows.index)
         m = len(self.reports.index)
         note = (
@@ -152,19 +140,15 @@ class Orbits:
         return AppliedReduction("symmetry", True, n * m, int(self.orbits.max()) + 1, note, "variables")
 
 
-def find(program: ChannelProgram, should_stop: Callable[[], bool] = lambda: False) -> Orbits | None:
-    """The symmetry of a program, or None where it saves less than a quarter of the channel's entries.
-
-    A search that is stopped, or takes too long, ends with the automorphisms known by then; everything is
-    exact for the group that they generate.
-    """
+def find(program: ChannelProgram, should_stop: Callable[[], bool] = lambda: False) -> Orbits | str:
+    """Find the symmetry of a program, or why none is used: it has to save a quarter of the channel's entries."""
     n, m = program.costs.shape
     posed = alone(program)
     if isinstance(posed, str):
-        return None
+        return posed
     moves = automorphisms(posed, should_stop).generators
     if not moves:
-        return None
+        return TOO_LITTLE
     guesses = pairs_of_guesses(program, moves)
     generators = [Automorphism(one.rows, one.reports[:m]) for one in moves]
     rows = Partition(orbits((one.rows for one in generators), n))
@@ -175,7 +159,7 @@ def find(program: ChannelProgram, should_stop: Callable[[], bool] = lambda: Fals
     _settle(leader)
     _, pairs = np.unique(leader[:, reports.representatives].T, return_inverse=True)
     if pairs.max() + 1 > WORTH * n * m:
-        return None
+        return TOO_LITTLE
     carry = _carry(reports, generators, n)
     return Orbits(rows, reports, carry, pairs.reshape(-1, n).astype(np.int32), len(generators), guesses)
 
@@ -201,7 +185,7 @@ def _carry(reports: Partition, generators: list[Automorphism], rows: int) -> NDA
 
 @kernel(INDICES, WHOLE)
 def _head(leader: NDArray[np.int32], pair: int) -> int:
-    """The least pair known in the orbit of one; the way there gets shorter."""
+    """Return the least pair known in the orbit of one; the way there gets shorter."""
     while leader[pair] != pair:
         leader[pair] = leader[leader[pair]]
         pair = leader[pair]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.analysis.order.remaps import optimal_random_remap
-from dxopt.errors import DxoptError, UnsupportedError
+from dxopt.errors import DxoptError, MethodRefused, UnsupportedError
 from dxopt.mechanisms.classic.contract import CLASSICS, title
 from dxopt.mechanisms.classic.graph_exponential import GraphExponential
 from dxopt.mechanisms.classic.laplace import Laplace
@@ -28,10 +28,11 @@ from dxopt.numerics.partition import Partition
 from dxopt.proofs.candidate import Candidate, Claim
 from dxopt.proofs.repair import expected_above, repair
 from dxopt.runtime.stopping import Stop
-from dxopt.solving.attempts import Attempt, Options, Refusal
+from dxopt.solving.attempts import Options
 from dxopt.solving.routes.limits import is_written
 
 Array = NDArray[np.float64]
+TIGHT = "tight-constraints mechanism"
 _SOON = 0.25
 """Seconds: what takes longer is not left until a solve is stopped."""
 _AHEAD = 10.0
@@ -52,18 +53,29 @@ _LEFT_OUT = (GraphExponential.name, MultivariateLaplace.name, TruncatedExponenti
 """Not tried unasked: the exponential mechanism, which is, is close to them, and two of them look for their rate."""
 
 
-def tight_if_exact(problem: Problem, options: Options) -> Candidate | Refusal:
-    """The tight-constraints mechanism where it is optimal, or why it is not taken."""
+def by_tight(problem: Problem, options: Options) -> Iterator[Candidate]:
+    """Find the tight-constraints mechanism where it is proven optimal."""
     reason = _why_not_exact(problem, options)
     if reason is not None:
-        return Refusal("tight", reason)
+        options.refused["tight"] = reason
+        return
     try:
         candidate = tight_candidate(problem, diagnose=False)
     except UnsupportedError as error:
-        return Refusal("tight", error.wrong)
-    if candidate.claim == "exact":
-        return candidate
-    return Refusal("tight", "the prior is not regular, so it need not be optimal")
+        options.refused["tight"] = error.wrong
+        return
+    if candidate.claim != "exact":
+        options.refused["tight"] = "the prior is not regular, so it need not be optimal"
+        return
+    options.refused["optimal"] = f"the {TIGHT} is optimal here"
+    yield replace(candidate, route=TIGHT)
+    del options.refused["optimal"]
+    options.refused["tight"] = "its gap stayed above the tolerance"
+
+
+def by_closed_form(problem: Problem, options: Options) -> Iterator[Candidate]:
+    """Find the best mechanism that needs no solver."""
+    yield ClosedForms(problem).candidate("valid")
 
 
 def _why_not_exact(problem: Problem, options: Options) -> str | None:
@@ -77,8 +89,8 @@ def _why_not_exact(problem: Problem, options: Options) -> str | None:
     return reason
 
 
-def classic(problem: Problem, name: str) -> Attempt:
-    """A mechanism of `dx.classic` as it is, implicit where the channel is large.
+def classic(problem: Problem, name: str) -> Candidate:
+    """Return a mechanism of `dx.classic` as it is, implicit where the channel is large.
 
     Raises
     ------
@@ -86,21 +98,21 @@ def classic(problem: Problem, name: str) -> Attempt:
         If it does not exist for the problem, or its expected loss is above the budget of the objective.
     """
     if problem.beliefs is not None:
-        raise UnsupportedError("method", f"{name} knows of no beliefs", "use method: optimal")
+        raise MethodRefused(name, "knows of no beliefs")
     mechanism = CLASSICS.get(name)()
     reason = mechanism.refuses(problem) if problem.private else "needs an epsilon"
     if reason:
-        raise UnsupportedError("method", f"{name} {reason}", "use method: optimal")
+        raise MethodRefused(name, reason)
     implicit = None
     if problem.why_coupled is None and not is_written(problem):
         implicit = mechanism.implicit(problem)
     if implicit is not None:
-        return Attempt(Candidate(implicit), title(mechanism))
-    return within_budget(problem, name, Attempt(Candidate(mechanism.channel(problem)), title(mechanism)))
+        return Candidate(implicit, route=title(mechanism))
+    return within_budget(problem, name, Candidate(mechanism.channel(problem), route=title(mechanism)))
 
 
-def within_budget(problem: Problem, name: str, attempt: Attempt) -> Attempt:
-    """A mechanism by name where its expected loss is within the budget of the objective, if that has one.
+def within_budget(problem: Problem, name: str, candidate: Candidate) -> Candidate:
+    """Return a mechanism by name where its expected loss is within the budget of the objective, if that has one.
 
     Raises
     ------
@@ -108,19 +120,18 @@ def within_budget(problem: Problem, name: str, attempt: Attempt) -> Attempt:
         If it is above the budget, with both.
     """
     budget = problem.objective.max_loss
-    channel = attempt.answer.channel if isinstance(attempt.answer, Candidate) else attempt.answer.mechanism
-    if not math.isfinite(budget) or isinstance(channel, Mechanism):
-        return attempt
-    loss = expected_above(problem, repair(problem, channel))
+    if not math.isfinite(budget) or isinstance(candidate.channel, Mechanism):
+        return candidate
+    loss = expected_above(problem, repair(problem, candidate.channel))
     if loss > budget:
         low, high = ordered(budget, loss)
-        wrong = f"{name} has an expected loss of {high}, above the budget of {low}"
-        raise UnsupportedError("method", wrong, "raise max_loss, or use method: optimal")
-    return attempt
+        wrong = f"has an expected loss of {high}, above the budget of {low}"
+        raise MethodRefused(name, wrong, "raise max_loss, or use method: optimal")
+    return candidate
 
 
 def constant_by_group(problem: Problem) -> NDArray[np.float64]:
-    """The channel `(n, m)` with one report for each group of secrets that finite distances, or beliefs, join.
+    """Return the channel `(n, m)` with one report for each group of secrets that finite distances, or beliefs, join.
 
     It costs least of all such channels, on average or in the worst case: the optimum where no distance is finite.
     """
@@ -136,7 +147,7 @@ def constant_by_group(problem: Problem) -> NDArray[np.float64]:
 
 
 def _safest(problem: Problem, among: PriorSet, members: NDArray[np.int64]) -> int:
-    """The report that costs a group of secrets least under the worst prior."""
+    """Return the report that costs a group of secrets least under the worst prior."""
     if among.mixtures.is_everyone:
         return int(problem.losses[members].max(axis=0).argmin())
     losses = np.zeros(problem.shape)
@@ -192,7 +203,7 @@ class ClosedForms:
 
     @property
     def value(self) -> float:
-        """What the best of those that were made attains; infinitely bad where none was."""
+        """Return the value of the best of those that were made; infinitely bad where none was."""
         return self.problem.objective.sign * math.inf if self._best is None else self._best.value
 
     def ahead(self, stop: Stop) -> None:
@@ -204,7 +215,7 @@ class ClosedForms:
                 self._make(form)
 
     def best(self, seconds: float = 0.0) -> Simple:
-        """The best of those that were made, and, the first time, of those that can be made in so many seconds."""
+        """Return the best of those made, and, the first time, of those that can be made in so many seconds."""
         left = seconds
         for form in self._forms():
             if form.seconds <= left:
@@ -215,20 +226,20 @@ class ClosedForms:
         return self._best or self._constant()
 
     def made(self, channel: Array | Mechanism) -> bool:
-        """Whether a channel is the best of those that were made, up to rounding."""
+        """Tell whether a channel is the best of those that were made, up to rounding."""
         return not isinstance(channel, Mechanism) and bool(np.abs(channel - self.best().channel).max() <= _SAME)
 
-    def attempt(self, claim: Claim, seconds: float = 1.0) -> Attempt:
-        """The best one as an answer."""
+    def candidate(self, claim: Claim, seconds: float = 1.0) -> Candidate:
+        """Return the best one, as a candidate."""
         best = self.best(seconds)
-        return Attempt(Candidate(best.channel, claim=claim, within_budget=self.within_budget), best.name)
+        return Candidate(best.channel, claim=claim, route=best.name, within_budget=self.within_budget)
 
     def _constant(self) -> Simple:
         channel = constant_by_group(self.problem)
         return Simple("constant report", self.problem.objective.value(self.problem, channel), channel, channel)
 
     def _forms(self) -> list[_Form]:
-        """What is left to be made, that which takes longest, and is worth most, first."""
+        """Return the forms left to be made; the one that takes longest, and is worth most, comes first."""
         if self._left is None:
             forms = list(_forms(self.problem))
             self._left = sorted(forms, key=lambda form: form.seconds, reverse=True)
@@ -237,7 +248,7 @@ class ClosedForms:
         return self._left[:]
 
     def _allowed(self, channel: Array) -> bool:
-        """Whether it is within the loss budget."""
+        """Tell whether it is within the loss budget."""
         budget = self.problem.objective.max_loss
         return math.isinf(budget) or expected_above(self.problem, channel) <= budget
 
@@ -263,7 +274,7 @@ class ClosedForms:
 
 
 def _forms(problem: Problem) -> Iterator[_Form]:
-    """All mechanisms that there are for a problem. Where planar Laplace noise is one, costly noise is left out."""
+    """Yield the mechanisms for a problem. Where planar Laplace noise is one, costly noise is left out."""
     if not problem.private:
         return
     rows, reports = problem.shape
@@ -276,18 +287,18 @@ def _forms(problem: Problem) -> Iterator[_Form]:
         if name != Laplace.name or seconds < _CHEAP or PlanarLaplace.name not in there:
             yield _Form(title(classic), seconds, lambda classic=classic: classic.channel(problem))
     if Tight().refuses(problem) is None:
-        yield _Form("tight-constraints mechanism", _SYSTEM * rows**2 + remap, lambda: _tight(problem))
+        yield _Form(TIGHT, _SYSTEM * rows**2 + remap, lambda: _tight(problem))
 
 
 def _draws(problem: Problem) -> bool:
-    """Whether the best remap draws what is reported, as for the worst loss, and is found by a small program."""
+    """Tell whether the best remap draws what is reported, as for the worst loss, and is found by a small program."""
     rows, reports = problem.shape
     finite = bool(np.isfinite(problem.losses).all())
     return isinstance(problem.objective, WorstLoss) and finite and rows * rows * reports <= _REMAP_CELLS
 
 
 def _remapped(problem: Problem, before: Array) -> Array:
-    """A channel `(n, k)` followed by the best remap for the problem, or for its expected loss, `(n, m)`."""
+    """Return a channel `(n, k)` followed by the best remap for the problem, or for its expected loss, `(n, m)`."""
     if _draws(problem):
         reports = Reports(tuple(map(str, range(before.shape[1]))))
         mechanism = Mechanism.from_matrix(problem.space, before, reports)

@@ -8,26 +8,27 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import SolveError, SpecError
+from dxopt.errors import SolveError, SpecError, UnsupportedError
 from dxopt.model.fitting_sets import Fitting
-from dxopt.model.objective import ExpectedLoss
+from dxopt.model.objective import AdversaryError, ExpectedLoss
 from dxopt.model.problem import Problem
 from dxopt.numerics.digits import ordered
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.repair import constant_channel, expected_above
-from dxopt.solving.attempts import Attempt, Options, Refusal
+from dxopt.solving.attempts import Options
 from dxopt.solving.formulations.adversary_error import AdversaryErrorProgram
 from dxopt.solving.formulations.beliefs import WithBeliefs
 from dxopt.solving.formulations.contract import Compiled, Formulation
 from dxopt.solving.formulations.expected_loss import ExpectedLossProgram
 from dxopt.solving.formulations.worst_loss import WorstLossProgram
+from dxopt.solving.programs.program import ChannelSolution
+from dxopt.solving.routes import limits
 from dxopt.solving.routes.closed_form import ClosedForms
 from dxopt.solving.routes.fitting import by_members
-from dxopt.solving.routes.limits import COLUMNS, GENERAL_LIMIT, require_few, require_few_beliefs
-from dxopt.solving.routes.linear import solve_with_fewer_pairs
+from dxopt.solving.routes.limits import COLUMNS, GENERAL, GENERAL_LIMIT, require_few, require_few_beliefs
 from dxopt.solving.routes.matching import by_matching_guesses, guess_of_each_report, simple_within_budget
 from dxopt.solving.routes.relaxed import has_many_entries, solve_with_delta
-from dxopt.solving.routes.running import Solved, solve_by_columns, worth_telling
+from dxopt.solving.routes.running import kind, solve_program
 
 FORMULATIONS: dict[str, type[Formulation]] = {
     "expected_loss": ExpectedLossProgram,
@@ -38,13 +39,14 @@ FORMULATIONS: dict[str, type[Formulation]] = {
 }
 
 
-def by_coupled_program(problem: Problem, names: tuple[str, ...], options: Options) -> Iterator[Attempt | Refusal]:
-    """The optimum by each of some solvers; in closed form only what is private anyway."""
+def by_coupled_program(problem: Problem, options: Options) -> Iterator[Candidate]:
+    """Find the optimum by each of some solvers; in closed form only what is private anyway."""
+    names = solvers_of_coupled(problem, options)
     require_few(max(problem.variables, problem.shape[0] ** 2), GENERAL_LIMIT)
     require_few_beliefs(problem)
     if isinstance(problem.priors, Fitting):
         yield from by_members(problem, problem.priors, options)
-        yield ClosedForms(problem).attempt("exact")
+        yield ClosedForms(problem).candidate("exact")
         return
     matched = guess_of_each_report(problem)
     within_budget = None if matched is None else simple_within_budget(problem)
@@ -56,27 +58,27 @@ def by_coupled_program(problem: Problem, names: tuple[str, ...], options: Option
         yield _without_solver(problem, within_budget)
     within: NDArray[np.float64] | None = None
     if problem.delta and has_many_entries(problem):
-        within, attempt = _without_delta(problem, within_budget, options)
-        yield attempt
+        without_delta = _without_delta(problem, within_budget, options)
+        within = np.asarray(without_delta.channel)
+        yield without_delta
     for name in names:
         options.progress("building the linear program")
-        formulation, compiled, solved = _solved(problem, name, within, options)
-        if solved.solution.channel is None:
-            yield Refusal(name, solved.solution.message or str(solved.solution.status))
+        compiled, solution = _solved(problem, name, within, options)
+        if solution.channel is None:
+            options.refused[name] = solution.message or str(solution.status)
         else:
-            candidate = replace(formulation.recover(compiled, solved.solution), within_budget=within_budget)
-            kind = "column generation" if name == COLUMNS else "linear program"
-            yield Attempt(candidate, f"{kind}, {name}", worth_telling(solved.reductions))
+            route = f"{kind(name)}, {name}"
+            yield replace(compiled.lift(solution), route=route, within_budget=within_budget)
         if problem.delta and within is None and name == names[0] and not options.stop.requested:
-            yield _without_delta(problem, within_budget, options)[1]
+            yield _without_delta(problem, within_budget, options)
         if name == names[0]:
-            yield ClosedForms(problem, within_budget).attempt("exact")
+            yield ClosedForms(problem, within_budget).candidate("exact")
         if options.stop.requested:
             return
 
 
 def channel_within_budget(problem: Problem, options: Options) -> NDArray[np.float64] | None:
-    """The channel of least expected loss where that has a budget, or None where it has none.
+    """Return the channel of least expected loss where that has a budget, or None where it has none.
 
     Raises
     ------
@@ -89,9 +91,9 @@ def channel_within_budget(problem: Problem, options: Options) -> NDArray[np.floa
     if not np.isfinite(budget):
         return None
     if problem.private:
-        proven = options.solve(problem.but(objective=ExpectedLoss()), "least loss: ").proven
-        channel = proven.mechanism.matrix
-        least = proven.certificate.bound
+        known = options.part(problem.but(objective=ExpectedLoss()), "least loss: ")
+        channel = known.mechanism.matrix
+        least = known.certificate.bound
     else:
         channel = np.zeros(problem.shape)
         channel[np.arange(len(channel)), problem.costs.argmin(axis=1)] = 1.0
@@ -108,43 +110,70 @@ def channel_within_budget(problem: Problem, options: Options) -> NDArray[np.floa
     raise SpecError("max_loss", wrong, "raise it")
 
 
-def _without_solver(problem: Problem, within_budget: NDArray[np.float64]) -> Attempt:
-    """The constant report where the budget allows it, which nothing is better than, or else the least loss."""
+def _without_solver(problem: Problem, within_budget: NDArray[np.float64]) -> Candidate:
+    """Return the constant report where the budget allows it, which nothing is better than, or else the least loss."""
     if _is_constant_allowed(problem):
         constant = constant_channel(problem.costs)
-        return Attempt(Candidate(constant, claim="exact"), "constant report, which the budget allows")
-    return Attempt(Candidate(within_budget, claim="exact"), "least expected loss")
+        return Candidate(constant, claim="exact", route="constant report, which the budget allows")
+    return Candidate(within_budget, claim="exact", route="least expected loss")
 
 
 def _is_constant_allowed(problem: Problem) -> bool:
     return expected_above(problem, constant_channel(problem.costs)) <= problem.objective.max_loss
 
 
-def _without_delta(
-    problem: Problem, within_budget: NDArray[np.float64] | None, options: Options
-) -> tuple[NDArray[np.float64], Attempt]:
-    """The optimum for δ = 0, private for any δ: nearly the best where solvers cannot tell δ from 0.
+def _without_delta(problem: Problem, within_budget: NDArray[np.float64] | None, options: Options) -> Candidate:
+    """Return the optimum for δ = 0, private for any δ: nearly the best where solvers cannot tell δ from 0.
 
     Without δ no channel may be within a budget: then it is the one of least loss.
     """
     objective = problem.objective if within_budget is None else ExpectedLoss()
-    answer = options.solve(problem.but(delta=0.0, objective=objective), "without delta: ")
-    channel = np.asarray(answer.proven.mechanism.matrix)
-    candidate = Candidate(channel, claim="exact", within_budget=within_budget)
-    return channel, Attempt(candidate, f"without delta: {answer.route}")
+    known = options.part(problem.but(delta=0.0, objective=objective), "without delta: ")
+    channel = np.asarray(known.mechanism.matrix)
+    return Candidate(channel, claim="exact", route=f"without delta: {known.route}", within_budget=within_budget)
 
 
 def _solved(
     problem: Problem, solver: str, within: NDArray[np.float64] | None, options: Options
-) -> tuple[Formulation, Compiled, Solved]:
+) -> tuple[Compiled, ChannelSolution]:
     formulation = FORMULATIONS[problem.objective.name]()
     if problem.delta:
         return solve_with_delta(problem, formulation, solver, within, options)
-    if problem.beliefs is not None:
-        formulation = WithBeliefs(formulation)
-    compiled = formulation.compile(problem)
-    if solver == COLUMNS:
-        solved = solve_by_columns(compiled, options)
-    else:
-        solved = solve_with_fewer_pairs(compiled, solver, options)
-    return formulation, compiled, Solved(solved.solution, (compiled.merged, *solved.reductions))
+    compiled = (formulation if problem.beliefs is None else WithBeliefs(formulation)).apply(problem)
+    return compiled, solve_program(compiled, solver, options)
+
+
+def solvers_of_coupled(problem: Problem, options: Options) -> tuple[str, ...]:
+    """Solvers for other objectives and δ in the order in which they are tried.
+
+    Raises
+    ------
+    UnsupportedError
+        If columns are asked for where columns lie in no cone, or a spanner is asked for.
+    """
+    if options.spanner is not None:
+        raise UnsupportedError("spanner", f"does not go with this problem: {problem.why_coupled}", "take all pairs")
+    in_cone = problem.private and not problem.delta and problem.beliefs is None
+    if options.solver == COLUMNS and not in_cone:
+        raise UnsupportedError("solver", f"columns does not apply, as {problem.why_coupled}", "use solver: clarabel")
+    if options.solver != "auto":
+        return (options.solver,)
+    guessed = isinstance(problem.objective, AdversaryError)
+    enough = limits.GUESSES_FROM if guessed else limits.COLUMNS_FROM
+    if not in_cone or problem.variables < enough:
+        return GENERAL
+    if problem.variables <= limits.GENERAL_TO and _wins_in_few_secrets(problem):
+        return (GENERAL[0], COLUMNS, *GENERAL[1:])
+    return (COLUMNS, *GENERAL) if problem.variables <= limits.GENERAL_TO else (COLUMNS,)
+
+
+def _wins_in_few_secrets(problem: Problem) -> bool:
+    """Tell whether each guess of an adversary wins something in few secrets, as where he has to be right.
+
+    Then nearly all guesses may be the best one after a report, and each is a sparse row of a linear program.
+    """
+    if not isinstance(problem.objective, AdversaryError):
+        return False
+    guesses = problem.objective.guesses
+    wins = np.count_nonzero(guesses < guesses.max(axis=1, keepdims=True))
+    return bool(wins <= limits.WINS_TO * guesses.shape[1])

@@ -15,15 +15,15 @@ from dxopt.model.problem import Problem
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import gap
 from dxopt.proofs.duals import WorstDual
-from dxopt.solving.attempts import Attempt, Options, Refusal
+from dxopt.solving.attempts import Options
 
 _MOST_ROUNDS = 200
 _SPARE = 0.95
 """The share of the tolerance at which the rounds end; the answers of the rounds have 0.9 of it."""
 
 
-def by_members(problem: Problem, priors: Fitting, options: Options) -> Iterator[Attempt | Refusal]:
-    """The optimum over the hull of some priors of the set, to which the worst one for it joins, in rounds.
+def by_members(problem: Problem, priors: Fitting, options: Options) -> Iterator[Candidate]:
+    """Find the optimum over the hull of some priors of the set, to which the worst one for it joins, in rounds.
 
     The hull is within the set, so that its bound is one for the set as well; and the value of the channel is its loss
     under the worst prior of the set.
@@ -35,15 +35,13 @@ def by_members(problem: Problem, priors: Fitting, options: Options) -> Iterator[
         # 1. the best channel for these priors, and the best bound so far
         names = tuple(f"member {which}" for which in range(len(members)))
         try:
-            answer = options.solve(
-                problem.but(prior=Hull(members, names)), f"round {rounds}, {len(members)} priors: "
-            )
+            answer = options.part(problem.but(prior=Hull(members, names)), f"round {rounds}, {len(members)} priors: ")
         except SolveError:
             break
-        found = np.asarray(answer.proven.mechanism.matrix)
-        if answer.proven.certificate.bound > bound and isinstance(answer.proven.dual, WorstDual):
-            bound = answer.proven.certificate.bound
-            dual = replace(answer.proven.dual, members=members)
+        found = np.asarray(answer.mechanism.matrix)
+        if answer.certificate.bound > bound and isinstance(answer.dual, WorstDual):
+            bound = answer.certificate.bound
+            dual = replace(answer.dual, members=members)
 
         # 2. the worst prior of the set for it
         losses = losses_of(problem, found, priors.reach)
@@ -59,6 +57,6 @@ def by_members(problem: Problem, priors: Fitting, options: Options) -> Iterator[
             break
         members = np.vstack([members, joined])
     if channel is None:
-        yield Refusal("rounds", "stopped before the first channel was found")
+        options.refused["rounds"] = "stopped before the first channel was found"
         return
-    yield Attempt(Candidate(channel, dual, "exact"), f"linear programs over {len(members)} priors of the set")
+    yield Candidate(channel, dual, "exact", f"linear programs over {len(members)} priors of the set")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.numerics.tropical import product
-from dxopt.proofs.candidate import AppliedReduction
+from dxopt.proofs.applied import AppliedReduction
 from dxopt.proofs.duals import Dual
 from dxopt.runtime.stopping import Status
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution, LinearProgram, Rows, Solution
@@ -26,7 +26,7 @@ LinearSolve = Callable[[LinearProgram], Solution]
 
 def solve_lazily(
     program: ChannelProgram, solve: LinearSolve, tolerance: float, max_rounds: int = 60
-) -> tuple[ChannelSolution, AppliedReduction]:
+) -> ChannelSolution:
     """Solve with a core of pairs, then with those that the closure of each column finds violated, until none is.
 
     The core is a greedy spanner and every pair with the reported point itself; where at most 12 pairs a point are
@@ -67,11 +67,12 @@ def solve_lazily(
             break
         rows = rows.joined(missing)
     note = f"{rounds} round{'s' if rounds > 1 else ''}; rows of the linear program"
-    return best, AppliedReduction("lazy pairs", True, everything, len(rows), note)
+    record = AppliedReduction("lazy pairs", True, everything, len(rows), note)
+    return replace(best, reductions=(record,))
 
 
 def _core(program: ChannelProgram) -> Rows:
-    """The pairs to begin with: a spanner, and in each report the pairs with the reported point itself."""
+    """Return the pairs to begin with: a spanner, and in each report the pairs with the reported point itself."""
     size, reports = program.costs.shape
     first, second = program.pairs
     if len(first) <= SPARSE_DEGREE * size:
@@ -87,7 +88,7 @@ def _core(program: ChannelProgram) -> Rows:
 
 
 def _dual(program: ChannelProgram, rows: Rows, found: Solution) -> Dual | None:
-    """The multipliers of a linear program's rows, with the symmetric scale of the rows undone."""
+    """Return the multipliers of a linear program's rows, with the symmetric scale of the rows undone."""
     if found.equality_dual is None or found.inequality_dual is None:
         return None
     used = found.inequality_dual[: len(rows)] > 0
@@ -99,7 +100,7 @@ def _dual(program: ChannelProgram, rows: Rows, found: Solution) -> Dual | None:
 
 
 def _violated(program: ChannelProgram, channel: NDArray[np.float64]) -> tuple[Rows, float]:
-    """The worst violated pair into each entry, and the cost of raising all entries to their closure."""
+    """Return the worst violated pair into each entry, and the cost of raising all entries to their closure."""
     factors = np.exp(-program.budgets)
     np.fill_diagonal(factors, 0.0)
     highest = product(factors.T, channel)
@@ -113,7 +114,7 @@ def _violated(program: ChannelProgram, channel: NDArray[np.float64]) -> tuple[Ro
 def _sources(
     factors: NDArray[np.float64], channel: NDArray[np.float64], report: NDArray[np.int64], second: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """The points that pull most at some entries, in blocks of memory."""
+    """Return the points that pull most at some entries, in blocks of memory."""
     into = np.ascontiguousarray(factors.T)
     columns = np.ascontiguousarray(channel.T)
     step = max(1, BLOCK_CELLS // len(factors))

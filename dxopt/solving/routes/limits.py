@@ -37,12 +37,12 @@ WRITTEN_CELLS = 100_000
 
 
 def is_line(problem: Problem) -> bool:
-    """Whether the secrets lie on a line."""
+    """Tell whether the secrets lie on a line."""
     return coordinates_of_line(problem.space) is not None
 
 
 def is_written(problem: Problem) -> bool:
-    """Whether a matrix is made where a mechanism could do without."""
+    """Tell whether a matrix is made where a mechanism could do without."""
     return problem.variables <= (WRITTEN_CELLS if is_line(problem) else COLUMNS_LIMIT)
 
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from dxopt.model.problem import Problem
-from dxopt.proofs.certify import certify
+from dxopt.proofs.certify import Proven, certify
 from dxopt.runtime.stopping import StoppedError
-from dxopt.solving.attempts import Attempt, Options, Refusal
-from dxopt.solving.reductions.line import NAME, Line, at_once, best_remap
+from dxopt.solving.attempts import Options
+from dxopt.solving.reductions.line import Line, at_once, best_remap
 from dxopt.solving.routes import limits
 from dxopt.solving.routes.limits import is_line
 
 
-def by_line(problem: Problem, options: Options) -> Iterator[Attempt | Refusal]:
-    """The optimum of a line, implicit above 100,000 variables; nothing where the space is none.
+def by_line(problem: Problem, options: Options) -> Iterator[Proven]:
+    """Find the optimum of a line, implicit above 100,000 variables; nothing where the space is none.
 
     Where its bound leaves a gap, a matrix is dropped; an implicit mechanism is kept, as others may be too large. One
     that is stopped before its value is known gives way to one whose value is known soon.
@@ -24,13 +25,13 @@ def by_line(problem: Problem, options: Options) -> Iterator[Attempt | Refusal]:
     written = problem.variables <= limits.WRITTEN_CELLS
     reduced = Line(written=written).apply(problem)
     if isinstance(reduced, str):
-        yield Refusal("line", reduced)
+        options.refused["line"] = reduced
         return
 
     stop = options.stop
     found = best_remap(reduced.smaller, lambda: stop.requested, options.progress)
     if found is None and written:
-        yield Refusal("line", "stopped")
+        options.refused["line"] = "stopped"
         return
     options.progress("proving privacy")
 
@@ -43,14 +44,14 @@ def by_line(problem: Problem, options: Options) -> Iterator[Attempt | Refusal]:
         proven = certify(problem, candidate, None if found is None else interrupted)
     except StoppedError:
         found = None
-        candidate = at_once(problem)
-        proven = certify(problem, candidate)
+        proven = certify(problem, at_once(problem))
     left = proven.certificate.gap
-    exact = found is not None and left <= options.tolerance
-    if exact:
-        yield Attempt(proven, NAME, (reduced.record,))
-    elif not written:
-        yield Attempt(proven, candidate.name)
-    if found is not None and not exact:
+    if found is not None and left <= options.tolerance:
+        yield replace(proven, reductions=reduced.records)
+        return
+    if not written:
+        yield proven
+    if found is not None:
         gap = f"its bound leaves a gap of {left:.1e}; exact where the loss grows with the distance"
-        yield Refusal("line", "stopped before its bound" if proven.dual is None and stop.interrupted else gap)
+        stopped = proven.dual is None and stop.interrupted
+        options.refused["line"] = "stopped before its bound" if stopped else gap

@@ -18,7 +18,6 @@ from dxopt.model.problem import Problem
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.duals import AdversaryDual
 from dxopt.proofs.repair import constant_channel, expected_above
-from dxopt.solving.attempts import Attempt
 from dxopt.solving.routes.closed_form import ClosedForms
 
 Array = NDArray[np.float64]
@@ -31,7 +30,7 @@ _BELOW = 2.0**-44
 
 
 def guess_of_each_report(problem: Problem) -> tuple[Indices, float] | None:
-    """The guess `(m,)` that costs the adversary a times what each report costs, and a; None unless all have one."""
+    """Find the guess `(m,)` that costs the adversary a times what each report costs, and a; None unless all exist."""
     if not isinstance(problem.objective, AdversaryError):
         return None
     likely = problem.prior.probabilities > 0
@@ -57,7 +56,7 @@ def guess_of_each_report(problem: Problem) -> tuple[Indices, float] | None:
 
 
 def _nearest(wanted: Array, there: Array) -> Indices:
-    """The position of the nearest number in an array `(k,)` to each of some others."""
+    """Return the position of the nearest number in an array `(k,)` to each of some others."""
     order = np.argsort(there, kind="stable")
     ordered = there[order]
     above = np.clip(np.searchsorted(ordered, wanted), 0, len(there) - 1)
@@ -67,15 +66,15 @@ def _nearest(wanted: Array, there: Array) -> Indices:
 
 
 def simple_within_budget(problem: Problem) -> Array | None:
-    """The best private channel that needs no solver, where that is within the budget; None where it is not."""
+    """Return the best private channel that needs no solver, where that is within the budget; None where it is not."""
     if not problem.private:
         return None
     known = ClosedForms(problem.but(objective=ExpectedLoss(), delta=0.0)).best(_SECONDS).channel
     return known if expected_above(problem, known) <= problem.objective.max_loss else None
 
 
-def by_matching_guesses(problem: Problem, within: Array, partners: Indices, scale: float) -> Attempt:
-    """The optimum, from any private channel `(n, m)` within the budget.
+def by_matching_guesses(problem: Problem, within: Array, partners: Indices, scale: float) -> Candidate:
+    """Find the optimum, from any private channel `(n, m)` within the budget.
 
     Parameters
     ----------
@@ -100,5 +99,5 @@ def by_matching_guesses(problem: Problem, within: Array, partners: Indices, scal
     count = problem.objective.guesses.shape[1] if isinstance(problem.objective, AdversaryError) else 0
     guesses = np.zeros((problem.shape[1], count))
     guesses[np.arange(len(partners)), partners] = 1.0
-    candidate = Candidate(mixture, AdversaryDual(guesses, scale), "exact", within_budget=remapped)
-    return Attempt(candidate, "mixture within the budget, as guesses cost what reports do")
+    route = "mixture within the budget, as guesses cost what reports do"
+    return Candidate(mixture, AdversaryDual(guesses, scale), "exact", route, within_budget=remapped)

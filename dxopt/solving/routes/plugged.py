@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dxopt.errors import SpecError, UnsupportedError
+from dxopt.errors import MethodRefused, SpecError
 from dxopt.mechanisms.classic.contract import titled
 from dxopt.model.problem import Problem
 from dxopt.proofs.candidate import Candidate
-from dxopt.proofs.own import nearly_private
+from dxopt.proofs.own import proven_but_for_rounding
 from dxopt.runtime.plugins import Found, said
-from dxopt.solving.attempts import Attempt
 from dxopt.solving.routes.closed_form import within_budget
 
 
-def plugged(problem: Problem, found: Found) -> Attempt:
-    """The mechanism that a plug-in makes for a problem, where it is private but for rounding, which is repaired.
+def plugged(problem: Problem, found: Found) -> Candidate:
+    """Make the mechanism of a plug-in for a problem, private but for rounding, which is repaired.
 
     Raises
     ------
@@ -23,19 +22,17 @@ def plugged(problem: Problem, found: Found) -> Attempt:
     """
     name = found.plugin.name
     if problem.beliefs is not None:
-        raise UnsupportedError("method", f"{name} knows of no beliefs", "use method: optimal")
+        raise MethodRefused(name, "knows of no beliefs")
     if not problem.private:
-        raise UnsupportedError("method", f"{name} needs an epsilon", "use method: optimal")
-    whose = f"{name} of {found.plugin.where}"
+        raise MethodRefused(name, "needs an epsilon")
+    whose = f"of {found.plugin.where}"
     try:
         made = found.call(problem)
     except Exception as error:  # whatever a package of others raises
         reason = error.wrong if isinstance(error, SpecError) else said(error)
-        raise UnsupportedError("method", f"{whose} makes none: {reason}", "use method: optimal") from error
+        raise MethodRefused(name, f"{whose} makes none: {reason}") from error
     try:
-        matrix = nearly_private(problem, made)
+        mechanism = proven_but_for_rounding(problem, made)
     except SpecError as error:
-        raise UnsupportedError(
-            "method", f"{whose}: its {error.field} {error.wrong}", "use method: optimal"
-        ) from error
-    return within_budget(problem, name, Attempt(Candidate(matrix), titled(name)))
+        raise MethodRefused(name, f"{whose}: its {error.field} {error.wrong}") from error
+    return within_budget(problem, name, Candidate(mechanism.matrix, route=titled(name)))

@@ -7,43 +7,45 @@ from dataclasses import replace
 
 from dxopt.errors import SolveError, UnsupportedError
 from dxopt.model.problem import Problem
-from dxopt.proofs.candidate import AppliedReduction
-from dxopt.solving.attempts import Attempt, Options, PartAnswer, Refusal
+from dxopt.proofs.applied import AppliedReduction
+from dxopt.proofs.candidate import Candidate
+from dxopt.results.report import Report
+from dxopt.solving.attempts import Options
 from dxopt.solving.reductions.product import Product
 from dxopt.solving.routes import limits
 from dxopt.spaces.products import sides
 
 
-def by_product(problem: Problem, options: Options) -> Iterator[Attempt | Refusal]:
-    """The optima of the factors of a product, implicit above 100,000 variables; nothing where the space is none."""
+def by_product(problem: Problem, options: Options) -> Iterator[Candidate]:
+    """Find the optima of the factors of a product, implicit above 100,000 variables; nothing elsewhere."""
     if len(sides(problem.space)) < 2:
         return
     try:
         reduced = Product(written=problem.variables <= limits.WRITTEN_CELLS).apply(problem)
         if isinstance(reduced, str):
-            yield Refusal("product", reduced)
+            options.refused["product"] = reduced
             return
         found = _answers(reduced.smaller, options)
-        candidate = reduced.lift([answer.proven for answer in found])
+        candidate = reduced.lift(found)
     except (UnsupportedError, SolveError) as error:
-        yield Refusal("product", error.wrong if isinstance(error, UnsupportedError) else str(error))
+        options.refused["product"] = error.wrong if isinstance(error, UnsupportedError) else str(error)
         return
     routes = "; ".join(dict.fromkeys(answer.route for answer in found))
-    records = (reduced.record, *_records_of_factors(reduced.smaller, found))
-    yield Attempt(candidate, f"product of {len(found)} factors ({routes})", records)
+    records = (*reduced.records, *_records_of_factors(reduced.smaller, found))
+    yield replace(candidate, route=f"product of {len(found)} factors ({routes})", reductions=records)
 
 
-def _answers(factors: Sequence[Problem], options: Options) -> list[PartAnswer]:
-    """One answer for each factor; factors that are one object are solved once."""
-    answers: dict[int, PartAnswer] = {}
+def _answers(factors: Sequence[Problem], options: Options) -> list[Report]:
+    """Answer each factor; factors that are one object are solved once."""
+    answers: dict[int, Report] = {}
     for number, factor in enumerate(factors, 1):
         if id(factor) not in answers:
-            answers[id(factor)] = options.solve(factor, f"factor {number} of {len(factors)}: ")
+            answers[id(factor)] = options.part(factor, f"factor {number} of {len(factors)}: ")
     return [answers[id(factor)] for factor in factors]
 
 
-def _records_of_factors(factors: Sequence[Problem], found: Sequence[PartAnswer]) -> list[AppliedReduction]:
-    """What was applied to each factor; to factors that are one object, once."""
+def _records_of_factors(factors: Sequence[Problem], found: Sequence[Report]) -> list[AppliedReduction]:
+    """Return what was applied to each factor; to factors that are one object, once."""
     numbers: dict[int, list[int]] = {}
     for number, factor in enumerate(factors, 1):
         numbers.setdefault(id(factor), []).append(number)

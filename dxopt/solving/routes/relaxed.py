@@ -11,19 +11,21 @@ them. For the same reason early programs are solved roughly, whose solutions are
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.model.problem import Problem
 from dxopt.numerics.excess import bound_pairs, excesses
-from dxopt.proofs.candidate import AppliedReduction
+from dxopt.proofs.applied import AppliedReduction
 from dxopt.solving.attempts import Options
 from dxopt.solving.formulations.contract import Compiled, Formulation
 from dxopt.solving.formulations.delta import WithDelta
 from dxopt.solving.programs.program import ChannelSolution, LinearProgram, Rows
 from dxopt.solving.reductions.folding import moved
 from dxopt.solving.routes.lazy import FAR
-from dxopt.solving.routes.running import Solved, solve_linear
+from dxopt.solving.routes.running import solve_linear
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -52,13 +54,13 @@ _FAINT = 0.01
 
 
 def has_many_entries(problem: Problem) -> bool:
-    """Whether entries join in rounds, which take a private channel."""
+    """Tell whether entries join in rounds, which take a private channel."""
     return int(_bound(problem).sum()) * problem.shape[1] > _FEW_ENTRIES
 
 
 def solve_with_delta(
     problem: Problem, base: Formulation, solver: str, within: Array | None, options: Options
-) -> tuple[WithDelta, Compiled, Solved]:
+) -> tuple[Compiled, ChannelSolution]:
     """In rounds, until the repair can do the rest.
 
     Parameters
@@ -74,31 +76,30 @@ def solve_with_delta(
     finest = max(_FINEST, 1e-4 * options.tolerance * min(1.0, _FINER * problem.delta))
     steps = [finest] if within is None else [*(max(finest, one) for one in _ROUGH), finest]
     step = 0
-    whole = base.compile(problem)
+    whole = base.apply(problem)
     linear = solve_linear(whole, solver, options, lambda _: steps[step])
-    symmetry = None if within is None else moved(whole.program, lambda: options.stop.requested)
+    symmetry = None if within is None else moved(whole.smaller, lambda: options.stop.requested)
     bound = _bound(problem)
     entries = _every(problem, bound) if within is None else _first(problem, bound)
     rounds = 0
-    finished: tuple[WithDelta, Compiled, ChannelSolution] | None = None
+    finished: tuple[Compiled, ChannelSolution] | None = None
     while True:
         # 1. a relaxation; one that is stopped proves next to nothing, the one before it does
         rounds += 1
         entries = entries if symmetry is None else symmetry.closed(entries)
-        formulation = WithDelta(base, entries)
-        compiled = formulation.compile(problem)
-        program = LinearProgram.of(compiled.program, Rows.everywhere(compiled.program))
+        compiled = WithDelta(base, entries).apply(problem)
+        program = LinearProgram.of(compiled.smaller, Rows.everywhere(compiled.smaller))
         if symmetry is None:
             found = linear(program)
         else:
             folding = symmetry.folding(entries)
             found = folding.lift(linear(folding.apply(program)))
-        solution = ChannelSolution.read(compiled.program, found)
+        solution = ChannelSolution.read(compiled.smaller, found)
         if options.stop.requested and finished is not None:
-            formulation, compiled, solution = finished
+            compiled, solution = finished
         if solution.channel is None or within is None or options.stop.requested:
             break
-        finished = formulation, compiled, solution
+        finished = compiled, solution
 
         # 2. the entries that it breaks; none where it was solved finely is the end
         joined = entries
@@ -121,27 +122,27 @@ def solve_with_delta(
     note = f"{rounds} round{'s' if rounds > 1 else ''}; ordered pairs of secrets that are bound, in each report"
     record = AppliedReduction("lazy pairs", True, everything, len(entries), note)
     records = (record,) if symmetry is None else (symmetry.record(), record)
-    return formulation, compiled, Solved(solution, records)
+    return compiled, replace(solution, reductions=records)
 
 
 def _bound(problem: Problem) -> Mask:
-    """The pairs of secrets that are bound; those of large budgets are left to the repair."""
+    """Return the pairs of secrets that are bound; those of large budgets are left to the repair."""
     return bound_pairs(problem.separations, problem.pairs) & (problem.budgets <= FAR)
 
 
 def _every(problem: Problem, bound: Mask) -> Entries:
-    """All pairs in all reports."""
+    """Return all pairs in all reports."""
     return np.argwhere(np.repeat(bound[:, :, None], problem.shape[1], axis=2))
 
 
 def _first(problem: Problem, bound: Mask) -> Entries:
-    """All pairs, each in the report that costs its first secret least."""
+    """Return all pairs, each in the report that costs its first secret least."""
     first, second = np.nonzero(bound)
     return np.stack([first, second, problem.losses.argmin(axis=1)[first]], axis=1)
 
 
 def _broken(problem: Problem, channel: Array, bound: Mask, allowed: float, whole: int) -> Entries:
-    """The entries `(t, 3)` of pairs that exceed δ and what is allowed: up to `whole` all, else what matters."""
+    """Find the entries `(t, 3)` of pairs that exceed δ and what is allowed: up to `whole` all, else what matters."""
     over = excesses(channel, problem.separations, problem.epsilon, bound) - problem.delta
     broken = over > allowed
     if np.count_nonzero(broken) * channel.shape[1] <= whole:
@@ -156,7 +157,7 @@ def _broken(problem: Problem, channel: Array, bound: Mask, allowed: float, whole
 
 
 def _nearly_broken(problem: Problem, channel: Array, bound: Mask) -> Entries:
-    """The entries that are next to exceeding, of pairs that use their δ."""
+    """Return the entries that are next to exceeding, of pairs that use their δ."""
     used = excesses(channel, problem.separations, problem.epsilon, bound) > _USED * problem.delta
     found = [np.zeros((0, 3), dtype=np.int64)]
     for first in np.flatnonzero(used.any(axis=1)):

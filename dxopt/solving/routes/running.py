@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from dxopt.numerics.kernels import load
-from dxopt.proofs.candidate import AppliedReduction
 from dxopt.proofs.certify import gap
 from dxopt.runtime import cluster as clusters
 from dxopt.runtime import devices
@@ -17,10 +15,13 @@ from dxopt.runtime.stopping import Status
 from dxopt.solving.attempts import Options, Start
 from dxopt.solving.formulations.contract import Compiled
 from dxopt.solving.formulations.expected_loss import ExpectedLossProgram
-from dxopt.solving.programs.program import ChannelProgram, ChannelSolution, LinearProgram, Solution
+from dxopt.solving.programs.program import ChannelSolution, LinearProgram, Solution
 from dxopt.solving.reductions.closure import ShortestPaths
-from dxopt.solving.reductions.contract import Reduced
+from dxopt.solving.reductions.contract import reduce
+from dxopt.solving.reductions.geodesic import GeodesicPairs
 from dxopt.solving.routes.closed_form import ClosedForms
+from dxopt.solving.routes.lazy import solve_lazily
+from dxopt.solving.routes.limits import COLUMNS
 from dxopt.solving.solvers import worker
 
 if TYPE_CHECKING:
@@ -35,17 +36,19 @@ MARGIN = 0.9
 _COLUMNS = "dxopt.solving.solvers.columns"
 
 
-@dataclass(frozen=True, eq=False)
-class Solved:
-    """A solution of a compiled program, and what was applied on the way."""
-
-    solution: ChannelSolution
-    reductions: tuple[AppliedReduction, ...]
+def kind(solver: str) -> str:
+    """Name the kind of a solver, for the route of a candidate."""
+    return "column generation" if solver == COLUMNS else "linear program"
 
 
-def worth_telling(records: Iterable[AppliedReduction]) -> tuple[AppliedReduction, ...]:
-    """The reductions that changed the size."""
-    return tuple(record for record in records if record.before != record.after)
+def solve_program(
+    compiled: Compiled, solver: str, options: Options, simple: ClosedForms | None = None
+) -> ChannelSolution:
+    """Solve the program of a compiled problem, made smaller as suits the solver."""
+    if solver == COLUMNS:
+        return solve_by_columns(compiled, options, simple)
+    reduced = reduce(compiled.smaller, GeodesicPairs())
+    return reduced.lift(solve_lazily(reduced.smaller, solve_linear(compiled, solver, options), options.tolerance))
 
 
 def solve_by_columns(
@@ -54,14 +57,22 @@ def solve_by_columns(
     simple: ClosedForms | None = None,
     accuracy: float | None = None,
     stage: Stage | None = None,
-) -> Solved:
+) -> ChannelSolution:
     """Column generation on what is left after shortest paths and symmetry.
 
     Where it is stopped, the best mechanism in closed form is mixed with its columns. The accuracy is that of the
     options by default. At a stage the program is another one than the problem: only what it is solved for is told.
     """
     from dxopt.solving.reductions.symmetry import Symmetry
-    from dxopt.solving.solvers.columns import Known, Memory, computing, shared_rows, solve_columns, stop_seconds
+    from dxopt.solving.solvers.columns import (
+        ColumnSettings,
+        Known,
+        Memory,
+        computing,
+        shared_rows,
+        solve_columns,
+        stop_seconds,
+    )
 
     sign = compiled.problem.objective.sign
     begin = f"{stage}, " if stage else ""
@@ -81,20 +92,14 @@ def solve_by_columns(
 
     # 1. the first solve after installation compiles; one that is stopped meanwhile does not wait for all of it
     if not load(_COLUMNS, stopped):
-        return Solved(ChannelSolution(Status.FAILED, None, None, message="stopped while its loops were compiled"), ())
+        return ChannelSolution(Status.FAILED, None, None, message="stopped while its loops were compiled")
 
     # 2. make the program smaller; column generation relies on the triangle inequality, which merging may have broken,
     #    and which the edges of a spanner do not have
     options.progress("looking for symmetry")
-    program = compiled.program
-    applied: list[Reduced[ChannelProgram]] = []
-    for reduction in (ShortestPaths(), Symmetry(stopped)):
-        if isinstance(reduction, ShortestPaths) and compiled.partition.trivial and stage is None:
-            continue
-        reduced = reduction.apply(program)
-        if not isinstance(reduced, str):
-            applied.append(reduced)
-            program = reduced.smaller
+    metric = compiled.partition.trivial and stage is None
+    reduced = reduce(compiled.smaller, *(() if metric else (ShortestPaths(),)), Symmetry(stopped))
+    program = reduced.smaller
 
     # 3. see that it fits into memory
     points, reports = program.costs.shape
@@ -103,37 +108,36 @@ def solve_by_columns(
     amount = f"{memory.needed / 1e9:.2g} GB of memory"
     if not memory.columns:
         message = f"needs {amount}, and may use {memory.there / 1e9:.2g} GB"
-        return Solved(ChannelSolution(Status.FAILED, None, None, message=message), ())
+        return ChannelSolution(Status.FAILED, None, None, message=message)
 
-    # 4. solve it, and go back through the reductions in reverse
+    # 4. solve it
     options.progress(f"{begin}column generation, up to {amount}")
     tolerance = MARGIN * options.tolerance if accuracy is None else accuracy
-    start = _earlier(compiled, options.start, smaller=bool(applied))
+    start = _earlier(compiled, options.start, smaller=bool(reduced.records))
     known: Known | None = None
-    if simple is not None and compiled.partition.trivial and not applied:
+    if simple is not None and compiled.partition.trivial and not reduced.records:
         grace = stop_seconds(points, reports)
         known = Known(simple.best().before, lambda: simple.best(grace).before)
+    settings = ColumnSettings(tolerance, stopped, tell, memory.columns, start, known, _pricer(options))
     with computing(_algebra(options)):
-        solution = solve_columns(program, tolerance, stopped, tell, memory.columns, start, known, _pricer(options))
-    for reduced in reversed(applied):
-        solution = reduced.lift(solution)
-    return Solved(solution, tuple(reduced.record for reduced in applied))
+        return reduced.lift(solve_columns(program, settings))
 
 
 def _pricer(options: Options) -> Pricer:
-    """The workers of the cluster that is in use, or this machine."""
-    from dxopt.solving.solvers.columns import HERE, OnWorkers
+    """Return the workers of the cluster that is in use, or this machine."""
+    from dxopt.solving.solvers.columns import OnWorkers
+    from dxopt.solving.solvers.columns.forest import Forest
 
     cluster = clusters.current()
     if cluster is None:
-        return HERE
+        return Forest.price
     if not cluster.is_open:
         options.progress(f"opening the cluster {cluster.address}")
-    return OnWorkers(cluster.client(), options.progress)
+    return OnWorkers(cluster.client(), options.progress).price
 
 
 def _algebra(options: Options) -> Algebra:
-    """The device that is in use, or this machine."""
+    """Return the device that is in use, or this machine."""
     from dxopt.solving.solvers.columns import HOST, OnDevice
 
     device = devices.current()
@@ -141,12 +145,12 @@ def _algebra(options: Options) -> Algebra:
 
 
 def _earlier(compiled: Compiled, start: Start | None, *, smaller: bool) -> Earlier | None:
-    """An earlier answer as column generation needs it; without its channel for a `smaller` program."""
+    """Return an earlier answer as column generation needs it; without its channel for a `smaller` program."""
     from dxopt.solving.solvers.columns import Earlier
 
     if start is None:
         return None
-    before = ExpectedLossProgram().compile(start.problem)
+    before = ExpectedLossProgram().apply(start.problem)
     if not np.array_equal(before.partition.index, compiled.partition.index):
         return None
     prices = (before.partition.totals(start.dual.prices[:, None])[:, 0] - before.shift) / before.scale
@@ -161,7 +165,7 @@ def solve_linear(
     accuracy: float | Callable[[int], float] | None = None,
     stage: str = "",
 ) -> Callable[[LinearProgram], Solution]:
-    """What solves the linear programs of a compiled problem, each a round of its own, and tells how they go.
+    """Return a solver for the linear programs of a compiled problem, each a round of its own, that tells how it goes.
 
     The accuracy, which may depend on the round, is 10^-4 of the tolerance by default, and no finer than 10^-10.
     """

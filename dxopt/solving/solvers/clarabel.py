@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from dxopt.runtime.stopping import Status
 from dxopt.solving.programs.program import LinearProgram, Solution
-from dxopt.solving.solvers.contract import SOLVERS, Settings, example_programs
+from dxopt.solving.solvers.contract import SOLVERS, Settings
 
 _STATUS = {
     "Solved": Status.OPTIMAL,
@@ -80,7 +80,3 @@ class Clarabel:
             seconds=found.solve_time,
             message=f"clarabel: {found.status}",
         )
-
-    @classmethod
-    def examples(cls) -> list[LinearProgram]:
-        return example_programs()

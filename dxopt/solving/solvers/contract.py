@@ -6,15 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
-import numpy as np
-
 from dxopt.runtime.registry import Registry
 from dxopt.solving.programs.program import LinearProgram, Solution
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How accurately and how long to solve, and where to report progress.
+    """Accuracy and time of a solve, and its progress.
 
     Attributes
     ----------
@@ -43,19 +41,5 @@ class Solver(Protocol):
         """Minimise; the status of the solution is how far it got."""
         ...
 
-    @classmethod
-    def examples(cls) -> list[LinearProgram]:
-        """Small programs with known optima, for the contract test."""
-        ...
-
 
 SOLVERS: Registry[type[Solver]] = Registry("solver")
-
-
-def example_programs() -> list[LinearProgram]:
-    """Programs every solver must get right: two points at ln 2 under binary loss, whose optimum is 1/3."""
-    from dxopt.solving.programs.program import ChannelProgram, Rows
-
-    distance = np.log(2.0)
-    program = ChannelProgram(0.5 * (1 - np.eye(2)), distance * (1 - np.eye(2)))
-    return [LinearProgram.of(program, Rows.everywhere(program))]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dxopt.runtime.stopping import Status
 from dxopt.solving.programs.program import LinearProgram, Solution
-from dxopt.solving.solvers.contract import SOLVERS, Settings, example_programs
+from dxopt.solving.solvers.contract import SOLVERS, Settings
 
 
 class Cvx:
@@ -58,14 +58,10 @@ class Cvx:
 
     @classmethod
     def installed(cls) -> bool:
-        """Whether cvxpy finds the solver."""
+        """Tell whether cvxpy finds the solver."""
         import cvxpy as cp
 
         return cls.name.upper() in cp.installed_solvers()
-
-    @classmethod
-    def examples(cls) -> list[LinearProgram]:
-        return example_programs() if cls.installed() else []
 
 
 def _flat(multipliers: Any) -> NDArray[np.float64]:

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from dxopt.runtime.stopping import Status
 from dxopt.solving.programs.program import LinearProgram, Solution
-from dxopt.solving.solvers.contract import SOLVERS, Settings, example_programs
+from dxopt.solving.solvers.contract import SOLVERS, Settings
 
 FINEST = 1e-9
 """The finest accuracy: beyond, IPX tends to end without an optimum, and the simplex method takes over for minutes."""
@@ -36,10 +36,6 @@ class Highs:
                 second = _run(program, settings, "simplex", left)
                 solution = second if second.primal is not None else solution
         return solution
-
-    @classmethod
-    def examples(cls) -> list[LinearProgram]:
-        return example_programs()
 
 
 def _run(program: LinearProgram, settings: Settings, method: str, time_limit: float | None) -> Solution:
@@ -81,7 +77,7 @@ def _run(program: LinearProgram, settings: Settings, method: str, time_limit: fl
 
 
 def _model(program: LinearProgram, highspy: Any) -> Any:
-    """The program as HiGHS takes it: bounds on every row and column, and the matrix by columns.
+    """Return the program as HiGHS takes it: bounds on every row and column, and the matrix by columns.
 
     All entries are bounded below by 0, also where the program does not say so: rows imply it there.
     """
@@ -105,7 +101,7 @@ def _model(program: LinearProgram, highspy: Any) -> Any:
 
 
 def _read(highs: Any, highspy: Any, program: LinearProgram, seconds: float) -> Solution:
-    """The solution that HiGHS ended with; only the parts of it that are there and finite."""
+    """Return the solution that HiGHS ended with; only the parts of it that are there and finite."""
     # 1. how it ended
     names = highspy.HighsModelStatus
     ended = highs.getModelStatus()

@@ -18,7 +18,7 @@ SOLVER_NAMES = OrPlugins(_OWN, SOLVER_PLUGINS)
 
 
 def solver_named(name: str) -> Solver:
-    """A solver of dxopt or of a plug-in; SpecError where there is none, or it fails to load."""
+    """Return a solver of dxopt or of a plug-in; SpecError where there is none, or it fails to load."""
     return SOLVERS.get(name)() if name in SOLVERS else Plugged(SOLVER_PLUGINS.find(name))
 
 
@@ -39,7 +39,7 @@ class Plugged:
         self._called = f"{found.plugin.name} of {found.plugin.where}"
 
     def solve(self, program: LinearProgram, settings: Settings) -> Solution:
-        """The solution with the parts of the right shape and finite numbers; failed where the entries are none."""
+        """Return the parts of a solution of the right shape and finite numbers; failed where the entries are none."""
         try:
             answer = self._found.call(program, settings)
         except Exception as error:  # whatever a package of others raises
@@ -58,11 +58,6 @@ class Plugged:
         if equal is None or private is None:
             return Solution(status, entries, message=f"{self._called}: no multipliers")
         return Solution(status, entries, equal, np.maximum(private, 0.0), message=self._called)
-
-    @classmethod
-    def examples(cls) -> list[LinearProgram]:
-        """None: what is there depends on the installation."""
-        return []
 
 
 def _numbers(given: Any, size: int) -> NDArray[np.float64] | None:

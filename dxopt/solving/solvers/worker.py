@@ -15,11 +15,9 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from multiprocessing.connection import Connection
 
 from dxopt.runtime.copies import unlock_properties
-from dxopt.runtime.platform import at_fork
-from dxopt.runtime.process import Process
+from dxopt.runtime.process import Line, Process
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.solving.programs.program import LinearProgram, Solution
 from dxopt.solving.solvers.contract import Settings
@@ -39,7 +37,7 @@ class Worker(Process):
 
     def __init__(self) -> None:
         super().__init__("dxopt.solving.solvers.worker", guarded=True)  # Clarabel keeps Python's lock
-        self.connection.recv()  # "ready": it handles SIGINT from now on
+        self.line.recv()  # "ready": it handles SIGINT from now on
 
     def solve(
         self,
@@ -53,13 +51,13 @@ class Worker(Process):
 
         Raises TimeoutError where the solver does not stop, and EOFError or OSError where the process has ended.
         """
-        self.connection.send((solver, program, accuracy, stop.remaining()))
+        self.line.send((solver, program, accuracy, stop.remaining()))
         deadline = None
         signalled = 0.0
         while True:
             # 1. wait for an answer for one tick
-            if self.connection.poll(_TICK):
-                message = self.connection.recv()
+            if self.line.poll(_TICK):
+                message = self.line.recv()
                 if isinstance(message, Solution):
                     return message
                 progress(*message)
@@ -106,7 +104,7 @@ def solve(
 
 
 def _ready() -> Worker:
-    """The worker of this process: a new one if the last one died, or belongs to the process this is a copy of."""
+    """Return the worker of this process: a new one if the last one died, or is that of the original of a copy."""
     global _worker, _owner
     if _worker is not None and _owner == os.getpid() and _worker.process.poll() is not None:
         end()
@@ -134,22 +132,20 @@ def _in_copy() -> None:
 
 
 atexit.register(end)
-at_fork(after_in_child=_in_copy)
-at_fork(after_in_child=unlock_properties)
+if hasattr(os, "register_at_fork"):  # there is no fork on Windows
+    os.register_at_fork(after_in_child=_in_copy)
+    os.register_at_fork(after_in_child=unlock_properties)
 
 
-def main(line: Connection) -> None:
-    """Run in the helper process: solve programs until the line closes."""
+def main(line: Line) -> None:
+    """Run in the helper process: solve the programs that come, for ever."""
     from dxopt.solving.solvers.plugged import solver_named  # late, as this registers the solvers
 
     asked_to_stop = threading.Event()
     signal.signal(signal.SIGINT, lambda signum, frame: asked_to_stop.set())
     line.send("ready")
     while True:
-        try:
-            solver, program, accuracy, seconds = line.recv()
-        except (EOFError, OSError):
-            return
+        solver, program, accuracy, seconds = line.recv()
         asked_to_stop.clear()
         last = 0.0
 

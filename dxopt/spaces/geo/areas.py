@@ -23,7 +23,7 @@ _AREAS = ("Polygon", "MultiPolygon")
 
 
 def inside(places: MetricSpace | ArrayLike, area: Area) -> NDArray[np.bool_]:
-    """Which places lie in an area, its border included, `(n,)`.
+    """Return the mask `(n,)` of the places in an area, its border included.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def geometries(given: Area, field: str = "area") -> list[Any]:
 
 
 def described(given: Area, field: str = "area") -> list[tuple[Any, Mapping[str, Any]]]:
-    """What `geometries` gives, each with the properties of its feature, or the other columns of its frame.
+    """Return `geometries`, each with the properties of its feature or the other columns of its frame.
 
     Raises
     ------

@@ -84,7 +84,7 @@ def estimated(box: Box, resolution: int) -> float:
 
 
 def coarser(box: Box, most: int) -> str:
-    """What to do where a box has more cells than `most`: the finest resolution that surely has fewer."""
+    """Advise on a box with more than `most` cells: the finest resolution that surely has fewer."""
     # a box of few cells may have more than its area allows for, at its border
     few = (resolution for resolution in range(FINEST, -1, -1) if 1.1 * estimated(box, resolution) < most)
     finest = next(few, None)

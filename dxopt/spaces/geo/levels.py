@@ -48,7 +48,7 @@ class Level(float):
         return float(self), self.level, self.radius, self.positions
 
     def holds(self, space: MetricSpace) -> bool:
-        """Whether this ε keeps the level within the radius in a space, up to rounding."""
+        """Return True if this ε keeps the level within the radius in a space, up to rounding."""
         far = across(space, self.radius) if self.positions else self.radius
         return far is not None and float(self) * far <= self.level * (1 + _ROUNDING)
 

@@ -1,4 +1,4 @@
-"""Where the points of a space are on the Earth: what maps and GeoJSON draw, and what check-ins are nearest to."""
+"""Locate the points of a space on the Earth, for maps, GeoJSON and check-ins."""
 
 from __future__ import annotations
 

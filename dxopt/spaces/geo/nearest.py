@@ -124,7 +124,7 @@ def nearest_of(space: MetricSpace, places: ArrayLike) -> Near:
 
 
 def _refused(found: Near, far: NDArray[np.bool_], within: float | None) -> SpecError:
-    """What is wrong with locations outside, at the furthest of them."""
+    """Describe the furthest of the locations that lie outside."""
     furthest = int(np.where(far, found.apart, -1.0).argmax())
     beyond = "outside of the space" if within is None else f"further than {within:g} from all points"
     away = found.length(float(found.apart[furthest]))
@@ -133,7 +133,7 @@ def _refused(found: Near, far: NDArray[np.bool_], within: float | None) -> SpecE
 
 
 def _outside(points: NDArray[np.float64], located: NDArray[np.float64], norm: float) -> NDArray[np.bool_]:
-    """Which locations are outside of points; none where all points are one."""
+    """Return the mask of the locations outside of points; none where all points are one."""
     from scipy.spatial import KDTree
 
     distinct = np.unique(points, axis=0)

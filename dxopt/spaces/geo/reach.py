@@ -1,4 +1,4 @@
-"""How far from its nearest point a location of a space may be, and how far apart points that two are moved to.
+"""Bound the distance of a location from its nearest point, and between the points of two locations.
 
 Both are derived from the points alone.
 """
@@ -36,7 +36,7 @@ _SLACK = 1e-6
 
 @dataclass(frozen=True)
 class Ways:
-    """How far the positions in a cell are from its centre, in the unit of distances.
+    """Bound the distance of the positions in a cell from its centre, in the unit of distances.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Ways:
 
 
 def ways(space: MetricSpace) -> Ways | None:
-    """How far positions are from the centres of cells; None where points stand for no areas on the Earth.
+    """Bound the distance of positions from the centres of cells; None where points stand for no areas on the Earth.
 
     The mean takes a cell for flat: relative errors are of the order of its size over that of the globe, squared.
 
@@ -77,7 +77,7 @@ def ways(space: MetricSpace) -> Ways | None:
 
 
 def across(space: MetricSpace, distance: float, within: float | None = None) -> float | None:
-    """How far apart the places may be that two positions within a distance of each other are moved to.
+    """Bound the distance between the places of two positions that are within a given distance of each other.
 
     Each position is at most h from the nearest place, so that the triangle inequality makes it `distance` + 2h at
     most. Of up to 2,000 places it is the largest distance between two whose `Regions` are no further apart than
@@ -116,7 +116,7 @@ def across(space: MetricSpace, distance: float, within: float | None = None) -> 
 
 @dataclass(frozen=True)
 class _Stretched:
-    """How many times as long as great circles distances are at most, and great circles as distances."""
+    """Bound the ratio of distances to great circles, and of great circles to distances."""
 
     longer: float
     shorter: float
@@ -191,7 +191,7 @@ def _mean_ways(corners: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def reach(space: MetricSpace) -> float:
-    """How far from its nearest point a location may be that still belongs to a space.
+    """Bound the distance from its nearest point of a location that still belongs to a space.
 
     Of cells (grids, hexagons, lattices) the largest distance from a centre to a corner of its cell; on one axis half
     of the widest gap between neighbours; of other points the largest distance of one to its nearest neighbour.

@@ -1,4 +1,4 @@
-"""Where positions are that are nearest to a centre and not too far from it, and how far apart two such regions are.
+"""Regions of positions nearest to a centre and not too far from it, and the distance between two such regions.
 
 The region of a centre a has the positions x, as unit vectors, with x·(a - c) ≥ 0 for all other centres c, up to an
 angle from a. In the gnomonic projection at a, where great circles are straight, half-planes of some c and tangents to

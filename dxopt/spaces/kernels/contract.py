@@ -1,4 +1,4 @@
-"""What every structured kernel matrix can do."""
+"""Interface of structured kernel matrices."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 INVERTED = 500
 """The most points for which an approximate inverse bounds that of Φ."""
 _POWERS = (6, 24)
-"""How many powers of the inverse are taken before a shift is tried, and before another is where that was too much."""
+"""Number of powers of the inverse taken before a shift is tried, and before another where that was too much."""
 
 
 class Dense(System):
@@ -83,7 +83,7 @@ class Dense(System):
         return self._inverse((1 - off.max()) / (float(sizes.sum(axis=1).max()) * (1 + self.size * UNIT)))
 
     def _by_shift(self) -> float:
-        """Where T - σI has a Cholesky factor, the least eigenvalue of T is at least σ, but for rounding."""
+        """Bound the least eigenvalue of T from below by a σ for which T - σI has a Cholesky factor."""
         if self._factor is None:
             return np.inf
         # Powers of the inverse turn any vector to the eigenvector of the least eigenvalue, and its length to the

@@ -80,7 +80,7 @@ class Invariant(System):
 
     @cached_property
     def _plain(self) -> bool:
-        """Whether no length has a large prime factor."""
+        """Return True if no length has a large prime factor."""
         return all(scipy.fft.next_fast_len(size) == size for size in self._padded)
 
     @cached_property
@@ -154,10 +154,10 @@ class Invariant(System):
 
     @abstractmethod
     def _frequencies(self) -> Array:
-        """How often `draw` takes each entry of `table`, in proportion: times the number of offsets that have it."""
+        """Return how often `draw` takes each entry of `table`, relative: times the number of offsets that have it."""
 
     @abstractmethod
     def _reach(
         self, at: NDArray[np.int64], offset: NDArray[np.int64], rng: np.random.Generator | None
     ) -> NDArray[np.int64]:
-        """Where q offsets lead from q points, both `(k, q)` with a row per axis; may be outside of the lattice."""
+        """Return the ends of q offsets from q points, `(k, q)` a row per axis, perhaps outside of the lattice."""

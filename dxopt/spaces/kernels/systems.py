@@ -1,4 +1,4 @@
-"""Which structured matrix is the Φ of a space: decided by the structure tag."""
+"""Choose the structured matrix Φ of a space by its structure tag."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _budgets(distances: NDArray[np.float64], epsilon: float) -> NDArray[np.float
 
 
 def _exact(space: MetricSpace) -> bool:
-    """Whether the coordinates of a lattice are exact multiples of its spacing."""
+    """Return True if the coordinates of a lattice are exact multiples of its spacing."""
     spacing = space.structure.spacing
     shape = space.structure.shape
     return bool(float(spacing).is_integer() and spacing * max(shape) < 2**52) or np.frexp(spacing)[0] == 0.5

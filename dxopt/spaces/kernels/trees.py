@@ -75,7 +75,7 @@ class Walk:
 
     @cached_property
     def degrees(self) -> Indices:
-        """How many edges the point at each place has."""
+        """Return the number of edges of the point at each place."""
         return np.bincount(self.above + 1, minlength=len(self.above) + 1)[1:] + (self.above >= 0)
 
     @cached_property
@@ -148,14 +148,14 @@ class Walk:
 
 
 def _is_large(points: int) -> bool:
-    """Whether so many points are worth compiled loops."""
+    """Return True if this many points are worth compiled loops."""
     return points >= COMPILED_FROM
 
 
 def _run(
     loop: Callable[..., None], large: bool, given: tuple[Any, ...], changed: tuple[NDArray[Any], ...]
 ) -> list[NDArray[Any]]:
-    """What becomes of the arrays that a loop changes, its last arguments; they may be changed themselves."""
+    """Run a loop and return its last arguments, the arrays that it changes; the arrays given may be changed too."""
     entries = [_entries(values, large) for values in changed]
     read = [_entries(values, large) if isinstance(values, np.ndarray) else values for values in given]
     _loop(loop, large)(*read, *entries)

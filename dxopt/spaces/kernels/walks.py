@@ -21,7 +21,7 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Exits:
-    """What is behind every edge, from both of its ends, for n points of which c have a parent.
+    """Sum up what lies behind every edge, from both of its ends, for n points of which c have a parent.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Exits:
         return cls(weights, parent, above, children, first, position, below, running)
 
     def step(self, here: Indices, last: Indices, rng: np.random.Generator | None) -> tuple[Flags, Indices]:
-        """Which of k walks stop, and where the others move, from `here`; they came from `last`, which is -1 at first.
+        """Decide which of k walks stop, and move the others from `here`; they came from `last`, which is -1 at first.
 
         One random number for each walk falls into its weight, the mass above, or the masses below in their order; the
         edge that it came by is left out.
@@ -97,7 +97,7 @@ class Exits:
 
 
 def walks(exits: Exits, points: Indices, rng: np.random.Generator | None) -> Indices:
-    """Where walks from points `(k,)` end, `(k,)`; all take a step at a time."""
+    """Return the ends `(k,)` of walks from points `(k,)`; all walks take a step at a time."""
     at = points.copy()
     came = np.full(len(points), -1)
     going = np.arange(len(points))

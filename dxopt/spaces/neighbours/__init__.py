@@ -1,4 +1,4 @@
-"""Which secrets are neighbours, by name: the notions of privacy that Des20 §2.2.3 collects.
+"""Notions of neighbours by name: those that Des20 §2.2.3 collects.
 
 Each relation defines what one step is; distances count steps, so that ε is what one step may give away. One-sided
 relations make distances that are not symmetric: d(x, x') = 1 is K[x, z] ≤ e^ε K[x', z], and not the converse.

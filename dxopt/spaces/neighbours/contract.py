@@ -1,4 +1,4 @@
-"""What a neighbourhood is, the table of their names, and the space that one makes of a universe."""
+"""Base class of neighbourhoods, the table of their names, and the space that one makes of a universe."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dxopt.spaces.universes import Kind, Universe
 
 
 class Relation(Protocol):
-    """What one step between neighbours is.
+    """One step between neighbours.
 
     Attributes
     ----------

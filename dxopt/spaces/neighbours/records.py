@@ -20,7 +20,7 @@ class _OneRecord(ABC):
 
     @abstractmethod
     def changes(self, old: Any, new: Any) -> bool:
-        """Whether one step leads from a value to another."""
+        """Return True if one step leads from a value to another."""
 
     def steps(self, universe: Universe, secret: tuple) -> Iterator[Hashable]:
         for record, old in enumerate(secret):

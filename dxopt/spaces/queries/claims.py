@@ -1,4 +1,4 @@
-"""What CABP13 §5 and §6.1 claim of the usual queries on databases of numbers, checked by brute force."""
+"""Check by brute force the claims of CABP13 §5 and §6.1 about the usual queries on databases of numbers."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def claims(universe: Universe) -> Claims:
 
 
 def _compared(name: str, metric: str, delta: float, found: Sensitivity) -> tuple[str, bool | None]:
-    """What is claimed, and whether it is what was found."""
+    """Return a claim, and whether it is what was found."""
     if (name, metric) == ("sum", "chebyshev"):
         return "", None
     uniformly = metric != "hamming"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FamilyC:
-    """Whether one record moves the answer by no more than itself, and once by as much as can be (CABP13 Def 8).
+    """Return True if one record moves the answer by no more than itself, and once by that much (CABP13 Def 8).
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class FamilyC:
 
 
 def family_c(query: Query) -> FamilyC:
-    """Whether a query with numbers for answers is in the family C (CABP13 Def 8), with d_V(v, w) = |v - w|.
+    """Return True if a query with numbers for answers is in the family C (CABP13 Def 8), with d_V(v, w) = |v - w|.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def family_c(query: Query) -> FamilyC:
 
 @dataclass(frozen=True)
 class Optimality:
-    """Whether one mechanism for a query is the best under every prior and monotone loss (CABP13 §4.2).
+    """Decide whether one mechanism is the best for a query under every prior and monotone loss (CABP13 §4.2).
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class Optimality:
 
 
 def optimality(query: Query, secrets: MetricSpace) -> Optimality:
-    """What CABP13 Thms 8 to 10 prove of the truncated geometric mechanism for a query with numbers for answers.
+    """Prove what CABP13 Thms 8 to 10 say of the truncated geometric mechanism for a query with numbers for answers.
 
     The mechanism is TG_ε on the answers, and what it is optimal for is Δε·d_X, with Δ the sensitivity.
 

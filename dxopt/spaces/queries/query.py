@@ -125,7 +125,7 @@ class Query:
 
 
 def count(universe: Universe, holds: Callable[[Any], bool]) -> Query:
-    """How many records have a property; absent ones have none (CABP13 Thm 8).
+    """Count the records that have a property; absent ones have none (CABP13 Thm 8).
 
     Examples
     --------
@@ -138,7 +138,7 @@ def count(universe: Universe, holds: Callable[[Any], bool]) -> Query:
 
 
 def counts(universe: Universe, *properties: Callable[[Any], bool]) -> Query:
-    """How many records have each of several properties, as a tuple (ECP14 §7).
+    """Count the records that have each of several properties, as a tuple (ECP14 §7).
 
     Examples
     --------
@@ -247,7 +247,7 @@ def required_query(query: Any) -> None:
 
 
 def _answer(function: Callable[[Any], Hashable], secret: Any) -> Hashable:
-    """What a function of the user answers; SpecError where it raises, or gives what cannot be told from others."""
+    """Return the answer of a user's function; raise SpecError if it raises, or gives what cannot be told apart."""
     try:
         answer = function(secret)
     except SpecError:

@@ -1,4 +1,4 @@
-"""How far an answer moves with the secret (CABP13 §4)."""
+"""Sensitivity of queries: the distance of answers against that of secrets (CABP13 §4)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Sensitivity:
-    """How far answers move with the secret (CABP13 Defs 4, 5).
+    """Sensitivity of a query (CABP13 Defs 4, 5).
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Sensitivity:
 
     @property
     def uniform(self) -> bool:
-        """Whether the query is uniformly Δ-sensitive."""
+        """Return True if the query is uniformly Δ-sensitive."""
         return self.apart is None
 
     def chain(self, first: Any, last: Any) -> Sequence[Any]:

@@ -163,7 +163,7 @@ def _of_product(asked: Asked, dual: Arrays) -> tuple[Fraction, str]:
     levels = asked.levels
     secrets, reports = asked.losses.shape
     if len(shape) > _MOST_AXES or math.prod(shape) != len(asked.prior) or secrets != reports:
-        raise Broken(f"report.json: the shape {list(shape)} is not of {secrets} secrets and reports")
+        raise Broken(f"claims.json: the shape {list(shape)} is not of {secrets} secrets and reports")
     parts = marginals(asked.prior, shape)
     losses, missed = summands(asked.losses, shape)
     duals = factor_duals(dual, len(shape))

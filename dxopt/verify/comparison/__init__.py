@@ -1,1 +1,1 @@
-"""The comparison in report.json, proven again: its rows, its bounds, and its verdict on the prior."""
+"""The comparison in a report's folder, proven again: its bound, its order, and its verdict on the prior."""

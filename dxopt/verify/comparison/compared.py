@@ -1,297 +1,227 @@
-"""The comparison in report.json, proven again from the channels, priors and duals of compared.npz.
+"""The comparison in a report's folder, proven again: its parts, then the few claims over them.
 
-A row without a channel of its own there is about the mechanism of the folder; a bound without a dual is that of the
-certificate.
+Each private mechanism is the report itself or a part, which states what is proven of it. Here follow that parts are
+about the same problem, what their channels are worth under it and under other priors, their order, and the verdict on
+the prior. The bound on every private mechanism is that of the parts. Of baselines no privacy is claimed.
 """
 
 from __future__ import annotations
 
-import math
-import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from fractions import Fraction
-from functools import cached_property, partial
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from dxopt.verify import claims
-from dxopt.verify.bounds.dual import bound
-from dxopt.verify.comparison.named import check_named
-from dxopt.verify.comparison.order import check_refined, check_remap
+from dxopt.verify.comparison.order import WITNESSES, check_refined
 from dxopt.verify.comparison.regular import check_verdict
-from dxopt.verify.files import COMPARED, Arrays, numbers, part, read_arrays
-from dxopt.verify.folder import Result, as_number
-from dxopt.verify.measures.evaluation import check_leakage
-from dxopt.verify.measures.least_level import check_least_level
-from dxopt.verify.privacy import bound_pairs
-from dxopt.verify.values import AGREEMENT, LEAST
-from dxopt.verify.verdict import Broken, Unproved
+from dxopt.verify.files import PARTS, Arrays, check_digests, numbers, part, read_arrays, read_json
+from dxopt.verify.folder import Result
+from dxopt.verify.parts.reading import COMPARISON, Checks, in_one, part_folders, require_all, unlike
+from dxopt.verify.verdict import Broken, Check, Outcome
 
+CLAIMS = "comparison.json"
+OWN = "own"
+_FORMAT = 2
+_MISSING = {"name", "part", "prior", "note"}
+_ROW = {*_MISSING, "value", "under"}
+_ENTRIES = {"format", "rows", "verdict", "refinements", "interrupted"}
+_SETS = ("prior_set", "belief_")
 Row = dict[str, Any]
-TITLES = {
-    "expected_loss": "expected loss",
-    "worst_loss": "worst loss",
-    "worst_expected_loss": "worst expected loss",
-    "regret": "worst regret",
-    "adversary_error": "adversary's error",
-}
-"""What the values of an objective are called."""
-_LARGEST = Fraction(sys.float_info.max)
-_OPTIMUM = "optimal for "
-_FIGURES = ("remapped", "gap", "epsilon", "leakage", "delta", "excess", "remapped_excess", "remapped_bound")
 
 
-def check_comparison(result: Result, comparison: dict[str, Any]) -> str:
-    """What follows from other figures, and that the file of the channels is there and can be read."""
-    rows = comparison["rows"]
-    limit = comparison["bound"]
-    # 1. What it repeats of the problem.
-    repeated = {
-        "problem": (comparison["problem"], result.summary.get("problem")),
-        "epsilon": (comparison["epsilon"], result.epsilon if result.private else None),
-        "delta": (comparison["delta"], result.delta),
-        "objective": (comparison["objective"], TITLES.get(result.objective)),
-    }
-    for name, (found, known) in repeated.items():
-        if found != known:
-            raise Broken(f"report.json: the comparison's {name} is {found!r}, not {known!r}")
-    # 2. All figures are numbers, and names are unique.
-    for row in rows:
-        for key in ("value", *_FIGURES):
-            if row.get(key) is not None:
-                as_number(row[key], f"report.json: the comparison's {key} of {row['name']}")
-    if limit is not None:
-        as_number(limit, "report.json: the comparison's bound")
-    if len({row["name"] for row in rows}) < len(rows):
-        raise Broken("report.json: two rows of the comparison have the same name")
-    # 3. The bound is no worse than the certificate's, and figures follow from the values.
-    best = next((row["value"] for row in rows if row["name"] == "optimal"), None)
-    if limit is not None and result.sign * (Fraction(result.claimed("bound")) - Fraction(limit)) > 0:
-        raise Broken(f"report.json: the comparison's bound {limit:.17g} is worse than the certificate's")
-    for row in rows:
-        _check_figures(result, row, best, limit)
-    return f"{len(rows)} rows agree with each other and with the certificate"
+def holds_comparison(folder: Path) -> bool:
+    """Tell whether the folder of a report has a comparison."""
+    return (folder / PARTS / COMPARISON).is_dir()
 
 
-def _check_figures(result: Result, row: Row, best: float | None, limit: float | None) -> None:
-    """Gap and excess follow from the value, the bound and the optimum; no private value is better than the bound."""
-    name = row["name"]
-    value = row["value"]
-    remapped = row["remapped"]
-    if value is None:
-        present = [key for key in _FIGURES if row.get(key) is not None]
-        if present or row["private"] or row["under"]:
-            raise Broken(f"report.json: the comparison has figures of {name}, which has no value")
-        return
-    follows = {
-        "gap": None if limit is None else abs(Fraction(value) - Fraction(limit)) / Fraction(max(abs(value), 1e-12)),
-        "excess": _above(value, best),
-        "remapped_excess": None if remapped is None else _above(remapped, best),
-    }
-    for key, found in follows.items():
-        if not _follows(row[key], found, relative=key == "gap"):
-            raise Broken(f"report.json: the comparison's {key} of {name} is {row[key]}, which does not follow")
-    worse = limit is None or result.sign * (Fraction(limit) - Fraction(value)) <= AGREEMENT * abs(Fraction(value))
-    elsewhere = result.objective == "adversary_error" and name.startswith(_OPTIMUM)
-    if row["private"] and not worse and not elsewhere:
-        raise Broken(f"report.json: the comparison's value of {name} is better than the bound")
+def comparison_proofs(result: Result, checks: Checks) -> Iterator[tuple[str, Callable[[], str]]]:
+    """Yield what is to be proven of the comparison in the folder of a report, by name.
 
+    Parameters
+    ----------
+    result : Result
+        The report itself.
+    checks : callable
+        The checks of a result folder, for the parts.
 
-def _follows(claimed: float | None, found: Fraction | None, *, relative: bool) -> bool:
-    """Whether a figure is what follows from others, up to rounding; beyond all doubles it is infinite."""
-    if claimed is None or found is None:
-        return claimed is found
-    if math.isinf(claimed):
-        return abs(found) > _LARGEST and (found > 0) is (claimed > 0)
-    room = abs(found) if relative else max(1, abs(found))
-    return abs(found - Fraction(claimed)) <= AGREEMENT * room + LEAST
-
-
-def _above(value: float, best: float | None) -> Fraction | None:
-    """How much of the best value another is above it."""
-    return None if not best else (Fraction(value) - Fraction(best)) / abs(Fraction(best))
-
-
-def proofs(result: Result, comparison: dict[str, Any]) -> Iterator[tuple[str, Callable[[], str]]]:
-    """What is to be proven of a comparison whose figures agree, by name."""
-    found = Compared(result, comparison)
-    for index, row in enumerate(comparison["rows"]):
-        if row["value"] is not None:
+    Raises
+    ------
+    Broken
+        If the comparison cannot be read.
+    """
+    found = Compared.read(result, checks)
+    content = found.content
+    yield "comparison", found.check_files
+    for index, row in enumerate(content["rows"]):
+        if "value" in row:
             yield f"comparison: {row['name']}", partial(found.check_row, index, row)
-    if comparison["bound"] is not None:
-        yield "comparison: bound", found.check_bound
-    if comparison["bounds"] or any(row["under"] for row in comparison["rows"]):
+    if found.priors:
         yield "comparison: other priors", found.check_priors
-    for better in dict.fromkeys(entry["better"] for entry in comparison.get("refinements", ())):
+    for better in dict.fromkeys(entry["better"] for entry in content["refinements"]):
         yield f"comparison: what {better} refines", partial(found.check_order, better)
-    if comparison["verdict"] is not None:
-        yield "comparison: verdict", partial(check_verdict, result, comparison["verdict"])
+    if content["verdict"] is not None:
+        yield "comparison: verdict", partial(check_verdict, result, content["verdict"]["status"])
 
 
 @dataclass(frozen=True)
 class Compared:
-    """A comparison in the report.json of a result."""
+    """A comparison, none of it trusted.
+
+    Attributes
+    ----------
+    result : Result
+        The report in whose folder it is.
+    folder : Path
+    content : dict
+        comparison.json.
+    arrays : mapping of names to arrays
+        comparison.npz.
+    priors : mapping of names to arrays
+        The other priors.
+    parts : mapping of names to Check
+        What was found of each part.
+    """
 
     result: Result
-    comparison: dict[str, Any]
+    folder: Path
+    content: dict[str, Any]
+    arrays: Arrays
+    priors: Mapping[str, Any]
+    parts: Mapping[str, Check]
+    _known: dict[str, Result | Broken] = field(default_factory=dict)
 
-    @cached_property
-    def arrays(self) -> Arrays:
-        """Those of compared.npz; Unproved where there is none."""
-        self.result.require_written()
-        if not (self.result.folder / COMPARED).is_file():
-            raise Unproved(f"there is no {COMPARED}, as in results of earlier versions")
-        return read_arrays(self.result.folder, COMPARED)
+    @classmethod
+    def read(cls, result: Result, checks: Checks) -> Compared:
+        """Read the files and prove the parts; Broken names a file that cannot be read."""
+        folder = result.folder / PARTS / COMPARISON
+        content = read_json(folder, CLAIMS)
+        if {*content} != _ENTRIES or content["format"] != _FORMAT:
+            raise Broken(f"{CLAIMS} has the entries {', '.join(content)}, format {content.get('format')!r}")
+        arrays = read_arrays(folder, WITNESSES)
+        names = [str(name) for name in arrays.get("priors", ())]
+        priors = numbers(arrays, "probabilities", len(names), result.size) if names else ()
+        parts = {path.name: in_one(path.name, list(checks(path))) for path in part_folders(folder)}
+        return cls(result, folder, content, arrays, dict(zip(names, priors, strict=True)), parts)
+
+    def check_files(self) -> str:
+        """Check the digests, and that the parts are those of the rows, once each."""
+        check_digests(self.folder)
+        rows = self.content["rows"]
+        if len({row["name"] for row in rows}) < len(rows):
+            raise Broken(f"{CLAIMS}: two rows have the same name")
+        named = [row["part"] for row in rows if row["part"] not in (None, OWN)]
+        if sorted(named) != sorted(self.parts):
+            raise Broken(f"{CLAIMS}: the rows are about the parts {named}, but there are {[*self.parts]}")
+        for index, row in enumerate(rows):
+            there = row["part"] is not None or f"{index}/matrix" in self.arrays
+            if {*row} != (_ROW if there else _MISSING) or (row["prior"] and row["prior"] not in self.priors):
+                raise Broken(f"{CLAIMS}: {row['name']} has {', '.join(row)}, and the prior {row['prior']!r}")
+        return f"{len(rows)} rows, {len(self.parts)} parts"
+
+    def _proven(self, row: Row) -> Result:
+        """Return the part of a row.
+
+        Raises
+        ------
+        Broken
+            If it does not hold, or is about another problem.
+        """
+        if row["name"] not in self._known:
+            try:
+                self._known[row["name"]] = self._read_part(row["part"], row["prior"])
+            except Broken as error:
+                self._known[row["name"]] = error
+        found = self._known[row["name"]]
+        if isinstance(found, Result):
+            return found
+        raise found
+
+    def _read_part(self, name: str, prior: str) -> Result:
+        """Read a part; Broken as for `_proven`."""
+        found = self.result
+        if name != OWN:
+            if self.parts[name].status is Outcome.FAILS:
+                raise Broken(f"{PARTS}/{name}: {self.parts[name].detail}")
+            found = Result.read(self.folder / PARTS / name)
+        elif not prior:
+            return found
+        where = _unlike(found, self._under(prior) if prior else self.result)
+        if where:
+            raise Broken(f"{PARTS}/{name}: it is about another problem: another {where}")
+        return found
+
+    def _under(self, prior: str) -> Result:
+        """Return the report under another prior, alone where there is a set: losses are then expected under it."""
+        result = self.result
+        named = result.named
+        if result.objective in ("worst_expected_loss", "regret"):
+            named = {**named, "objective": "expected_loss"}
+        problem = {key: array for key, array in result.problem.items() if not key.startswith("prior_set")}
+        return replace(result, named=named, problem={**problem, "prior": self.priors[prior]})
+
+    def _channel(self, index: int, row: Row) -> Result:
+        """Return the channel of a row as that of the report, under whose problem it is looked at."""
+        source = f"{CLAIMS}: {row['name']}"
+        if row["part"] is not None:
+            return replace(self.result, mechanism=self._proven(row).mechanism, source=source, certificate=row)
+        if row["prior"]:
+            raise Broken(f"{source}: a baseline is the optimum for no prior")
+        # what mechanism.npz says of its own privacy is not about this channel
+        rest = {key: array for key, array in self.result.mechanism.items() if key not in ("epsilon", "delta")}
+        matrix = numbers(self.arrays, f"{index}/matrix", *self.result.matrix.shape)
+        return replace(self.result, mechanism={**rest, "matrix": matrix}, source=source, certificate=row)
 
     def check_row(self, index: int, row: Row) -> str:
-        """The channel of a row, its privacy at the level that it claims, which is the least, and its figures."""
-        source = f"report.json: the comparison's {row['name']}"
-        result = replace(self._of_row(index), source=source, certificate=self._claims(row))
-        sums = claims.check_rows(result)
-        level = _check_baseline(result, row) if row["baseline"] else claims.check_privacy(result)
-        claims.check_attained(result)
-        if result.objective == "adversary_error":
-            self._check_budget(result, row)
-        check_leakage(result, f"the comparison's leakage of {row['name']}", as_number(row["leakage"], "leakage"))
-        self._check_remapped(result, index, row, source)
-        self._check_under(result, row)
-        return f"{sums}; {level}; {check_named(result, row['name'])}"
+        """Prove the part of a row, and check what its channel is worth, also under other priors."""
+        about = self._channel(index, row)
+        about.require_written()
+        if row["part"] is None:
+            claims.check_rows(about)
+        claims.check_attained(about)
+        if {*row["under"]} != {*self.priors}:
+            raise Broken(f"{about.source}: it is evaluated under {', '.join(row['under']) or 'no other prior'}")
+        for name in self.priors:
+            under = replace(self._under(name), mechanism=about.mechanism)
+            claims.check_attained(replace(under, certificate={"value": row["under"][name]}, source=about.source))
+        if row["part"] is None:
+            return "a baseline, of which no privacy is claimed"
+        if row["part"] != OWN:
+            require_all([self.parts[row["part"]]])
+        return "proven as a part"
 
-    def _check_remapped(self, result: Result, index: int, row: Row, source: str) -> None:
-        """What the best remap is worth: a table, or one that draws where that is in the file."""
-        averaged = result.objective == "expected_loss"
-        drawn = part(self.arrays, f"{index}/remap")
-        if (averaged or bool(drawn)) != (row["remapped"] is not None):
-            raise Broken(f"{source}: remapped is {row['remapped']}")
-        if bool(drawn) != (row.get("remapped_bound") is not None) or (drawn and result.objective != "worst_loss"):
-            raise Broken(f"{source}: remapped_bound is {row.get('remapped_bound')}")
-        if drawn:
-            check_remap(result.worth, result.all_losses, row, drawn, source)
-        if averaged and not result.worth.adversary_error(result.losses).agrees(row["remapped"]):
-            exact = result.worth.adversary_error(result.losses).low
-            raise Broken(f"{source}: remapped is {float(exact):.17g}, not {row['remapped']:.17g}")
+    def check_priors(self) -> str:
+        """Check that each of the other priors is one."""
+        for name in self.priors:
+            try:
+                claims.check_prior(self._under(name))
+            except Broken as error:
+                raise Broken(f"{WITNESSES}: the prior {name}: {error}") from None
+        return f"{len(self.priors)} priors"
 
     def check_order(self, better: str) -> str:
-        """Which others a mechanism refines, and which it does not, from a remap or gains for each."""
-        rows = {row["name"]: index for index, row in enumerate(self.comparison["rows"]) if row["value"] is not None}
+        """Prove which others a mechanism refines, and which it does not, from a remap or gains for each."""
+        rows = {row["name"]: (index, row) for index, row in enumerate(self.content["rows"]) if "value" in row}
         counts = {True: 0, False: 0, None: 0}
-        for number, entry in enumerate(self.comparison["refinements"]):
+        for number, entry in enumerate(self.content["refinements"]):
             if entry["better"] != better:
                 continue
             if not {better, entry["worse"]} <= rows.keys() or entry["holds"] not in counts:
-                raise Broken(f"report.json: whether {better} refines {entry['worse']} is no question about two rows")
-            one, other = (self._of_row(rows[name]).matrix for name in (better, entry["worse"]))
+                raise Broken(f"{CLAIMS}: whether {better} refines {entry['worse']} is no question about two rows")
+            one, other = (self._channel(*rows[name]).matrix for name in (better, entry["worse"]))
             check_refined(entry, one, other, part(self.arrays, f"refined/{number}"))
             counts[entry["holds"]] += 1
         return f"refines {counts[True]}, does not refine {counts[False]}, is left undecided beside {counts[None]}"
 
-    def _of_row(self, index: int) -> Result:
-        """The result with the channel of a row as its mechanism."""
-        arrays = self.arrays
-        known = self.result
-        if f"{index}/left_out" in arrays:
-            raise Unproved(str(arrays[f"{index}/left_out"]))
-        own = f"{index}/matrix" not in arrays
-        if own:
-            return known
-        # what mechanism.npz says of its own privacy is not about this channel
-        rest = {key: array for key, array in known.mechanism.items() if key not in ("epsilon", "delta")}
-        matrix = numbers(arrays, f"{index}/matrix", *known.matrix.shape)
-        return replace(known, mechanism={**rest, "matrix": matrix})
 
-    def _claims(self, row: Row) -> dict[str, Any]:
-        """The claims of a row as those of a certificate."""
-        name = row["name"]
-        if row["epsilon"] is not None and not self.result.private:
-            raise Broken(
-                f"report.json: the comparison's epsilon of {name} is {row['epsilon']}, but none was asked for"
-            )
-        if (row["delta"] is None) is not (self.result.delta == 0):
-            raise Broken(f"report.json: the comparison's delta of {name} is {row['delta']}")
-        return {key: row[key] for key in ("private", "epsilon", "value")} | {"delta": row["delta"] or 0.0}
-
-    def _check_budget(self, result: Result, row: Row) -> None:
-        """The loss is within the budget under the prior that the mechanism is for."""
-        prior = self._priors().get(row["name"].removeprefix(_OPTIMUM))
-        try:
-            claims.check_budget(result if prior is None else _under(result, prior))
-        except Broken as error:
-            raise Broken(f"{result.source}: {error}") from None
-
-    def _check_under(self, result: Result, row: Row) -> None:
-        """The values of a row under all other priors."""
-        if set(row["under"]) != set(self._priors()):
-            raise Broken(f"{result.source}: it is evaluated under {', '.join(row['under']) or 'no other prior'}")
-        for name, prior in self._priors().items():
-            exact = claims.attained(_under(result, prior))
-            claimed = as_number(row["under"][name], name)
-            if not exact.agrees(claimed):
-                raise Broken(f"{result.source}: under {name} it is {float(exact.low):.17g}, not {claimed:.17g}")
-
-    def _priors(self) -> dict[str, Any]:
-        """The other priors of compared.npz by name."""
-        names = [str(name) for name in self.arrays.get("priors", ())]
-        if not names:
-            return {}
-        return dict(zip(names, numbers(self.arrays, "probabilities", len(names), self.result.size), strict=True))
-
-    def check_bound(self) -> str:
-        """That of the certificate, or one that a dual of its own proves."""
-        result = self.result
-        limit = self.comparison["bound"]
-        dual = part(self.arrays, "bound")
-        if not dual:
-            if limit != result.claimed("bound"):
-                raise Broken(f"report.json: the comparison's bound is {limit:.17g}, which is not the certificate's")
-            return "that of the certificate"
-        return _proven(result, dual, limit, "the comparison's bound")
-
-    def check_priors(self) -> str:
-        """Each is a prior, and its bound holds under it."""
-        priors = self._priors()
-        limits = self.comparison["bounds"]
-        if not set(limits) <= set(priors):
-            raise Broken(f"report.json: the comparison's bounds are under {', '.join(limits)}")
-        for index, (name, prior) in enumerate(priors.items()):
-            other = _under(self.result, prior)
-            try:
-                claims.check_prior(other)
-            except Broken as error:
-                raise Broken(f"{COMPARED}: the prior {name}: {error}") from None
-            dual = part(self.arrays, f"bounds/{index}")
-            if bool(dual) != (name in limits):
-                raise Broken(f"{COMPARED}: there is {'a' if dual else 'no'} dual for the prior {name}")
-            if dual:
-                _proven(other, dual, as_number(limits[name], name), f"the comparison's bound under {name}")
-        return f"{len(priors)} priors, {len(limits)} bounds by weak duality"
-
-
-def _check_baseline(result: Result, row: Row) -> str:
-    """The level of a baseline is its least one; it counts as private if that is no more than was asked for."""
-    level = result.claimed("epsilon")
-    delta = result.claimed("delta")
-    if delta != result.delta:
-        raise Broken(f"{result.source}: delta is {delta:.17g}, but {result.delta:.17g} was asked for")
-    if row["private"] is not (level <= result.epsilon):
-        raise Broken(f"{result.source}: private is {row['private']}")
-    pairs = str(result.summary.get("pairs")) if result.delta else "all"
-    bound = bound_pairs(result.distances, pairs)
-    check_least_level(result, bound, level, Fraction(delta), result.source)
-    return f"a baseline, epsilon {level:.10g}"
-
-
-def _under(result: Result, prior: Any) -> Result:
-    """The result with another prior, alone where there is a set of them: then losses are expected under it."""
-    summary = result.summary
-    if result.objective in ("worst_expected_loss", "regret"):
-        summary = {**summary, "objective": "expected_loss"}
-    problem = {key: array for key, array in result.problem.items() if not key.startswith("prior_set")}
-    return replace(result, summary=summary, problem={**problem, "prior": prior})
-
-
-def _proven(result: Result, dual: Arrays, claimed: float, what: str) -> str:
-    """A bound is no more than its dual proves, up to 1e-12 relative."""
-    proven, how = bound(result.asked, dual)
-    if not result.sign * (Fraction(claimed) - proven) <= AGREEMENT * abs(proven) + claims.lost(result):
-        raise Broken(f"report.json: {what} is {claimed:.17g}, but {COMPARED} proves {float(proven):.17g}")
-    return f"{claimed:.12g}, {how}"
+def _unlike(found: Result, like: Result) -> str | None:
+    """Return where a part is about another problem than a report, apart from the names of both and of the priors."""
+    named = {**like.named, **{key: found.named.get(key) for key in ("name", "prior")}}
+    where = unlike(found, replace(like, named=named), "")
+    sets = {key for key in (*found.problem, *like.problem) if key.startswith(_SETS) and key != "prior_set.proof"}
+    for key in sorted(sets):
+        mine, theirs = found.problem.get(key), like.problem.get(key)
+        if mine is None or theirs is None or mine.shape != theirs.shape or (mine != theirs).any():
+            where = where or key
+    return where

@@ -1,4 +1,4 @@
-"""Which mechanism of a comparison refines which, and remaps that draw: proven again in integers.
+"""Which mechanism of a comparison refines which: proven again in integers.
 
 Statement. For channels A `(n, a)` and B `(n, b)` let t be the least max_x Σ_w max(0, B[x, w] - (AR)[x, w]) of all
 channels R. Then for any prior and any gain from 0 to 1 the best remap of A gains at most t less than that of B. Some
@@ -16,17 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.verify.exact import Exact, dot
-from dxopt.verify.files import COMPARED, Arrays, numbers
+from dxopt.verify.files import Arrays, numbers
 from dxopt.verify.folder import as_number
-from dxopt.verify.values import AGREEMENT, Enclosed, Worth
+from dxopt.verify.values import AGREEMENT
 from dxopt.verify.verdict import Broken
 
 Array = NDArray[np.float64]
+WITNESSES = "comparison.npz"
 
 
 def check_refined(entry: Mapping[str, Any], better: Array, worse: Array, proof: Arrays) -> None:
     """Broken unless one mechanism refines another, or does not, by the amount that is claimed, up to 1e-12."""
-    source = f"report.json: whether {entry['better']} refines {entry['worse']}"
+    source = f"comparison.json: whether {entry['better']} refines {entry['worse']}"
     if entry["holds"] is None:
         if entry["shortfall"] is not None:
             raise Broken(f"{source}: it is undecided, but has a shortfall")
@@ -42,7 +43,7 @@ def check_refined(entry: Mapping[str, Any], better: Array, worse: Array, proof: 
         found = advantage_of(better, worse, _nonnegative(proof, "gains", len(better), None))
         holds = found >= claimed - AGREEMENT
     if not holds:
-        raise Broken(f"{source}: the shortfall is {float(claimed):.17g}, but {COMPARED} proves {float(found):.17g}")
+        raise Broken(f"{source}: the shortfall is {float(claimed):.17g}, but {WITNESSES} proves {float(found):.17g}")
 
 
 def shortfall_of(better: Array, worse: Array, remap: Array) -> Fraction:
@@ -50,7 +51,7 @@ def shortfall_of(better: Array, worse: Array, remap: Array) -> Fraction:
     entries, wanted = Exact.of(better), Exact.of(worse)
     columns = Exact.of(remap.T)
     if any(sum(row) > 1 << columns.bits for row in zip(*columns.rows, strict=True)):
-        raise Broken(f"{COMPARED}: a remap has more than 1 in a row")
+        raise Broken(f"{WITNESSES}: a remap has more than 1 in a row")
     bits = max(entries.bits + columns.bits, wanted.bits)
     up, asked = bits - entries.bits - columns.bits, bits - wanted.bits
     most = 0
@@ -65,7 +66,7 @@ def advantage_of(better: Array, worse: Array, gains: Array) -> Fraction:
     guesses = Exact.of(gains.T)
     size = sum(map(max, zip(*guesses.rows, strict=True)))
     if not size:
-        raise Broken(f"{COMPARED}: gains are all 0")
+        raise Broken(f"{WITNESSES}: gains are all 0")
     return (_gained(worse, guesses) - _gained(better, guesses)) / Fraction(size, 1 << guesses.bits)
 
 
@@ -76,47 +77,9 @@ def _gained(channel: Array, guesses: Exact) -> Fraction:
     return Fraction(best, 1 << columns.bits + guesses.bits)
 
 
-def check_remap(worth: Worth, losses: Array, claimed: Mapping[str, Any], proof: Arrays, source: str) -> None:
-    """Broken unless a remap that draws has the worst loss that is claimed, and no remap has less than the bound."""
-    value = as_number(claimed["remapped"], f"{source}: remapped")
-    bound = as_number(claimed["remapped_bound"], f"{source}: remapped_bound")
-    matrix = worth.matrix
-    remap = _nonnegative(proof, "channel", matrix.shape[1], losses.shape[1])
-    weights = _nonnegative(proof, "weights", len(matrix), None)[:, 0]
-    if not weights.any():
-        raise Broken(f"{COMPARED}: the weights of a remap are all 0")
-    exact = worst_of(matrix, remap, losses)
-    if not exact.agrees(value):
-        raise Broken(f"{source}: remapped is {float(exact.low):.17g}, not {value:.17g}")
-    least = Worth(matrix, weights).adversary_error(losses)
-    mass = sum(map(Fraction, weights.tolist()), Fraction(0))
-    if Fraction(bound) > (least.low + AGREEMENT * least.size) / mass:
-        raise Broken(f"{source}: remapped_bound is {bound:.17g}, but {float(least.low / mass):.17g} is proven")
-
-
-def worst_of(matrix: Array, remap: Array, losses: Array) -> Enclosed:
-    """max_x Σ_z Σ_w K[x, z] R[z, w] l(x, w), exactly; Broken where R is no channel, or a loss is infinite."""
-    entries, rows = Exact.of(matrix), Exact.of(remap)
-    if any(sum(row) != 1 << rows.bits for row in rows.rows):
-        raise Broken(f"{COMPARED}: a row of a remap does not sum to 1")
-    if (np.isinf(losses) & ((matrix > 0).astype(float) @ (remap > 0).astype(float) > 0)).any():
-        raise Broken(f"{COMPARED}: the loss of a remap is infinite")
-    paid = Exact.of(np.where(np.isinf(losses), 0.0, losses))
-    scale = 1 << entries.bits + rows.bits + paid.bits
-    found = []
-    for row, costs in zip(entries.rows, paid.rows, strict=True):
-        sizes = list(map(abs, costs))
-        found.append(
-            (dot(row, [dot(one, costs) for one in rows.rows]), dot(row, [dot(one, sizes) for one in rows.rows]))
-        )
-    worst, size = (Fraction(max(numbers), scale) for numbers in zip(*found, strict=True))
-    return Enclosed(worst, worst, size, Fraction(2 * matrix.size, 1 << 1022))
-
-
 def _nonnegative(arrays: Arrays, key: str, rows: int, columns: int | None) -> Array:
-    """An array of finite numbers of 0 or more, one of one axis as a column."""
-    flat = key == "weights"
-    found = numbers(arrays, key, rows) if flat else numbers(arrays, key, rows, columns)
+    """Return an array of finite numbers of 0 or more; Broken where it is none."""
+    found = numbers(arrays, key, rows, columns)
     if not (np.isfinite(found).all() and (found >= 0).all()):
-        raise Broken(f"{COMPARED}: an entry of {key} is negative or infinite")
-    return found[:, None] if flat else found
+        raise Broken(f"{WITNESSES}: an entry of {key} is negative or infinite")
+    return found

@@ -13,12 +13,10 @@ from dxopt.verify.bounds.product import joined, marginals, prior_missed, widened
 from dxopt.verify.claims import require_value
 from dxopt.verify.files import Arrays, number, numbers, part
 from dxopt.verify.folder import Result
-from dxopt.verify.geometry import check_placed
 from dxopt.verify.implicit.channels import Mechanism, read_channel
 from dxopt.verify.implicit.kernels import MOST_CELLS, LineKernel
 from dxopt.verify.implicit.losses import NAMED, Losses
 from dxopt.verify.implicit.spaces import PAIRED_POINTS, Space
-from dxopt.verify.metrics import GIVEN
 from dxopt.verify.privacy import Levels, bound_pairs
 from dxopt.verify.values import AGREEMENT, LEAST, Enclosed
 from dxopt.verify.verdict import Broken, Unproved
@@ -27,30 +25,10 @@ _INTEGER_CELLS = 1_200_000
 
 
 def check_distances(result: Result) -> str:
-    """Those of the points, which lie where report.json has them; norms obey the triangle inequality."""
+    """Those of the points: norms obey the triangle inequality."""
     space = Space.read(result.mechanism)
-    described = result.described.get("space")
     if len(space) != result.size:
         raise Broken(f"mechanism.npz: {len(space)} points, but there are {result.size} probabilities")
-    metric = described.get("metric") if isinstance(described, dict) else None
-    named = "wrapped" if space.kind == "torus" else space.metric or GIVEN
-    if metric != named and named == GIVEN:
-        raise Unproved(f"there are no points, from which {metric!r} distances would follow")
-    if metric != named:
-        raise Broken(f"problem.yaml: the metric is {metric!r}, in mechanism.npz {named}")
-    structure = result.summary["structure"]
-    shape = result.shape
-    if structure["kind"] in ("lattice", "torus"):
-        spacing = number(result.mechanism, "space.spacing")
-        if (shape, structure["spacing"]) != (space.shape, spacing):
-            raise Broken(
-                f"report.json: a lattice of shape {list(shape)} and spacing {structure['spacing']}, in mechanism.npz "
-                f"{list(space.shape)} and {spacing:.17g}"
-            )
-    if space.points is not None:
-        check_placed(result, space.points)
-    if structure["kind"] == "product" and shape != tuple(map(len, space.axes)):
-        raise Broken(f"report.json: a product of shape {list(shape)}, in mechanism.npz {[*map(len, space.axes)]}")
     if space.line is None and len(space.axes) < 2:
         return f"{space.distances.size:,} of {space.metric or space.kind} points"
     return f"{len(space):,} points on {'a line' if space.line is not None else f'{len(space.axes)} axes'}"
@@ -59,7 +37,7 @@ def check_distances(result: Result) -> str:
 def check_losses(result: Result) -> str:
     """Finite numbers, as their name defines them by points where the reports are the secrets."""
     losses = _losses(result)
-    if losses.matrix is not None and losses.name in NAMED and result.summary.get("secrets_are_reports"):
+    if losses.matrix is not None and losses.name in NAMED and result.secrets:
         named = Losses(losses.space, losses.name)
         for x, row in enumerate(losses.matrix):
             off = np.flatnonzero(~(np.abs(row - named.row(x)) <= 1e-12 * named.row(x)))
@@ -93,7 +71,8 @@ def check_privacy(result: Result) -> str:
         raise Broken(f"{result.source} or mechanism.npz: delta is not 0")
     channel = _channel(result)
     channel.check_rows("mechanism.npz")
-    channel.check_private(min(Fraction(epsilon), Fraction(number(inner, "epsilon"))), "mechanism.npz")
+    own = number(inner, "epsilon") if "epsilon" in inner else epsilon
+    channel.check_private(min(Fraction(epsilon), Fraction(own)), "mechanism.npz")
     # A remapped kernel claims a level of its own before the remap: "…table" next to "…0/epsilon".
     for key in sorted(key for key in inner if key.endswith("0/epsilon") and f"{key[:-9]}table" in inner):
         _base(inner, key.removesuffix("/epsilon")).check_private(Fraction(number(inner, key)), key)
@@ -140,19 +119,15 @@ CLAIMS: Mapping[str, Callable[[Result], str]] = {
 def _losses(result: Result) -> Losses:
     arrays = result.mechanism
     space = Space.read(arrays)
-    if "loss" in result.problem:
-        return Losses(
-            space, str(result.summary.get("loss")), matrix=numbers(result.problem, "loss", result.size, None)
-        )
+    if result.named.get("loss_by_distance") is not True:
+        matrix = numbers(result.problem, "losses", result.size, None)
+        return Losses(space, str(result.named.get("loss")), matrix=matrix)
     if len(space) != result.size:
         raise Broken(f"mechanism.npz: {len(space)} points, but there are {result.size} probabilities")
-    secrets = "which" in arrays or bool(arrays.get("secrets", True))
-    if secrets is not result.summary.get("secrets_are_reports"):
-        raise Broken("report.json: secrets_are_reports is not that of mechanism.npz")
-    if not secrets and "report_points" not in arrays:
+    if not result.secrets and "report_points" not in arrays:
         raise Unproved("where the reports lie is not in the files")
-    answers = None if secrets else numbers(arrays, "report_points", None, None)
-    return Losses(space, str(result.summary.get("loss")), answers)
+    answers = None if result.secrets else numbers(arrays, "report_points", None, None)
+    return Losses(space, str(result.named.get("loss")), answers)
 
 
 def _channel(result: Result) -> Mechanism:

@@ -1,1 +1,1 @@
-"""The measures in report.json, computed again: losses, leakage, beliefs, records, error bounds and least levels."""
+"""The measures in claims.json, computed again: losses, leakage, beliefs, records, error bounds and least levels."""

@@ -1,4 +1,4 @@
-"""How far a report moves the beliefs that report.json asks about, and how far it can (CABP13, Thms 1 to 4)."""
+"""How far a report moves the beliefs that claims.json asks about, and how far it can (CABP13, Thms 1 to 4)."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ def check_beliefs(result: Result, name: str, claimed: float) -> None:
     Broken
         If it is another number.
     Unproved
-        If report.json has no such beliefs.
+        If claims.json has no such beliefs.
     """
-    asked = {entry["name"]: entry for entry in result.summary.get("beliefs", ())}.get(name.removesuffix(_AT_MOST))
+    asked = {entry["name"]: entry for entry in result.claims.get("beliefs", ())}.get(name.removesuffix(_AT_MOST))
     if asked is None:
-        raise Unproved(f"{claimed:.12g}: report.json does not say what it is about")
+        raise Unproved(f"{claimed:.12g}: claims.json does not say what it is about")
     members = _secrets(result, asked["places"])
     hiding = bool(asked["hiding"])
     if hiding and len(members) != result.size:
-        raise Broken(f"report.json: {asked['name']} names {len(members)} secrets, not {result.size}")
+        raise Broken(f"claims.json: {asked['name']} names {len(members)} secrets, not {result.size}")
     if name.endswith(_AT_MOST):
         distance = _hidden(result, members) if hiding else _diameter(result, members)
         agree_product(name, claimed, (2 if hiding else 1) * result.claimed("epsilon"), distance)
@@ -44,18 +44,18 @@ def check_beliefs(result: Result, name: str, claimed: float) -> None:
     largest = _of_hiding(result, members) if hiding else _of_knowing(result, members)
     if largest is None:
         if math.isfinite(claimed):
-            raise Broken(f"report.json: {name} is infinite, not {claimed:.17g}")
+            raise Broken(f"claims.json: {name} is infinite, not {claimed:.17g}")
         return
     slack = AGREEMENT * max(1, Fraction(claimed)) if 0 <= claimed < math.inf else None
     if slack is None or not is_exponential(largest, claimed, slack):
-        raise Broken(f"report.json: {name} is {math.log(largest):.17g}, not {claimed:.17g}")
+        raise Broken(f"claims.json: {name} is {math.log(largest):.17g}, not {claimed:.17g}")
 
 
 def _secrets(result: Result, named: Any) -> list[int]:
-    """Indices of secrets in report.json; Broken where one is none."""
+    """Indices of secrets in claims.json; Broken where one is none."""
     for index in named:
         if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < result.size:
-            raise Broken(f"report.json: beliefs are about a secret {index!r}, of {result.size}")
+            raise Broken(f"claims.json: beliefs are about a secret {index!r}, of {result.size}")
     return list(named)
 
 
@@ -68,7 +68,7 @@ def _of_knowing(result: Result, members: Sequence[int]) -> Fraction | None:
     weights = [Fraction(float(result.prior[x])) for x in members]
     total = sum(weights)
     if not total:
-        raise Broken("report.json: beliefs are about secrets of probability 0")
+        raise Broken("claims.json: beliefs are about secrets of probability 0")
     largest = Fraction(1)
     for column in zip(*(result.channel.rows[x] for x in members), strict=True):
         likely = [entry for entry, weight in zip(column, weights, strict=True) if weight]

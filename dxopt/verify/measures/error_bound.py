@@ -41,7 +41,7 @@ def check_error_bound(result: Result, claimed: float) -> None:
     # Thm 7: with k others within d of a secret, and all secrets at least r apart, some secret errs by
     # (1 - δ) r k / (k + e^{εd}) at least.
     nearest = distances[~np.eye(len(distances), dtype=bool)].min(initial=np.inf)
-    if result.summary.get("secrets_are_reports") and 0 < nearest < np.inf:
+    if result.secrets and 0 < nearest < np.inf:
         counts = np.arange(1, len(distances))
         sorted_alike = -np.sort(-alike, axis=1)[:, :-1]
         shares = counts * sorted_alike / (1 + counts * sorted_alike)
@@ -52,7 +52,7 @@ def check_error_bound(result: Result, claimed: float) -> None:
             packed = rest * Fraction(float(nearest)) * count / (count + _exponential(level * apart))
             found = max(found, packed)
     if not found * (1 - Fraction(_LEAST)) - 4 * LEAST <= Fraction(claimed) <= found * (1 + AGREEMENT) + 4 * LEAST:
-        raise Broken(f"report.json: error_bound is {float(found):.17g}, not {claimed:.17g}")
+        raise Broken(f"claims.json: error_bound is {float(found):.17g}, not {claimed:.17g}")
 
 
 def _exponential(exponent: Fraction) -> Fraction:

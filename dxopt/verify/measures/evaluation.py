@@ -1,4 +1,4 @@
-"""The measures in report.json: what it claims of the mechanism besides the certificate."""
+"""The measures in claims.json: what it claims of the mechanism besides the certificate."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dxopt.verify.verdict import Broken
 
 def check_measure(result: Result, name: str, claimed: object) -> str:
     """A measure of the channel, to 1e-12 of the size of its terms."""
-    number = as_number(claimed, f"report.json: {name}")
+    number = as_number(claimed, f"claims.json: {name}")
     if not result.written and name == "expected_loss":
         agree(name, implicit.expected_loss(result), number)
         return f"{number:.12g}"
@@ -51,14 +51,14 @@ def check_leakage(result: Result, name: str, claimed: float) -> None:
     """The min-entropy leakage, to 1e-12 bits."""
     ratio = result.worth.correct() / Fraction(float(result.prior.max()))
     if not (math.isfinite(claimed) and is_power_of_two(ratio, claimed, AGREEMENT)):
-        raise Broken(f"report.json: {name} is {math.log2(ratio):.17g}, not {claimed:.17g}")
+        raise Broken(f"claims.json: {name} is {math.log2(ratio):.17g}, not {claimed:.17g}")
 
 
 def _min_capacity(result: Result, name: str, claimed: float) -> None:
     """log2 Σ_z max_x K[x, z], to 1e-12 bits."""
     total = sum(map(Fraction, result.matrix.max(axis=0).tolist()), Fraction(0))
     if not (math.isfinite(claimed) and is_power_of_two(max(total, Fraction(1)), claimed, AGREEMENT)):
-        raise Broken(f"report.json: {name} is {math.log2(total):.17g}, not {claimed:.17g}")
+        raise Broken(f"claims.json: {name} is {math.log2(total):.17g}, not {claimed:.17g}")
 
 
 def _additive_capacity(result: Result, name: str, claimed: float) -> None:
@@ -77,11 +77,11 @@ def _error_bound(result: Result, name: str, claimed: float) -> None:
 
 
 def _delta(result: Result, name: str, claimed: float) -> None:
-    bound = bound_pairs(result.distances, str(result.summary.get("pairs")))
+    bound = bound_pairs(result.distances, str(result.named.get("pairs")))
     levels = Levels.of(result.distances, bound, Fraction(result.epsilon))
     largest, violated = excess(result.channel, levels, Fraction(claimed))
     if violated is not None or largest < Fraction(claimed) - LEAST_DELTA:
-        raise Broken(f"report.json: {name} is not {claimed:.17g}, but at least {float(largest):.17g}")
+        raise Broken(f"claims.json: {name} is not {claimed:.17g}, but at least {float(largest):.17g}")
 
 
 _MEASURES: dict[str, Callable[[Result, str, float], None]] = {

@@ -1,4 +1,4 @@
-"""What report.json claims of databases of many records: their expected loss, and the level of one record."""
+"""What claims.json claims of databases of many records: their expected loss, and the level of one record."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def check_records(result: Result, name: str, claimed: float) -> None:
         agree(name, Enclosed(records * one.low, records * one.high, records * one.size), claimed)
     elif which == "delta":
         if claimed != delta:
-            raise Broken(f"report.json: {name} is {delta:.17g}, not {claimed:.17g}")
-    elif result.private and (not result.delta or result.summary.get("pairs") == "all"):
+            raise Broken(f"claims.json: {name} is {delta:.17g}, not {claimed:.17g}")
+    elif result.private and (not result.delta or result.named.get("pairs") == "all"):
         agree_product(name, claimed, result.claimed("epsilon"), float(result.distances.max()))
     else:
         # Where not all pairs are bound, εd is the least at which all of them are private.
@@ -44,4 +44,4 @@ def check_records(result: Result, name: str, claimed: float) -> None:
         if not 0 < largest < math.inf:
             raise Unproved(f"{claimed:.12g}: it is of a distance {largest:g}")
         bound = bound_pairs(result.distances, "all")
-        check_least_level(result, bound, claimed / largest, Fraction(delta), f"report.json: {name}")
+        check_least_level(result, bound, claimed / largest, Fraction(delta), f"claims.json: {name}")

@@ -16,17 +16,15 @@ from pathlib import Path
 from typing import Any
 
 from dxopt.verify.files import FRONTIER, read_json
-from dxopt.verify.folder import as_number
-from dxopt.verify.parts.agreeing import (
+from dxopt.verify.parts.reading import (
+    Part,
     agree,
     agree_number,
-    agree_repeated,
-    agree_status,
     finite,
     finite_list,
+    read_answer,
     require_parts,
 )
-from dxopt.verify.parts.reading import Part
 from dxopt.verify.values import AGREEMENT
 from dxopt.verify.verdict import Broken
 
@@ -65,9 +63,11 @@ def varied_by(folder: Path) -> str:
 
 def check_frontier(folder: Path, parts: Sequence[Part]) -> str:
     """Values, bounds and prices are those of the parts, and what follows from them is as claimed."""
-    content = read_json(folder, FRONTIER)
-    by_budget = "budgets" in content
+    by_budget = varied_by(folder) == "max_loss"
     key = "budgets" if by_budget else "epsilons"
+    further = ("prices", "breakpoints") if by_budget else ()
+    asked = ("objective", "wanted", "resolution")
+    content = read_answer(folder, FRONTIER, *asked, key, "values", "bounds", *further)
     # 1. Levels or budgets are those of the parts, in increasing order.
     points = finite_list(content, key, FRONTIER)
     require_parts(FRONTIER, parts, len(points))
@@ -76,17 +76,14 @@ def check_frontier(folder: Path, parts: Sequence[Part]) -> str:
     agree(FRONTIER, key, points, [part.max_loss if by_budget else part.epsilon for part in parts])
     if any(below >= above for below, above in pairwise(points)):
         raise Broken(f"{FRONTIER}: {key} do not increase")
-    # 2. What was asked for is what problem.yaml repeats, and the objective fits.
+    # 2. The objective fits.
     wanted = finite(content, "wanted", FRONTIER)
     if not 0 < wanted < 1:
         raise Broken(f"{FRONTIER}: wanted is {wanted:.17g}")
-    asked: dict[str, Any] = {"from": points[0], "to": points[-1], "resolution": wanted}
-    if by_budget:
-        asked = {"kind": parts[0].summary.get("objective"), "max_loss": asked}
-        agree(FRONTIER, "epsilon", as_number(content.get("epsilon"), FRONTIER), parts[0].epsilon)
-    if (parts[0].summary.get("objective") == "adversary_error") is not by_budget:
-        raise Broken(f"{FRONTIER}: no frontier of {parts[0].summary.get('objective')} is over {key}")
-    agree_repeated(FRONTIER, content, folder, parts, "objective" if by_budget else "epsilon", asked)
+    objective = parts[0].named.get("objective")
+    agree(FRONTIER, "objective", content["objective"], objective)
+    if (objective == "adversary_error") is not by_budget:
+        raise Broken(f"{FRONTIER}: no frontier of {objective} is over {key}")
     # 3. Values, bounds and prices, the band between them, and what is claimed of its width.
     band = _by_budget(content, parts) if by_budget else _by_level(content, parts)
     _check_resolution(content, wanted, band, parts)
@@ -196,7 +193,6 @@ def _check_resolution(content: dict[str, Any], wanted: float, band: _Band, parts
     #    optimal.
     status = content.get("status")
     reached = claimed <= wanted
-    agree_status(FRONTIER, status)
     ended = reached or all(part.optimal for part in parts)
     wrong = reached and status != "optimal"
     wrong |= status == "optimal" and not (ended and (reached or not any(_improvable(band, wanted))))

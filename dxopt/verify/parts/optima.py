@@ -10,7 +10,7 @@ from dxopt.verify.folder import Result
 from dxopt.verify.parts.reading import part_folders, unlike
 from dxopt.verify.verdict import Broken
 
-_OWN = ("objective", "prior", "problem")
+_OWN = ("objective", "prior", "name")
 
 
 def check_optima(folder: Path, result: Result) -> str:
@@ -27,12 +27,12 @@ def check_optima(folder: Path, result: Result) -> str:
     each = zip(folders, part.members, names, result.priors.lowest, result.priors.highest, strict=True)
     for path, member, name, low, high in each:
         found = Result.read(path)
-        if found.objective != "expected_loss" or found.summary.get("prior") != name:
+        if found.objective != "expected_loss" or found.named.get("prior") != name:
             raise Broken(f"{PARTS}/{path.name}: it is not about the expected loss under {name}")
         if not found.written or not result.written:
             raise Broken(f"{PARTS}/{path.name}: its channel is not written down")
-        summary = {**result.summary, **{key: found.summary.get(key) for key in _OWN}}
-        where = unlike(found, replace(result, summary=summary, problem={**result.problem, "prior": member}), "")
+        named = {**result.named, **{key: found.named.get(key) for key in _OWN}}
+        where = unlike(found, replace(result, named=named, problem={**result.problem, "prior": member}), "")
         if where:
             raise Broken(f"{PARTS}/{path.name}: it is about another problem: another {where}")
         if found.claimed("bound") != low or found.claimed("value") != high:

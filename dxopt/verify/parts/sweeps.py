@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Sequence
 from fractions import Fraction
@@ -11,54 +10,31 @@ from pathlib import Path
 from typing import Any
 
 from dxopt.verify.bounds.dual import bound
-from dxopt.verify.claims import attained, relative_gap
+from dxopt.verify.claims import attained
 from dxopt.verify.exact import at_most
-from dxopt.verify.files import LEVEL, PARTS, SWEEP, SWEEP_TABLE, plain_file, read_json, read_yaml
+from dxopt.verify.files import LEVEL, PARTS, SWEEP
 from dxopt.verify.folder import Result, as_number
-from dxopt.verify.parts.agreeing import (
-    agree,
-    agree_described,
-    agree_number,
-    agree_repeated,
-    agree_status,
-    finite,
-    finite_list,
-    require_parts,
-)
-from dxopt.verify.parts.reading import Part
+from dxopt.verify.parts.reading import Part, agree, agree_number, finite, finite_list, read_answer, require_parts
 from dxopt.verify.values import AGREEMENT
-from dxopt.verify.verdict import Broken, Unproved
+from dxopt.verify.verdict import Broken
 
 _FALLING = ("expected_loss", "worst_loss", "worst_expected_loss")
 _ROUNDING = Fraction(1, 10**9)
-_EARLIER = ("epsilon", "method", "value", "bound", "gap", "remapped", "leakage", "private", "realised")
-"""The columns of earlier versions, with rows for mechanisms that exist."""
-_COLUMNS = (*_EARLIER[:5], "excess", "remapped", "remapped_excess", *_EARLIER[6:], "reason")
 
 
 def check_level(folder: Path, report: Result | None, parts: Sequence[Part]) -> str:
     """At `epsilon` the loss is possible, as the report shows, and at `below` it is not, as the part's dual proves."""
-    content = read_json(folder, LEVEL)
-    described = read_yaml(folder, "problem.yaml")
-    # 1. The file agrees with problem.yaml, the report, if a level was found, and the part, if one was refuted.
+    content = read_answer(folder, LEVEL, "max_loss", "accuracy", "epsilon", "below", "resolution")
+    # 1. The file agrees with the report, if a level was found, and the part, if one was refuted.
     most, accuracy, below = (finite(content, key, LEVEL) for key in ("max_loss", "accuracy", "below"))
-    epsilon = as_number(content.get("epsilon"), f"{LEVEL}: epsilon")
-    agree(LEVEL, "problem", content.get("problem"), described.get("name"))
+    epsilon = as_number(content["epsilon"], f"{LEVEL}: epsilon")
     for some in (report, *parts):
-        if some is not None and some.summary.get("objective") not in _FALLING:
-            raise Broken(f"{LEVEL}: {some.summary.get('objective')} is no loss that falls as epsilon grows")
-    if report is None:
-        agree(LEVEL, "epsilon", content.get("epsilon"), None)
-        agree("problem.yaml", "epsilon", described.get("epsilon"), {"max_loss": most, "accuracy": accuracy})
-        if parts:
-            agree_described(described, parts[0].described, "epsilon")
-    else:
-        agree(LEVEL, "epsilon", epsilon, report.epsilon)
+        if some is not None and some.named.get("objective") not in _FALLING:
+            raise Broken(f"{LEVEL}: {some.named.get('objective')} is no loss that falls as epsilon grows")
+    agree(LEVEL, "epsilon", epsilon, math.inf if report is None else report.epsilon)
     # 2. The ends, and how many parts there are to be: one for the lower end, unless that is 0.
     _check_ends(content, epsilon, below, accuracy)
-    if below and not parts:
-        raise Unproved(f"no part proves that {below:.17g} is too low, as in results of earlier versions")
-    if len(parts) > (below > 0):
+    if len(parts) != (below > 0):
         raise Broken(f"{LEVEL}: below is {below:.17g}, but there are {len(parts)} {PARTS}")
     # 3. At epsilon the loss of the report is small enough; at below no private channel has one, by the dual of the
     #    part.
@@ -80,8 +56,7 @@ def _check_ends(content: dict[str, Any], epsilon: float, below: float, accuracy:
     """The order of the ends, how far they are apart, and whether that is as near as was asked for."""
     if not 0 <= below < epsilon or not 0 < accuracy < 1:
         raise Broken(f"{LEVEL}: below is {below:.17g}, epsilon {epsilon:.17g}, accuracy {accuracy:.17g}")
-    status = content.get("status")
-    agree_status(LEVEL, status)
+    status = content["status"]
     if below == 0 or math.isinf(epsilon):
         agree(LEVEL, "resolution", content.get("resolution"), None)
         if status == "optimal":
@@ -99,79 +74,18 @@ def _check_ends(content: dict[str, Any], epsilon: float, below: float, accuracy:
 
 
 def check_sweep(folder: Path, parts: Sequence[Part]) -> str:
-    """The levels are those of the parts, the first of those asked for, and sweep.csv repeats the parts."""
-    content = read_json(folder, SWEEP)
-    agree(SWEEP, "format", content.get("format"), 1)
+    """The levels are those of the parts, the first of those asked for."""
+    content = read_answer(folder, SWEEP, "asked", "epsilons")
     asked, levels = (finite_list(content, key, SWEEP) for key in ("asked", "epsilons"))
     if not asked or min(asked) <= 0 or any(below >= above for below, above in pairwise(asked)):
         raise Broken(f"{SWEEP}: asked is {asked}, which are no increasing levels")
     agree(SWEEP, "epsilons", levels, asked[: len(levels)])
     require_parts(SWEEP, parts, len(levels))
     agree(SWEEP, "epsilons", levels, [part.epsilon for part in parts])
-    agree_repeated(SWEEP, content, folder, parts, "epsilon", asked)
-    whole = len(parts) == len(asked) and all(part.optimal and not _broken_off(part) for part in parts)
-    status = content.get("status")
-    agree_status(SWEEP, status)
+    whole = len(parts) == len(asked) and all(part.optimal for part in parts)
+    status = content["status"]
     if (status == "optimal" and not whole) or (status == "feasible" and len(parts) < len(asked)):
         raise Broken(
             f"{SWEEP}: status is {status}, with {len(parts)} of {len(asked)} levels, not all of them optimal"
         )
-    rows = [row for part in parts for row in _rows(part)]
-    if (folder / SWEEP_TABLE).is_file():
-        _check_table(folder / SWEEP_TABLE, rows)
-    elif rows:
-        raise Broken(f"there is no {SWEEP_TABLE}")
-    return f"{len(parts)} of {len(asked)} levels, {len(rows)} rows of {SWEEP_TABLE}"
-
-
-def _comparison(part: Part) -> dict[str, Any]:
-    """The comparison of a part; one without rows where there is none."""
-    return part.summary.get("comparison") or {"rows": [], "interrupted": False}
-
-
-def _broken_off(part: Part) -> bool:
-    """Whether the comparison of a part was interrupted."""
-    return bool(_comparison(part)["interrupted"])
-
-
-def _rows(part: Part) -> list[dict[str, Any]]:
-    """The rows of sweep.csv for a level, from its part."""
-    return [
-        {
-            "epsilon": part.epsilon,
-            "method": row["name"],
-            "value": row["value"],
-            "bound": part.bound,
-            "gap": None if missing else relative_gap(as_number(row["value"], f"{part.name}: value"), part.bound),
-            "excess": row["excess"],
-            "remapped": row["remapped"],
-            "remapped_excess": row["remapped_excess"],
-            "leakage": row["leakage"],
-            "private": row["private"],
-            "realised": row["epsilon"],
-            "reason": str(row["note"]) if missing else "",
-        }
-        for row in _comparison(part)["rows"]
-        for missing in [row["value"] is None]
-    ]
-
-
-def _check_table(file: Path, rows: Sequence[dict[str, Any]]) -> None:
-    """sweep.csv has these rows, with gaps up to 1e-12 and all else as it is."""
-    with plain_file(file.parent, file.name).open(encoding="utf-8", newline="") as stream:
-        head, *lines = csv.reader(stream)
-    columns = tuple(head)
-    if columns == _EARLIER:
-        rows = [row for row in rows if row["value"] is not None]
-    if columns not in {_COLUMNS, _EARLIER} or len(lines) != len(rows):
-        raise Broken(f"{file.name}: it has {len(lines)} rows of {', '.join(head)}, but the parts {len(rows)}")
-    for number, (line, row) in enumerate(zip(lines, rows, strict=True), 2):
-        where = f"{file.name}, line {number}"
-        for key, cell in zip(columns, line, strict=True):
-            known = row[key]
-            if isinstance(known, Fraction):
-                agree_number(where, key, float(cell), known, max(known, Fraction(1)))
-            elif isinstance(known, bool | str):
-                agree(where, key, cell, str(known))
-            else:
-                agree(where, key, float(cell) if cell else None, known)
+    return f"{len(parts)} of {len(asked)} levels"

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property, partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from dxopt.verify.files import read_json
 from dxopt.verify.metrics import GIVEN
 from dxopt.verify.published.outputs import REPORT, Outputs, places_of
 from dxopt.verify.published.promise import Promise
 from dxopt.verify.published.radii import BY_REPORT, WORST, Radii
 from dxopt.verify.published.rows import Rows, read_rows
-from dxopt.verify.published.sentences import GENERALIZATIONS, Sentences
+from dxopt.verify.published.sidecar import GENERALIZATIONS, Paid, Sidecar
 from dxopt.verify.table_file import TableFile
 from dxopt.verify.verdict import Broken, Unproved
 
-ENDING = ".dxopt.json"
-FORMAT = 1
 _LEVELS = ("epsilon", "delta")
 _BESIDE = (*BY_REPORT, *WORST, GENERALIZATIONS)
 """Columns that are made beside reports and levels: each must follow from the report."""
@@ -42,8 +42,7 @@ class Published:
     Attributes
     ----------
     file : Path
-    said : dict
-        The sidecar.
+    said : Sidecar
     source : str
         The name of the result that has the table.
     written : bytes
@@ -51,7 +50,7 @@ class Published:
     """
 
     file: Path
-    said: dict[str, Any]
+    said: Sidecar
     source: str
     written: bytes
 
@@ -66,19 +65,9 @@ class Published:
         return read_rows(self.file)
 
     @cached_property
-    def made(self) -> list[str]:
-        """The columns that were made, by the sidecar."""
-        return self._names("columns", "made")
-
-    @cached_property
-    def where(self) -> list[str]:
-        """The columns that had the secrets, by the sidecar."""
-        return self._names("secret", "columns")
-
-    @cached_property
     def outputs(self) -> Outputs:
         """What the table can report."""
-        return Outputs.of(self.table, str(self.entry("secret", "kind")), self.where, self.made)
+        return Outputs.of(self.table, self.said.secret.kind, self.said.secret.columns, self.said.columns.made)
 
     @cached_property
     def promise(self) -> Promise:
@@ -90,39 +79,10 @@ class Published:
         """The entries in the columns that were made."""
         first: dict[tuple[Any, ...], int] = {}
         total = 0
-        for number, entries in self.rows.entries(self.made):
+        for number, entries in self.rows.entries(self.said.columns.made):
             first.setdefault(entries, number)
             total += 1
         return Seen(first, total)
-
-    def entry(self, *path: str) -> Any:
-        """An entry of the sidecar; Broken where it is missing."""
-        found: Any = self.said
-        for key in path:
-            if not isinstance(found, dict) or key not in found:
-                raise Broken(f"the sidecar has no {'.'.join(path)}")
-            found = found[key]
-        return found
-
-    def _names(self, *path: str) -> list[str]:
-        found = self.entry(*path)
-        if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
-            raise Broken(f"the sidecar has no list of columns {'.'.join(path)}")
-        return found
-
-
-def sidecar_of(file: Path) -> Path:
-    """The sidecar of a published file."""
-    return file.with_name(file.name + ENDING)
-
-
-def read_sidecar(file: Path) -> dict[str, Any]:
-    """The sidecar of a published file; Broken where it is damaged or of another format."""
-    beside = sidecar_of(file)
-    said = read_json(beside.parent, beside.name)
-    if said.get("format") != FORMAT:
-        raise Broken(f"{beside.name}: the format is {said.get('format')!r}, not {FORMAT}")
-    return said
 
 
 def published_checks(published: Published) -> Iterator[tuple[str, Callable[[], str]]]:
@@ -134,26 +94,25 @@ def published_checks(published: Published) -> Iterator[tuple[str, Callable[[], s
     yield "reports", partial(_check_reports, published)
     yield "rows", partial(_check_rows, published)
     yield "promise", lambda: published.promise.check()
-    yield "sentences", partial(_check_sentences, published)
-    if published.said.get("radius") is not None:
+    if published.said.radius is not None or {*BY_REPORT, *WORST} & {*published.said.columns.made}:
         yield "radii", partial(_check_radii, published)
 
 
 def _check_file(published: Published) -> str:
     """The file has the digest and the size that the sidecar names."""
-    if published.entry("output") is None:
+    output = published.said.output
+    if output is None:
         raise Unproved("the sidecar is of a frame and names no file, so that any file may stand beside it")
     with published.file.open("rb") as stream:
         found = hashlib.file_digest(stream, "sha256").hexdigest()
-    claimed = published.entry("output", "sha256")
-    if found != claimed:
+    if found != output.sha256:
         raise Broken(
-            f"its SHA-256 is {_short(found)}, in the sidecar {_short(claimed)}: it was changed since it was written, "
-            "or the sidecar is that of another file"
+            f"its SHA-256 is {_short(found)}, in the sidecar {_short(output.sha256)}: it was changed since it was "
+            "written, or the sidecar is that of another file"
         )
     size = published.file.stat().st_size
-    if published.entry("output", "bytes") != size:
-        raise Broken(f"it has {size:,} bytes, by the sidecar {published.entry('output', 'bytes')}")
+    if output.bytes != size:
+        raise Broken(f"it has {size:,} bytes, by the sidecar {output.bytes:,}")
     return f"its {size:,} bytes have the SHA-256 that the sidecar names, {_short(found)}"
 
 
@@ -161,7 +120,7 @@ def _check_table(published: Published) -> str:
     """The table that the sidecar names is the one that was proven."""
     head = published.table.head
     found = published.written[-32:].hex()
-    claimed = published.entry("mechanism", "table_sha256")
+    claimed = published.said.mechanism.table_sha256
     if claimed != found:
         raise Broken(
             f"the sidecar names table {_short(claimed)}, and that of {published.source} is {_short(found)}: the file "
@@ -169,7 +128,7 @@ def _check_table(published: Published) -> str:
         )
     known = {"name": head["name"], "bits": head["bits"]}
     known |= {"secrets": len(head["secrets"]), "reports": len(head["reports"])}
-    _require_same(published, "mechanism", known)
+    _require_same(published, "mechanism", published.said.mechanism, known)
     return f"the sidecar names the table of {published.source}, SHA-256 {_short(found)}, made anew from its files"
 
 
@@ -179,7 +138,7 @@ def _check_privacy(published: Published) -> str:
     known = {name: head[name] for name in (*_LEVELS, "pairs")}
     known["metric"] = GIVEN if head["metric"] is None else head["metric"]
     known["unit"] = head["space"].get("unit", head["unit"] or "")
-    _require_same(published, "privacy", known)
+    _require_same(published, "privacy", published.said.privacy, known)
     delta = f", delta {head['delta']:.10g}" if head["delta"] else ""
     unit = f" (distances in {known['unit']})" if known["unit"] else ""
     return f"the sidecar claims the levels of the table: epsilon {head['epsilon']:.10g}{delta} for each report{unit}"
@@ -187,20 +146,23 @@ def _check_privacy(published: Published) -> str:
 
 def _check_columns(published: Published) -> str:
     """The columns that the sidecar says were made are there, and what it says was replaced or left out is not."""
-    there = published.rows.names
-    for name in published.made:
+    there, said = published.rows.names, published.said
+    made, where = said.columns.made, said.secret.columns
+    if len({*made}) < len(made):
+        raise Broken("the sidecar says of a column twice that it was made")
+    for name in made:
         if name not in there:
             raise Broken(f"there is no column {name!r}, which the sidecar says was made")
-        if name not in (*published.where, REPORT, *_LEVELS, *_BESIDE):
+        if name not in (*where, REPORT, *_LEVELS, *_BESIDE):
             raise Broken(f"column {name!r} is said to be made, and is none that is")
-    for name in published.where:
-        if name in there and name not in published.made:
+    for name in where:
+        if name in there and name not in made:
             raise Broken(f"column {name!r} had what is protected, and is there without having been replaced")
-    for name in published.entry("columns", "left_out"):
-        if name in there and name not in published.made:
+    for name in said.columns.left_out:
+        if name in there and name not in made:
             raise Broken(f"column {name!r} is there, which the sidecar says was left out")
-    beside = [name for name in published.made if name in _BESIDE]
-    kept = [name for name in there if name not in published.made]
+    beside = [name for name in made if name in _BESIDE]
+    kept = [name for name in there if name not in made]
     return (
         f"reports in {_named(published.outputs.columns)}; made of them: {_named(beside)}; "
         f"kept as given, and not protected: {_named(kept)}"
@@ -209,11 +171,12 @@ def _check_columns(published: Published) -> str:
 
 def _check_reports(published: Published) -> str:
     """Every row has a report that the table can give, and all that was made of it says nothing else."""
-    outputs = published.outputs
+    outputs, made = published.outputs, published.said.columns.made
     noun = published.rows.noun
+    texts = set()
     first: dict[tuple[Any, ...], tuple[int, tuple[Any, ...]]] = {}
     for entries, number in published.seen.first.items():
-        row = dict(zip(published.made, entries, strict=True))
+        row = dict(zip(made, entries, strict=True))
         report = outputs.read(row)
         if report is None or report not in outputs.possible:
             shown = ", ".join(f"{name} {row[name]!r}" for name in outputs.columns)
@@ -222,45 +185,66 @@ def _check_reports(published: Published) -> str:
             if name in row and _number(row[name]) != published.table.head[name]:
                 known = published.table.head[name]
                 raise Broken(f"{noun} {number:,}: {name} is {row[name]!r}, that of the table {known!r}")
+        texts.add(row.get(GENERALIZATIONS))
         # two secrets with one report must not be told apart by what stands beside it
         earlier, other = first.setdefault(report, (number, entries))
         if other != entries:
-            name = next(name for name, a, b in zip(published.made, other, entries, strict=True) if a != b)
+            name = next(name for name, a, b in zip(made, other, entries, strict=True) if a != b)
             rows = f"{noun}s {earlier:,} and {number:,}"
             raise Broken(f"{rows} have the same report, but another {name}, which must follow from the report")
+    if len(texts) > 1:
+        raise Broken(f"{GENERALIZATIONS} differs between rows, and is to be the same in all")
     many = len(outputs.possible)
     return f"{published.seen.total:,} rows, each with one of the {many:,} reports that the mechanism can give"
 
 
 def _check_rows(published: Published) -> str:
-    """There are as many rows as the sidecar says, and as are left of those that there were."""
-    total = published.seen.total
-    out = published.entry("rows", "out")
-    if out != total:
-        raise Broken(f"there are {total:,} rows, by the sidecar {out}")
-    given = published.entry("rows", "in")
-    dropped = len(published.entry("rows", "dropped"))
-    budgets = published.entry("budgets")
-    unpaid = 0 if budgets is None else published.entry("budgets", "left_out", "rows")
-    if given - dropped - unpaid != total:
-        raise Broken(f"there are {total:,} rows, but of {given} in the sidecar {dropped} and {unpaid} were left out")
+    """There are as many rows as the sidecar says, and as are left of those that there were; lost by its policies."""
+    total, said = published.seen.total, published.said
+    rows, paid = said.rows, said.budgets
+    if rows.noun != published.rows.noun:
+        raise Broken(f"the sidecar counts {rows.noun}s, and the file has {published.rows.noun}s")
+    if rows.out != total:
+        raise Broken(f"there are {total:,} rows, by the sidecar {rows.out}")
+    dropped = len(rows.dropped)
+    unpaid = 0 if paid is None else paid.rows_left_out
+    if rows.given - dropped - unpaid != total:
+        raise Broken(
+            f"there are {total:,} rows, but of {rows.given} in the sidecar {dropped} and {unpaid} were left out"
+        )
+    off = {"drop": rows.outside + rows.unusable, "nearest": rows.unusable, "refuse": rows.outside + rows.unusable}
+    policy = said.secret.outside
+    if off[policy] != (dropped if policy == "drop" else 0) or (dropped and policy != "drop"):
+        raise Broken(
+            f"{dropped:,} rows were left out, {rows.outside:,} were outside and {rows.unusable:,} unusable, which "
+            f"secret.outside {policy!r} does not allow"
+        )
+    if not all(0 < line < later for line, later in pairwise((*rows.dropped, math.inf))):
+        raise Broken("the sidecar counts rows that were left out twice, or not in order")
+    if paid is not None:
+        _check_paid(paid, published.table.head["epsilon"])
     lost = f", {dropped:,} outside" * (dropped > 0) + f", {unpaid:,} not paid for" * (unpaid > 0)
     return (
         f"{total:,}, as the sidecar says; left out{lost.removeprefix(',')}" if lost else f"{total:,}, none left out"
     )
 
 
-def _check_sentences(published: Published) -> str:
-    """The sentences of the sidecar, and what stands in every row, follow from its numbers."""
-    made = published.made
-    rows = published.seen.first if GENERALIZATIONS in made else ()
-    texts = (dict(zip(made, row, strict=True))[GENERALIZATIONS] for row in rows)
-    return Sentences(published.said, published.promise).check(texts)
+def _check_paid(paid: Paid, epsilon: float) -> None:
+    """The rows that a budget is said to pay for follow from it, up to its rounding."""
+    if paid.rows_left_out and paid.over_budget != "drop":
+        raise Broken(f"rows were not paid for, though the sidecar says budgets.over_budget {paid.over_budget!r}")
+    if paid.default is None:
+        possible = {None}
+    else:
+        about = (paid.default, math.nextafter(paid.default, math.inf), math.nextafter(paid.default, -math.inf))
+        possible = {Fraction(budget) // Fraction(epsilon) for budget in about} if epsilon else {None}
+    if paid.default_rows not in possible:
+        raise Broken(f"a budget of {paid.default!r} does not pay for {paid.default_rows!r} rows at {epsilon!r}")
 
 
 def _check_radii(published: Published) -> str:
     """Radii hold what they are said to hold."""
-    outputs, made = published.outputs, published.made
+    outputs, made = published.outputs, published.said.columns.made
     places = places_of(published.table, published.promise.kind)
     different = [dict(zip(made, entries, strict=True)) for entries in published.seen.first]
     found = [(outputs.read(row), row) for row in different]
@@ -273,10 +257,10 @@ def _named(columns: Sequence[str]) -> str:
     return some + (f", and {len(columns) - _SHOWN:,} more" if len(columns) > _SHOWN else "")
 
 
-def _require_same(published: Published, group: str, known: dict[str, Any]) -> None:
+def _require_same(published: Published, group: str, said: object, known: dict[str, Any]) -> None:
     for name, value in known.items():
-        claimed = published.entry(group, name)
-        if claimed != value or isinstance(claimed, bool):
+        claimed = getattr(said, name)
+        if claimed != value:
             raise Broken(f"the sidecar says {group}.{name} {claimed!r}, the table of {published.source} {value!r}")
 
 
@@ -289,5 +273,5 @@ def _number(entry: object) -> float | None:
         return None
 
 
-def _short(digest: object) -> str:
-    return f"{str(digest)[:16]}…"
+def _short(digest: str) -> str:
+    return f"{digest[:16]}…"

@@ -13,21 +13,13 @@ from numpy.typing import NDArray
 
 from dxopt.verify.cells import Cells
 from dxopt.verify.metrics import EARTH_RADIUS, NORMS
+from dxopt.verify.published.sidecar import Near, Sidecar
 from dxopt.verify.table_file import TableFile
 from dxopt.verify.verdict import Broken, Unproved
 
 _ROUNDING = 1e-9
 _LARGEST = 700.0
 """Exponents of factors that sidecars have."""
-
-
-@dataclass(frozen=True)
-class Between:
-    """Two positions within a radius of each other, how far apart their secrets are at most, and the factor."""
-
-    radius: float
-    apart: float
-    factor: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +37,7 @@ class Promise:
         Of that.
     derived : bool
         Whether it is said to follow from the space.
-    between : Between or None
+    between : Near or None
     """
 
     table: TableFile
@@ -53,21 +45,19 @@ class Promise:
     within: float
     unit: str
     derived: bool
-    between: Between | None
+    between: Near | None
 
     @classmethod
-    def of(cls, said: Mapping[str, Any], table: TableFile) -> Promise:
-        """The promise of a sidecar; Broken where its numbers are none."""
-        secret, near = said["secret"], said["privacy"].get("positions")
-        within = _number(secret["within"], "secret.within")
-        between = near and Between(
-            *(_number(near[name], f"privacy.positions.{name}") for name in ("radius", "apart", "factor"))
-        )
-        derived = secret["within_from_space"] is True
-        return cls(table, str(secret["kind"]), within, secret["within_unit"], derived, between)
+    def of(cls, said: Sidecar, table: TableFile) -> Promise:
+        """The promise of a sidecar."""
+        secret = said.secret
+        derived = secret.within_from_space
+        return cls(table, secret.kind, secret.within, secret.within_unit, derived, said.privacy.positions)
 
     def check(self) -> str:
         """What is proven of the numbers, in words; Broken where they promise more."""
+        if self.within < 0 or (self.between is not None and self.between.radius < 0):
+            raise Broken("the sidecar has a negative distance")
         wanted = self._unit()
         if self.unit != wanted:
             raise Broken(f"the sidecar says secret.within_unit {self.unit!r}, the space gives {wanted!r}")
@@ -79,7 +69,7 @@ class Promise:
             return given or "there is no factor between positions"
         return "; ".join(filter(None, (self._check_factor(self.between), given)))
 
-    def _check_factor(self, near: Between) -> str:
+    def _check_factor(self, near: Near) -> str:
         """The factor between two positions is no smaller than what follows from the table."""
         cells = self.cells if self.kind == "earth" else None
         far = None if cells is None else cells.across(near.radius, self.within)
@@ -101,7 +91,10 @@ class Promise:
                 f"the factor between positions takes that all were within {self.within:.10g} of their secrets, "
                 f"as was given; those of the space may be {self.reach:.10g} away"
             )
-        return f"a factor of {factor:.6g} between positions within {near.radius:.10g}, of which no less is promised"
+        proven = f"a factor of {factor:.6g} between positions within {near.radius:.10g}"
+        if near.factor <= factor * (1 + _ROUNDING):
+            return f"{proven}: the sidecar promises exactly this"
+        return f"{proven}: the sidecar promises {near.factor:.6g}, which is no better"
 
     @cached_property
     def arrays(self) -> Mapping[str, NDArray[Any]]:
@@ -137,9 +130,3 @@ class Promise:
             return float(np.diff(np.sort(points[:, 0].astype(float))).max(initial=0.0)) / 2
         near = np.where(self.table.distances > 0, self.table.distances, np.inf).min(axis=1)
         return float(near[np.isfinite(near)].max(initial=0.0))
-
-
-def _number(found: object, name: str) -> float:
-    if isinstance(found, bool) or not isinstance(found, int | float) or not 0 <= found < math.inf:
-        raise Broken(f"the sidecar says {name} {found!r}, which is no number from 0")
-    return float(found)

@@ -11,12 +11,16 @@ from dxopt.verify.files import DAMAGED, is_file, plain_file
 from dxopt.verify.folder import Result
 from dxopt.verify.parts.reading import Tell, in_one
 from dxopt.verify.proving import checked, verify, verify_table
-from dxopt.verify.published.claims import Published, published_checks, read_sidecar, sidecar_of
+from dxopt.verify.published.claims import Published, published_checks
 from dxopt.verify.published.rows import require_readable
+from dxopt.verify.published.sidecar import read_sidecar, sidecar_of
 from dxopt.verify.table_file import SUFFIX
 from dxopt.verify.verdict import Broken, Check, Outcome, Unproved, Verdict
 
-_LEFT = "columns that were kept, how many rows there were, and what the sidecar says of keys, budgets and the command"
+_LEFT = (
+    "columns that were kept, how many rows there were, the words in dataGeneralizations, and what the sidecar says "
+    "of keys, budgets and the command"
+)
 
 
 def verify_published(file: str | Path, result: str | Path, *, tell: Tell = lambda line: None) -> Verdict:
@@ -24,8 +28,8 @@ def verify_published(file: str | Path, result: str | Path, *, tell: Tell = lambd
 
     The table that the sidecar names by a digest is made anew from the files of the result, after these were proven.
     What is proven is told in `note`: that reports were drawn honestly is not, as no file can show it. The sidecar may
-    promise no more than the table proves: the factor between positions, the radii, and the sentences that follow from
-    these. What it says of keys and ledgers is no claim.
+    promise no more than the table proves: the factor between positions, and the radii. It holds data alone, and a
+    field that is unknown is refused. What it says of keys and ledgers is no claim.
 
     Parameters
     ----------
@@ -67,7 +71,7 @@ def verify_published(file: str | Path, result: str | Path, *, tell: Tell = lambd
 def _checks(file: Path, result: Path) -> Iterator[Check]:
     """The checks of a file and its sidecar; the table is made anew first."""
     try:
-        said = read_sidecar(file)
+        said = read_sidecar(sidecar_of(file))
     except Broken as error:
         yield Check("sidecar", Outcome.FAILS, str(error))
         return
@@ -94,14 +98,13 @@ def _table(result: Path) -> bytes:
 
 def _note(file: Path, result: Path) -> str:
     """What is proven, and what is not, in a line each."""
-    said = read_sidecar(file)
+    said = read_sidecar(sidecar_of(file))
     note = (
         f"proven: the reports of {file.name} all lie in the outputs of the mechanism that {result} proves, and the "
         "sidecar names its table; that they were drawn from it honestly cannot be proven from a file"
     )
-    draws, budgets = said.get("draws"), said.get("budgets")
-    if isinstance(draws, dict) and draws.get("keyed"):
-        note += f"; whoever has key {draws.get('key')} and the secrets can draw them again"
-    if budgets is not None:
+    if said.draws.keyed:
+        note += f"; whoever has key {said.draws.key} and the secrets can draw them again"
+    if said.budgets is not None:
         note += "; what was paid for them is in the ledger alone"
     return f"{note}\nnot proven again: {_LEFT}"

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from dxopt.verify.metrics import EARTH_RADIUS, Measured, on_sphere, parameters_of
 from dxopt.verify.published.promise import Promise
+from dxopt.verify.published.sidecar import SHARE, Radius, Sidecar
 from dxopt.verify.verdict import Broken
 
 Array = NDArray[np.float64]
-SHARE = 0.95
 BY_REPORT = ("coordinateUncertaintyInMeters", "uncertainty")
 """Columns of radii given a report,"""
 WORST = ("worstCaseUncertaintyInMeters", "worst_case_uncertainty")
@@ -32,14 +32,13 @@ class Radii:
 
     Attributes
     ----------
-    said : dict
-        The sidecar.
+    said : Sidecar
     promise : Promise
     places : list
         The coordinates of the reports as the data has them.
     """
 
-    said: Mapping[str, Any]
+    said: Sidecar
     promise: Promise
     places: list[Any]
 
@@ -74,16 +73,18 @@ class Radii:
         """The prior that the sidecar names: that of the table or the uniform one; None where it is another."""
         size = len(self.promise.table.rows)
         some = (self.promise.table.prior, np.full(size, 1.0 / size))
-        claimed = self.said["prior"]["sha256"]
+        claimed = self.said.prior.sha256
         return next((prior for prior in some if prior is not None and _digest(prior) == claimed), None)
 
     def check(self, rows: Iterable[tuple[int, Mapping[str, Any]]]) -> str:
         """Radii of different rows, each with its report, hold what they are said to hold."""
-        said = self.said["radius"]
-        for name, wanted in self._described().items():
-            if said[name] != wanted:
-                raise Broken(f"the sidecar says radius.{name} {said[name]!r}, not {wanted!r}")
-        self._check_worst(said["worst"])
+        said, wanted = self.said.radius, self._described()
+        if said is None:
+            raise Broken(f"the sidecar says nothing of the radii in {', '.join(wanted.columns)}")
+        for name in ("share", "columns", "unit"):
+            if getattr(said, name) != getattr(wanted, name):
+                raise Broken(f"the sidecar says radius.{name} {getattr(said, name)!r}, not {getattr(wanted, name)!r}")
+        self._check_worst(said.worst)
         for report, row in rows:
             for name in WORST:
                 if name in row:
@@ -92,23 +93,14 @@ class Radii:
                 if name in row and self.prior is not None:
                     self._check_given(report, row[name])
         held = f"each holds at least {100 * SHARE:.0f} %, by the table"
-        if self.prior is not None or not set(BY_REPORT) & set(said["columns"]):
+        if self.prior is not None or not set(BY_REPORT) & set(said.columns):
             return held
-        return f"the worst {held}; not proven again: radii given a report, under prior {self.said['prior']['name']!r}"
+        return f"the worst {held}; not proven again: radii given a report, under prior {self.said.prior.name!r}"
 
-    def _described(self) -> dict[str, Any]:
-        """What the sidecar says of radii, but for the worst one."""
-        earth = self.promise.kind == "earth"
-        sphere = f"great-circle distance, times {_ELLIPSOID} for WGS 84, rounded up to whole metres"
-        measured = sphere if earth else "distance of the space"
-        of = f"smallest r with P[distance(secret, report) <= r | {{}}] >= {SHARE} {{}}, plus within ({measured})"
-        return {
-            "share": SHARE,
-            "columns": [name for name in self.said["columns"]["made"] if name in (*BY_REPORT, *WORST)],
-            "unit": "m" if earth else self.said["privacy"]["unit"],
-            "definition": of.format("report", "under the prior"),
-            "worst_definition": of.format("secret", "for every secret"),
-        }
+    def _described(self) -> Radius:
+        """Return what the sidecar has to say of radii, but for the worst one."""
+        columns = tuple(name for name in self.said.columns.made if name in (*BY_REPORT, *WORST))
+        return Radius(SHARE, columns, "m" if self.promise.kind == "earth" else self.said.privacy.unit, None)
 
     def _check_worst(self, claimed: object) -> None:
         """Every secret has its report within the radius."""

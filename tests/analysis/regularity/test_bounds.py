@@ -163,7 +163,7 @@ def test_shortfall_bounds_the_loss_of_utility() -> None:
     blurred = tight(space, epsilon).compose((1 - 1e-7) * np.eye(5) + 1e-7 / 5)
     found = regularity.is_optimal_on_region(blurred, epsilon)
     assert 1e-9 < found.shortfall < 1e-6
-    prior = regularity.corner_prior(space, epsilon, 2)
+    prior = regularity.corner_prior(space, epsilon, index=2)
     bound = regularity.utility_bound(prior, space, epsilon)
     assert dx.evaluate.utility(blurred, prior) >= bound * (1 - found.shortfall) - 1e-15
 

@@ -126,7 +126,7 @@ def test_long_lines_are_solved_and_compared_without_a_matrix(loss: str) -> None:
     report = dx.solve(problem, method="geometric")
     mechanism = dx.classic.geometric(space, epsilon=0.5)
     assert not isinstance(report.mechanism, MatrixMechanism)
-    assert np.array_equal(report.mechanism.row(7), mechanism.row(7))
+    assert np.array_equal(report.mechanism.row(index=7), mechanism.row(index=7))
     worth = dx.evaluate.expected_loss(mechanism, problem.prior, loss)
     assert (report.certificate.private, report.certificate.value) == (True, pytest.approx(worth, rel=1e-12))
     row = dx.compare(problem, ["geometric"]).rows[1]

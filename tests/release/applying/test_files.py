@@ -15,7 +15,7 @@ import pytest
 
 import dxopt as dx
 from dxopt.release.applying import chunks, csv_files, geojson_files, json_stream, parquet_files
-from dxopt.runtime.locking import file_held
+from dxopt.runtime.locking import held
 from tests.material.people import counts, people, town, write_geojson
 
 pd = pytest.importorskip("pandas")
@@ -102,12 +102,12 @@ def test_csv_keeps_its_text_its_delimiter_and_its_line_ends(tmp_path: Path, bloc
     assert [row["note"] for row in rows] == [f"a;\n{name}" for name in given["person"]]
     assert not {row["lat"] for row in rows} & set(map(repr, given["lat"]))
     assert done.said["rows"] == {
-        "in": 40,
+        "given": 40,
         "out": 40,
         "outside": 0,
         "unusable": 0,
         "dropped": [],
-        "dropped_are": "lines, counted from 1",
+        "noun": "line",
     }
     only(tmp_path, "people.csv", "out.csv", "out.csv.dxopt.json")
 
@@ -222,7 +222,7 @@ def test_other_columns_of_files_with_geometry_lose_it(tmp_path: Path) -> None:
     for beds, feature in enumerate(content["features"]):
         feature["properties"]["beds"] = beds
     (tmp_path / "a.geojson").write_text(json.dumps(content))
-    done = dx.apply(counts(), tmp_path / "a.geojson", tmp_path / "b.geojson", label="beds")
+    done = dx.apply(counts(), tmp_path / "a.geojson", tmp_path / "b.geojson", columns=dx.Columns(label="beds"))
     found = json.loads((tmp_path / "b.geojson").read_text())
     assert all(feature["geometry"] is None for feature in found["features"])
     assert all(feature["properties"]["beds"] in counts().reports.labels for feature in found["features"])
@@ -242,13 +242,13 @@ def test_unsafe_outputs_are_refused(tmp_path: Path) -> None:
         "there.csv": "output: .* is there already; name another file, or replace it with force=True",
         "folder.csv": "output: .* is a folder",
         "no/out.csv": "output: there is no folder",
-        "out.parquet": "output: .* is to have another format than .*name it out.csv",
+        "out.parquet": "output: .* cannot convert .*name it out.csv",
     }.items():
         force = name != "there.csv"
         with pytest.raises(dx.SpecError, match=words):
-            dx.apply(town(), file, tmp_path / name, lat="lat", lon="lon", force=force)
+            dx.apply(town(), file, dx.Output(tmp_path / name, force=force), lat="lat", lon="lon")
     assert file.read_bytes() == before
-    dx.apply(town(), file, tmp_path / "there.csv", lat="lat", lon="lon", force=True)
+    dx.apply(town(), file, dx.Output(tmp_path / "there.csv", force=True), lat="lat", lon="lon")
     assert len((tmp_path / "there.csv").read_text().splitlines()) == 41
     with pytest.raises(dx.SpecError, match="output: is missing"):
         dx.apply(town(), file, lat="lat", lon="lon")
@@ -262,7 +262,7 @@ def test_a_run_at_a_time_writes_an_output(tmp_path: Path) -> None:
     pd.DataFrame(people()).to_csv(file, index=False)
     part = tmp_path / ".out.csv.part"
     part.write_text("of a run that was killed")
-    with file_held(part):
+    with held(tmp_path / ".out.csv.part.lock"):
         with pytest.raises(dx.SpecError, match="output: another run is writing"):
             dx.apply(town(), file, tmp_path / "out.csv", lat="lat", lon="lon")
         assert part.read_text() == "of a run that was killed"
@@ -281,10 +281,10 @@ def test_what_fails_while_it_writes_leaves_nothing(tmp_path: Path, monkeypatch: 
 
     monkeypatch.setattr(csv_files.CsvSink, "write", fails)
     with pytest.raises(KeyboardInterrupt):
-        dx.apply(town(), file, tmp_path / "out.csv", lat="lat", lon="lon", force=True)
+        dx.apply(town(), file, dx.Output(tmp_path / "out.csv", force=True), lat="lat", lon="lon")
     monkeypatch.setattr(csv_files.CsvSink, "write", lambda *_: os.write(os.open("/dev/full", os.O_WRONLY), b"x"))
     with pytest.raises(dx.SpecError, match=r"output: .* cannot be written: No space left"):
-        dx.apply(town(), file, tmp_path / "out.csv", lat="lat", lon="lon", force=True)
+        dx.apply(town(), file, dx.Output(tmp_path / "out.csv", force=True), lat="lat", lon="lon")
     only(tmp_path, "people.csv", "out.csv")
     assert (tmp_path / "out.csv").read_text() == "earlier"
 

@@ -87,7 +87,7 @@ def test_other_geometry_is_refused(change: Any, words: str) -> None:
 
 def test_coordinates_of_a_plane_and_whole_reports() -> None:
     frame = pd.DataFrame({"x": [0.2, 1.9], "y": [2.6, 0.1], "who": ["a", "b"]})
-    found = dx.apply(plane(), frame, x="x", y="y", worst=True)
+    found = dx.apply(plane(), frame, columns=dx.Columns(x="x", y="y", worst=True))
     assert list(found.columns)[3:6] == ["report", "epsilon", "uncertainty"]
     assert found["x"].dtype == found["y"].dtype == np.int64
     assert (found["report"] == [f"({x}, {y})" for x, y in zip(found["x"], found["y"], strict=True)]).all()
@@ -98,10 +98,10 @@ def test_values_and_labels() -> None:
     values = dx.apply(counts(), pd.DataFrame({"beds": [3, 6, 0]}), column="beds", within=0)
     assert values["beds"].between(0, 6).all()
     assert (values["report"] == values["beds"].astype(str)).all()
-    labels = dx.apply(counts(), pl.DataFrame({"beds": ["3", "6", "0"]}), label="beds")
+    labels = dx.apply(counts(), pl.DataFrame({"beds": ["3", "6", "0"]}), columns=dx.Columns(label="beds"))
     assert labels.columns == ["beds", "epsilon", "uncertainty", "dataGeneralizations"]
     assert set(labels["beds"]) <= set(counts().reports.labels)
-    numbers = dx.apply(counts(), pl.DataFrame({"beds": [3, 6, 0]}), label="beds")
+    numbers = dx.apply(counts(), pl.DataFrame({"beds": [3, 6, 0]}), columns=dx.Columns(label="beds"))
     assert set(numbers["beds"]) <= set(counts().reports.labels)
 
 
@@ -119,24 +119,25 @@ def test_a_mechanism_and_a_report_stand_for_their_tables() -> None:
 
 def test_columns_are_kept_and_left_out_by_name() -> None:
     frame = pd.DataFrame(people())
-    found = dx.apply(town(), frame, lat="lat", lon="lon", keep=["time"])
+    found = dx.apply(town(), frame, lat="lat", lon="lon", columns=dx.Columns(keep=["time"]))
     assert list(found.columns) == ["lat", "time", "lon", *ADDED]
-    found = dx.apply(town(), frame, lat="lat", lon="lon", drop=["note", "lat", "lon"])
+    found = dx.apply(town(), frame, lat="lat", lon="lon", columns=dx.Columns(drop=["note", "lat", "lon"]))
     assert list(found.columns) == ["person", "time", *ADDED]
     # what is left has the report, if only in its column
-    found = dx.apply(counts(), pd.DataFrame({"beds": [3]}), column="beds", drop=["beds"])
+    found = dx.apply(counts(), pd.DataFrame({"beds": [3]}), column="beds", columns=dx.Columns(drop=["beds"]))
     assert list(found.columns) == ["report", "epsilon", "uncertainty", "dataGeneralizations"]
-    named: dict[str, Any]
-    for named in ({"column": "beds", "lean": True}, {"label": "beds"}):
+    asked: list[tuple[str | None, dict[str, Any]]] = [("beds", {"lean": True}), (None, {"label": "beds"})]
+    for column, options in asked:
         with pytest.raises(dx.SpecError, match=r"^drop: leaves no column with the report; keep 'beds'$"):
-            dx.apply(counts(), pd.DataFrame({"beds": [3], "ward": ["a"]}), drop=["beds"], **named)
+            columns = dx.Columns(drop=["beds"], **options)
+            dx.apply(counts(), pd.DataFrame({"beds": [3], "ward": ["a"]}), column=column, columns=columns)
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"keep": ["tim"]}, "keep: there is no column 'tim'; choose among person"),
         ({"drop": "note"}, r"drop: is the text 'note'; give a list"),
     ]
     for options, words in wrong:
         with pytest.raises(dx.SpecError, match=words):
-            dx.apply(town(), frame, lat="lat", lon="lon", **options)
+            dx.apply(town(), frame, lat="lat", lon="lon", columns=dx.Columns(**options))
 
 
 def test_names_that_are_somebodys_position_are_not_shown() -> None:
@@ -157,7 +158,9 @@ def test_an_earlier_uncertainty_is_replaced_and_other_names_are_refused() -> Non
     assert (found["coordinateUncertaintyInMeters"] > 1000).all()
     with pytest.raises(dx.SpecError, match="data: has a column 'report', as the output will"):
         dx.apply(town(), frame.assign(report=1), lat="lat", lon="lon")
-    assert len(dx.apply(town(), frame.assign(report=1), lat="lat", lon="lon", drop=["report"])) == 40
+    assert (
+        len(dx.apply(town(), frame.assign(report=1), lat="lat", lon="lon", columns=dx.Columns(drop=["report"]))) == 40
+    )
 
 
 @pytest.mark.filterwarnings("error::dxopt.PlausibilityWarning")
@@ -166,7 +169,7 @@ def test_columns_that_locate_are_warned_of(name: str) -> None:
     frame = pd.DataFrame({**people(), name: "x"})
     with pytest.raises(dx.PlausibilityWarning, match=f"may locate somebody: '{name}'"):
         dx.apply(town(), frame, lat="lat", lon="lon")
-    assert len(dx.apply(town(), frame, lat="lat", lon="lon", drop=[name])) == 40
+    assert len(dx.apply(town(), frame, lat="lat", lon="lon", columns=dx.Columns(drop=[name]))) == 40
 
 
 def test_the_warning_names_the_line_of_the_caller() -> None:
@@ -177,9 +180,9 @@ def test_the_warning_names_the_line_of_the_caller() -> None:
 
 def test_what_was_done_is_written_where_asked(tmp_path: Path) -> None:
     file = tmp_path / "done.json"
-    dx.apply(town(), pd.DataFrame(people()), lat="lat", lon="lon", sidecar=file)
+    dx.apply(town(), pd.DataFrame(people()), dx.Output(sidecar=file), lat="lat", lon="lon")
     said = json.loads(file.read_text(encoding="utf-8"))
-    assert said["rows"]["in"] == said["rows"]["out"] == 40
+    assert said["rows"]["given"] == said["rows"]["out"] == 40
     assert said["output"] is None
 
 

@@ -15,6 +15,8 @@ import pytest
 import dxopt as dx
 from dxopt.spaces.geo.reach import reach
 from dxopt.verify import verify_published
+from dxopt.verify.published.sidecar import read_sidecar
+from dxopt.words.published import sentences
 from tests.judges.releases import great_circle, judged
 from tests.material.people import EAST, NORTH, SOUTH, WEST, counts, plane, town
 
@@ -43,7 +45,7 @@ def test_a_judge_finds_every_claim_of_the_sidecar_true(tmp_path: Path, ending: s
     frame = city(300)
     frame.loc[17, "lat"] = 50.0
     frame.to_csv(data, index=False) if ending == "csv" else frame.to_parquet(data)
-    done = dx.apply(town(), data, output, lat="lat", lon="lon", outside="drop", worst=True)
+    done = dx.apply(town(), data, output, lat="lat", lon="lon", outside="drop", columns=dx.Columns(worst=True))
     assert judged(table, output, done.sidecar, rows_of(output)) == []
     assert verify_published(output, table).exit_code == 0
     assert done.dropped == [19 if ending == "csv" else 18]
@@ -105,8 +107,7 @@ def test_radii_by_rationals_on_a_line_with_a_prior() -> None:
         pd.DataFrame({"beds": [0] * 3000}),
         column="beds",
         within=0,
-        worst=True,
-        prior=[float(share) for share in prior],
+        columns=dx.Columns(worst=True, prior=[float(share) for share in prior]),
     )
     seen = dict(zip(found["beds"], found["uncertainty"], strict=True))
     assert len(seen) >= 5
@@ -127,7 +128,7 @@ def test_a_report_that_the_prior_excludes_has_the_radius_of_all_its_secrets() ->
     space = dx.MetricSpace.from_distances(apart, labels=["away", "left", "right"])
     table = dx.integer_table(dx.certify([[1, 0, 0], [0, 0.6, 0.4], [0, 0.4, 0.6]], space, 1.0))
     frame = pd.DataFrame({"v": ["away", "left", "right"]})
-    found = dx.apply(table, frame, label="v", prior=[1.0, 0.0, 0.0])
+    found = dx.apply(table, frame, columns=dx.Columns(label="v", prior=[1.0, 0.0, 0.0]))
     assert list(found["uncertainty"]) == [0.0, 1.0, 1.0]
 
 
@@ -162,122 +163,71 @@ def test_within_on_the_earth() -> None:
 def test_a_corner_of_the_town_belongs_to_it() -> None:
     frame = pd.DataFrame({"lat": [SOUTH, SOUTH, NORTH, NORTH], "lon": [WEST, EAST, WEST, EAST]})
     assert len(dx.apply(town(), frame, lat="lat", lon="lon")) == 4
-    assert len(dx.apply(plane(), pd.DataFrame({"x": [-0.5, 2.5], "y": [-0.5, 3.5]}), x="x", y="y")) == 2
+    assert (
+        len(dx.apply(plane(), pd.DataFrame({"x": [-0.5, 2.5], "y": [-0.5, 3.5]}), columns=dx.Columns(x="x", y="y")))
+        == 2
+    )
 
 
 @pytest.mark.parametrize("outside", ["refuse", "nearest", "drop"])
 def test_the_statement_says_what_the_policy_costs(tmp_path: Path, outside: Any) -> None:
     file = tmp_path / "done.json"
-    dx.apply(town(), city(5), lat="lat", lon="lon", outside=outside, sidecar=file, command=["dxopt", "apply"])
+    dx.apply(
+        town(), city(5), dx.Output(sidecar=file, command=["dxopt", "apply"]), lat="lat", lon="lon", outside=outside
+    )
     said = json.loads(file.read_text(encoding="utf-8"))
-    text = " ".join(said["privacy"]["statement"])
-    assert ("left out" in text) is (outside == "drop")
-    assert ("for these the radii hold about their secret" in text) is (outside == "nearest")
-    assert "n independent reports of one person together cost n times as much" in text
-    assert "The guarantee is between secrets" in text
+    topics = dict(sentences(read_sidecar(file)))
+    assert ("left out" in topics) is (outside == "drop")
+    assert ("outside" in topics) is (outside == "nearest")
+    assert {"positions", "one report", "several reports", "secrets", "order", "radii", "other columns"} <= set(topics)
+    assert "dataGeneralizations" not in str(topics)
     assert said["command"] == ["dxopt", "apply"]
     assert (said["secret"]["outside"], said["secret"]["within_unit"]) == (outside, "km")
     assert (said["secret"]["within"], said["secret"]["within_from_space"]) == (reach(town().space), True)
 
 
-@pytest.mark.parametrize(
-    ("within", "outside", "told"),
-    [
-        (0, "refuse", "between the 11 values of the space, and no other value was taken for one of them."),
-        (0, "nearest", "Any other value is taken for the nearest of them"),
-        (None, "refuse", "which is up to 0.5 beds away"),
-    ],
-)
-def test_counts_are_values_throughout_the_sidecar(
-    tmp_path: Path, within: float | None, outside: Any, told: str
-) -> None:
+@pytest.mark.parametrize(("within", "outside"), [(0, "refuse"), (0, "nearest"), (None, "refuse"), (None, "nearest")])
+def test_counts_are_values_throughout_the_sidecar(tmp_path: Path, within: float | None, outside: Any) -> None:
+    """What is taken for a value, and from how far away, follows from the policy and the space."""
     file = tmp_path / "done.json"
     beds = dx.classic.geometric(dx.line(11, unit="beds"), epsilon=0.5)
     counted = pd.DataFrame({"beds": [3, 7]})
-    found = dx.apply(beds, counted, column="beds", within=within, outside=outside, sidecar=file)
-    text = file.read_text(encoding="utf-8")
-    assert told in " ".join(json.loads(text)["privacy"]["statement"])
-    assert "position" not in text and "border" not in text
+    found = dx.apply(beds, counted, dx.Output(sidecar=file), column="beds", within=within, outside=outside)
+    said = read_sidecar(file)
+    assert (said.secret.within, said.secret.outside) == (0 if within == 0 else 0.5, outside)
+    topics = dict(sentences(said))
+    assert "the 11 values" in topics["secrets"]
+    assert ("up to 0.5 beds away" in topics["secrets"]) is (within is None and outside == "refuse")
+    assert ("outside" in topics) is (outside == "nearest")
+    assert "position" not in str(topics) + file.read_text(encoding="utf-8").replace('"positions": null', "")
     assert "11 possible values" in found["dataGeneralizations"][0]
-
-
-_BETWEEN = "The guarantee is between the 11 values of the space"
-_MERGED = (
-    "values with the same nearest one are not told apart at all, others as their nearest ones are, however close "
-    "they are."
-)
-_HALF = f"{_BETWEEN}. Any other value is taken for the nearest of them, which is up to 0.5 beds away: {_MERGED}"
-_ANY = f"{_BETWEEN}. Any other value is taken for the nearest of them, however far away that is: {_MERGED}"
-_NONE = f"{_BETWEEN}, and no other value was taken for one of them."
-_LOST = (
-    "Rows without a value in the space were left out: that a row is missing says so, which no level of privacy "
-    "covers."
-)
-_RADII = "the radii hold about their secret, not about the value itself."
-
-
-@pytest.mark.parametrize(
-    ("within", "outside", "told"),
-    [
-        (None, "refuse", [_HALF]),
-        (None, "drop", [_HALF, _LOST]),
-        (None, "nearest", [_ANY, f"There may be values further than 0.5 beds from every secret: for these {_RADII}"]),
-        (0, "refuse", [_NONE]),
-        (0, "drop", [_NONE, _LOST]),
-        (0, "nearest", [_ANY, f"There may be values that are no secrets themselves: for these {_RADII}"]),
-    ],
-)
-def test_which_values_are_taken_for_others(
-    tmp_path: Path, within: float | None, outside: Any, told: list[str]
-) -> None:
-    beds = dx.classic.geometric(dx.line(11, unit="beds"), epsilon=0.5)
-    file = tmp_path / "done.json"
-    dx.apply(beds, pd.DataFrame({"beds": [3]}), column="beds", within=within, outside=outside, sidecar=file)
-    said = json.loads(file.read_text(encoding="utf-8"))["privacy"]["statement"]
-    start = next(place for place, sentence in enumerate(said) if sentence.startswith("The guarantee"))
-    end = next(place for place, sentence in enumerate(said) if sentence.startswith("Rows stand"))
-    assert said[start:end] == told
-
-
-@pytest.mark.parametrize("outside", ["refuse", "drop", "nearest"])
-@pytest.mark.parametrize("within", [None, 0])
-def test_which_positions_are_taken_for_others(tmp_path: Path, within: float | None, outside: Any) -> None:
-    file = tmp_path / "done.json"
-    place = pd.DataFrame(np.asarray(town().space.points)[:1], columns=["lat", "lon"])
-    dx.apply(town(), place, lat="lat", lon="lon", within=within, outside=outside, sidecar=file)
-    text = " ".join(json.loads(file.read_text(encoding="utf-8"))["privacy"]["statement"])
-    far = f"{reach(town().space):.6g} km"
-    assert (f"each for the nearest, which is up to {far} away." in text) is (within is None and outside != "nearest")
-    assert ("each for the nearest, however far away that is." in text) is (outside == "nearest")
-    assert ("each for the one where it is." in text) is (within == 0 and outside != "nearest")
-    off = "that are no secrets themselves" if within == 0 else f"further than {far} from every secret"
-    told = (
-        f"There may be positions {off}: for these the radii hold about their secret, not about the position itself, "
-        "and the factor between positions does not hold."
-    )
-    assert (told in text) is (outside == "nearest")
-    assert ("were left out" in text) is (outside == "drop")
-    assert " 0 km" not in text
 
 
 def test_labels_are_never_taken_for_others(tmp_path: Path) -> None:
     file = tmp_path / "done.json"
-    dx.apply(counts(), pd.DataFrame({"beds": ["3"]}), label="beds", outside="nearest", sidecar=file)
-    text = file.read_text(encoding="utf-8")
-    assert "There may be" not in text and "taken for" not in text
+    dx.apply(
+        counts(),
+        pd.DataFrame({"beds": ["3"]}),
+        dx.Output(sidecar=file),
+        columns=dx.Columns(label="beds"),
+        outside="nearest",
+    )
+    assert not {"outside", "secrets"} & set(dict(sentences(read_sidecar(file))))
 
 
 def test_labels_are_labels_throughout_the_sidecar(tmp_path: Path) -> None:
     file = tmp_path / "done.json"
     words = dx.classic.exponential(dx.MetricSpace.from_points(["yes", "no"], "discrete"), epsilon=0.5)
-    found = dx.apply(words, pd.DataFrame({"answer": ["no"]}), label="answer", sidecar=file)
-    assert "position" not in file.read_text(encoding="utf-8")
+    found = dx.apply(
+        words, pd.DataFrame({"answer": ["no"]}), dx.Output(sidecar=file), columns=dx.Columns(label="answer")
+    )
+    assert "position" not in str(sentences(read_sidecar(file)))
     assert "2 possible labels" in found["dataGeneralizations"][0]
 
 
 def test_a_lean_output_has_what_differs_between_rows(tmp_path: Path) -> None:
     file = tmp_path / "done.json"
-    found = dx.apply(town(), city(5), lat="lat", lon="lon", lean=True, sidecar=file)
+    found = dx.apply(town(), city(5), dx.Output(sidecar=file), lat="lat", lon="lon", columns=dx.Columns(lean=True))
     assert found.columns.tolist() == ["lat", "lon", "coordinateUncertaintyInMeters"]
     said = json.loads(file.read_text(encoding="utf-8"))
     assert said["columns"]["made"] == found.columns.tolist()
@@ -285,7 +235,9 @@ def test_a_lean_output_has_what_differs_between_rows(tmp_path: Path) -> None:
     places = {tuple(point) for point in np.asarray(town().space.points).tolist()}
     assert {*zip(found["lat"], found["lon"], strict=True)} <= places
     beds = dx.classic.geometric(dx.line(4), epsilon=0.5)
-    assert dx.apply(beds, pd.DataFrame({"beds": [3]}), column="beds", lean=True, worst=True).columns.tolist() == [
+    assert dx.apply(
+        beds, pd.DataFrame({"beds": [3]}), column="beds", columns=dx.Columns(lean=True, worst=True)
+    ).columns.tolist() == [
         "beds",
         "uncertainty",
         "worst_case_uncertainty",

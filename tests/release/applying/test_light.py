@@ -24,9 +24,10 @@ OTHERS = {
 sys.meta_path.insert(0, Refused())
 import dxopt as dx
 
-print(dx.apply("counts.dxt", "beds.csv", "out.csv", label="beds", force=True).said["rows"]["out"])
+to = dx.Output("out.csv", force=True)
+print(dx.apply("counts.dxt", "beds.csv", to, columns=dx.Columns(label="beds")).record.rows.out)
 try:
-    print(dx.apply("town.dxt", "people.csv", "out.csv", lat="lat", lon="lon", force=True).said["rows"]["out"])
+    print(dx.apply("town.dxt", "people.csv", to, lat="lat", lon="lon").record.rows.out)
 except dx.UnsupportedError as error:
     print(error)
 """

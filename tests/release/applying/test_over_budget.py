@@ -12,6 +12,8 @@ import pytest
 import dxopt as dx
 from dxopt.numerics.digits import factor
 from dxopt.release.applying import csv_files
+from dxopt.verify.published.sidecar import read_sidecar
+from dxopt.words.published import sentences
 from tests.material.people import WithLedger, town
 
 pd = pytest.importorskip("pandas")
@@ -35,13 +37,13 @@ class TestOverBudget(WithLedger):
             found, said = pd.read_csv(self.output), done.said
             assert "left out for want of budget: 2 rows of 2 persons" in str(done)
         else:
-            asked: dict[str, Any] = {"person": "person", "budgets": self.ledger, "over_budget": "drop"}
-            found = dx.apply(town(), self.frame, sidecar=tmp_path / "said.json", **COLUMNS, **asked)
+            asked: dict[str, Any] = {"person": "person", "ledger": self.ledger, "over_budget": "drop"}
+            found = dx.apply(town(), self.frame, dx.Output(sidecar=tmp_path / "said.json"), **COLUMNS, **asked)
             said = json.loads((tmp_path / "said.json").read_text(encoding="utf-8"))
         # the third row of ann and that of p3 are left out
         assert list(found["row"]) == list(self.frame["row"].drop([4, 8]))
         assert said["rows"]["out"] == 18 == len(found)
-        assert said["budgets"]["left_out"] == {"rows": 2, "persons": 2}
+        assert (said["budgets"]["rows_left_out"], said["budgets"]["persons_left_out"]) == (2, 2)
         assert self.spent() == Counter(found["person"]) | {"p3": 0}
         self.ledger.check()
 
@@ -72,7 +74,7 @@ class TestOverBudget(WithLedger):
         ("options", "words"),
         [
             ({"over_budget": "some"}, "over_budget: is 'some'; choose one of refuse, drop"),
-            ({"over_budget": "drop", "budgets": None, "person": None}, "over_budget: .* there is no ledger"),
+            ({"over_budget": "drop", "ledger": None, "person": None}, "over_budget: .* there is no ledger"),
             ({"over_budget": "drop", "key": KEY, "release": "a"}, "over_budget: is 'drop' with a key"),
         ],
     )
@@ -90,7 +92,7 @@ class TestOverBudget(WithLedger):
     def test_another_unit_is_refused_before_anything_is_begun(self, tmp_path: Path) -> None:
         with dx.Budgets.open(tmp_path / "other.sqlite", create=True, default=9, unit="per m") as other:
             with pytest.raises(dx.SpecError, match=r"unit: is 'per km', but the ledger is in 'per m'; .*--unit"):
-                self.apply(budgets=other)
+                self.apply(ledger=other)
             assert not other.totals().unfinished
         assert not self.output.with_name(".out.csv.part").exists()
 
@@ -117,13 +119,19 @@ def test_counts_are_values_of_their_unit(tmp_path: Path) -> None:
     frame = pd.DataFrame({"district": ["a", "b"], "cases": [3, 6]})
     with dx.Budgets.open(tmp_path / "ledger.sqlite", create=True, default=1, unit="per person") as ledger:
         found = dx.apply(
-            table, frame, column="cases", within=0, person="district", budgets=ledger, sidecar=tmp_path / "said.json"
+            table,
+            frame,
+            dx.Output(sidecar=tmp_path / "said.json"),
+            column="cases",
+            within=0,
+            person="district",
+            ledger=ledger,
         )
     assert "epsilon 0.7 per person" in found["dataGeneralizations"][0]
     text = (tmp_path / "said.json").read_text(encoding="utf-8")
     said = json.loads(text)
-    assert (said["privacy"]["unit"], said["budgets"]["unit"], "command" in said) == ("people", "per person", False)
-    assert "position" not in " ".join(said["privacy"]["statement"]).lower()
+    assert (said["privacy"]["unit"], said["command"]) == ("people", None)
+    assert "position" not in str(sentences(read_sidecar(tmp_path / "said.json")))
     with pytest.raises(
         dx.SpecError, match=r"of the secrets, which are the whole numbers from 0 to 6; mend them, take a line"
     ) as caught:
@@ -136,13 +144,18 @@ def test_the_sidecar_says_what_rows_and_budgets_come_to_between_positions(tmp_pa
     level = town().epsilon
     frame = pd.DataFrame({"who": ["ann"] * 3, "lat": [45.7] * 3, "lon": [4.8] * 3})
     with dx.Budgets.open(tmp_path / "l.sqlite", create=True, default=3.5 * level, unit="per km") as ledger:
-        dx.apply(town(), frame, lat="lat", lon="lon", person="who", budgets=ledger, sidecar=tmp_path / "said.json")
-    said = json.loads((tmp_path / "said.json").read_text(encoding="utf-8"))["privacy"]
-    exponent = level * said["positions"]["apart"]
-    assert any(line.startswith("Rows stand in the order of the data. What that order") for line in said["statement"])
-    assert any(
-        f"pays for 3 such rows. Together they change the odds between two histories of such positions, each within "
-        f"{said['positions']['radius']:.3g} km of the other's, by a factor of at most {factor(3 * exponent)}, and "
-        f"all that such a budget may ever pay for by at most {factor(3.5 * exponent)}." in line
-        for line in said["statement"]
-    )
+        dx.apply(
+            town(),
+            frame,
+            dx.Output(sidecar=tmp_path / "said.json"),
+            lat="lat",
+            lon="lon",
+            person="who",
+            ledger=ledger,
+        )
+    said = read_sidecar(tmp_path / "said.json")
+    assert said.budgets is not None and said.privacy.positions is not None
+    assert (said.budgets.default, said.budgets.default_rows) == (3.5 * level, 3)
+    told = dict(sentences(said))["budget"]
+    assert factor(3 * level * said.privacy.positions.apart) in told
+    assert factor(3.5 * level * said.privacy.positions.apart) in told

@@ -77,10 +77,10 @@ def test_labels_that_are_none() -> None:
     frame = pd.DataFrame({"beds": ["3", "7", "x", None]})
     for outside in ("refuse", "nearest"):
         with pytest.raises(dx.SpecError, match=r"data: 1 of 4 rows \(row 4\) is empty or no label"):
-            dx.apply(counts(), frame, label="beds", outside=outside)  # pyright: ignore[reportArgumentType]
+            dx.apply(counts(), frame, columns=dx.Columns(label="beds"), outside=outside)  # pyright: ignore[reportArgumentType]
         with pytest.raises(dx.SpecError, match=r"data: 2 of 3 rows \(rows 2, 3\) are no label of a secret"):
-            dx.apply(counts(), frame[:3], label="beds", outside=outside)  # pyright: ignore[reportArgumentType]
-    assert len(dx.apply(counts(), frame, label="beds", outside="drop")) == 1
+            dx.apply(counts(), frame[:3], columns=dx.Columns(label="beds"), outside=outside)  # pyright: ignore[reportArgumentType]
+    assert len(dx.apply(counts(), frame, columns=dx.Columns(label="beds"), outside="drop")) == 1
 
 
 @pytest.mark.parametrize(
@@ -97,8 +97,8 @@ def test_labels_that_are_none() -> None:
 def test_labels_of_every_type(column: Any) -> None:
     frame = pd.DataFrame({"beds": column, "who": ["a", "b", "c"]})
     with pytest.raises(dx.SpecError, match=r"data: 1 of 3 rows \(row 2\) is "):
-        dx.apply(counts(), frame, label="beds")
-    assert list(dx.apply(counts(), frame, label="beds", outside="drop")["who"]) == ["a", "c"]
+        dx.apply(counts(), frame, columns=dx.Columns(label="beds"))
+    assert list(dx.apply(counts(), frame, columns=dx.Columns(label="beds"), outside="drop")["who"]) == ["a", "c"]
 
 
 def test_values_between_secrets() -> None:
@@ -150,18 +150,30 @@ def test_underscores_in_a_file_are_no_number(tmp_path: Path) -> None:
     [
         (town, {}, "columns: are not named"),
         (town, {"lat": "lat"}, "columns: are named by lat; name lat and lon"),
-        (town, {"lat": "lat", "lon": "lon", "label": "note"}, "columns: are named by lat and lon and label"),
+        (
+            town,
+            {"lat": "lat", "lon": "lon", "columns": dx.Columns(label="note")},
+            "columns: are named by lat and lon and label",
+        ),
         (town, {"lat": "lat", "lon": "lat"}, "columns: are both 'lat'"),
-        (town, {"x": "lat", "y": "lon"}, "x: the secrets are on the Earth; name lat and lon"),
+        (town, {"columns": dx.Columns(x="lat", y="lon")}, "x: the secrets are on the Earth; name lat and lon"),
         (plane, {"lat": "lat", "lon": "lon"}, "lat: the secrets have no positions on the Earth; name x and y"),
-        (counts, {"x": "lat", "y": "lon"}, "x: the secrets have no two coordinates with a metric"),
+        (counts, {"columns": dx.Columns(x="lat", y="lon")}, "x: the secrets have no two coordinates with a metric"),
         (town, {"lat": "lat", "lon": "lng"}, "columns: there is no column 'lng'; choose among person, lat"),
         (town, {"lat": "lat", "lon": "lon", "outside": "ignore"}, "outside: is 'ignore'; choose one of refuse"),
         (town, {"lat": "lat", "lon": "lon", "within": -1}, "within: is -1; give a finite distance"),
         (town, {"lat": "lat", "lon": "lon", "within": math.nan}, "within: is nan; give a finite distance"),
-        (counts, {"label": "time", "within": 1}, "within: is given for labels"),
-        (town, {"lat": "lat", "lon": "lon", "prior": [1, 2]}, "prior: has 2 entries for 20 points"),
-        (town, {"lat": "lat", "lon": "lon", "sidecar": "/no/folder/x.json"}, "output: .* cannot be written"),
+        (counts, {"columns": dx.Columns(label="time"), "within": 1}, "within: is given for labels"),
+        (
+            town,
+            {"lat": "lat", "lon": "lon", "columns": dx.Columns(prior=[1, 2])},
+            "prior: has 2 entries for 20 points",
+        ),
+        (
+            town,
+            {"lat": "lat", "lon": "lon", "output": dx.Output(sidecar="/no/folder/x.json")},
+            "output: .* cannot be written",
+        ),
     ],
 )
 def test_options_that_do_not_fit(table: Any, columns: dict[str, Any], words: str) -> None:

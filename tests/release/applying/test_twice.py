@@ -65,7 +65,7 @@ def applied(folder: Path, kind: str, columns: dict[str, list[Any]], **options: A
         case _:
             other = {"polars": pl.from_pandas, "arrow": pa.Table.from_pandas}.get(kind, lambda same: same)
             return told(town(), other(frame), **places, **options)
-    return told(town(), file, output, force=True, **places, **options)
+    return told(town(), file, dx.Output(output, force=True), **places, **options)
 
 
 def five() -> dict[str, list[Any]]:
@@ -124,10 +124,10 @@ def test_persons_are_never_warned_of(tmp_path: Path) -> None:
     keyed: dict[str, Any] = {"key": dx.Key(bytes(range(32))), "person": "who", "release": "r"}
     assert told(counts(), frame, column="beds", **keyed) == []
     with dx.Budgets.open(tmp_path / "l.sqlite", create=True, unit="per unit", default=9) as ledger:
-        assert told(counts(), frame, column="beds", person="who", budgets=ledger) == []
+        assert told(counts(), frame, column="beds", person="who", ledger=ledger) == []
         frame.to_csv(tmp_path / "a.csv", index=False)
         files = (tmp_path / "a.csv", tmp_path / "b.csv")
-        assert told(counts(), *files, column="beds", person="who", budgets=ledger) == []
+        assert told(counts(), *files, column="beds", person="who", ledger=ledger) == []
     assert len(told(counts(), frame, column="beds")) == 1
 
 
@@ -152,8 +152,8 @@ def test_times_lists_and_rare_kinds_of_columns_are_compared(tmp_path: Path) -> N
         frame = pd.DataFrame({"beds": [3, 3, 3], name: column})
         for some, count in ((frame, 0), (frame.loc[[0, 1, 2, 1, 0]], 2)):
             some.to_parquet(tmp_path / "a.parquet", index=False)
-            files = (tmp_path / "a.parquet", tmp_path / "b.parquet")
-            found = [*told(counts(), some, column="beds"), *told(counts(), *files, column="beds", force=True)]
+            files = (tmp_path / "a.parquet", dx.Output(tmp_path / "b.parquet", force=True))
+            found = [*told(counts(), some, column="beds"), *told(counts(), *files, column="beds")]
             assert [words[:7] for words in found] == ([f"data: {count}"] * 2 if count else []), name
 
 

@@ -86,7 +86,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "says that 'anna' has overspent": change("UPDATE settings SET value = '1/4' WHERE name = 'epsilon'"),
     "has rows of a run that do not match": change("INSERT INTO rows VALUES (1, 7, 1, 1)"),
     "has draws with a key that do not match their tags": change("UPDATE payments SET key = '9e39bbe0'"),
-    "has tags of draws that nobody paid for": change("INSERT INTO tags VALUES (1, 1, x'00')"),
+    "a key that do not match their tags": change("INSERT INTO tags VALUES (1, 1, x'00')"),
 }
 
 

@@ -169,7 +169,7 @@ def test_every_export_names_the_table_alike(tmp_path: Path) -> None:
         comments = [line for line in made[to].read_text(encoding="utf-8").splitlines() if line[:2] in ("--", "//")]
         assert f"made of the table {table.digest}" in comments[0]
     data = pd.DataFrame({"place": [table.space.labels[0]]})
-    dx.apply(table, data, label="place", sidecar=tmp_path / "said.json")
+    dx.apply(table, data, dx.Output(sidecar=tmp_path / "said.json"), columns=dx.Columns(label="place"))
     assert json.loads((tmp_path / "said.json").read_text())["mechanism"]["table_sha256"] == table.digest
 
 

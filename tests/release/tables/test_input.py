@@ -34,5 +34,5 @@ def test_what_is_no_mechanism_or_prior() -> None:
             integer_table(given)  # pyright: ignore[reportArgumentType]
     with pytest.raises(dx.SpecError, match="prior: sums to 3; give probabilities that sum to 1"):
         integer_table(mechanism, prior=[1, 1, 1])  # pyright: ignore
-    with pytest.raises(dx.SpecError, match="report: is True"):
+    with pytest.raises(dx.SpecError, match="report: there is no report True"):
         table.probability(0, True)

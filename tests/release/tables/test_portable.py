@@ -91,7 +91,7 @@ def test_a_result_folder_has_one(tmp_path: Path) -> None:
     (tmp_path / "result" / "table.npz").unlink()
     with pytest.raises(dx.SpecError, match=r"table: .*result has none: "):
         dx.IntegerTable.load(tmp_path / "result")
-    said = tmp_path / "result" / "report.json"
+    said = tmp_path / "result" / "claims.json"
     content = json.loads(said.read_text(encoding="utf-8"))
     said.write_text(json.dumps(content | {"table": "n²·m is over 50,000,000"}), encoding="utf-8")
     with pytest.raises(dx.SpecError, match=r"up to 368 secrets .* dx.integer_table\(dx.load"):

@@ -152,32 +152,18 @@ def test_compare_draws_and_solve_does_not(tmp_path: Path) -> None:
         assert {path.name for path in (tmp_path / "out" / folder).iterdir()} & pictures == kept
 
 
-def bars(text: str) -> list[tuple[float, str | None]]:
-    """Widths of the bars of a page, and what fills them; without those of legends."""
-    rectangles = [entry for entry in Parsed(text).all("rect") if entry["x"] != "1"]
-    return [(float(str(entry["width"])), entry["fill"]) for entry in rectangles]
-
-
 def test_the_page_draws_the_comparison(report: dx.Report, found: dx.Comparison) -> None:
-    text = page(report)
-    rows = [row for row in found.rows if row.value is not None]
-    losses = [value for row in rows for value in (row.value, row.remapped)]
-    leaked = [row.leakage for row in rows]
-    drawn = bars(text)
-    assert len(drawn) == len(losses) + len(leaked)
-    for lengths, values in ((drawn[: len(losses)], losses), (drawn[len(losses) :], leaked)):
-        longest = max(value for value in values if value is not None)
-        assert [width / 432 for width, _ in lengths] == pytest.approx([(v or 0) / longest for v in values], abs=1e-4)
-    assert [fill for _, fill in drawn[-4:]] == ["currentColor"] * 3 + ["none"]
-    parsed = Parsed(text)
+    parsed = Parsed(page(report))
     assert not parsed.open
-    (described,) = (
-        a["aria-label"] for a in parsed.all("svg") if "with the optimal remap" in (a.get("aria-label") or "")
-    )
-    assert described is not None
-    assert found.rows[1].value is not None
-    assert f"exponential, as it is {three_digits(found.rows[1].value)}, with the optimal remap" in described
-    assert "cloaking (not private, ε ∞)" in parsed.words
+    (described,) = (str(a["aria-label"]) for a in parsed.all("svg") if "optimal remap" in str(a["aria-label"]))
+    assert described.startswith("town: ε = 0.9: optimal is at ")
+    for row in found.rows:
+        if row.value is not None and row.remapped is not None and row.leakage is not None:
+            name = f"{row.name} not private: ε ∞" if row.unproven else row.name
+            assert f"{name}, expected loss, as it is: {row.value:.7g}" in parsed.texts["title"]
+            assert f"{name}, expected loss, with the optimal remap: {row.remapped:.7g}" in parsed.texts["title"]
+            assert f"{name}, leakage (bits): {row.leakage:.7g}" in parsed.texts["title"]
+            assert f"{name} {row.value:.4g}" in described
 
 
 def test_the_page_of_a_sweep(sweep: dx.EpsilonSweep, tmp_path: Path) -> None:
@@ -187,11 +173,10 @@ def test_the_page_of_a_sweep(sweep: dx.EpsilonSweep, tmp_path: Path) -> None:
     assert (entry.status, entry.name, entry.metric) == ("optimal", "town", "euclidean")
     parsed = Parsed(page(entry))
     assert not parsed.open
-    assert len([a for a in parsed.all("figure") if a["class"] == "chart"]) == 2
-    label = next(a["aria-label"] for a in parsed.all("svg") if a.get("role") == "img")
+    assert len([a for a in parsed.all("figure") if a["class"] == "chart"]) == 1
+    (label,) = (str(a["aria-label"]) for a in parsed.all("svg"))
     best = sweep.values["optimal"]
-    assert label is not None
-    assert label.startswith("town: expected loss at 3 levels (optimal): optimal goes from")
+    assert label.startswith("town: expected loss and min-entropy leakage at 3 levels (optimal): optimal goes from")
     assert f"{best[0]:.4g} at 0.4 to {best[2]:.4g} at 1.2" in label
     assert "cloaking (not private) goes from" in label
     entries = {float(str(number["value"])) for number in parsed.all("data")}
@@ -225,4 +210,4 @@ def test_a_sweep_that_does_not_hold_is_an_entry_that_says_so(sweep: dx.EpsilonSw
 def test_an_interrupted_sweep_says_so(sweep: dx.EpsilonSweep) -> None:
     stopped = replace(sweep, reports=sweep.reports[:2])
     words = Parsed(page(Entry("town", sweep=stopped))).words
-    assert "expected loss at 2 of 3 levels" in words
+    assert "at 2 of 3 levels" in words

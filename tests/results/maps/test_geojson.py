@@ -114,7 +114,7 @@ def test_a_cell_around_a_pole_is_its_centre() -> None:
 
 def test_other_reports_are_features_of_their_own() -> None:
     mechanism = randomised(towns(3), dx.Reports.at([[45.1, -73.5], [45.2, 190.0]]))
-    content = geojson(mechanism, secret=0)
+    content = geojson(mechanism, secret={"index": 0})
     check_geojson(content)
     secrets = content["features"][:3]
     reports = content["features"][3:]

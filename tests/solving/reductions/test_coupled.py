@@ -12,7 +12,7 @@ from dxopt.solving.formulations.adversary_error import AdversaryErrorProgram
 from dxopt.solving.formulations.worst_loss import WorstLossProgram
 from dxopt.solving.programs.program import ChannelProgram
 from dxopt.solving.reductions.coupled import alone
-from dxopt.solving.reductions.symmetry import Symmetry, find
+from dxopt.solving.reductions.symmetry import Orbits, Symmetry, find
 from tests.material.checks import assert_private
 from tests.material.optima import optimum
 
@@ -42,8 +42,8 @@ def programs(space: dx.MetricSpace) -> dict[str, ChannelProgram]:
     plain = dx.Problem(space, epsilon=0.7, prior=dx.Prior.uniform(space))
     error = dx.AdversaryError(0.9 * float(plain.costs.sum(axis=0).min()), "binary")
     return {
-        "worst loss": WorstLossProgram().compile(plain.but(objective="worst_loss")).program,
-        "error": AdversaryErrorProgram().compile(plain.but(objective=error)).program,
+        "worst loss": WorstLossProgram().apply(plain.but(objective="worst_loss")).smaller,
+        "error": AdversaryErrorProgram().apply(plain.but(objective=error)).smaller,
     }
 
 
@@ -62,8 +62,8 @@ def test_what_guesses_cost_may_break_a_symmetry() -> None:
     plain = dx.Problem(space, epsilon=0.7, prior=dx.Prior.uniform(space))
     skewed = np.abs(np.arange(6.0)[:, None] - [0, 1, 4])
     for guesses, found in ((skewed, False), (np.hstack([skewed, skewed[::-1]]), True)):
-        compiled = AdversaryErrorProgram().compile(plain.but(objective=dx.AdversaryError(1.0, guesses)))
-        assert (find(compiled.program) is not None) is found
+        compiled = AdversaryErrorProgram().apply(plain.but(objective=dx.AdversaryError(1.0, guesses)))
+        assert isinstance(find(compiled.smaller), Orbits) is found
 
 
 def test_guesses_are_no_reports() -> None:

@@ -36,13 +36,13 @@ def posed(space: dx.MetricSpace, delta: float = 0.05) -> dx.Problem:
 def test_the_folded_program_has_the_optimum_and_the_dual_of_the_whole(name: str) -> None:
     problem = posed(SPACES[name])
     base = ExpectedLossProgram()
-    symmetry = moved(base.compile(problem).program)
+    symmetry = moved(base.apply(problem).smaller)
     assert symmetry is not None
     bound = np.isfinite(problem.budgets) & ~np.eye(len(problem.budgets), dtype=bool)
     first, second = np.nonzero(bound)
     entries = symmetry.closed(np.stack([first, second, first], axis=1)[:7])
-    compiled = WithDelta(base, entries).compile(problem)
-    whole = LinearProgram.of(compiled.program, Rows.everywhere(compiled.program))
+    compiled = WithDelta(base, entries).apply(problem)
+    whole = LinearProgram.of(compiled.smaller, Rows.everywhere(compiled.smaller))
     folding = symmetry.folding(entries)
     small = folding.apply(whole)
     assert len(small.cost) < 0.75 * len(whole.cost)
@@ -63,7 +63,7 @@ def test_the_folded_program_has_the_optimum_and_the_dual_of_the_whole(name: str)
 
 def test_entries_are_closed_under_the_group() -> None:
     problem = posed(dx.grid((3, 3)))
-    symmetry = moved(ExpectedLossProgram().compile(problem).program)
+    symmetry = moved(ExpectedLossProgram().apply(problem).smaller)
     assert symmetry is not None
     closed = symmetry.closed(np.array([[0, 1, 0]]))
     corners = {(0, 1, 0), (0, 3, 0), (2, 1, 2), (2, 5, 2), (6, 3, 6), (6, 7, 6), (8, 5, 8), (8, 7, 8)}
@@ -73,14 +73,14 @@ def test_entries_are_closed_under_the_group() -> None:
 def test_what_is_not_folded() -> None:
     space = dx.grid((3, 3))
     skewed = dx.Problem(space, epsilon=1.0, prior=dx.Prior.from_weights(space, np.arange(1, 10)), delta=0.1)
-    assert moved(ExpectedLossProgram().compile(skewed).program) is None
-    assert moved(WorstLossProgram().compile(skewed.but(objective="worst_loss")).program) is None
+    assert moved(ExpectedLossProgram().apply(skewed).smaller) is None
+    assert moved(WorstLossProgram().apply(skewed.but(objective="worst_loss")).smaller) is None
     assert moved(ChannelProgram(np.zeros((1, 1)), np.zeros((1, 1)))) is None
 
 
 def test_nothing_found_stays_nothing() -> None:
     problem = posed(dx.line(4))
-    symmetry = moved(ExpectedLossProgram().compile(problem).program)
+    symmetry = moved(ExpectedLossProgram().apply(problem).smaller)
     assert symmetry is not None
     folding = symmetry.folding(symmetry.closed(np.array([[0, 1, 0]])))
     lifted = folding.lift(Solution(Status.FAILED))

@@ -13,7 +13,7 @@ import pytest
 import dxopt as dx
 from dxopt.numerics import tropical
 from dxopt.numerics.partition import Partition
-from dxopt.proofs.candidate import AppliedReduction
+from dxopt.proofs.applied import AppliedReduction
 from dxopt.runtime.stopping import Status
 from dxopt.solving.programs.program import ChannelProgram, LinearProgram, Rows, Solution
 from dxopt.solving.reductions.contract import Reduced
@@ -37,7 +37,8 @@ def reduced_pairs(program: ChannelProgram) -> Reduced[ChannelProgram]:
     found = GeodesicPairs().apply(program)
     if isinstance(found, str):
         pairs = len(program.pairs[0])
-        return Reduced(program, lambda solution: solution, AppliedReduction("geodesic pairs", True, pairs, pairs))
+        record = AppliedReduction("geodesic pairs", True, pairs, pairs)
+        return Reduced(program, lambda solution: solution, (record,))
     return found
 
 
@@ -62,7 +63,7 @@ def test_only_edges_remain_on_a_graph(name: str) -> None:
     space = dx.MetricSpace.from_graph(graph)
     problem = dx.Problem(space, epsilon=0.7, prior=weights(space))
     found = reduced_pairs(program_of(problem))
-    reduced, record = found.smaller, found.record
+    reduced, (record,) = found.smaller, found.records
     nodes = list(graph)
     edges = {(nodes.index(a), nodes.index(b)) for a, b in graph.edges}
     assert pairs_of(reduced) == edges | {(b, a) for a, b in edges}
@@ -215,7 +216,8 @@ def test_lazy_rows_reach_the_optimum_of_all_rows(shape: tuple[int, int]) -> None
     space = dx.grid(shape)
     problem = dx.Problem(space, epsilon=0.8, prior=weights(space))
     program = program_of(problem)
-    found, record = solve_lazily(program, solve_by_highs, 1e-8)
+    found = solve_lazily(program, solve_by_highs, 1e-8)
+    (record,) = found.reductions
     full = solve_by_highs(LinearProgram.of(program, Rows.everywhere(program)))
     assert found.channel is not None
     assert full.primal is not None
@@ -253,7 +255,7 @@ def test_a_stopped_run_keeps_the_last_finished_round() -> None:
             return answers[0]
         return replace(answers[-1], status=Status.INTERRUPTED, primal=np.zeros(len(linear.cost)))
 
-    solution, _ = solve_lazily(program, solve, 1e-9)
+    solution = solve_lazily(program, solve, 1e-9)
     assert len(answers) == 2
     assert solution.status is Status.INTERRUPTED
     assert solution.channel is not None

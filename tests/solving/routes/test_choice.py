@@ -7,18 +7,20 @@ import numpy as np
 import pytest
 
 import dxopt as dx
+from dxopt.runtime.live import Logged
 from dxopt.runtime.stopping import Stop
-from dxopt.solving.attempts import Options, PartAnswer
+from dxopt.solving.attempts import Options
 from dxopt.solving.formulations.expected_loss import ExpectedLossProgram
 from dxopt.solving.routes import limits
-from dxopt.solving.routes.choice import solvers_of_coupled, solvers_of_linear
+from dxopt.solving.routes.coupled import solvers_of_coupled
+from dxopt.solving.routes.linear import solvers_of_linear
 
 
-def no_part(problem: dx.Problem, name: str) -> PartAnswer:
-    raise AssertionError(f"{name}: nothing is split here")
+def no_part(problem: dx.Problem, options: Options) -> dx.Report:
+    raise AssertionError(f"{problem.name}: nothing is split here")
 
 
-OPTIONS = Options("auto", None, 1e-6, Stop(None), lambda line: None, None, no_part)
+OPTIONS = Options("auto", "auto", None, 1e-6, Stop(None), Logged(), None, no_part)
 
 
 def streets(side: int) -> dx.MetricSpace:
@@ -55,8 +57,8 @@ def scattered(points: int) -> dx.MetricSpace:
 def test_general_solvers_come_first_where_few_inequalities_are_left(
     problem: dx.Problem, expected: tuple[str, ...]
 ) -> None:
-    program = ExpectedLossProgram().compile(problem).program
-    assert solvers_of_linear(OPTIONS, program) == expected
+    program = ExpectedLossProgram().apply(problem).smaller
+    assert solvers_of_linear(program, OPTIONS) == expected
 
 
 @pytest.mark.parametrize("solver", ["auto", "columns", "clarabel"])

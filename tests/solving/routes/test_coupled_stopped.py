@@ -11,7 +11,6 @@ import dxopt as dx
 from dxopt.runtime.stopping import Status
 from dxopt.solving.programs.program import ChannelSolution
 from dxopt.solving.routes import coupled
-from dxopt.solving.routes.running import Solved
 from tests.material.checks import assert_private
 from tests.material.stopped import skewed, stop_after
 
@@ -77,8 +76,8 @@ def test_no_time_for_a_channel_within_the_budget() -> None:
 def test_solvers_that_find_nothing(changes: dict[str, Any], expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is known in closed form is private anyway."""
     problem, _ = problem_of("delta")
-    nothing = Solved(ChannelSolution(Status.FAILED, None, None), ())
-    monkeypatch.setattr(coupled, "_solved", lambda *given: (None, None, nothing))
+    nothing = ChannelSolution(Status.FAILED, None, None)
+    monkeypatch.setattr(coupled, "_solved", lambda *given: (None, nothing))
     report = dx.solve(problem.but(delta=0.0).but(**changes))
     assert report.status == "feasible"
     assert expected in report.route

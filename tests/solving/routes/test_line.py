@@ -152,8 +152,8 @@ def test_draws_follow_the_rows(implicit: None) -> None:
     problem = IMPLICIT["squared"]()
     mechanism = dx.solve(problem).mechanism
     secret, draws = 20, 40_000
-    counted = np.bincount(mechanism.sample(secret, draws, np.random.default_rng(5)), minlength=70)
-    row = mechanism.row(secret)
+    counted = np.bincount(mechanism.sample(index=secret, size=draws, rng=np.random.default_rng(5)), minlength=70)
+    row = mechanism.row(index=secret)
     assert len(set(mechanism.table.tolist())) < 70  # pyright: ignore[reportAttributeAccessIssue]
     assert np.abs(counted - draws * row).max() < 6 * np.sqrt(draws * row.max())
 

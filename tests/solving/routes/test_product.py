@@ -125,8 +125,8 @@ def test_evaluations_agree_with_the_matrix(implicit: None) -> None:
             expected = dx.evaluate.expected_loss(written, prior, loss)
             assert dx.evaluate.expected_loss(mechanism, prior, loss) == pytest.approx(expected, rel=1e-10)
     secret, draws = 7, 40_000
-    counted = np.bincount(mechanism.sample(secret, draws, np.random.default_rng(5)), minlength=20)
-    assert np.abs(counted - draws * mechanism.row(secret)).max() < 5 * np.sqrt(draws / 4)
+    counted = np.bincount(mechanism.sample(index=secret, size=draws, rng=np.random.default_rng(5)), minlength=20)
+    assert np.abs(counted - draws * mechanism.row(index=secret)).max() < 5 * np.sqrt(draws / 4)
 
 
 def test_losses_as_matrices_are_tested_for_being_sums(implicit: None) -> None:
@@ -238,7 +238,7 @@ def test_a_large_grid() -> None:
     alone = [dx.solve(factor).certificate for factor in parts.factors]
     assert report.certificate.value == pytest.approx(sum(proof.value for proof in alone), rel=1e-9)
     assert proven_bound(problem, report.dual)[0] == report.certificate.bound
-    assert report.mechanism.row(500).sum() == pytest.approx(1.0, abs=1e-14)
+    assert report.mechanism.row(index=500).sum() == pytest.approx(1.0, abs=1e-14)
 
 
 def test_stopped_at_once_it_is_private_all_the_same(implicit: None) -> None:

@@ -12,7 +12,7 @@ import dxopt as dx
 from dxopt.numerics.partition import Partition
 from dxopt.runtime.stopping import Status
 from dxopt.solving.programs.program import ChannelProgram
-from dxopt.solving.solvers.columns import rich, rounds
+from dxopt.solving.solvers.columns import ColumnSettings, rich, rounds
 from dxopt.solving.solvers.columns.blocks import Blocks
 from dxopt.solving.solvers.columns.generation import solve_columns
 from dxopt.solving.solvers.columns.master import solve_master
@@ -73,9 +73,9 @@ def test_where_one_place_has_most_of_the_mass_a_block_saves_rounds(
     weights[busy] = share / (1 - share) * (weights.sum() - weights[busy])
     costs = weights[:, None] * distances
     program = ChannelProgram(costs / costs.sum(axis=0).min(), distances)
-    found = solve_columns(program, 1e-4)
+    found = solve_columns(program, ColumnSettings(1e-4))
     monkeypatch.setattr(rich, "_MOST", 0)
-    without = solve_columns(program, 1e-4)
+    without = solve_columns(program, ColumnSettings(1e-4))
     assert found.status is without.status is Status.OPTIMAL
     values = [float((program.costs * there(one.channel)).sum()) for one in (found, without)]
     assert values[0] == pytest.approx(values[1], rel=3e-4)

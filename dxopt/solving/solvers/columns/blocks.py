@@ -56,7 +56,7 @@ class Blocks:
         return cls(np.zeros(0), sparse.csr_array((rows, 0)), nothing, nothing, np.zeros(0), np.zeros(0))
 
     def combined(self, change: sparse.csr_array) -> Blocks:
-        """The same where the rows of the master `(n,)` are multiplied by a matrix `(n, n)`."""
+        """Return the same where the rows of the master `(n,)` are multiplied by a matrix `(n, n)`."""
         return replace(self, rows=sparse.csr_array(change @ self.rows))
 
     def slacks(self, u: Array) -> Array:

@@ -5,6 +5,7 @@ A fork in the middle of a compilation would leave the compiler locked in the cop
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -13,8 +14,6 @@ from typing import Any
 
 from numba import config
 from numba.core.compiler_lock import global_compiler_lock
-
-from dxopt.runtime.platform import at_fork
 
 CORES: int = config.NUMBA_NUM_THREADS  # pyright: ignore[reportAttributeAccessIssue]
 """The environment variable NUMBA_NUM_THREADS, or else all cores that this process may use."""
@@ -27,7 +26,7 @@ _alone = threading.local()
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """A context in which loops of this thread have no help, as others need the cores."""
+    """Enter a context in which loops of this thread have no help, as others need the cores."""
     _alone.now = True
     try:
         yield
@@ -70,14 +69,15 @@ def _pool() -> ThreadPoolExecutor:
 
 
 def _in_copy() -> None:
-    """A copy of the process has no threads but one."""
+    """Forget the threads: a copy of a process has but its own."""
     global _threads
     _threads = None
     global_compiler_lock.release()
 
 
-at_fork(
-    before=global_compiler_lock.acquire,
-    after_in_parent=global_compiler_lock.release,
-    after_in_child=_in_copy,
-)
+if hasattr(os, "register_at_fork"):  # there is no fork on Windows
+    os.register_at_fork(
+        before=global_compiler_lock.acquire,
+        after_in_parent=global_compiler_lock.release,
+        after_in_child=_in_copy,
+    )

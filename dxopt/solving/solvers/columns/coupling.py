@@ -46,11 +46,11 @@ class Coupling:
         return self.columns.gram(scaling[: self.columns.shape[1]], self._diagonals(scaling), ridge)
 
     def factor(self, scaling: Array, ridge: float) -> Factor:
-        """The Cholesky factor of the same; raises LinAlgError where it has none."""
+        """Return the Cholesky factor of the same; raises LinAlgError where it has none."""
         return self.columns.factor(scaling[: self.columns.shape[1]], self._diagonals(scaling), ridge)
 
     def _diagonals(self, scaling: Array) -> tuple[Array, Array]:
-        """What the unit columns add to the diagonal."""
+        """Return what the unit columns add to the diagonal."""
         n, k = self.columns.shape
         ups = k + len(self.above)
         up, down = np.zeros(n), np.zeros(n)

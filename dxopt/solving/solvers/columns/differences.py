@@ -42,7 +42,7 @@ class Differences:
 
     @classmethod
     def of(cls, factors: Array, classes: Partition) -> Differences:
-        """Those of the rows of classes of points with the factors E = e^{-d} `(n, n)`, in whichever direction."""
+        """Combine the rows of classes of points with the factors E = e^{-d} `(n, n)`, in whichever direction."""
         # 1. how close two classes are: as close as two of their points
         one_way = factors
         if not classes.trivial:
@@ -76,7 +76,7 @@ class Differences:
         return cls(sparse.csr_array((entries, there), shape=(size, size)))
 
     def combined(self, prices: Array) -> Array:
-        """The prices of the combined rows `(r,)` that give these prices of the rows."""
+        """Return the prices of the combined rows `(r,)` that give these prices of the rows."""
         return np.asarray(spsolve(sparse.csc_array(self.matrix.T), prices))
 
     def beside(self, rows: int) -> sparse.csr_array:

@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.numerics.partition import Partition
-from dxopt.solving.solvers.columns.forest import Forest
-from dxopt.solving.solvers.columns.pricers import HERE, Pricer
+from dxopt.solving.solvers.columns.forest import Forest, Pricer
 from dxopt.solving.solvers.columns.shared import Shared
 
 Array = NDArray[np.float64]
@@ -68,7 +67,7 @@ class DualBound:
         classes: Partition,
         shared: Shared,
         should_stop: Callable[[], bool],
-        pricer: Pricer = HERE,
+        pricer: Pricer,
     ) -> None:
         self.own = costs
         self.classes = classes
@@ -94,11 +93,11 @@ class DualBound:
         return rows, shared
 
     def costs(self, shared_prices: Array) -> Array:
-        """What reports cost in each row, `(m, n)`, at prices of the shared rows."""
+        """Return the costs of reports in each row, `(m, n)`, at prices of the shared rows."""
         return self.own + self.shared.costs(shared_prices)
 
     def spread(self, row_prices: Array) -> Array:
-        """The prices of points `(n,)`, given those of their classes."""
+        """Return the prices of points `(n,)`, given those of their classes."""
         return (row_prices / self.sizes)[self.classes.index]
 
     def feasible(self, prices: Array) -> Array:
@@ -116,7 +115,7 @@ class DualBound:
         rows = rows - _SHY * min(np.abs(rows).sum(), self.magnitude) / self.sizes.sum() * self.sizes
         if len(shared):
             self.forest = self.forest.at(self.costs(shared))
-        self.pricer.price(self.forest, self.spread(rows), _PIVOTS, self.should_stop)
+        self.pricer(self.forest, self.spread(rows), _PIVOTS, self.should_stop)
         self._note(rows, shared)
 
     def _note(self, rows: Array, shared: Array) -> None:

@@ -54,16 +54,25 @@ class Forest:
         return cls(costs, factors, roots, factors[roots].copy(), parents, np.zeros(parents.shape, dtype=bool))
 
     def copy(self) -> Forest:
-        """The trees as they are now."""
+        """Return the trees as they are now."""
         changing = {field.name: getattr(self, field.name) for field in fields(self)[2:]}
         return Forest(self.costs, self.factors, **{name: array.copy() for name, array in changing.items()})
 
     def at(self, costs: Array) -> Forest:
-        """The same trees, to be priced at other costs `(k, n)`."""
+        """Return the same trees, to be priced at other costs `(k, n)`."""
         return replace(self, costs=np.ascontiguousarray(costs))
 
     def price(self, row_prices: Array, pivots: int, should_stop: Callable[[], bool]) -> None:
-        """Solve the pricing problem of every report at row prices `(n,)`, from its last tree."""
+        """Solve the pricing problem of every report at row prices `(n,)`, from its last tree, changed in place.
+
+        Parameters
+        ----------
+        row_prices : (n,) array
+        pivots : int
+            For each report and root at most.
+        should_stop : callable
+            Asked several times a second; reports that have not been priced then keep their trees.
+        """
         # Reports do not depend on each other. Those of a batch are priced in parallel, at first one for each thread,
         # then about as many as go in the time in which a stop is to be noticed.
         threads = CORES
@@ -79,14 +88,14 @@ class Forest:
             step = threads * max(1, int(step / threads * min(_GROWTH, _BATCH_SECONDS / spent)))
 
     def multipliers(self, row_prices: Array) -> tuple[Array, Array]:
-        """The multipliers of all edges at row prices `(n,)`, and the negative parts of the residuals: `(k, n)`."""
+        """Return multipliers of all edges at row prices `(n,)`, and the negative parts of residuals: `(k, n)`."""
         found = np.empty(self.columns.shape)
         rest = np.empty(self.columns.shape)
         edge_multipliers(self.costs, row_prices, self.columns, self.parents, self.leads, self.roots, found, rest)
         return found, rest
 
     def dual(self, row_prices: Array) -> Dual:
-        """The row prices `(n,)` and the multipliers of all edges, as pairs v_first ≤ e^d v_second."""
+        """Return the row prices `(n,)` and the multipliers of all edges, as pairs v_first ≤ e^d v_second."""
         found, _ = self.multipliers(row_prices)
         report, point = np.nonzero(found)
         above = self.parents[report, point].astype(np.int64)
@@ -96,3 +105,7 @@ class Forest:
         first = np.where(leading, point, above)
         second = np.where(leading, above, point)
         return Dual(row_prices, report, first, second, found[report, point])
+
+
+Pricer = Callable[[Forest, Array, int, Callable[[], bool]], None]
+"""Prices the reports of a forest as `Forest.price` does, on this machine or elsewhere; the trees are the same."""

@@ -36,7 +36,6 @@ recomputes the bound at the true budgets.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -47,49 +46,19 @@ from dxopt.numerics.partition import Partition
 from dxopt.proofs.duals import Dual
 from dxopt.runtime.stopping import Status
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
-from dxopt.solving.solvers.columns.incumbent import Earlier, Grace, Known, stop_seconds
-from dxopt.solving.solvers.columns.memory import MOST_COLUMNS
-from dxopt.solving.solvers.columns.pricers import HERE, Pricer
-from dxopt.solving.solvers.columns.rounds import Progress, Rounds
+from dxopt.solving.solvers.columns.incumbent import ColumnSettings, Grace, Progress, stop_seconds
+from dxopt.solving.solvers.columns.rounds import Rounds
 
 Array = NDArray[np.float64]
 RELEVANT_BUDGET = 30.0
 """Larger budgets do not make two points parts of the same program."""
 
 
-def solve_columns(
-    program: ChannelProgram,
-    tolerance: float,
-    should_stop: Callable[[], bool] = lambda: False,
-    progress: Progress = lambda rounds, value, bound: None,
-    columns: int = MOST_COLUMNS,
-    start: Earlier | None = None,
-    known: Known | None = None,
-    pricer: Pricer = HERE,
-) -> ChannelSolution:
-    """Solve a channel program to a gap relative to its value and offset.
+def solve_columns(program: ChannelProgram, settings: ColumnSettings) -> ChannelSolution:
+    """Solve a channel program, of costs of 0 or more and any budgets, to a gap relative to its value and offset.
 
     The value of a program is the sum of those of its parts, and all are 0 or more: the gap of the whole is no worse.
     Only programs with a coupling have an offset, and these are not split into parts.
-
-    Parameters
-    ----------
-    program : ChannelProgram
-        Costs of 0 or more; any budgets.
-    tolerance : float
-    should_stop : callable
-        Asked several times a second or so; the best channel known is returned then.
-    progress : callable
-        Given (rounds, value, bound) once a round: what a stop would deliver at most, and what is proven. The value
-        is infinite while no channel is known.
-    columns : int
-        How many columns the pool holds for each row, at most; see `memory`.
-    start : Earlier, optional
-        An answer to a similar program: it gives a first bound, columns, and a box where its prices are close.
-    known : Known, optional
-        Channels whose columns are mixed with the others, so that a stop gives nothing worse.
-    pricer : Pricer
-        Who solves the pricing problems: this machine, or the workers of a cluster.
 
     Returns
     -------
@@ -102,7 +71,7 @@ def solve_columns(
     grace = Grace(stop_seconds(*program.costs.shape))
     parts = Partition.joining(program.budgets <= RELEVANT_BUDGET)
     if parts.size == 1 or program.classes is not None or program.coupling is not None:
-        return _solve_part(program, tolerance, should_stop, progress, columns, start, known, grace, pricer)
+        return _solve_part(program, settings, grace)
 
     # 2. solve them one after another
     channel = np.zeros(program.costs.shape)
@@ -110,14 +79,11 @@ def solve_columns(
     duals: list[Dual] = []
     rounds = 0
     status = Status.OPTIMAL
-    told = _Told(progress)
+    told = _Told(settings.progress)
     for which in range(parts.size):
         part = parts.members(which)
         inner = ChannelProgram(program.costs[part], program.budgets[np.ix_(part, part)])
-        begin = None if start is None else start.of(part)
-        mixed = None if known is None else known.of(part)
-        tell = told.of(which + 1 == parts.size)
-        found = _solve_part(inner, tolerance, should_stop, tell, columns, begin, mixed, grace, pricer)
+        found = _solve_part(inner, settings.of(part, told.of(which + 1 == parts.size)), grace)
         channel[part] = found.channel
         told.done(float((inner.costs * channel[part]).sum()))
         rounds += found.iterations
@@ -148,7 +114,7 @@ class _Told:
         self.latest: float | None = None
 
     def of(self, last: bool) -> Progress:
-        """That of the next part; before the last one, nothing is known of the value of the whole."""
+        """Return the progress of the next part; before the last one, the value of the whole is not known."""
 
         def tell(rounds: int, value: float, bound: float) -> None:
             self.latest = bound
@@ -157,23 +123,13 @@ class _Told:
         return tell
 
     def done(self, value: float) -> None:
-        """A part has ended with this value, which is its optimum where it told nothing."""
+        """Note that a part has ended with this value, which is its optimum where it told nothing."""
         self.value += value
         self.bound += value if self.latest is None else self.latest
         self.latest = None
 
 
-def _solve_part(
-    program: ChannelProgram,
-    tolerance: float,
-    should_stop: Callable[[], bool],
-    progress: Progress,
-    columns: int,
-    start: Earlier | None,
-    known: Known | None,
-    grace: Grace,
-    pricer: Pricer,
-) -> ChannelSolution:
+def _solve_part(program: ChannelProgram, settings: ColumnSettings, grace: Grace) -> ChannelSolution:
     """Solve for rows that no others constrain, but by what `proofs.repair` sees to. There is always a dual."""
     # a single row, or a report that costs nothing anywhere: the cheapest report alone is an optimum. Prices of 0 and
     # no multipliers prove that, as the residuals are the costs then
@@ -183,7 +139,7 @@ def _solve_part(
         channel[:, cheapest] = 1.0
         return ChannelSolution(Status.OPTIMAL, channel, Dual(np.zeros(len(channel))))
     with threadpool_limits(limits=1, user_api="blas"):  # its waiting threads would take the cores from the pricing
-        generation = Rounds(program, tolerance, should_stop, progress, columns, known, grace, pricer)
-        if start is not None:
-            generation.begin(start)
+        generation = Rounds(program, settings, grace)
+        if settings.start is not None:
+            generation.begin(settings.start)
         return generation.run()

@@ -10,15 +10,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.numerics.tropical import scale_into_cone
+from dxopt.solving.solvers.columns.forest import Forest, Pricer
+from dxopt.solving.solvers.columns.memory import MOST_COLUMNS
 from dxopt.solving.solvers.columns.pool import Pool
 
 Array = NDArray[np.float64]
+Progress = Callable[[int, float, float], None]
 _STOP = 0.7
 _LEAST_STOP = 0.1
 _PROOF = 4.5e-10
@@ -66,7 +69,7 @@ class Incumbent:
         return own
 
     def _mended(self, mixture: Array, own: float, totals: Array, pool: Pool) -> tuple[Array, float]:
-        """A mixture whose rows sum to 1, and what it costs at most.
+        """Return a mixture whose rows sum to 1, and what it costs at most.
 
         It is scaled until what the rows are short of is private, which goes to the report of column 0, the constant.
         The closer two points, the more a difference of their sums costs.
@@ -88,7 +91,7 @@ class Incumbent:
         return mended, scale * own + float(short @ pool.costs[report])
 
     def known(self, pool: Pool) -> Array:
-        """The incumbent; where there is none, the constant column alone, which every pool has."""
+        """Return the incumbent; where there is none, the constant column alone, which every pool has."""
         if self.channel is not None:
             return self.channel
         return pool.mixture(np.eye(1, len(pool.column_costs))[0])
@@ -129,11 +132,11 @@ class Earlier:
     channel: Array | None
 
     def of(self, part: NDArray[np.int64]) -> Earlier:
-        """That of some points."""
+        """Restrict it to some points."""
         return Earlier(self.prices[part], None if self.channel is None else self.channel[part])
 
     def columns(self, factors: Array) -> tuple[Array, NDArray[np.int64]]:
-        """The columns `(k, n)` of the channel, raised to the least members of a cone, and their reports."""
+        """Return the columns `(k, n)` of the channel, raised to the least members of a cone, and their reports."""
         if self.channel is None:
             return np.zeros((0, len(factors))), np.zeros(0, dtype=np.int64)
         used = np.flatnonzero(self.channel.max(axis=0) > FAINT)
@@ -141,7 +144,7 @@ class Earlier:
 
 
 def stop_seconds(points: int, reports: int) -> float:
-    """What a stop may take before the proof: 0.7 s, and less where the proof takes more than that."""
+    """Return the seconds that a stop may take before the proof: 0.7, and less where the proof takes more."""
     return min(_STOP, max(_LEAST_STOP, 2 * _STOP - _PROOF * points**2 * reports))
 
 
@@ -158,5 +161,43 @@ class Grace:
             self.end = time.monotonic() + self.seconds
 
     def over(self) -> bool:
-        """Whether it has begun and passed."""
+        """Tell whether it has begun and passed."""
         return self.end is not None and time.monotonic() >= self.end
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnSettings:
+    """How far to solve a program by column generation, from where, and with whom.
+
+    Attributes
+    ----------
+    tolerance : float
+        On the gap, relative to the value and the offset of the program.
+    should_stop : callable
+        Asked several times a second or so; the best channel known is returned then.
+    progress : callable
+        Given (rounds, value, bound) once a round: what a stop would deliver at most, and what is proven. The value
+        is infinite while no channel is known.
+    columns : int
+        How many columns the pool holds for each row, at most; see `memory`.
+    start : Earlier, optional
+        An answer to a similar program: it gives a first bound, columns, and a box where its prices are close.
+    known : Known, optional
+        Channels whose columns are mixed with the others, so that a stop gives nothing worse.
+    pricer : callable
+        Solves the pricing problems: on this machine, or on the workers of a cluster.
+    """
+
+    tolerance: float
+    should_stop: Callable[[], bool] = lambda: False
+    progress: Progress = lambda rounds, value, bound: None
+    columns: int = MOST_COLUMNS
+    start: Earlier | None = None
+    known: Known | None = None
+    pricer: Pricer = Forest.price
+
+    def of(self, part: NDArray[np.int64], progress: Progress) -> ColumnSettings:
+        """Restrict them to some points."""
+        start = None if self.start is None else self.start.of(part)
+        known = None if self.known is None else self.known.of(part)
+        return replace(self, progress=progress, start=start, known=known)

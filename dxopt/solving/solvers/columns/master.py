@@ -229,7 +229,7 @@ class _Method:
         return Plain(self.coupling, point, missing, scaling)
 
     def _moved(self, point: Point, newton: Newton, target: Array, aim: float) -> Point:
-        """The point after a step towards a target, corrected while that allows a longer one (Gondzio 1996)."""
+        """Return the point after a step towards a target, corrected while that allows a longer one (Gondzio 1996)."""
         step = newton.direction(target)
         forward = min(1.0, _TO_BOUNDARY * _step(point.x, step.x))
         back = min(1.0, _TO_BOUNDARY * _step(point.z, step.z))
@@ -276,7 +276,7 @@ class _Method:
 
 
 def _step(values: Array, change: Array) -> float:
-    """The step along `change` at which the first value is 0; infinite where none falls."""
+    """Return the step along `change` at which the first value is 0; infinite where none falls."""
     falling = change < 0
     with np.errstate(over="ignore"):
         return float((-values[falling] / change[falling]).min(initial=np.inf))

@@ -37,7 +37,7 @@ class Factor(Protocol):
     """The Cholesky factor of a matrix `(n, n)`."""
 
     def solve(self, right: Array) -> Array:
-        """The solution `(n,)` for a right side `(n,)`."""
+        """Return the solution `(n,)` for a right side `(n,)`."""
         ...
 
 
@@ -62,7 +62,7 @@ class Matrix(Protocol):
         ...
 
     def gram(self, scaling: Array, diagonals: tuple[Array, ...], ridge: float) -> Array:
-        """That matrix `(n, n)`, for a scaling `(k,)` and diagonals `(n,)`."""
+        """Return that matrix `(n, n)`, for a scaling `(k,)` and diagonals `(n,)`."""
         ...
 
     def factor(self, scaling: Array, diagonals: tuple[Array, ...], ridge: float) -> Factor:
@@ -71,10 +71,10 @@ class Matrix(Protocol):
 
 
 class Algebra(Protocol):
-    """Where matrices are computed with."""
+    """A place to compute with matrices."""
 
     def holding(self, columns: Array, should_stop: Callable[[], bool]) -> AbstractContextManager[Matrix]:
-        """A context with columns `(n, k)`; a stop is asked for several times a second, by several threads."""
+        """Return a context with columns `(n, k)`; a stop is asked for several times a second, by several threads."""
         ...
 
 
@@ -161,7 +161,7 @@ _current: ContextVar[Algebra] = ContextVar("algebra", default=HOST)
 
 @contextmanager
 def computing(algebra: Algebra) -> Iterator[None]:
-    """A context in which masters are computed with this."""
+    """Enter a context in which masters are computed with this."""
     token = _current.set(algebra)
     try:
         yield
@@ -170,5 +170,5 @@ def computing(algebra: Algebra) -> Iterator[None]:
 
 
 def current() -> Algebra:
-    """What masters are computed with here."""
+    """Return the algebra in use."""
     return _current.get()

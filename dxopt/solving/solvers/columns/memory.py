@@ -1,10 +1,11 @@
-"""What column generation takes of the machine's memory, known before it starts."""
+"""The memory that column generation will take, known before it starts."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dxopt.runtime.platform import memory
+import psutil
+
 from dxopt.solving.solvers.columns.matrices import THREADS
 
 MOST_COLUMNS = 20
@@ -40,7 +41,7 @@ class Memory:
         which are held twice when new ones come in.
         """
         if there is None:
-            there = _SHARE * memory()
+            there = _SHARE * psutil.virtual_memory().total
         fixed = _DOUBLE * (points * (_PAIRS * points + _ENTRIES * reports) + 2 * THREADS * rows**2)
 
         # one column for each row of the master, twice; with classes of points, its means over them as well

@@ -43,7 +43,7 @@ class Point:
 
 @dataclass(frozen=True, eq=False)
 class Residuals:
-    """What a point misses: b - Wθ - Cu, t - Gu, c - W'y - s, and h - C'y - G'λ for the costs h of the blocks."""
+    """Residuals of a point: b - Wθ - Cu, t - Gu, c - W'y - s, and h - C'y - G'λ for the costs h of the blocks."""
 
     short: Array
     loose: Array
@@ -59,7 +59,7 @@ class Newton(Protocol):
         ...
 
     def fitted(self, short: Array) -> tuple[Array, Array]:
-        """The least change of θ, by its scaling, and of u that makes up for a residual `(n,)` of the rows."""
+        """Return the least change of θ, by its scaling, and of u that makes up for a residual `(n,)` of the rows."""
         ...
 
 

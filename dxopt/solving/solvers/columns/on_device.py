@@ -149,7 +149,7 @@ class Guarded:
         self.lost = False
 
     def tried(self, there: Callable[[Matrix], _T], here: Callable[[], _T]) -> _T:
-        """What is done on the device, or else here; the columns are sent when they are first needed."""
+        """Compute on the device, or else here; the columns are sent when they are first needed."""
         if not self.lost:
             try:
                 if self.there is None:

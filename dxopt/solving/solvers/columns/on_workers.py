@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 
 from dxopt.solving.solvers.columns.cores import alone
 from dxopt.solving.solvers.columns.forest import Forest
-from dxopt.solving.solvers.columns.pricers import HERE
 
 Array = NDArray[np.float64]
 Trees = tuple[NDArray[np.int32], Array, NDArray[np.int32], NDArray[np.bool_]]
@@ -77,7 +76,7 @@ class Lost(Exception):
 
 
 class OnWorkers:
-    """The workers of a cluster, as a pricer; what they keep is let go with it.
+    """The workers of a cluster, whose `price` is a pricer; what they keep is let go with it.
 
     Parameters
     ----------
@@ -96,7 +95,7 @@ class OnWorkers:
         self._later = 0.0
 
     def price(self, forest: Forest, row_prices: Array, pivots: int, should_stop: Callable[[], bool]) -> None:
-        """Solve the pricing problem of every report at row prices `(n,)`, from its last tree: see `Pricer`."""
+        """Solve the pricing problem of every report at row prices `(n,)`, from its last tree: see `Forest.price`."""
         left = np.ones(len(forest.roots), dtype=bool)
         if time.monotonic() >= self._later:
             try:
@@ -112,7 +111,7 @@ class OnWorkers:
         if left.any() and not should_stop():
             reports = np.flatnonzero(left)
             part = _part(forest, reports)
-            HERE.price(part, row_prices, pivots, should_stop)
+            part.price(row_prices, pivots, should_stop)
             _put(forest, reports, (part.roots, part.columns, part.parents, part.leads))
 
     def _keep(self, forest: Forest) -> None:
@@ -141,7 +140,7 @@ class OnWorkers:
             raise Lost from error
 
     def _threads(self) -> int:
-        """How many threads the workers have."""
+        """Count the threads of the workers."""
         try:
             threads = sum(self.client.nthreads().values()) if self.client.status == "running" else 0
         except Exception as error:  # no scheduler
@@ -227,7 +226,7 @@ class OnWorkers:
                 block.costs = self._sent(forest.costs[block.first : block.last])
 
     def _submitted(self, forest: Forest, batch: _Batch, row_prices: Array, pivots: int) -> Any:
-        """The future of a batch."""
+        """Return the future of a batch."""
         assert self._factors is not None
         at = batch.reports
         block = batch.block
@@ -239,7 +238,7 @@ class OnWorkers:
         return self.client.submit(priced, *data, pure=False)
 
     def _answers(self, futures: list[Any]) -> list[tuple[float, Trees] | None]:
-        """What these futures have, None where they failed."""
+        """Return the results of futures, None where they failed."""
         whole = [future for future in futures if future.status == "finished"]
         try:
             answers = dict(zip(whole, self.client.gather(whole), strict=True))
@@ -249,7 +248,7 @@ class OnWorkers:
 
 
 def given(forest: Forest, reports: slice) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
-    """What a pricing sends of some trees: roots `(k,)`, parents and leads `(k, n)`; columns follow from them."""
+    """Return what a pricing sends of some trees: roots `(k,)`, parents and leads `(k, n)`, which give the columns."""
     return forest.roots[reports], forest.parents[reports], forest.leads[reports]
 
 
@@ -273,7 +272,7 @@ def priced(
 
 
 def _own(array: Any, kind: Any) -> Any:
-    """The array as compiled loops want it; a copy only where it is not so yet."""
+    """Return the array as compiled loops want it; a copy only where it is not so yet."""
     return np.require(array, kind, ["C", "W"])
 
 
@@ -290,7 +289,7 @@ def _put(forest: Forest, reports: Any, trees: Trees) -> None:
 
 
 def _taken(done: queue.SimpleQueue[Any]) -> list[Any]:
-    """All that is in the queue, after a little while."""
+    """Return all that is in the queue, after a little while."""
     found = []
     with suppress(queue.Empty):
         found.append(done.get(timeout=_TICK))

@@ -152,7 +152,7 @@ class Pool:
         return replace(central, weights=self.weights)
 
     def _taking_part(self, blocks: NDArray[np.int64], box: Box, best: Array | None) -> NDArray[np.int64]:
-        """The columns of a master: none of reports that are blocks; with a box, those of least reduced costs."""
+        """Choose the columns of a master: none of reports that are blocks; with a box, of least reduced costs."""
         there = np.flatnonzero(~np.isin(self.reports, blocks))
         most = int(self.active * (self.classes.size + len(self.shared.floors)))
         if best is None or self.prices is None or len(there) <= most or not np.isfinite(box[0]).any():
@@ -174,13 +174,13 @@ class Pool:
             self.most_per_row -= _SYSTEM
 
     def mixture(self, weights: Array) -> Array:
-        """The channel `(n, m)` in which every column has a weight `(k,)` and goes to its report."""
+        """Return the channel `(n, m)` in which every column has a weight `(k,)` and goes to its report."""
         channel = np.zeros(self.costs.shape)
         np.add.at(channel, self.reports, (self.columns * np.maximum(weights, 0.0)).T)
         return channel.T
 
     def unknown(self, columns: Array, reports: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64]]:
-        """Those of some columns `(k, n)` that are not in the pool, with their reports.
+        """Return those of some columns `(k, n)` that are not in the pool, with their reports.
 
         As the master is solved roughly, pricing may find a column again.
         """
@@ -189,12 +189,12 @@ class Pool:
         return columns[new], reports[new]
 
     def _marks(self, columns: Array, reports: NDArray[np.int64]) -> Array:
-        """A number for each column `(n, k)`, the same for equal ones; reports count where columns keep theirs."""
+        """Number the columns `(n, k)`, equal ones alike; reports count where columns keep theirs."""
         weights = np.random.default_rng(0).random(len(columns))
         return np.round(weights @ columns, _DIGITS) + (reports * np.pi if self.shared.most.size else 0.0)
 
     def _reduced(self, prices: Array) -> Array:
-        """The reduced costs of all columns at some prices `(r,)`; shared rows that joined later count as free."""
+        """Return the reduced costs of all columns at prices `(r,)`; shared rows that joined later count as free."""
         reduced = self.column_costs - self.means.T @ prices[: self.classes.size]
         if self.shared.most.size:
             shared = np.zeros(len(self.shared.floors))
@@ -204,7 +204,7 @@ class Pool:
         return reduced
 
     def purge(self, prices: Array) -> None:
-        """Where there are too many columns, keep those of least reduced cost at these prices, and those in use."""
+        """Drop columns where there are too many, but those of least reduced cost at these prices and those in use."""
         most = self.most_per_row * (self.classes.size + len(self.shared.floors))
         if len(self.column_costs) > most:
             self.keep(most // 2, prices)
@@ -215,7 +215,7 @@ class Pool:
             self._reduce(self._ranked(count, prices))
 
     def only(self, count: int, prices: Array) -> Pool:
-        """A pool of its own, without blocks, of what `keep` would keep."""
+        """Return a pool of its own, without blocks, of what `keep` would keep."""
         other = copy(self)
         other.rich = self.rich.none()
         other._reduce(self._ranked(count, prices))

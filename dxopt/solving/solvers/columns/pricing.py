@@ -48,7 +48,7 @@ _FAINT = 100.0
 
 @kernel(VECTOR, VECTOR, INDICES, FLAGS, WHOLE, REAL)
 def _entering(sums: Array, v: Array, parent: Indices, leads: Flags, root: int, tolerance: float) -> int:
-    """The point whose edge is to be given up; -1 if the tree is optimal.
+    """Return the point whose edge is to be given up; -1 if the tree is optimal.
 
     It is the one whose subtree gains most for each unit of t, |S_x| v_x. Where no gain exceeds the tolerance it is
     the one of the most negative multiplier, which may be large where v_x is tiny.

@@ -87,7 +87,7 @@ class Rich:
         self._blocks: list[_Block] = []
 
     def none(self) -> Rich:
-        """The same without any block, for good."""
+        """Return the same without any block, for good."""
         other = Rich(self.costs, self.factors, self.classes, self.shared)
         other.most = 0
         return other
@@ -111,7 +111,7 @@ class Rich:
         return True
 
     def _begun(self, report: int, mixture: Array) -> _Block:
-        """A block for a report of this column; its pairs are near neighbours, and all with its greatest entry."""
+        """Begin a block for a report of this column, with pairs of near neighbours, and all of its greatest entry."""
         points = len(mixture)
         centre = int(mixture.argmax())
         scale = mixture / mixture.max() + _MIXED * np.sqrt(self.factors[centre])
@@ -124,7 +124,7 @@ class Rich:
         return block.joined(np.concatenate([each, near, star, every]), np.concatenate([near, each, every, star]))
 
     def blocks(self) -> Blocks:
-        """The blocks as the master needs them; its rows are those of the classes, then the shared ones."""
+        """Return the blocks as the master needs them; its rows are those of the classes, then the shared ones."""
         points = self.costs.shape[1]
         if not self._blocks:
             return Blocks.none(self.classes.size + len(self.shared.floors))
@@ -150,7 +150,7 @@ class Rich:
         )
 
     def columns(self, u: Array) -> Array:
-        """The columns of the blocks `(b, n)`, raised to the least members of the cone."""
+        """Return the columns of the blocks `(b, n)`, raised to the least members of the cone."""
         return np.array([(self.factors * v[:, None]).max(axis=0) for v in self._unscaled(u)]).reshape(
             -1, len(self.factors)
         )
@@ -168,6 +168,6 @@ class Rich:
         return added
 
     def _unscaled(self, u: Array) -> Array:
-        """The columns `(b, n)` as the master has them; some pairs may be broken."""
+        """Return the columns `(b, n)` as the master has them; some pairs may be broken."""
         scales = np.array([block.scale for block in self._blocks]).reshape(-1, len(self.factors))
         return np.maximum(u.reshape(scales.shape), 0) * scales

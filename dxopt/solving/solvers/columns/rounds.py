@@ -12,10 +12,9 @@ from dxopt.numerics.partition import Partition
 from dxopt.runtime.stopping import Status
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
 from dxopt.solving.solvers.columns.dual_bound import DualBound
-from dxopt.solving.solvers.columns.incumbent import FAINT, Earlier, Grace, Incumbent, Known, stop_seconds
+from dxopt.solving.solvers.columns.incumbent import FAINT, ColumnSettings, Earlier, Grace, Incumbent
 from dxopt.solving.solvers.columns.master import Box, Central
 from dxopt.solving.solvers.columns.pool import Pool
-from dxopt.solving.solvers.columns.pricers import HERE, Pricer
 from dxopt.solving.solvers.columns.rich import Rich
 from dxopt.solving.solvers.columns.shared import shared_rows
 from dxopt.solving.solvers.columns.stabilisation import SMOOTHING, box_around, starting_limit
@@ -23,7 +22,6 @@ from dxopt.solving.solvers.columns.stabilisation import SMOOTHING, box_around, s
 Array = NDArray[np.float64]
 Columns = tuple[Array, NDArray[np.int64]]
 """Columns `(k, n)`, and the report each was priced for."""
-Progress = Callable[[int, float, float], None]
 
 _FAR = 36.0
 """Budgets count as no larger."""
@@ -87,22 +85,12 @@ class Rounds:
         The next incumbent is made below them: on the way, and to end in a box.
     """
 
-    def __init__(
-        self,
-        program: ChannelProgram,
-        tolerance: float,
-        should_stop: Callable[[], bool],
-        progress: Progress,
-        columns: int,
-        known: Known | None = None,
-        grace: Grace | None = None,
-        pricer: Pricer = HERE,
-    ) -> None:
-        self.known = known
-        self.grace = grace or Grace(stop_seconds(*program.costs.shape))
-        self.tolerance = tolerance
-        self.should_stop = should_stop
-        self.progress = progress
+    def __init__(self, program: ChannelProgram, settings: ColumnSettings, grace: Grace) -> None:
+        self.known = settings.known
+        self.grace = grace
+        self.tolerance = settings.tolerance
+        self.should_stop = settings.should_stop
+        self.progress = settings.progress
         self.offset = program.offset
 
         # 1. costs report by report, and the factors of the cone
@@ -114,12 +102,13 @@ class Rounds:
 
         # 2. the dual side: stars for trees, and a box for prices
         self.shared = shared_rows(program)
-        self.dual = DualBound(own, factors, classes, self.shared, should_stop, pricer)
+        self.dual = DualBound(own, factors, classes, self.shared, self.should_stop, settings.pricer)
         costs = self.dual.costs(self.shared.begin())
         limit, centres = starting_limit(costs, capped, classes)
 
         # 3. the primal side: kernels and the constant, each for the report where it costs least
-        self.pool = Pool(own, classes, self.shared, Rich(own, factors, classes, self.shared), columns, self.offset)
+        rich = Rich(own, factors, classes, self.shared)
+        self.pool = Pool(own, classes, self.shared, rich, settings.columns, self.offset)
         self.box: Box | None = (np.zeros(len(limit)), self.pool.differences.combined(limit))
         kernels = np.concatenate([np.ones((1, len(costs.T))), *(factors[centres] ** scale for scale in _KERNELS)])
         self.pool.add(kernels, (costs @ kernels.T).argmin(axis=0))
@@ -155,7 +144,7 @@ class Rounds:
         return ChannelSolution(status or Status.FEASIBLE, channel, dual, rounds, message, coupled)
 
     def _last(self) -> None:
-        """An incumbent of the columns that matter, in the little time that a stop may take."""
+        """Find an incumbent of the columns that matter, in the little time that a stop may take."""
         self.grace.begin()
         rows = len(self.dual.prices)
         most = max(_LEAST_COLUMNS * rows, int(_LAST_WORK / rows**2))
@@ -183,7 +172,7 @@ class Rounds:
             self.incumbent.offer(pool, pool.master(accuracy, should_stop, self._bounds(None)).weights)
 
     def _round(self, number: int) -> Status | None:
-        """One round; its status if it was the last one, else None."""
+        """Go through one round; return its status if it was the last one, else None."""
         # 1. the restricted master problem, and the channel of its weights
         accuracy = min(_COARSEST, max(_FINEST, _CENTRAL * 0.1**self.idle * self.gap))
         best = self.dual.prices if np.isfinite(self.dual.value) else None
@@ -232,7 +221,7 @@ class Rounds:
         return None
 
     def _delivered(self) -> bool:
-        """Whether an incumbent is within the tolerance; blocks may break pairs that were left out."""
+        """Tell whether an incumbent is within the tolerance; blocks may break pairs that were left out."""
         if self.box is None and not len(self.pool.rich.reports):
             return True
         if self.gap < self.tried or self.box is None:

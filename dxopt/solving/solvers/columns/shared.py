@@ -70,7 +70,7 @@ class Shared(ABC):
 
     @abstractmethod
     def costs(self, prices: Array) -> Array | float:
-        """What the shared rows add to the cost of each report in each row at these prices, `(m, n)`."""
+        """Return what the shared rows add to the cost of each report in each row at these prices, `(m, n)`."""
 
     @abstractmethod
     def feasible(self, prices: Array) -> Array:
@@ -89,7 +89,7 @@ class Shared(ABC):
         return 0
 
     def written(self, prices: Array) -> Array:
-        """The prices of all rows, in the order of `written()` of the coupling."""
+        """Return the prices of all rows, in the order of `written()` of the coupling."""
         return prices
 
 
@@ -133,11 +133,11 @@ class Worst(Shared):
         self.most = np.minimum(self.among.caps, _GROUP * self.among.masses[self.among.group])
 
     def _forms(self, secrets: Array) -> Array:
-        """What the forms make of a number for each secret, `(n, k)` to `(r, k)`."""
+        """Apply the forms to a number for each secret, `(n, k)` to `(r, k)`."""
         return self.among.of(secrets) if self.classes is None else self.classes.totals(secrets) / self.sizes[:, None]
 
     def _spread(self, prices: Array) -> Array:
-        """The prices of all secrets, `(n,)`."""
+        """Return the prices of all secrets, `(n,)`."""
         return self.among.prior(prices) if self.classes is None else (prices / self.sizes)[self.classes.index]
 
     def entries(self, columns: Array, reports: Indices) -> Array:
@@ -209,7 +209,7 @@ class Guesses(Shared):
         self.most = np.append(self.price, np.full(count, _GROUP))
 
     def _shares(self, reports: Indices, guesses: Indices) -> sparse.csr_array:
-        """What each guess counts in the rows of some guesses after some reports, `(r, g)`: evenly in a class."""
+        """Return the weight of each guess in rows of some guesses after some reports, `(r, g)`: even in a class."""
         count = self.missed.shape[1]
         if self.orbits is None:
             return sparse.csr_array(
@@ -243,7 +243,7 @@ class Guesses(Shared):
         return np.append(kept[0], kept[1:] / totals[self.report])
 
     def _won(self, channel: Array) -> Array:
-        """What each guess wins after each report, `(g, m)`; the mean over its class where there are any."""
+        """Return what each guess wins after each report, `(g, m)`; the mean over its class where there are any."""
         won = self.missed.T @ channel
         if self.orbits is None:
             return won
@@ -281,7 +281,7 @@ class Guesses(Shared):
 
 
 def shared_rows(program: ChannelProgram) -> Shared:
-    """The rows that the columns of a program share besides their sums."""
+    """Return the rows that the columns of a program share besides their sums."""
     match program.coupling:
         case WorstRows():
             return Worst(program.coupling)

@@ -36,7 +36,7 @@ _LEAST_SIZE = 0.1
 
 
 def starting_limit(costs: Array, capped: Array, classes: Partition) -> tuple[Array, NDArray[np.int64]]:
-    """Where the first box ends, from the exponential mechanism with the best remap; and a kernel's centre each.
+    """Return the limits of the first box, from the exponential mechanism with the best remap, and a centre each.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def starting_limit(costs: Array, capped: Array, classes: Partition) -> tuple[Arr
 
 
 def box_around(prices: Array, floor: Array, gap: float) -> Box:
-    """A box around the best prices so far of the combined rows `(k,)`, the closer the gap the narrower.
+    """Return a box around the best prices so far of the combined rows `(k,)`, the closer the gap the narrower.
 
     `floor` is feasible prices (see `dual_bound`) of these, which the box must contain.
     """

@@ -1,4 +1,4 @@
-"""Columns that become more and more, one after another in memory, so that few are copied when new ones come."""
+"""A growable buffer of columns, one after another in memory: adding one takes amortised constant time."""
 
 from __future__ import annotations
 

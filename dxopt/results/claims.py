@@ -1,0 +1,234 @@
+"""The schema of claims.json and notes.json, and of the small files of answers that rest on parts.
+
+What is claimed is what `dxopt verify` proves again; everything else stands in notes.json, which nobody verifies.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from dxopt.errors import SpecError
+from dxopt.proofs.candidate import Claim
+from dxopt.results.files import CLAIMS, DUAL, MECHANISM, NOTES, PROBLEM, TABLE
+from dxopt.runtime.reading import read_json
+from dxopt.spaces.units import checked_unit
+
+FORMAT = 2
+RESTS_ON = {
+    "problem": [PROBLEM, MECHANISM],
+    "certificate.private": [PROBLEM, MECHANISM],
+    "certificate.epsilon": [PROBLEM, MECHANISM],
+    "certificate.delta": [PROBLEM, MECHANISM],
+    "certificate.belief_level": [PROBLEM, MECHANISM],
+    "certificate.value": [PROBLEM, MECHANISM],
+    "certificate.bound": [PROBLEM, MECHANISM, DUAL],
+    "certificate.gap": ["certificate.value", "certificate.bound"],
+    "status": ["certificate.gap", "tolerance"],
+    "table": [PROBLEM, MECHANISM, TABLE],
+    "evaluation": [PROBLEM, MECHANISM],
+}
+"""What proves each claim: files of the folder, or other claims."""
+UNVERIFIED = "Nobody verifies what this file says: it tells how the result was found, and what was shown then."
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+Unit = Annotated[str, AfterValidator(checked_unit)]
+Model = TypeVar("Model", bound=BaseModel)
+
+
+class Typed(BaseModel):
+    """What a file of a result may hold: these entries, of these types, and no others."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class UnitNames(Typed):
+    """Units of distances, losses and the value; "" where they are not known. They convert nothing."""
+
+    distance: Unit
+    loss: Unit
+    value: Unit
+
+
+class WithinRadius(Typed):
+    """The level and the radius that ε was asked for by."""
+
+    level: Annotated[Finite, Field(gt=0)]
+    radius: Annotated[Finite, Field(gt=0)]
+    positions: bool
+
+
+class Posed(Typed):
+    """What the arrays of the problem do not say: names, the objective, and which pairs are bound."""
+
+    name: str
+    objective: str
+    pairs: str
+    prior: str
+    loss: str
+    loss_by_distance: bool
+    units: UnitNames
+    within: WithinRadius | None
+
+
+class Proof(Typed):
+    """The numbers of a certificate; a null level is infinite, as where no privacy was asked for."""
+
+    private: bool
+    epsilon: Finite | None
+    delta: Finite
+    value: Finite
+    bound: Finite
+    gap: Finite
+    belief_level: Finite | None
+
+
+class Found(Typed):
+    """How the mechanism was asked for, and what theory promises of the way in which it was found."""
+
+    claim: Claim
+    method: str
+    solver: str
+    spanner: Finite | None
+
+
+class About(Typed):
+    """The adversary's beliefs that a measure is about, see `results.measures.Beliefs`."""
+
+    name: str
+    places: list[int]
+    hiding: bool
+
+
+class Claims(Typed):
+    """The contents of claims.json."""
+
+    format: Literal[2]
+    problem: Posed
+    certificate: Proof
+    status: Literal["optimal", "feasible", "interrupted", "time limit"]
+    tolerance: Finite
+    found: Found
+    table: str | None
+    evaluation: dict[str, float]
+    beliefs: list[About]
+    rests_on: dict[str, list[str]]
+
+
+class AppliedNote(Typed):
+    """A reduction, see `proofs.candidate.AppliedReduction`."""
+
+    name: str
+    exact: bool
+    before: int
+    after: int
+    note: str
+    of: str
+
+
+class WarningNote(Typed):
+    """A plausibility warning as it was shown."""
+
+    kind: str
+    field: str
+    seen: str
+    fix: str
+
+
+class PluginNote(Typed):
+    """A plug-in that the problem names."""
+
+    kind: str
+    name: str
+    package: str
+    version: str
+
+
+class PositionsNote(Typed):
+    """The loss between positions and reports on data that are not in the folder; null is infinite or unknown."""
+
+    loss: float | None
+    standard_error: float | None
+    worst: float | None
+    moved: float | None
+    radius: float | None
+
+
+class Notes(Typed):
+    """The contents of notes.json, which nobody verifies."""
+
+    format: Literal[2]
+    unverified: str
+    route: str
+    seconds: Finite
+    refused: dict[str, str]
+    reductions: list[AppliedNote]
+    warnings: list[WarningNote]
+    plugins: list[PluginNote]
+    held_out: list[PositionsNote | None]
+
+
+class LevelFile(Typed):
+    """The contents of level.json."""
+
+    format: Literal[2]
+    problem: str
+    max_loss: Finite
+    accuracy: Finite
+    epsilon: Finite | None
+    below: Finite
+    resolution: Finite | None
+    status: Literal["optimal", "feasible", "interrupted", "time limit"]
+
+
+class SweepFile(Typed):
+    """The contents of sweep.json."""
+
+    format: Literal[2]
+    problem: str
+    status: Literal["optimal", "feasible", "interrupted", "time limit"]
+    asked: list[Finite]
+    epsilons: list[Finite]
+
+
+def read_claims(folder: Path) -> Claims:
+    """Read claims.json of a result folder; errors are those of `read_typed`."""
+    return read_typed(folder / CLAIMS, Claims)
+
+
+def read_notes(folder: Path) -> Notes:
+    """Read notes.json of a result folder; errors are those of `read_typed`."""
+    return read_typed(folder / NOTES, Notes)
+
+
+def read_typed(file: Path, kind: type[Model]) -> Model:
+    """Read a file of JSON into a model.
+
+    Raises
+    ------
+    SpecError
+        If it is missing, no JSON, or an entry is none of the model: the field names the file and the entry.
+    """
+    again = "solve the problem again"
+    try:
+        read = read_json(file)
+        if isinstance(read, dict) and read.get("format") != FORMAT:
+            wrong = f"version {_shown(read.get('format'))} is not {FORMAT}"
+            raise SpecError("format", wrong, f"use a matching dxopt, or {again}")
+        return kind.model_validate(read)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise SpecError(f"{file.name}: {where}" if where else file.name, first["msg"], again) from None
+    except FileNotFoundError:
+        raise SpecError("folder", f"{file.parent} is damaged: {file.name} is missing", again) from None
+    except (OSError, ValueError, RecursionError) as error:
+        reason = " ".join(str(error).split())[:120]
+        raise SpecError("folder", f"{file.parent} is damaged: {file.name} cannot be read ({reason})", again) from None
+
+
+def _shown(entry: object) -> str:
+    """Return an entry in a few letters."""
+    text = repr(entry)
+    return text if len(text) <= 40 else f"{text[:37]}..."

@@ -1,0 +1,193 @@
+"""The folder of a comparison: each mechanism a result folder of its own, and the few claims over them.
+
+It is `parts/comparison` in the folder of a report. `comparison.json` names the part of each row, which is "own" for
+the report itself, and has what is claimed of several parts, or of a part under another prior. `comparison.npz` has
+the witnesses: for row k the channel of a baseline as `k/matrix` `(n, m)`, and its remap that draws as
+`k/remap/channel` `(m, w)` with the weights of secrets that bound every remap as `k/remap/weights` `(n,)`; the other
+priors as `priors` (names) and `probabilities` `(k, n)`; and for entry k of the refinements `refined/k/remap`
+`(m, m)`, which makes the worse channel of the better one, or `refined/k/gains` `(n, g)`, which shows that nothing
+does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, Field
+
+from dxopt.analysis.order.evidence import exact_channel
+from dxopt.errors import CertificateError, SpecError
+from dxopt.model.mechanism import Mechanism
+from dxopt.model.prior import Prior
+from dxopt.model.problem import Problem
+from dxopt.proofs.privacy import require_channel
+from dxopt.results.compared import Compared, Regularity
+from dxopt.results.comparison import Comparison
+from dxopt.results.evidence import Answered, Entry, Evidence
+from dxopt.results.files import COMPARISON, PARTS, Contents
+from dxopt.results.order import Refined
+from dxopt.results.same_problem import difference
+from dxopt.runtime.archive import Arrays, nested, part
+from dxopt.runtime.reading import is_file, read_arrays, read_json
+
+FORMAT = 2
+CLAIMS = "comparison.json"
+WITNESSES = "comparison.npz"
+OWN = "own"
+
+
+class _Row(BaseModel):
+    """What is read of a row; its figures follow from its part."""
+
+    name: str
+    part: Annotated[str, Field(pattern=rf"^({OWN}|\d{{3,9}})$")] | None
+    prior: str
+    note: str
+
+
+class _File(BaseModel):
+    """What is read of comparison.json."""
+
+    format: Literal[2]
+    rows: list[_Row]
+    refinements: list[Refined]
+    verdict: Regularity | None
+    interrupted: bool
+
+
+def comparison_contents(comparison: Comparison, own: Answered) -> Contents:
+    """Return the folder of a comparison among the files of the report that it is part of.
+
+    Nothing where only the figures of the comparison are known.
+    """
+    evidence = comparison.evidence
+    if evidence is None:
+        return {}
+    parts: Contents = {}
+    arrays: Arrays = {}
+    rows = []
+    for index, row in enumerate(comparison.rows):
+        entry = evidence.entries[row.name]
+        rows.append(_claims(row, entry, own, len(parts)))
+        if rows[-1]["part"] not in (None, OWN) and entry.report is not None:
+            parts[f"{PARTS}/{rows[-1]['part']}"] = entry.report.contents(table=False)
+        if entry.measured is not None:
+            arrays |= nested(index, {"matrix": entry.measured.matrix})
+        if row.name in evidence.remaps:
+            remap, weights = evidence.remaps[row.name]
+            arrays |= nested(f"{index}/remap", {"channel": remap, "weights": weights})
+    for number, proof in enumerate(evidence.refined):
+        arrays |= nested(f"refined/{number}", proof)
+    if evidence.others:
+        priors = [other.prior.probabilities for other in evidence.others.values()]
+        arrays |= {"priors": list(evidence.others), "probabilities": np.stack(priors)}
+    claims = {
+        "format": FORMAT,
+        "rows": rows,
+        "verdict": None if comparison.verdict is None else asdict(comparison.verdict),
+        "refinements": [asdict(one) for one in comparison.refinements],
+        "interrupted": comparison.interrupted,
+    }
+    return {f"{PARTS}/{COMPARISON}": {CLAIMS: claims, WITNESSES: arrays, **parts}}
+
+
+def _claims(row: Compared, entry: Entry, own: Answered, count: int) -> dict[str, Any]:
+    """Return the entry of a row in comparison.json: its part, and its values under all priors."""
+    place = None
+    if entry.report is not None:
+        place = OWN if entry.report.mechanism is own.mechanism and not entry.prior else f"{count:03}"
+    claims = {"name": row.name, "part": place, "prior": entry.prior, "note": row.note}
+    return claims if entry.mechanism is None else claims | {"value": row.value, "under": dict(row.under)}
+
+
+def read_comparison(folder: Path, own: Answered, load: Callable[[Path], Answered]) -> Comparison | None:
+    """Return the comparison in the folder of a report, its figures computed from its parts; None without one.
+
+    Parameters
+    ----------
+    folder : Path
+    own : Report
+        The one in the folder, proven.
+    load : callable
+        Reads a result folder and proves it.
+
+    Raises
+    ------
+    SpecError, ValueError
+        If a file is damaged.
+    CertificateError
+        If a part does not hold, or is about another problem.
+    """
+    inside = folder / PARTS / COMPARISON
+    if not is_file(inside / CLAIMS):
+        return None
+    read = _File.model_validate(read_json(inside / CLAIMS))
+    arrays = read_arrays(inside / WITNESSES)
+    others = _others(own.problem, arrays)
+    entries: dict[str, Entry] = {}
+    remaps = {}
+    for index, row in enumerate(read.rows):
+        if row.name in entries:
+            raise SpecError("comparison", f"has two rows {row.name!r}", "compare again")
+        entries[row.name] = entry = _entry(inside, own, load, others, row, part(arrays, str(index)))
+        if entry.mechanism is not None and (drawn := part(arrays, f"{index}/remap")):
+            remaps[row.name] = _remap(own.problem, entry.mechanism, drawn)
+    refined = tuple(part(arrays, f"refined/{number}") for number in range(len(read.refinements)))
+    return Comparison.of(
+        Evidence(own.problem, entries, others, remaps, refined),
+        tuple(read.refinements),
+        read.verdict,
+        interrupted=read.interrupted,
+    )
+
+
+def _others(problem: Problem, arrays: Mapping[str, NDArray[Any]]) -> dict[str, Problem]:
+    """Return the problem under each other prior."""
+    names = [str(name) for name in arrays.get("priors", ())]
+    each = zip(names, arrays.get("probabilities", ()), strict=True)
+    return {name: problem.but(prior=Prior(probabilities, name)) for name, probabilities in each}
+
+
+def _entry(
+    inside: Path,
+    own: Answered,
+    load: Callable[[Path], Answered],
+    others: Mapping[str, Problem],
+    row: _Row,
+    arrays: Mapping[str, NDArray[Any]],
+) -> Entry:
+    """Return the mechanism of a row with its proof.
+
+    Raises
+    ------
+    CertificateError
+        If the part is about another problem, or the channel of a baseline is none.
+    """
+    problem = own.problem
+    if row.part is None:
+        if "matrix" not in arrays:
+            return Entry(note=row.note)
+        require_channel(arrays["matrix"])
+        channel = Mechanism.from_matrix(problem.space, arrays["matrix"], problem.reports, name=row.name)
+        return Entry(measured=channel, note=row.note)
+    report = own if row.part == OWN else load(inside / PARTS / row.part)
+    differs = difference(others[row.prior] if row.prior else problem, report.problem)
+    if differs:
+        raise CertificateError(f"the comparison's {row.name} is about a problem with {differs}")
+    return Entry(report, prior=row.prior, note=row.note)
+
+
+def _remap(problem: Problem, mechanism: Mechanism, arrays: Mapping[str, NDArray[Any]]) -> tuple[Any, Any]:
+    """Return a remap that draws and the weights that bound every remap; CertificateError where they are none."""
+    remap, weights = arrays["channel"], arrays["weights"]
+    fits = remap.shape == (len(mechanism.reports), problem.losses.shape[1]) and weights.shape == problem.shape[:1]
+    if not fits or not np.array_equal(exact_channel(remap), remap):
+        raise CertificateError("a remap of the comparison is no channel between the reports")
+    if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
+        raise CertificateError("the weights of a remap of the comparison are all 0, or negative or infinite")
+    return remap, weights

@@ -1,0 +1,253 @@
+"""The sidecar of a published file: its fields, written once, for the writer, the verifier and whoever explains it.
+
+It holds data alone. The sentences that follow are made where somebody reads them, by `dxopt.words.published`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self
+
+from dxopt.errors import UnsupportedError
+from dxopt.verify.files import read_json
+from dxopt.verify.verdict import Broken
+
+ENDING = ".dxopt.json"
+FORMAT = 2
+"""The version of sidecars."""
+GENERALIZATIONS = "dataGeneralizations"
+"""The column with one sentence that is the same in every row (a term of Darwin Core)."""
+SHARE = 0.95
+"""The probability with which a radius holds the true position."""
+
+Kind = Literal["earth", "plane", "value", "label"]
+Noun = Literal["line", "row", "feature"]
+
+
+class _Strict:
+    """Makes pydantic refuse fields of other names and values of other types."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
+
+
+@dataclass(frozen=True)
+class Mechanism(_Strict):
+    """The table that reports were drawn from."""
+
+    name: str
+    secrets: int
+    reports: int
+    bits: int
+    table_sha256: str
+
+
+@dataclass(frozen=True)
+class Near(_Strict):
+    """Two positions on the Earth within a radius of each other, all in the unit of distances.
+
+    Attributes
+    ----------
+    radius : float
+        Within which the level was asked for, else a usual distance.
+    apart : float
+        How far apart the secrets are at most that the two stand for.
+    factor : float
+        By which one report changes the odds between the two at most.
+    """
+
+    radius: float
+    apart: float
+    factor: float
+
+
+@dataclass(frozen=True)
+class Privacy(_Strict):
+    """The levels of the table, the metric that they are about, and what they come to between two positions."""
+
+    epsilon: float
+    delta: float
+    pairs: str
+    metric: str
+    unit: str
+    positions: Near | None
+
+
+@dataclass(frozen=True)
+class PriorOfRadii(_Strict):
+    """The prior that radii given a report are about: its name, and the digest of its doubles."""
+
+    name: str
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Secret(_Strict):
+    """What was replaced, how far it may be from its secret, and what became of the rest."""
+
+    columns: tuple[str, ...]
+    kind: Kind
+    within: float
+    within_unit: str
+    within_from_space: bool
+    outside: Literal["refuse", "nearest", "drop"]
+
+    @property
+    def noun(self) -> str:
+        """What a row has there: a position, a value or a label."""
+        return self.kind if self.kind in ("value", "label") else "position"
+
+
+@dataclass(frozen=True)
+class Radius(_Strict):
+    """The radii in the output; `worst` is None where no radius holds that much."""
+
+    share: float
+    columns: tuple[str, ...]
+    unit: str
+    worst: float | None
+
+
+@dataclass(frozen=True)
+class RowCounts(_Strict):
+    """How many rows were given and written, and which lines, rows or features, counted from 1, were left out."""
+
+    given: int
+    out: int
+    outside: int
+    unusable: int
+    dropped: tuple[int, ...]
+    noun: Noun
+
+
+@dataclass(frozen=True)
+class Columns(_Strict):
+    """The columns that were made, and those of the input that were left out."""
+
+    made: tuple[str, ...]
+    left_out: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Draws(_Strict):
+    """Where the random bits are from: of a key its fingerprint, the release, and the column of persons."""
+
+    keyed: bool
+    key: str | None = None
+    release: str | None = None
+    person: str | None = None
+
+
+@dataclass(frozen=True)
+class Paid(_Strict):
+    """What rows were paid from.
+
+    Attributes
+    ----------
+    person : str
+        The column.
+    over_budget : {"refuse", "drop"}
+    default : float or None
+        The budget of persons without their own,
+    default_rows : int or None
+        and how many rows it pays for.
+    rows_left_out, persons_left_out : int
+        How many rows, of how many persons, were left out for want of budget.
+    run : tuple of str, or None
+        The name and the token of the run that paid.
+    """
+
+    person: str
+    over_budget: Literal["refuse", "drop"]
+    default: float | None
+    default_rows: int | None
+    rows_left_out: int
+    persons_left_out: int
+    run: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Output(_Strict):
+    """The published file."""
+
+    name: str
+    bytes: int
+    sha256: str
+
+
+_GROUPS = {
+    "mechanism": Mechanism, "privacy": Privacy, "prior": PriorOfRadii, "secret": Secret, "radius": Radius,
+    "rows": RowCounts, "columns": Columns, "draws": Draws, "budgets": Paid, "output": Output,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Sidecar(_Strict):
+    """What was done to a file, without keys and without secrets; docs/guides/applying.md explains every field."""
+
+    format: Literal[2]
+    version: str
+    mechanism: Mechanism
+    privacy: Privacy
+    prior: PriorOfRadii
+    secret: Secret
+    radius: Radius | None
+    rows: RowCounts
+    columns: Columns
+    draws: Draws
+    budgets: Paid | None
+    output: Output | None
+    command: tuple[str, ...] | None = None
+
+    @classmethod
+    def of_own(cls, content: Mapping[str, Any]) -> Self:
+        """Return the sidecar with some content that dxopt itself wrote, which is not validated.
+
+        Raises
+        ------
+        TypeError, KeyError
+            If fields are missing or unknown.
+        """
+        found = {
+            name: _GROUPS[name](**entry) if name in _GROUPS and entry is not None else entry
+            for name, entry in content.items()
+        }
+        near = content["privacy"]["positions"]
+        positions = None if near is None else Near(**near)
+        return cls(**{**found, "privacy": Privacy(**{**content["privacy"], "positions": positions})})
+
+    def content(self) -> dict[str, Any]:
+        """Return the fields, as in JSON."""
+        return json.loads(json.dumps(asdict(self), allow_nan=False))
+
+
+def sidecar_of(file: Path) -> Path:
+    """Return the path of the sidecar of a published file."""
+    return file.with_name(file.name + ENDING)
+
+
+def read_sidecar(beside: Path) -> Sidecar:
+    """Read a sidecar that nobody vouches for.
+
+    Raises
+    ------
+    Broken
+        If it is damaged, of another format, or has a field that is unknown, missing or of the wrong type.
+    UnsupportedError
+        If pydantic is missing.
+    """
+    try:
+        from pydantic import TypeAdapter, ValidationError
+    except ImportError:
+        raise UnsupportedError("pydantic", "is not installed", "install dxopt[solve]") from None
+    said = read_json(beside.parent, beside.name)
+    if said.get("format") != FORMAT or isinstance(said["format"], bool):
+        raise Broken(f"{beside.name}: the format is {said.get('format')!r}, not {FORMAT}")
+    try:
+        return TypeAdapter(Sidecar).validate_json(json.dumps(said))
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(place) for place in first["loc"])
+        raise Broken(f"{beside.name}: {field}: {first['msg'][:1].lower()}{first['msg'][1:]}") from None

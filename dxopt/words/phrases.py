@@ -1,0 +1,85 @@
+"""Phrases that several texts share: each is made in one place, with its units and digits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from dxopt.numerics.digits import at_most, factor, floor_of, three_digits
+from dxopt.spaces.units import per, with_unit
+
+_LEAST_PERCENT, _RARE = 1e-4, 1e-6
+"""Below the first a share is given as one of many, below the second as one in a million."""
+
+
+def amount(value: float | None, unit: str) -> str:
+    """Return a loss or a distance with its unit, to three digits."""
+    if value is None:
+        return "unknown"
+    return with_unit(three_digits(value), unit) if math.isfinite(value) else three_digits(value)
+
+
+def amount_at_most(value: float, unit: str) -> str:
+    """Return an amount with its unit, rounded up."""
+    return with_unit(at_most(value), unit)
+
+
+def exact(value: float, unit: str = "") -> str:
+    """Return an amount with its unit and ten digits."""
+    return with_unit(f"{value:.10g}", unit)
+
+
+def within(distance: float, unit: str) -> str:
+    """Return a distance from the truth, rounded up: "within 0.84 km"."""
+    return "beyond any distance" if math.isinf(distance) else f"within {amount_at_most(distance, unit)}"
+
+
+def singular_of(noun: str) -> str:
+    """Return one of a noun that is in the plural, such as "places"."""
+    return noun.removesuffix("s")
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, which is in the plural."""
+    return f"{number:,} {singular_of(noun) if number == 1 else noun}"
+
+
+def listed(
+    names: Sequence[str], most: int, *, total: int | None = None, mark: str = ", ", last: str = " and "
+) -> str:
+    """Return the first of some names, and how many more there are of a total."""
+    rest = (len(names) if total is None else total) - len(names[:most])
+    return mark.join(names[:most]) + (f"{last}{rest:,} more" if rest else "")
+
+
+def share(probability: float) -> str:
+    """Return a share of reports, rounded up: in percent, or one of many where that is below 0.01 %."""
+    if probability >= _LEAST_PERCENT:
+        return f"{at_most(100 * probability)} % of reports"
+    if probability <= _RARE:
+        return "one in a million reports"
+    return f"one in {three_digits(math.floor(floor_of(1 / probability)))} reports"
+
+
+def two_positions(radius: float, unit: str) -> str:
+    """Return "two positions within 1 km of each other"."""
+    return f"two positions within {with_unit(three_digits(radius), unit)} of each other"
+
+
+def one_report(exponent: float, between: str, unless: str = "") -> str:
+    """Return the promise about one report: by which factor it changes the odds between two secrets at most."""
+    return (
+        f"Seeing one report, nobody can change the odds between {between} by more than a factor of "
+        f"{factor(exponent)}{unless}"
+    )
+
+
+def histories(count: str, radius: float, unit: str) -> str:
+    """Return two histories of positions that are near to each other, row by row."""
+    near = with_unit(three_digits(radius), unit)
+    return f"two histories of {count}, each within {near} of the other's,"
+
+
+def level(epsilon: float, unit: str, delta: float = 0.0) -> str:
+    """Return a level for a file: "epsilon 1.2 per km, delta 1e-06"."""
+    return f"epsilon {epsilon:.10g} {per(unit)}" + (f", delta {delta:.6g}" if delta else "")

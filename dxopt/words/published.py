@@ -1,0 +1,223 @@
+"""What was done to a published file, and what is promised of it: sentences from the data of its sidecar."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dxopt.errors import SpecError
+from dxopt.numerics.digits import factor
+from dxopt.spaces.units import per, with_unit
+from dxopt.verify.files import is_file
+from dxopt.verify.published.sidecar import ENDING, SHARE, Paid, Sidecar, read_sidecar, sidecar_of
+from dxopt.verify.verdict import Broken
+from dxopt.words.phrases import counted, histories, level, one_report, two_positions
+
+
+def sentences(said: Sidecar) -> tuple[tuple[str, str], ...]:
+    """Return topics and what is to be said of each."""
+    return tuple(_sentences(said))
+
+
+def _sentences(said: Sidecar) -> Iterator[tuple[str, str]]:
+    privacy, secret, near = said.privacy, said.secret, said.privacy.positions
+    unless = f", up to a probability of {privacy.delta:.6g}" if privacy.delta else ""
+    if near is not None:
+        once = one_report(privacy.epsilon * near.apart, two_positions(near.radius, privacy.unit), unless)
+        yield "positions", f"{once}; after n independent reports of one person it is that to the power n."
+    unit = f" (in {privacy.unit})" if privacy.unit else ""
+    yield (
+        "one report",
+        f"For two secrets at distance d{unit} every report is at most exp({privacy.epsilon:.10g} d) times as likely "
+        f"for one as for the other{unless}.",
+    )
+    yield "several reports", "n independent reports of one person together cost n times as much: the levels add up."
+    if said.draws.keyed:
+        yield from _of_key(unless, paid=said.budgets is not None)
+    if said.budgets is not None:
+        yield "budget", _budget(said, said.budgets)
+    if secret.kind != "label":
+        yield "secrets", _secrets(said)
+    if secret.outside == "drop":
+        yield (
+            "left out",
+            f"Rows without a {secret.noun} in the space were left out: that a {said.rows.noun} is missing says so, "
+            "which no level of privacy covers.",
+        )
+    if secret.outside == "nearest" and (text := _outside(said)):
+        yield "outside", text
+    if said.budgets is not None and said.budgets.over_budget == "drop":
+        but = ", except for rows outside the space" if secret.outside == "drop" else ""
+        yield (
+            "kept",
+            f"Of each person the first {said.rows.noun}s were kept, in the order of the data, as many as the budget "
+            f"pays for. The number kept depends on person and ledger only{but}.",
+        )
+    yield (
+        "order",
+        f"Rows stand in the order of the data. What that order tells, as in data sorted by {secret.noun}, is not "
+        "covered.",
+    )
+    if said.radius is not None:
+        yield (
+            "radii",
+            f"Radii hold the true {secret.noun} with {100 * SHARE:.0f} %. Like all columns that were added they "
+            "follow from the report, the table and the prior: they tell no more than the report does.",
+        )
+    yield (
+        "other columns",
+        f"They were kept as they are; the guarantee is about the {secret.noun} alone, not about what they tell.",
+    )
+
+
+def _of_key(unless: str, *, paid: bool) -> Iterator[tuple[str, str]]:
+    """Yield what draws with a key promise, and what they show."""
+    yield (
+        "key",
+        "Draws have a key: the same person at the same secret gets the same report in all data of this release. "
+        "Privacy is computational, and whoever has the key can undo it.",
+    )
+    yield (
+        "key shows",
+        "Two different reports of one person prove two different secrets, however close these are, and equal reports "
+        "suggest the same one: whether a person's secret was the same again is not hidden, and no level covers it.",
+    )
+    yield (
+        "histories",
+        "Two histories of a person in which the same rows share a secret are told apart by a factor of at most "
+        "exp(epsilon (d1 + ... + dk)), with the distances of the k distinct secrets"
+        f"{unless and unless + ' for each'}: a secret that stays costs its level once, however often it is reported.",
+    )
+    if paid:
+        yield (
+            "refusals",
+            "Budgets with a key count the distinct secrets of a person: what is spent, and who was refused, depends "
+            "on true secrets, which no level covers.",
+        )
+
+
+def _budget(said: Sidecar, paid: Paid) -> str:
+    """Return what a person's budget is, and what all that it pays for tells of one place."""
+    epsilon, near = said.privacy.epsilon, said.privacy.positions
+    unit = per(said.privacy.unit)
+    cost = f"epsilon {epsilon:.10g} {unit}"
+    if paid.default is None or paid.default_rows is None:
+        return f"Each row was paid for, with {cost}, from the budget that was set for its person."
+    text = (
+        f"Each row was paid for, with {cost}, from the budget of its person: unless another was set, "
+        f"epsilon {paid.default:.10g} {unit} in all, which pays for {counted(paid.default_rows, 'such rows')}."
+    )
+    if near is None or said.draws.keyed:
+        return text
+    rows, whole = (factor(spent * near.apart) for spent in (paid.default_rows * epsilon, paid.default))
+    more = "" if rows == whole else f"; the whole budget: at most {whole}"
+    return (
+        f"{text} Together they change the odds between {histories('such positions', near.radius, said.privacy.unit)} "
+        f"by a factor of at most {rows}{more}."
+    )
+
+
+def _far(said: Sidecar) -> str:
+    return with_unit(f"{said.secret.within:.6g}", said.secret.within_unit)
+
+
+def _secrets(said: Sidecar) -> str:
+    """Return between which places or values the guarantee is."""
+    secret, near = said.secret, said.privacy.positions
+    exact = secret.within == 0 and secret.outside != "nearest"
+    away = "however far away that is" if secret.outside == "nearest" else f"which is up to {_far(said)} away"
+    if secret.noun == "value":
+        among = f"The guarantee is between the {said.mechanism.secrets:,} values of the space"
+        if exact:
+            return f"{among}, and no other value was taken for one of them."
+        return (
+            f"{among}. Any other value is taken for the nearest of them, {away}: values with the same nearest one "
+            "are not told apart at all, others as their nearest ones are, however close they are."
+        )
+    stands = "each for the one where it is" if exact else f"each for the nearest, {away}"
+    counts = "" if near is None else "; the factor between two positions counts that"
+    return (
+        f"The guarantee is between secrets, the places that positions stand for: {stands}. Positions with the same "
+        "secret are not told apart at all, and two positions on either side of a border between secrets are told "
+        f"apart as their secrets are, however close they are{counts}."
+    )
+
+
+def _outside(said: Sidecar) -> str:
+    """Return what does not hold for what is taken for a secret from outside; other labels are refused."""
+    secret = said.secret
+    missing = []
+    if said.radius is not None:
+        missing.append(f"the radii hold about their secret, not about the {secret.noun} itself")
+    if said.privacy.positions is not None:
+        missing.append(f"the factor between {secret.noun}s does not hold")
+    if secret.noun == "label" or not missing:
+        return ""
+    off = f"further than {_far(said)} from every secret" if secret.within else "that are no secrets themselves"
+    return f"There may be {secret.noun}s {off}: for these {', and '.join(missing)}."
+
+
+def generalization(noun: str, reports: int, *, radii: bool, epsilon: float, delta: float, unit: str) -> str:
+    """Return the sentence that stands in every row of a published file.
+
+    Parameters
+    ----------
+    noun : str
+        What was replaced: "position", "value" or "label".
+    reports : int
+        How many reports the mechanism has.
+    radii : bool
+        Whether the file has radii.
+    epsilon, delta, unit
+        The level of each report.
+    """
+    how = f"(dxopt, metric differential privacy, {level(epsilon, unit, delta)})"
+    if noun != "position":
+        return f"{noun.capitalize()} replaced at random by one of {reports:,} possible {noun}s {how}"
+    held = f"; the true position is within the uncertainty with {100 * SHARE:.0f} %" if radii else ""
+    return f"Coordinates moved at random{held} {how}"
+
+
+def unpaid(paid: Paid | None) -> str | None:
+    """Return the rows that were left out for want of budget; None where none may be."""
+    if paid is None or paid.over_budget != "drop":
+        return None
+    return f"{counted(paid.rows_left_out, 'rows')} of {counted(paid.persons_left_out, 'persons')}"
+
+
+@dataclass(frozen=True)
+class PublishedFile:
+    """What a published file promises by its sidecar: topics, each with a sentence or two; nothing of it is proven."""
+
+    file: Path
+    sentences: tuple[tuple[str, str], ...]
+
+    def content(self) -> dict[str, Any]:
+        """Return the sentences, for JSON."""
+        return {"file": str(self.file), "sentences": [list(pair) for pair in self.sentences]}
+
+    def __str__(self) -> str:
+        told = [f"{topic}: {text}" for topic, text in self.sentences]
+        return "\n".join([str(self.file), *told, f"not proven here: dxopt verify {self.file} --result RESULT does"])
+
+
+def is_published(path: Path) -> bool:
+    """Whether a file has a sidecar, or is one."""
+    return is_file(path) and (path.name.endswith(ENDING) or is_file(sidecar_of(path)))
+
+
+def published(path: Path) -> PublishedFile:
+    """Return what a file that `dx.apply` wrote promises, by its sidecar.
+
+    Raises
+    ------
+    SpecError
+        If the sidecar is damaged, or has a field that no sidecar has.
+    """
+    beside = path if path.name.endswith(ENDING) else sidecar_of(path)
+    try:
+        return PublishedFile(path, sentences(read_sidecar(beside)))
+    except Broken as error:
+        raise SpecError("sidecar", f"is none: {error}", "take the one that dxopt apply wrote") from None

@@ -1,0 +1,132 @@
+"""What a report says of its problem and its proofs, in lines of a name and a text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dxopt.analysis.held_out import HeldOut
+from dxopt.model.mechanism import MatrixMechanism, Mechanism
+from dxopt.model.objective import WorstRegret, losses_of
+from dxopt.model.prior_sets import Hull
+from dxopt.model.problem import Problem
+from dxopt.numerics.digits import at_most, factor, three_digits
+from dxopt.proofs.certify import Certificate
+from dxopt.spaces.units import per
+from dxopt.words.explained import Explained
+from dxopt.words.phrases import amount, counted, listed
+from dxopt.words.result import pair, proven_level
+
+Lines = list[tuple[str, str]]
+_LISTED = 6
+_IN_LOSSES = ("expected_loss", "worst_loss")
+"""Measures in the unit of the losses."""
+
+
+def named_loss(problem: Problem) -> str:
+    """Return the loss with its unit, such as "distance, km"."""
+    return ", ".join(filter(None, (problem.loss.name, problem.loss.unit)))
+
+
+def asked(problem: Problem, noun: str) -> str:
+    """Return what a problem asks for, with its secrets as a noun in the plural."""
+    secrets, reports = problem.shape
+    wanted = f"{'least' if problem.objective.sign > 0 else 'largest'} {problem.objective.title}"
+    outputs = "" if problem.reports.secrets else f", {counted(reports, 'outputs')}"
+    return f"{problem.name}: {counted(secrets, noun)}{outputs}; {wanted} ({named_loss(problem)})"
+
+
+def better(gap: float) -> str:
+    """Return how much better another mechanism may be."""
+    return f"there may be one better by up to {at_most(100 * gap)} %" if gap < 1 else "no useful bound yet"
+
+
+def proven(problem: Problem, proof: Certificate) -> str:
+    """Return what is proven of single secrets, with ten digits."""
+    if not problem.private:
+        return "not asked for" if problem.beliefs is None else "for pairs of beliefs alone, see there"
+    level = f"ε proven {proof.epsilon:.10g} {per(problem.space.unit)} (asked {problem.epsilon:.10g})"
+    return level + (f", δ proven {proof.delta:.6g} (asked {problem.delta:.6g})" if problem.delta else "")
+
+
+def one_and_several(found: Explained) -> str:
+    """Return what is proven of single secrets, and what one and several reports can change."""
+    epsilon = found.epsilon or 0.0
+    once, often = (factor(times * epsilon * found.between) for times in (1, found.reports))
+    delta = f", δ proven {three_digits(found.delta)}" if found.delta else ""
+    return (
+        f"{proven_level(found)}{delta}: one report changes the odds between {pair(found)} by a factor of {once} at "
+        f"most, {found.reports} reports by {often}"
+    )
+
+
+def measure(problem: Problem, name: str, value: float) -> str:
+    """Return a measure with its name."""
+    return f"{name.replace('_', ' ')} {amount(value, problem.loss.unit if name in _IN_LOSSES else '')}"
+
+
+def on_other_data(several: Sequence[HeldOut]) -> Lines:
+    """Return lines for each set of data that the prior was not made of."""
+    lines = []
+    for found in several:
+        lines.append((f"on {found.data.name}", found.of_secrets))
+        if found.positions is not None:
+            lines.append((f"{found.data.name}, positions", found.of_positions))
+    return lines
+
+
+def beliefs(problem: Problem, proof: Certificate) -> Lines:
+    """Return what is proven of pairs of beliefs; nothing where there are none."""
+    pairs = problem.beliefs
+    if pairs is None or proof.belief_level is None:
+        return []
+    level = f"ε proven {proof.belief_level:.10g} (asked {pairs.level:.10g})"
+    lines = [("beliefs", f"{level}, {len(pairs):,} ordered pairs: {pairs.described()}")]
+    if pairs.left_out:
+        lines.append(("not in beliefs", f"{len(pairs.left_out):,} left out, as {pairs.left_out[0]}"))
+    return lines
+
+
+def promise_of_beliefs(problem: Problem, proof: Certificate) -> str:
+    """Return what is proven of pairs of beliefs in a sentence; "" where there are none."""
+    pairs = problem.beliefs
+    if pairs is None or proof.belief_level is None:
+        return ""
+    level = proof.belief_level
+    one = len(np.unique(pairs.distances)) == 1
+    times = factor(level * (float(pairs.distances[0]) if one else 1.0))
+    by = f"a factor of {times}" if one else f"e^(εd), which is a factor of {times} at distance 1"
+    some = listed(pairs.names, _LISTED, mark="; ", last="; and ")
+    out = ""
+    if pairs.left_out:
+        out = f" Left out are {len(pairs.left_out):,} that nobody deems possible: {pairs.left_out[0]}."
+    alone = "" if problem.private else " Nothing is promised against anybody who believes something else."
+    return (
+        f"Nobody who holds one of these beliefs can change the odds between the two sides of a pair by more than "
+        f"{by}, whatever is reported. Proven for {len(pairs):,} ordered pairs with ε = {level:.10g}, of "
+        f"{pairs.level:.10g} allowed: {some}.{out}{alone}"
+    )
+
+
+def worst_prior(problem: Problem, mechanism: Mechanism) -> Lines:
+    """Return which prior of a set is the worst for a mechanism; nothing where there is no set."""
+    priors = problem.priors
+    if priors is None or not isinstance(mechanism, MatrixMechanism):
+        return []
+    losses = losses_of(problem, mechanism.matrix, priors.reach)
+    if isinstance(priors, Hull):
+        each = priors.members @ losses
+        if isinstance(problem.objective, WorstRegret) and problem.objective.lowest is not None:
+            each = each - problem.objective.lowest
+        named = [f"{name} {loss:.10g}" for name, loss in zip(priors.names, each.tolist(), strict=True)]
+        text = f"{priors.names[int(each.argmax())]}, of {listed(named, _LISTED, last='; ')}"
+    else:
+        moved = priors.worst(losses) - priors.centre
+        most = int(moved.argmax())
+        text = (
+            f"moves {float(np.abs(moved).sum()) / 2:.4g} of the centre, most of it to {problem.space.labels[most]}, "
+            f"which it gives {moved[most]:.4g} more than the centre; under the centre "
+            f"{float(priors.centre @ losses):.10g}"
+        )
+    return [("worst over", priors.name), ("worst prior", text)]

@@ -1,0 +1,85 @@
+"""Files that are written whole or not at all, and locks."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from dxopt.errors import SpecError
+from dxopt.release.applying.writing import publish, whole
+from dxopt.runtime.locking import held
+from dxopt.runtime.whole import replacing
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError, OSError])
+def test_what_fails_leaves_the_earlier_file(tmp_path: Path, error: type[BaseException]) -> None:
+    file = tmp_path / "a"
+    file.write_bytes(b"before")
+    expected = SpecError if error is OSError else error
+    with pytest.raises(expected), replacing(file, "output") as stream:
+        stream.write(b"half")
+        raise error
+    assert (names(tmp_path), file.read_bytes()) == (["a"], b"before")
+    with replacing(file, "output") as stream:
+        stream.write(b"new")
+        assert file.read_bytes() == b"before"
+    assert (names(tmp_path), file.read_bytes()) == (["a"], b"new")
+    with pytest.raises(SpecError) as found, replacing(tmp_path / "no" / "a", "output"):
+        pass
+    assert found.value.field == "output"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no such modes")
+def test_a_new_file_has_the_mode_that_the_umask_leaves(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        with replacing(tmp_path / "a", "output"):
+            pass
+    finally:
+        os.umask(before)
+    assert (tmp_path / "a").stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links need a privilege")
+def test_no_link_that_somebody_put_there_is_followed(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_bytes(b"precious")
+    for planted in (".a.part", ".a.part.lock", ".b.part"):
+        (tmp_path / planted).symlink_to(victim)
+    with pytest.raises(SpecError), whole(tmp_path / "a"):  # the lock is a link
+        pass
+    (tmp_path / ".a.part.lock").unlink()
+    with whole(tmp_path / "a") as stream:
+        stream.write(b"new")
+    with pytest.raises(SpecError), replacing(tmp_path / "b", "output", hidden=tmp_path / ".b.part"):
+        pass
+    assert not publish(tmp_path / "b", "0" * 64)
+    assert victim.read_bytes() == b"precious"
+    assert (tmp_path / "a").read_bytes() == b"new" and not (tmp_path / "a").is_symlink()
+
+
+def test_a_lock_is_held_by_one(tmp_path: Path) -> None:
+    for _ in range(2):
+        with held(tmp_path / ".lock"), pytest.raises(BlockingIOError), held(tmp_path / ".lock"):
+            pass
+    assert names(tmp_path) == []
+    with pytest.raises(FileNotFoundError), held(tmp_path / "no" / ".lock"):
+        pass
+    assert names(tmp_path) == []
+
+
+def test_what_a_killed_run_left_is_published_once(tmp_path: Path) -> None:
+    (tmp_path / ".c.json.part").write_bytes(b"")
+    empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    with held(tmp_path / ".c.json.part.lock"):
+        assert not publish(tmp_path / "c.json", empty)
+    assert not publish(tmp_path / "c.json", empty[::-1])
+    assert publish(tmp_path / "c.json", empty)
+    assert not publish(tmp_path / "c.json", empty)
+    assert names(tmp_path) == ["c.json"]
