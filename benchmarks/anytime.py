@@ -18,7 +18,7 @@ import typer
 import dxopt as dx
 from benchmarks.instances.cities import projected, table, zones
 from benchmarks.usage import Usage
-from dxopt.mechanisms.classic.contract import CLASSICS
+from dxopt.mechanisms.classic.base import CLASSICS
 
 LIMITS = (1.0, 2.0, 4.0, 8.0, 16.0)
 SHOWN = re.compile(r"^(?:column generation, round \d+|proven): ([-+.e\d]+)")

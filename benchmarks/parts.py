@@ -25,7 +25,7 @@ from dxopt.solving.formulations.expected_loss import ExpectedLossProgram
 from dxopt.solving.solvers.columns import ColumnSettings, solve_columns
 from dxopt.solving.solvers.columns.forest import Forest
 from dxopt.solving.solvers.columns.matrices import HostMatrix
-from dxopt.solving.solvers.columns.on_workers import given
+from dxopt.solving.solvers.columns.pricing_backend import given
 
 PARTS = Path(__file__).with_name("parts.json")
 _CLUSTERS = 8

@@ -22,10 +22,9 @@ if TYPE_CHECKING:
         UnsupportedError,
     )
     from dxopt.mechanisms import classic, noise, traces
-    from dxopt.mechanisms.choice import choice
+    from dxopt.mechanisms.combinations import choice, together
     from dxopt.mechanisms.lifted import lift, lift_loss
     from dxopt.mechanisms.tight import tight_constraints
-    from dxopt.mechanisms.together import together
     from dxopt.model.beliefs.notions import BeliefPairs
     from dxopt.model.loss import Loss
     from dxopt.model.mechanism import Mechanism, Privacy
@@ -34,17 +33,16 @@ if TYPE_CHECKING:
     from dxopt.model.problem import Problem
     from dxopt.model.reports import Reports
     from dxopt.model.smoothing import Smoothing
-    from dxopt.proofs.own import certify
+    from dxopt.proofs.user_channel import certify
     from dxopt.release import mechanism_from_frame, prior_from_frame, to_frame, to_opendp
     from dxopt.release.applying import Applied, Columns, Output, apply
     from dxopt.release.budgets import Budgets
     from dxopt.release.exports import export
     from dxopt.release.keys import Key
     from dxopt.release.tables import IntegerTable, integer_table
-    from dxopt.results.budget_frontier import BudgetFrontier
     from dxopt.results.comparison import Comparison
     from dxopt.results.explanation import Explanation
-    from dxopt.results.frontier import Frontier
+    from dxopt.results.frontier import BudgetFrontier, Frontier
     from dxopt.results.level import Level
     from dxopt.results.maps.geojson import geojson, to_geodataframe
     from dxopt.results.maps.map import draw_map
@@ -62,10 +60,9 @@ if TYPE_CHECKING:
     from dxopt.spaces.space import MetricSpace
     from dxopt.spaces.universes import Universe
     from dxopt.spec.problems import read
-    from dxopt.studies.budget_frontiers import budget_frontier
     from dxopt.studies.comparisons import compare
     from dxopt.studies.explaining import explain
-    from dxopt.studies.frontiers import frontier
+    from dxopt.studies.frontiers import budget_frontier, frontier
     from dxopt.studies.levels import smallest_epsilon
     from dxopt.studies.sweeps import sweep
 
@@ -90,13 +87,15 @@ _HOMES = {
         "SpecError",
         "UnsupportedError",
     ),
-    "dxopt.mechanisms.choice": ("choice",),
+    "dxopt.mechanisms.combinations": (
+        "choice",
+        "together",
+    ),
     "dxopt.mechanisms.lifted": (
         "lift",
         "lift_loss",
     ),
     "dxopt.mechanisms.tight": ("tight_constraints",),
-    "dxopt.mechanisms.together": ("together",),
     "dxopt.model.beliefs.notions": ("BeliefPairs",),
     "dxopt.model.loss": ("Loss",),
     "dxopt.model.mechanism": (
@@ -108,7 +107,7 @@ _HOMES = {
     "dxopt.model.problem": ("Problem",),
     "dxopt.model.reports": ("Reports",),
     "dxopt.model.smoothing": ("Smoothing",),
-    "dxopt.proofs.own": ("certify",),
+    "dxopt.proofs.user_channel": ("certify",),
     "dxopt.release": (
         "mechanism_from_frame",
         "prior_from_frame",
@@ -128,10 +127,12 @@ _HOMES = {
         "IntegerTable",
         "integer_table",
     ),
-    "dxopt.results.budget_frontier": ("BudgetFrontier",),
     "dxopt.results.comparison": ("Comparison",),
     "dxopt.results.explanation": ("Explanation",),
-    "dxopt.results.frontier": ("Frontier",),
+    "dxopt.results.frontier": (
+        "BudgetFrontier",
+        "Frontier",
+    ),
     "dxopt.results.level": ("Level",),
     "dxopt.results.maps.geojson": (
         "geojson",
@@ -155,10 +156,12 @@ _HOMES = {
     "dxopt.spaces.space": ("MetricSpace",),
     "dxopt.spaces.universes": ("Universe",),
     "dxopt.spec.problems": ("read",),
-    "dxopt.studies.budget_frontiers": ("budget_frontier",),
     "dxopt.studies.comparisons": ("compare",),
     "dxopt.studies.explaining": ("explain",),
-    "dxopt.studies.frontiers": ("frontier",),
+    "dxopt.studies.frontiers": (
+        "budget_frontier",
+        "frontier",
+    ),
     "dxopt.studies.levels": ("smallest_epsilon",),
     "dxopt.studies.sweeps": ("sweep",),
 }

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import dxopt as dx
 from benchmarks.contract import CANDIDATES, Candidate, Instance, Matrix, OptimalInstance, Role
-from dxopt.mechanisms.classic.contract import CLASSICS
+from dxopt.mechanisms.classic.base import CLASSICS
 
 
 class ClassicWithRemap(Candidate[dx.Problem]):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 import dxopt as dx
 from benchmarks.contract import FULL, SCALE_LARGE, SMOKE, TARGETS
 from benchmarks.instances.families import full, register, scale
-from dxopt.spaces.globe import EARTH_RADIUS_KM
+from dxopt.spaces.metrics import EARTH_RADIUS_KM
 
 ZONES = Path(__file__).parents[2] / "problems" / "montreal-carshare.csv"
 PLACE = 30

@@ -7,21 +7,26 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.analysis.beliefs import BeliefLevel, belief_level
-from dxopt.analysis.divergences import divergence
-from dxopt.analysis.fitting import joint, loss_of, matching
+from dxopt.analysis.arguments import joint, loss_of, matching
 from dxopt.analysis.held_out import on
 from dxopt.analysis.off_prior import off_prior
 from dxopt.analysis.order.leakage import additive_capacity, capacity, g_leakage
 from dxopt.analysis.order.refinement import refines
 from dxopt.analysis.order.remaps import optimal_random_remap
-from dxopt.analysis.relaxation import privacy_profile, smallest_delta, smallest_epsilon
+from dxopt.analysis.realised_privacy import (
+    BeliefLevel,
+    belief_level,
+    divergence,
+    privacy_profile,
+    smallest_delta,
+    smallest_epsilon,
+)
 from dxopt.analysis.usefulness import smallest_alpha, usefulness, usefulness_curve
 from dxopt.errors import SpecError
 from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import PriorLike
-from dxopt.model.required import required_mechanism
+from dxopt.model.validation import required_mechanism
 
 __all__ = [
     "BeliefLevel",

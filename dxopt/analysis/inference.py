@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxopt.analysis.rates import RateCurve, reached
-from dxopt.analysis.repeated import Attack, Repeated, repeated
+from dxopt.analysis.averaging_attack import Attack, Repeated, repeated
+from dxopt.analysis.blahut_arimoto import RateCurve, reached
 from dxopt.errors import SpecError
 from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior, PriorLike
-from dxopt.runtime.shown import Shown, as_html_table
+from dxopt.runtime.display import Shown, as_html_table
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.spaces.space import MetricSpace
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.analysis.fitting import loss_of
+from dxopt.analysis.arguments import loss_of
 from dxopt.errors import SpecError
 from dxopt.model.loss import Loss, LossLike
 from dxopt.model.mechanism import MatrixMechanism, Mechanism
 from dxopt.model.prior import Prior
-from dxopt.model.required import required_mechanism
-from dxopt.runtime.shown import Shown
+from dxopt.model.validation import required_mechanism
+from dxopt.runtime.display import Shown
 
 HARDLY = 1e-6
 """A report that no secret makes with this probability is hardly ever made."""

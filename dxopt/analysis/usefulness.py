@@ -7,12 +7,12 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxopt.analysis.fitting import loss_of, matching
+from dxopt.analysis.arguments import loss_of, matching
 from dxopt.errors import SpecError
-from dxopt.model.levels import checked_delta
 from dxopt.model.loss import Loss, LossLike
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import PriorLike
+from dxopt.model.privacy import checked_delta
 
 _SLACK = 1e-9
 

@@ -13,7 +13,7 @@ from typing import Any
 import dxopt
 from dxopt.batch.jobs import Job
 from dxopt.batch.outcome import Done
-from dxopt.batch.worker import RENEW, Worker
+from dxopt.batch.pool import RENEW, Worker
 from dxopt.runtime.cluster import opened
 from dxopt.runtime.stopping import Stop
 

@@ -11,10 +11,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dxopt.batch.outcome import SUMMARY, Done
+from dxopt.batch.outcome import SUMMARY, Done, Line
 from dxopt.batch.overrides import Overrides
 from dxopt.batch.questions import Question, questions_of
-from dxopt.batch.table import Line
 from dxopt.errors import SpecError
 from dxopt.results.folder import is_result
 from dxopt.runtime.reading import MOST_TABLE, is_folder, opened

@@ -4,12 +4,236 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from html import escape
 from pathlib import Path
+from typing import Any
 
-from dxopt.batch.table import Line, markdown
-from dxopt.runtime.whole import replacing
+from dxopt.errors import PlausibilityWarning
+from dxopt.model.problem import Problem
+from dxopt.results import packing as units
+from dxopt.results.figures.tables import cell, privacy_cell
+from dxopt.results.folder import finite
+from dxopt.results.report import Report
+from dxopt.runtime.atomic_write import replacing
+
+
+@dataclass(frozen=True)
+class Line:
+    """One problem of a batch: either its report's figures or what went wrong.
+
+    Attributes
+    ----------
+    epsilon : float or None
+        None where no privacy is asked for, or where the file could not be read.
+    objective : str
+        What `value` is.
+    worst_loss : float or None
+        The largest expected loss of a secret; None where it is infinite, or not known from structure.
+    belief_level : float or None
+        What is proven for pairs of beliefs; None where there are none.
+    resolution : float or None
+        How closely a level or a frontier was proven, where that was asked for.
+    gap : float or None
+        Of a sweep, the largest one.
+    sweep : sequence of dict
+        The figures of each mechanism at each level, where a sweep was asked for: see `EpsilonSweep.figures`.
+    units : dict
+        Of `distance`, `loss` and `value`, "" where they are not known.
+    warnings : sequence of dict
+        What is seldom meant in the problem or its answer: `PlausibilityWarning.content` of each.
+    error : str
+        Why it failed, on one line; "" where it did not.
+    """
+
+    problem: str
+    size: int | None = None
+    epsilon: float | None = None
+    delta: float = 0.0
+    method: str = ""
+    objective: str = ""
+    value: float | None = None
+    bound: float | None = None
+    gap: float | None = None
+    worst_loss: float | None = None
+    resolution: float | None = None
+    private: bool | None = None
+    belief_level: float | None = None
+    status: str = ""
+    seconds: float | None = None
+    delivered: bool = True
+    expected: str = ""
+    folder: str = ""
+    comparison: Mapping[str, Any] | None = None
+    sweep: Sequence[Mapping[str, Any]] = ()
+    units: Mapping[str, str] = field(default_factory=dict)
+    warnings: Sequence[Mapping[str, str]] = ()
+    error: str = ""
+
+    def warned(self, found: Iterable[PlausibilityWarning]) -> Line:
+        """The same line with warnings."""
+        return replace(self, warnings=tuple(warning.content() for warning in found))
+
+    @property
+    def warning_lines(self) -> list[str]:
+        """Each warning as one line of text."""
+        return [f"{self.problem}: {one['field']}: {one['seen']}; {one['fix']}" for one in self.warnings]
+
+    @classmethod
+    def asked(cls, problem: Problem, method: str) -> Line:
+        """The line of a problem that is not solved yet."""
+        return cls(
+            problem.name,
+            size=len(problem.space),
+            epsilon=problem.epsilon if problem.private else None,
+            delta=problem.delta,
+            method=method,
+            objective=problem.objective.title,
+            units=units.content(problem),
+        )
+
+    @classmethod
+    def of(cls, report: Report, method: str) -> Line:
+        """The line of a finished problem."""
+        proof = report.certificate
+        return replace(
+            cls.asked(report.problem, method),
+            value=proof.value,
+            bound=proof.bound,
+            gap=proof.gap,
+            worst_loss=_worst(report),
+            private=proof.private,
+            belief_level=proof.belief_level,
+            status=str(report.status),
+            seconds=report.seconds,
+            delivered=report.delivered,
+            comparison=report.comparison and report.comparison.content(),
+        )
+
+    def content(self) -> dict[str, Any]:
+        """The line by the names of its attributes, for JSON."""
+        return asdict(self)
+
+
+def _worst(report: Report) -> float | None:
+    losses = report.off_prior.losses
+    return None if losses is None else finite(float(losses.max()))
+
+
+COLUMNS = (
+    "problem",
+    "n",
+    "ε",
+    "method",
+    "objective",
+    "value",
+    "bound",
+    "unit",
+    "gap",
+    "worst loss",
+    "resolution",
+    "private",
+    "status",
+    "expected",
+    "seconds",
+    "result",
+)
+
+
+def cells(line: Line) -> list[str]:
+    """A line as text, in the order of COLUMNS."""
+    proof = {None: "", True: "proven", False: "not asked"}
+    return [
+        line.problem,
+        cell(line.size, "d"),
+        privacy_cell(line.epsilon, line.delta),
+        line.method,
+        line.objective,
+        cell(line.value, ".7f"),
+        cell(line.bound, ".7f"),
+        line.units.get("value", "") if line.value is not None else "",
+        cell(line.gap, ".1e"),
+        cell(line.worst_loss, ".4g"),
+        cell(line.resolution, ".1e"),
+        "of beliefs" if line.belief_level is not None and not line.private else proof[line.private],
+        line.status,
+        line.expected,
+        cell(line.seconds, ".1f"),
+        line.folder,
+    ]
+
+
+_NAME = 12
+"""No name of a problem is cut to fewer characters."""
+_DISPENSABLE = (
+    "result",
+    "resolution",
+    "worst loss",
+    "method",
+    "bound",
+    "objective",
+    "unit",
+    "n",
+    "private",
+    "seconds",
+    "gap",
+    "expected",
+)
+
+
+def summary(lines: Sequence[Line], width: int | None = None) -> str:
+    """Return the table of a batch as plain text; columns that are blank in every line are left out.
+
+    Parameters
+    ----------
+    lines : sequence of Line
+    width : int, optional
+        Characters of a terminal: where the table is wider, the columns that matter least are left out and named
+        below, and names of problems lose their middle if that is not enough.
+    """
+    columns = list(zip(*_grid(lines), strict=True))
+    left_out: list[str] = []
+    for name in _DISPENSABLE:
+        if width is None or _wide(columns) <= width:
+            break
+        kept = [column for column in columns if column[0] != name]
+        left_out += [name] if len(kept) < len(columns) else []
+        columns = kept
+    if width is not None and columns and (over := _wide(columns) - width) > 0:
+        room = max(max(map(len, columns[0])) - over, _NAME)
+        columns[0] = tuple(_cut(name, room) for name in columns[0])
+    padded = [[text.ljust(max(map(len, column))) for text in column] for column in columns]
+    shown = ["  ".join(row).rstrip() for row in zip(*padded, strict=True)]
+    return "\n".join([*shown, f"not shown: {', '.join(left_out)}"] if left_out else shown)
+
+
+def _wide(columns: Sequence[Sequence[str]]) -> int:
+    return sum(max(map(len, column)) + 2 for column in columns) - 2
+
+
+def _cut(text: str, room: int) -> str:
+    """The text, without its middle where there is no room for it."""
+    end = (room - 1) // 2
+    return text if len(text) <= room else f"{text[: room - 1 - end]}…{text[len(text) - end :]}"
+
+
+def markdown(lines: Sequence[Line]) -> str:
+    """The same as a table in Markdown."""
+    head, *rest = ([_plain(text) for text in row] for row in _grid(lines))
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rest))
+
+
+def _plain(text: str) -> str:
+    """Text of a cell in Markdown: neither another cell nor HTML, an open comment of which would hide all below."""
+    return escape(text.replace("\\", "\\\\").replace("|", "\\|"), quote=False)
+
+
+def _grid(lines: Sequence[Line]) -> list[tuple[str, ...]]:
+    """The names of the columns, and the cells of every line."""
+    columns = [column for column in zip(COLUMNS, *map(cells, lines), strict=True) if any(column[1:])]
+    return list(zip(*columns, strict=True))
+
 
 SUMMARY: tuple[str, ...] = ("summary.json", "summary.md")
 

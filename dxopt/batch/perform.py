@@ -11,16 +11,14 @@ from pathlib import Path
 
 from dxopt.batch.answering import Answer, Tell, answered, asked_amiss, refuse_comparison
 from dxopt.batch.jobs import Job, unreadable
-from dxopt.batch.outcome import Done
+from dxopt.batch.outcome import Done, Line
 from dxopt.batch.questions import require_replaceable
 from dxopt.batch.resume import record, why_other_result
-from dxopt.batch.table import Line
 from dxopt.errors import DxoptError, Option, SpecError
 from dxopt.model.plausibility import every_kind
 from dxopt.results.announcing import unannounced
 from dxopt.results.figures.plots import pictures
-from dxopt.results.files import COMPARISON, finite
-from dxopt.results.folder import replace_folder, require_writable, write_contents
+from dxopt.results.folder import COMPARISON, finite, replace_folder, require_writable, write_contents
 from dxopt.results.level import Level
 from dxopt.results.report import Report
 from dxopt.results.sweep import EpsilonSweep

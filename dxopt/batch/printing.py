@@ -12,11 +12,10 @@ import typer
 from rich.console import Console, RichCast
 
 from dxopt.batch.answering import Answer
-from dxopt.batch.outcome import Outcome
-from dxopt.batch.table import Line, summary
+from dxopt.batch.outcome import Line, Outcome, summary
 from dxopt.results.level import Level
 from dxopt.results.report import Report
-from dxopt.runtime.live import Live
+from dxopt.runtime.progress import Live
 
 Show = Literal["reports", "details", "comparisons", "table"]
 

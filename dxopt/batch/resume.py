@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dxopt
-from dxopt.batch.outcome import Done
+from dxopt.batch.outcome import Done, Line
 from dxopt.batch.questions import why_other
-from dxopt.batch.table import Line
 from dxopt.errors import PlausibilityWarning
 from dxopt.results.folder import is_result, write_json
 from dxopt.runtime.reading import read_json

@@ -7,21 +7,48 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dxopt.batch.lock import hold
 from dxopt.batch.overrides import Overrides
 from dxopt.batch.pool import Pool
 from dxopt.errors import SpecError
+from dxopt.runtime.locking import held
 from dxopt.runtime.stopping import Stop, terminable
 
 if TYPE_CHECKING:
     from dxopt.batch.answering import Answer, Tell
     from dxopt.batch.jobs import Job
-    from dxopt.batch.outcome import Done, Outcome
-    from dxopt.batch.table import Line
+    from dxopt.batch.outcome import Done, Line, Outcome
+
+
+PATIENCE = 10.0
+"""Seconds to wait for another batch, whose processes may be about to end."""
+
+
+@contextmanager
+def hold(output: Path) -> Iterator[None]:
+    """Hold an output folder, so that no two batches write to it at once.
+
+    Raises
+    ------
+    SpecError
+        If the folder cannot be written, or another batch holds it.
+    """
+    with ExitStack() as stack:
+        try:
+            output.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(held(output / ".lock", PATIENCE))
+        except BlockingIOError:
+            fix = "wait for it, or name another folder"
+            raise SpecError("output", f"another batch is writing to {output}", fix) from None
+        except OSError as error:
+            wrong = f"{output} cannot be written: {error.strerror or error}"
+            raise SpecError("output", wrong, "name another folder") from None
+        yield
+
 
 Settled = Callable[["Line", int, int], None]
 

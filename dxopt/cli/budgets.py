@@ -43,7 +43,7 @@ def budget(
 ) -> None:
     """Look at the privacy budgets of persons or devices, and set them."""
     from dxopt.errors import SpecError
-    from dxopt.numerics.amounts import amount_of
+    from dxopt.numerics.exact_rational import amount_of
     from dxopt.release.budgets import Budgets
     from dxopt.release.keys import Key
 

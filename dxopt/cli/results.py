@@ -53,9 +53,9 @@ def report_page(
     figures: Annotated[bool, typer.Option(help="Write figures next to the page as well, as SVG and PNG.")] = False,
 ) -> None:
     """Write one HTML page that shows a result, or all results of a batch, each proven again."""
-    from dxopt.results.files import PAGE
+    from dxopt.results.folder import PAGE
     from dxopt.results.page import save_page
-    from dxopt.runtime.live import Live
+    from dxopt.runtime.progress import Live
 
     with bad_input():
         with Live(after=2.0) as progress:
@@ -92,7 +92,7 @@ def explain_results(
 ) -> None:
     """Say in plain words what results and published files promise, what they cost, and whom."""
     from dxopt.errors import SpecError
-    from dxopt.runtime.live import Live
+    from dxopt.runtime.progress import Live
     from dxopt.runtime.stopping import Stop
     from dxopt.spec import read_levels
     from dxopt.spec.problems import asked
@@ -134,7 +134,7 @@ def verify_results(
     again, and that the file and its sidecar belong to its mechanism. What
     that promises is then said in plain words.
     """
-    from dxopt.runtime.live import Live
+    from dxopt.runtime.progress import Live
     from dxopt.verify import verify_all, verify_published
 
     with bad_input(), Live(after=2.0) as progress:

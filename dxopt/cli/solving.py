@@ -145,7 +145,7 @@ def _run(
     from dxopt.batch import Overrides, run, run_apart
     from dxopt.batch.overrides import asked
     from dxopt.batch.printing import print_answer, print_outcome, settling
-    from dxopt.runtime.live import Live
+    from dxopt.runtime.progress import Live
     from dxopt.spec import read_level
 
     def finished(answer: Answer) -> None:

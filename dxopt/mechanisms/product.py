@@ -16,9 +16,9 @@ from dxopt.mechanisms.lowering import lowered_epsilon
 from dxopt.model.factors import error_of_sums, marginals, product_of
 from dxopt.model.loss import Loss, Reports
 from dxopt.model.mechanism import Mechanism, Privacy, unpacked
+from dxopt.numerics.compensated_sum import lacking
 from dxopt.numerics.draws import uniforms
 from dxopt.numerics.rounding import UNIT
-from dxopt.numerics.totals import lacking
 from dxopt.proofs.privacy import ROW_SUM_ERROR
 from dxopt.runtime.archive import Arrays, distinct, nested, part, which
 from dxopt.spaces.archive import pack, unpack

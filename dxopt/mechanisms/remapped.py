@@ -14,7 +14,7 @@ from dxopt.mechanisms.kernel import read as read_kernel
 from dxopt.mechanisms.lowering import lowered_epsilon
 from dxopt.model.loss import Loss, Reports
 from dxopt.model.mechanism import Mechanism, Privacy
-from dxopt.model.saved_reports import pack_reports, unpack_reports
+from dxopt.model.reports import pack_reports, unpack_reports
 from dxopt.runtime.archive import Arrays, nested, part
 from dxopt.spaces.space import MetricSpace
 
@@ -45,7 +45,7 @@ class RemappedMechanism(Mechanism):
     privacy: Privacy | None
 
     def _rows(self, secrets: Indices) -> Array:
-        from dxopt.numerics.sums import grouped
+        from dxopt.numerics.row_deficit import grouped
 
         return grouped(self.base.rows(secrets), self.table, len(self.reports))
 

@@ -5,19 +5,85 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
-from dxopt.model.losses import LOSSES, evaluated, plugged, whose_is
 from dxopt.model.reports import Reports
-from dxopt.numerics.given import as_numbers
-from dxopt.runtime.plugins import Plugin
-from dxopt.runtime.shown import Lines, Shown
+from dxopt.numerics.coerce import as_numbers
+from dxopt.runtime.display import Lines, Shown
+from dxopt.runtime.plugins import OrPlugins, Plugin, Plugins, said
+from dxopt.runtime.registry import Registry
+from dxopt.spaces.callables import number_of
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.units import checked_unit, squared_unit
+
+
+class NamedLoss(Protocol):
+    """A loss that a problem file can name: a function of the distance between secret and report."""
+
+    def __call__(self, space: MetricSpace, reports: Reports, secrets: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The losses `(k, m)` of k secrets, given by index."""
+        ...
+
+
+LOSSES: Registry[NamedLoss] = Registry("loss")
+LOSS_PLUGINS = Plugins("loss", LOSSES, "matrix")
+LOSS_NAMES = OrPlugins(LOSSES, LOSS_PLUGINS)
+
+
+@LOSSES.register("distance")
+def _distance(space: MetricSpace, reports: Reports, secrets: NDArray[np.int64]) -> NDArray[np.float64]:
+    if reports.secrets:
+        return space.block(secrets, np.arange(len(space)))
+    if reports.points is None:
+        raise SpecError("reports", "have no coordinates", "give the loss as a matrix")
+    return space.distances_to(reports.points, secrets)
+
+
+@LOSSES.register("squared")
+def _squared(space: MetricSpace, reports: Reports, secrets: NDArray[np.int64]) -> NDArray[np.float64]:
+    return _distance(space, reports, secrets) ** 2
+
+
+@LOSSES.register("binary")
+def _binary(space: MetricSpace, reports: Reports, secrets: NDArray[np.int64]) -> NDArray[np.float64]:
+    if not reports.secrets:
+        raise SpecError("loss", "binary needs the secrets themselves as reports", "give the loss as a matrix")
+    return 1.0 - (secrets[:, None] == np.arange(len(space)))
+
+
+def evaluated(
+    loss: Callable[[Any, Any], float], space: MetricSpace, reports: Reports, whose: str = ""
+) -> NDArray[np.float64]:
+    """The numbers `(n, m)` that a function gives, each for a secret and a report."""
+    rows = space.labels if space.points is None else space.points
+    columns = reports.labels if reports.points is None else reports.points
+
+    about = {"about": "the secret {} and the report {}", "takes": "a secret and a report"}
+    return np.array([[number_of(loss, x, w, field="loss", whose=whose, **about) for w in columns] for x in rows])
+
+
+def whose_is(plugin: Plugin | None) -> str:
+    """Return the prefix of errors: the name and the package of a plug-in."""
+    return "" if plugin is None else f"{plugin.name} of {plugin.where} "
+
+
+def plugged(name: str, space: MetricSpace, reports: Reports) -> tuple[Plugin, NDArray[np.float64]]:
+    """The losses `(n, m)` that a plug-in gives, as numbers, and whose they are."""
+    if not LOSS_PLUGINS.offered(name):
+        raise SpecError("loss", f"there is no {name!r}", LOSS_NAMES.fix())
+    found = LOSS_PLUGINS.find(name)
+    whose = whose_is(found.plugin)
+    if not found.method:
+        return found.plugin, evaluated(found.call, space, reports, whose)
+    try:
+        return found.plugin, np.array(found.call(space, reports), dtype=float)
+    except Exception as error:  # whatever a package of others raises
+        raise SpecError("loss", f"{whose}gives no losses ({said(error)})", "mend the package") from error
+
 
 LossLike = str | ArrayLike | Callable[[Any, Any], float]
 Rows = Callable[[NDArray[np.int64]], NDArray[np.float64]]
@@ -241,3 +307,43 @@ class _Watched(Loss):
     def rows(self, secrets: NDArray[np.int64]) -> NDArray[np.float64]:
         self.look()
         return super().rows(secrets)
+
+
+_BLOCK_CELLS = 4_000_000
+
+
+def require_finite(space: MetricSpace, reach: NDArray[np.bool_], loss: Loss, where: str) -> None:
+    """Raise SpecError where a secret that is reached has an infinite loss; `where` says which secrets these are."""
+    found = _infinite(space, reach, loss)
+    if found is None:
+        return
+    row, column = found
+    wrong = f"is infinite for secret {space.labels[row]} and report {loss.reports.labels[column]}{where}"
+    if loss.by_distance and loss.reports.secrets and np.isinf(space.block(np.array([row]), np.array([column]))).all():
+        wrong = f"{wrong}, as no path of finite length leads from one to the other"
+        raise SpecError("loss", wrong, "join them, or use loss: binary")
+    raise SpecError("loss", wrong, "give finite losses")
+
+
+def _infinite(space: MetricSpace, reach: NDArray[np.bool_], loss: Loss) -> tuple[int, int] | None:
+    """A secret that is reached and a report with an infinite loss, or None.
+
+    Named losses are infinite only where the distance is, or where they overflow: where all distances are known to be
+    finite, the losses of the first and the last point, which are the furthest apart on lattices, are enough.
+    """
+    everything = np.arange(len(space))
+    if loss.by_distance and _bounded(space) and np.isfinite(loss.rows(everything[[0, -1]])).all():
+        return None
+    step = max(1, _BLOCK_CELLS // len(loss.reports))
+    for secrets in np.split(everything, range(step, len(space), step)):
+        found = np.argwhere(np.isinf(loss.rows(secrets)) & reach[secrets][:, None])
+        if len(found):
+            return int(secrets[found[0, 0]]), int(found[0, 1])
+    return None
+
+
+def _bounded(space: MetricSpace) -> bool:
+    """Return True if structure tells that all distances are finite; factors of a product may need their distances."""
+    if space.structure.kind == "product":
+        return all(_bounded(factor) or np.isfinite(factor.distances).all() for factor in space.structure.factors)
+    return space.structure.kind in ("path", "lattice", "torus")

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
-from dxopt.model.fitting_sets import Fitting
-from dxopt.model.matching import require_same
+from dxopt.model.align_labels import require_same
+from dxopt.model.moment_sets import Fitting
 from dxopt.model.prior_sets import SUM, Ball, Box, Hull, frozen, require_bounds
 from dxopt.spaces.space import MetricSpace
 

@@ -14,10 +14,10 @@ from dxopt.model.mechanism import MatrixMechanism, Mechanism
 from dxopt.model.objective import WorstLoss
 from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
-from dxopt.numerics.digits import factor
+from dxopt.numerics.number_syntax import factor
 from dxopt.spaces.axes import are_degrees
-from dxopt.spaces.geo.located import known
-from dxopt.spaces.matrices import BLOCK_CELLS
+from dxopt.spaces.distances import BLOCK_CELLS
+from dxopt.spaces.geo.points import known
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.spread import Spread, spread_of
 

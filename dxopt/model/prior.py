@@ -12,13 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import PlausibilityWarning, SpecError, required
 from dxopt.model import making_sets as sets
-from dxopt.model.check_ins import check_ins_outside, require_some_within
-from dxopt.model.fitting_sets import Fitting
-from dxopt.model.matching import in_order, require_same
-from dxopt.model.observations import counted_by, frequencies
+from dxopt.model.align_labels import in_order, require_same
+from dxopt.model.moment_sets import Fitting
+from dxopt.model.observations import check_ins_outside, counted_by, frequencies, require_some_within
 from dxopt.model.prior_sets import Ball, Box, Hull
 from dxopt.model.smoothing import Smoothing
-from dxopt.numerics.given import as_numbers
+from dxopt.numerics.coerce import as_numbers
 from dxopt.spaces.geo.nearest import nearest_of
 from dxopt.spaces.space import MetricSpace, required_space
 

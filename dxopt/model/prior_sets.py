@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
-from dxopt.numerics.weightings import Mixtures
+from dxopt.numerics.prior_polytope import Mixtures
 from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]

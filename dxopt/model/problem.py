@@ -12,16 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError, UnsupportedError
-from dxopt.model.beliefs.matching import require_match
-from dxopt.model.beliefs.pairs import Pairs
-from dxopt.model.infinite_losses import require_finite
-from dxopt.model.levels import checked_delta, checked_level
-from dxopt.model.loss import Loss, LossLike, Reports
+from dxopt.model.beliefs.pairs import Pairs, require_match
+from dxopt.model.loss import Loss, LossLike, Reports, require_finite
 from dxopt.model.objective import AdversaryError, ExpectedLoss, Objective, WorstLoss, resolved
 from dxopt.model.prior import Prior, PriorLike
 from dxopt.model.prior_sets import PriorSet
-from dxopt.numerics.excess import PAIRS
-from dxopt.numerics.written import Written
+from dxopt.model.privacy import checked_delta, checked_level
+from dxopt.numerics.hockey_stick import PAIRS
+from dxopt.numerics.number_syntax import Written
 from dxopt.spaces.geo.levels import Level
 from dxopt.spaces.space import MetricSpace
 

@@ -1,4 +1,4 @@
-"""The possible reports of a mechanism."""
+"""The possible reports of a mechanism, and their arrays in a result folder."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
-from dxopt.runtime.shown import Shown
+from dxopt.runtime.archive import Arrays
+from dxopt.runtime.display import Shown
 from dxopt.spaces.geo.areas import inside
 from dxopt.spaces.space import MetricSpace, required_space
 
@@ -99,3 +100,20 @@ class Reports(Shown):
             return cls.of(space)
         points = None if space.points is None else space.points[found]
         return cls(tuple(space.labels[x] for x in found.tolist()), points)
+
+
+def pack_reports(reports: Reports) -> Arrays:
+    """Return the arrays from which `unpack_reports` makes the reports again; secrets are in the space."""
+    if reports.secrets:
+        return {"secrets": True}
+    arrays: Arrays = {"reports": list(reports.labels), "secrets": False}
+    if reports.points is not None:
+        arrays["report_points"] = reports.points.astype(str) if reports.points.dtype == object else reports.points
+    return arrays
+
+
+def unpack_reports(arrays: dict[str, NDArray[Any]], space: MetricSpace) -> Reports:
+    """The inverse of `pack_reports`; the secrets of the space where they are the reports."""
+    if arrays["secrets"]:
+        return Reports.of(space)
+    return Reports(tuple(arrays["reports"].tolist()), arrays.get("report_points"))

@@ -14,7 +14,7 @@ from dxopt.errors import SpecError
 from dxopt.model.loss import Reports
 from dxopt.model.privacy import promised
 from dxopt.numerics.draws import draws
-from dxopt.runtime.shown import Lines, Shown, as_html, as_html_table
+from dxopt.runtime.display import Lines, Shown, as_html, as_html_table
 from dxopt.spaces.space import MetricSpace
 
 Indices = NDArray[np.int64]

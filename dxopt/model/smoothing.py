@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError, UnsupportedError
+from dxopt.spaces.distances import BLOCK_CELLS
 from dxopt.spaces.lattices import line, torus
-from dxopt.spaces.matrices import BLOCK_CELLS
 from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]

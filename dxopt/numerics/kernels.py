@@ -93,7 +93,7 @@ def kernel(*types: str) -> Callable[[Callable[..., Any]], Any]:
     types
         Of the arguments, in Numba's words. For arguments of other types it is compiled as well, but not ahead.
     """
-    from dxopt.numerics.kept import kept
+    from dxopt.numerics.numba_cache import kept
 
     def compiled(function: Callable[..., Any]) -> Any:
         dispatcher = kept(function)

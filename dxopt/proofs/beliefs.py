@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dxopt.errors import CertificateError
 from dxopt.model.beliefs.pairs import Pairs
 from dxopt.model.problem import Problem
-from dxopt.numerics.mixtures import lacking, least_level
+from dxopt.numerics.belief_mixtures import lacking, least_level
 from dxopt.numerics.rounding import UNIT, factor_above, factor_below
 from dxopt.proofs.duals import BeliefDual
 

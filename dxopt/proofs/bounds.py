@@ -1,5 +1,9 @@
 """Weak duality: bounds on what any private channel attains, from multipliers of any quality, rounding counted.
 
+For λ ≥ 0 on constraints v_b - e^{-εd(a, b)} v_a ≥ 0, Σ_x min_z (c_z - A'λ_z)(x) is no more than Σ_z c_z·v_z, because
+K ≥ 0 and its rows sum to 1. With δ the constraints of a pair (a, b) may be broken by δ e^{-εd} in all reports
+together, which takes away δ Σ max_z λ e^{-εd}.
+
 Every objective comes down to costs of a report in a secret, which `costs_bound` bounds. The worst loss is no less
 than the expected one under weights on the secrets, or on priors of a set; the error of an adversary is no more than
 under given guesses, to which a price on the user's loss adds what the budget leaves.
@@ -15,19 +19,192 @@ from numpy.typing import NDArray
 
 from dxopt.errors import CertificateError
 from dxopt.model.factors import Split, split
-from dxopt.model.fitting_sets import Fitting
+from dxopt.model.moment_sets import Fitting
 from dxopt.model.objective import AdversaryError, ExpectedLoss, WorstExpectedLoss, WorstLoss, WorstRegret
-from dxopt.model.prior_sets import SUM, Everyone
+from dxopt.model.prior_sets import SUM, Everyone, PriorSet
 from dxopt.model.problem import Problem
-from dxopt.numerics.rounding import SMALLEST, UNIT
+from dxopt.numerics.hockey_stick import bound_pairs
+from dxopt.numerics.prior_polytope import Mixtures
+from dxopt.numerics.rounding import SMALLEST, UNIT, factor_below, totals
 from dxopt.proofs.beliefs import charged
-from dxopt.proofs.costs_bound import costs_bound, lost
 from dxopt.proofs.duals import AdversaryDual, AnyDual, BeliefDual, Dual, LineDual, ProductDual, WorstDual
-from dxopt.proofs.line_bound import line_bound
-from dxopt.proofs.members import forms_of
-from dxopt.spaces.lattices import coordinates_of_line
+from dxopt.spaces.lattices import coordinates_of_line, line_steps
 
 Array = NDArray[np.float64]
+_TINY = 1e-250
+
+
+def costs_bound(
+    problem: Problem,
+    costs: Array,
+    weights: Array,
+    dual: Dual | None,
+    size: Array | None = None,
+    terms: float = 3.0,
+    costly: NDArray[np.bool_] | None = None,
+) -> float:
+    """Bound Σ_z c_z·v_z over private channels from below; the secrets' weights are in the costs `(n, m)`.
+
+    Parameters
+    ----------
+    problem : Problem
+    costs : (n, m) array
+    weights : (n,) array
+    dual : Dual or None
+        Multipliers λ of any quality; none count as 0.
+    size : (n, m) array, optional
+        Sizes of what the costs were computed from; |costs| by default.
+    terms : float
+        Roundings in the costs, beyond those of the sums made here.
+    costly : (n, m) array of bool, optional
+        Where a cost is not 0 in real numbers, if the weight is not: by default where the loss is not.
+    """
+    costs_something: NDArray[np.bool_] = problem.losses != 0 if costly is None else costly
+    # A sum of t numbers in any order is off by less than t·2^-53 of the sum of their sizes, to first order; twice
+    # that is taken off each entry. So `size` adds up sizes and `counts` the terms of each entry of the residual.
+    residual = costs
+    size = np.abs(costs) if size is None else size
+    counts = np.full(costs.shape, terms)
+    penalty = 0.0
+    if dual is not None:
+        # 1. residual c - A'λ: each λ on v_b - e^{-εd(a, b)} v_a ≥ 0 takes λ from (b, z) and gives λ e^{-εd} to
+        #    (a, z); e^{-εd} is rounded down, as a smaller one gives less
+        dual = _valid(problem, dual)
+        distances = problem.separations[dual.first, dual.second]
+        back = dual.multiplier * factor_below(problem.level, distances)
+        back = np.where(back < SMALLEST, 0.0, back * (1 - 2 * UNIT))
+        there = (dual.second, dual.report)
+        origin = (dual.first, dual.report)
+        taken = totals(there, dual.multiplier, costs.shape)
+        given = totals(origin, back, costs.shape)
+        # where multipliers overflow, nothing is proven: the residual counts as -∞
+        with np.errstate(over="ignore", invalid="ignore"):
+            residual = costs - taken + given
+            size = size + taken + given
+        residual = np.where(np.isfinite(size), residual, -np.inf)
+        for entries in (there, origin):
+            counts += totals(entries, np.ones(len(dual.multiplier)), costs.shape)
+        # 2. with δ the constraints of a pair may be broken by δ e^{-εd} in all
+        if problem.delta:
+            penalty = _penalty(problem, dual)
+    # 3. each row of the channel sums to 1, so it pays at least its least residual; what underflow may have taken from
+    #    the entry of a row is below the smallest normal double, and is taken off
+    low = (residual - 2 * counts * UNIT * size).min(axis=1)
+    total = math.fsum([*low, -penalty])
+    faint = (size < _TINY) & ((size > 0) | (costs_something & (weights > 0)[:, None]))
+    underflow = np.count_nonzero(faint.any(axis=1)) * SMALLEST
+    return float(total - 4 * UNIT * abs(total) - underflow)
+
+
+def lost(exactly: float, rounded: float) -> float:
+    """Bound what underflow may have taken from a product or quotient that is not 0 in real numbers."""
+    return SMALLEST if exactly and abs(rounded) < _TINY else 0.0
+
+
+def _valid(problem: Problem, dual: Dual) -> Dual:
+    """Return the multipliers that are numbers of 0 or more, of pairs that are bound."""
+    good = np.isfinite(dual.multiplier) & (dual.multiplier > 0)
+    if problem.delta:
+        good &= bound_pairs(problem.separations, problem.pairs)[dual.first, dual.second]
+    else:
+        good &= np.isfinite(problem.separations[dual.first, dual.second])
+    return Dual(dual.prices, dual.report[good], dual.first[good], dual.second[good], dual.multiplier[good])
+
+
+def _penalty(problem: Problem, dual: Dual) -> float:
+    """δ Σ_pairs max_z λ e^{-εd}, rounded up."""
+    n, m = problem.shape
+    pair = dual.first * n + dual.second
+    # multipliers of one pair in one report add up; of all reports the largest counts
+    cells, cell = np.unique(pair * m + dual.report, return_inverse=True)
+    summed = np.bincount(cell, dual.multiplier)
+    pairs, which = np.unique(cells // m, return_inverse=True)
+    largest = np.zeros(len(pairs))
+    np.maximum.at(largest, which, summed)
+    budgets = problem.level * problem.separations[pairs // n, pairs % n]
+    repeated = int(np.bincount(cell).max(initial=1))
+    margin = (repeated + 64) * UNIT * (1 + float(budgets.max(initial=0.0)))
+    return problem.delta * math.fsum(largest * np.exp(-budgets)) * (1 + margin)
+
+
+_NOISE = 32 * UNIT
+_NOTHING = 64 * SMALLEST
+
+
+def line_bound(problem: Problem, dual: LineDual) -> float:
+    """Bound the expected loss of all private channels on a line from below, given prices of any quality.
+
+    Weak duality (see `proofs.bounds`) with the constraints between neighbours alone. In the column of report z
+    the reduced costs r = π·l(·, z) - y are eliminated one by one from both ends towards the root of z: what has
+    gathered at x moves on along the step of length d as λ = ρ on v_x ≥ e^{-εd} v_next where ρ > 0, and as
+    λ = |ρ|e^{εd} on v_next ≥ e^{-εd} v_x where ρ < 0, which is the best that multipliers can do. Instead of ρ a
+    double L below it is moved, with every rounding counted against it; moving less leaves a residual of 0 or more
+    behind. Where L < 0 is but rounding, or e^{εd} overflows, L stays at x. The bound is Σ y plus, for each x, the
+    least of 0, what stays there, and what gathers at roots there: what arrives grows with what is moved, so that
+    lower bounds stay lower bounds.
+    """
+    # For every report z (all arrays of length m): what has gathered at the current point, and at the root of z.
+    # For every secret x: the least residual left behind there in any report, at most 0.
+    at_root = np.zeros(len(dual.roots))
+    left = np.zeros(len(problem.space))
+    shrink = factor_below(problem.epsilon, line_steps(problem.space))
+    with np.errstate(divide="ignore"):
+        grow = np.where(shrink > 0, (1 + 4 * UNIT) / shrink, np.inf)
+    # One pass from each end. A report takes part in a pass as long as its root is still ahead.
+    for backwards in (False, True):
+        gathered = np.zeros(len(dual.roots))
+        for rows, costs in problem.cost_blocks(backwards=backwards):
+            for row in range(len(rows))[:: -1 if backwards else 1]:
+                x = int(rows[row])
+                # 1. what arrives at a root in the second pass is added to what the first one left there
+                here = dual.roots == x
+                if backwards:
+                    at_root[here] = _below(at_root[here], gathered[here], np.abs(at_root[here]))
+                    active = dual.roots < x
+                    step = x - 1
+                else:
+                    active = dual.roots >= x
+                    step = x
+                # 2. a lower bound on the reduced cost at x with what has gathered on the way
+                price = dual.prices[x]
+                size = np.abs(costs[row]) + abs(price)
+                low = _below(costs[row] - price, gathered, size)
+                if not backwards:
+                    at_root[here] = low[here]
+                    active = active & ~here
+                if not active.any():
+                    continue
+                # 3. negative amounts no larger than their rounding stay at x; the rest moves on to the next point
+                least = _NOISE * (size + np.abs(gathered)) + _NOTHING if grow[step] < np.inf else np.inf
+                noise = (low < 0) & (low > -least)
+                left[x] = min(left[x], float(np.min(low, where=active & noise, initial=0.0)))
+                moved = np.where(active & ~noise, low, 0.0)
+                with np.errstate(over="ignore"):
+                    gathered = moved * np.where(moved < 0, grow[step] if grow[step] < np.inf else 0.0, shrink[step])
+    # Each secret pays at least its price and the least that is left at it.
+    np.minimum.at(left, dual.roots, at_root)
+    if not np.isfinite(left).all():
+        return -math.inf
+    total = math.fsum([*dual.prices.tolist(), *left.tolist()])
+    return total - 4 * UNIT * abs(total)
+
+
+def _below(number: Array, other: Array, size: Array) -> Array:
+    """Bound the sum of two numbers from below: the first rounded up to three times from terms of a total `size`."""
+    return number + other - (8 * UNIT * (size + np.abs(other)) + SMALLEST)
+
+
+def forms_of(among: PriorSet, dual: WorstDual | None) -> Mixtures:
+    """Return the forms that the weights of a dual are of; CertificateError where some are not priors of the set."""
+    if not isinstance(among, Fitting):
+        return among.mixtures
+    if dual is None or dual.members is None or dual.members.ndim != 2 or dual.members.shape[1] != len(among):
+        raise CertificateError("the dual has no priors of the set")
+    if not all(among.has(member) for member in dual.members):
+        raise CertificateError("the dual has priors that are not of the set")
+    return Mixtures.hull(dual.members)
+
+
 _BLOCK_CELLS = 4_000_000
 
 

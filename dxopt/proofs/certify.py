@@ -15,15 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import CertificateError
-from dxopt.model.levels import LEAST
 from dxopt.model.loss import Loss, Reports
 from dxopt.model.mechanism import MatrixMechanism, Mechanism, Privacy
 from dxopt.model.objective import AdversaryError
 from dxopt.model.prior import Prior
+from dxopt.model.privacy import LEAST
 from dxopt.model.problem import Problem
-from dxopt.model.saved_reports import unpack_reports
-from dxopt.numerics.excess import bound_pairs, least_delta
-from dxopt.numerics.written import Written
+from dxopt.model.reports import unpack_reports
+from dxopt.numerics.hockey_stick import bound_pairs, least_delta
+from dxopt.numerics.number_syntax import Written
 from dxopt.proofs.applied import AppliedReduction
 from dxopt.proofs.beliefs import prove_beliefs
 from dxopt.proofs.bounds import proven_bound
@@ -32,7 +32,7 @@ from dxopt.proofs.duals import AnyDual
 from dxopt.proofs.privacy import ROW_SUM_ERROR, prove_private, require_channel
 from dxopt.proofs.repair import brought_within_budget, expected_above, repair
 from dxopt.runtime.archive import Arrays
-from dxopt.runtime.shown import Shown
+from dxopt.runtime.display import Shown
 from dxopt.runtime.stopping import StoppedError, raising
 from dxopt.spaces.archive import unpack
 from dxopt.spaces.space import MetricSpace

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dxopt.errors import CertificateError
 from dxopt.model.problem import Problem
-from dxopt.numerics.excess import bound_pairs, least_delta, relaxed_closure
+from dxopt.numerics.hockey_stick import bound_pairs, least_delta, relaxed_closure
 from dxopt.numerics.partition import Partition
 from dxopt.numerics.rounding import ALIKE, SMALLEST, UNIT, factor_above
 from dxopt.numerics.tropical import close, scale_into_cone

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from dxopt.errors import SpecError
 from dxopt.proofs.candidate import Claim
-from dxopt.results.files import CLAIMS, DUAL, MECHANISM, NOTES, PROBLEM, TABLE
+from dxopt.results.folder import CLAIMS, DUAL, MECHANISM, NOTES, PROBLEM, TABLE
 from dxopt.runtime.reading import read_json
 from dxopt.spaces.units import checked_unit
 

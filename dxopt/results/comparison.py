@@ -8,25 +8,24 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from dxopt.errors import SpecError
-from dxopt.numerics.digits import three_digits
+from dxopt.numerics.number_syntax import three_digits
 from dxopt.results.compared import (
     PROVEN,
     Compared,
+    Refined,
     Regularity,
     cells,
     cells_under,
     labelled,
+    lines_of,
     losses_of,
     told_gap,
     told_verdict,
 )
 from dxopt.results.evidence import OPTIMAL, Evidence
-from dxopt.results.figures.bars import Bars, Line, Quantity, bars
-from dxopt.results.figures.plotted import Plotted
-from dxopt.results.figures.tables import Grid, cell, privacy_cell
-from dxopt.results.files import Contents
-from dxopt.results.order import Refined, lines_of
-from dxopt.results.result import Result
+from dxopt.results.figures.panels import Bars, Line, Quantity, bars
+from dxopt.results.figures.tables import Grid, Plotted, cell, privacy_cell
+from dxopt.results.folder import Contents, Result
 from dxopt.runtime.plugins import Plugin
 from dxopt.spaces.units import per, with_unit
 

@@ -16,7 +16,7 @@ from dxopt.model.objective import ExpectedLoss
 from dxopt.model.problem import Problem
 from dxopt.proofs.certify import Certificate, gap
 from dxopt.results.compared import Compared
-from dxopt.results.files import Contents, finite
+from dxopt.results.folder import Contents, finite
 from dxopt.runtime.archive import Arrays
 from dxopt.runtime.plugins import Plugin
 

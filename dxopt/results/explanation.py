@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from dxopt.analysis import evaluate
-from dxopt.analysis.fitting import loss_of
+from dxopt.analysis.arguments import loss_of
 from dxopt.analysis.off_prior import OffPrior, ends, off_prior
-from dxopt.analysis.radii import Radii, radii, tails
-from dxopt.analysis.several import several
+from dxopt.analysis.radii import Radii, radii, several, tails
 from dxopt.model.loss import Loss, LossLike
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.objective import AdversaryError, WorstLoss
@@ -21,10 +20,10 @@ from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
 from dxopt.proofs.certify import Certificate
 from dxopt.results.figures.tables import aligned
-from dxopt.results.files import finite
-from dxopt.runtime.shown import Shown, as_html, as_html_table
+from dxopt.results.folder import finite
+from dxopt.runtime.display import Shown, as_html, as_html_table
 from dxopt.spaces.geo.levels import Level
-from dxopt.spaces.geo.located import known
+from dxopt.spaces.geo.points import known
 from dxopt.spaces.geo.reach import across, ways
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.spread import spread_of

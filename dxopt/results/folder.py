@@ -7,36 +7,61 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dxopt.errors import SpecError
-from dxopt.results.files import (
-    CLAIMS,
-    COMPARISON,
-    DESCRIPTION,
-    DIGESTS,
-    DUAL,
-    FRONTIER,
-    HELD_OUT,
-    LEVEL,
-    MECHANISM,
-    NOTES,
-    PAGE,
-    PARTS,
-    PROBLEM,
-    SWEEP,
-    SWEEP_TABLE,
-    TABLE,
-    Content,
-    Contents,
-)
+from dxopt.errors import PlausibilityWarning, SpecError
+from dxopt.runtime.display import Shown
 from dxopt.runtime.reading import is_file
+
+CLAIMS = "claims.json"
+NOTES = "notes.json"
+LEVEL = "level.json"
+FRONTIER = "frontier.json"
+SWEEP = "sweep.json"
+SWEEP_TABLE = "sweep.csv"
+COMPARISON = "comparison"
+PARTS = "parts"
+DESCRIPTION = "problem.yaml"
+MECHANISM = "mechanism.npz"
+PROBLEM = "problem.npz"
+DUAL = "dual.npz"
+TABLE = "table.npz"
+HELD_OUT = "held_out.npz"
+DIGESTS = "digests.json"
+PAGE = "report.html"
+
+
+class Storable(Protocol):
+    """What knows its own file, as mechanisms and integer tables do."""
+
+    def save(self, file: Path, /) -> object:
+        """Write the file."""
+
+
+Content = Mapping[str, Any] | str | bytes | Storable
+"""Of a file: arrays of `*.npz`, entries of `*.json` and `*.yaml`, text, bytes. Of a name with no ending: a folder."""
+Contents = dict[str, Content]
+"""What a folder holds, by name."""
+
+
+def finite(number: float) -> float | None:
+    """The number as JSON knows it: None instead of infinity and nan."""
+    return number if math.isfinite(number) else None
+
+
+def numbers(array: NDArray[np.float64]) -> list[float | None]:
+    """The entries of an array as JSON knows them."""
+    return [finite(number) for number in array.tolist()]
+
 
 _PROOF = (CLAIMS, MECHANISM)
 _ARRAYS = (PROBLEM, DUAL, TABLE, HELD_OUT)
@@ -177,3 +202,46 @@ def write_digests(folder: Path) -> None:
     names = sorted(path.relative_to(folder).as_posix() for path in [*files, *folder.glob(f"{PARTS}/*/{DIGESTS}")])
     digests = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
     write_json(folder / DIGESTS, {"format": 1, "sha256": digests})
+
+
+class Result(Shown, ABC):
+    """An answer that can be saved."""
+
+    @abstractmethod
+    def contents(self) -> Contents:
+        """The files of a result folder by name, as arrays, JSON, text or bytes; all of them are computed here."""
+
+    @property
+    def warnings(self) -> tuple[PlausibilityWarning, ...]:
+        """What is seldom meant in the question or its answer; docs/guides/plausibility.md has the checks."""
+        return ()
+
+    def save(self, folder: str | Path) -> Path:
+        """Write a result folder, which holds what `contents` lists.
+
+        An earlier result there is replaced, other files are kept. `dx.load` reads a report back, and
+        `EpsilonSweep.load` a sweep.
+
+        Raises
+        ------
+        SpecError
+            If the folder holds something that is no result, or cannot be written.
+
+        Examples
+        --------
+        >>> import dxopt as dx
+        >>> report = dx.solve(dx.Problem(dx.line(4), epsilon=1.0, prior="uniform"))
+        >>> folder = report.save("results/line")
+        >>> print(dx.load(folder).certificate.private)
+        True
+        """
+        return save_contents(Path(folder), self.contents())
+
+    def write(self, folder: Path) -> None:
+        """Write the files of a result to a folder that is there."""
+        write_contents(folder, self.contents())
+
+
+def parts(results: Iterable[Result]) -> Contents:
+    """The reports that an answer rests on: each is a result folder in `parts`, named by its position."""
+    return {f"{PARTS}/{position:03}": result.contents() for position, result in enumerate(results)}

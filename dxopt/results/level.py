@@ -9,12 +9,11 @@ from dxopt.errors import PlausibilityWarning
 from dxopt.model.plausibility import of_problem
 from dxopt.model.privacy import promised
 from dxopt.model.problem import Problem
-from dxopt.numerics.digits import apart, floor_of, three_digits
+from dxopt.numerics.number_syntax import apart, floor_of, three_digits
 from dxopt.results.claims import FORMAT
-from dxopt.results.files import LEVEL, Contents, finite
+from dxopt.results.folder import LEVEL, Contents, Result, finite, parts
 from dxopt.results.report import Report
-from dxopt.results.result import Result, parts
-from dxopt.runtime.shown import Lines
+from dxopt.runtime.display import Lines
 from dxopt.runtime.stopping import Status
 from dxopt.spaces.units import per, with_unit
 

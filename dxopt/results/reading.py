@@ -16,18 +16,15 @@ from dxopt.model.loss import Loss
 from dxopt.model.mechanism import Mechanism, is_matrix, unpacked
 from dxopt.model.objective import AdversaryError, WorstRegret
 from dxopt.model.problem import Problem
-from dxopt.model.saved_reports import unpack_reports
+from dxopt.model.reports import unpack_reports
 from dxopt.proofs.candidate import AppliedReduction, Candidate
 from dxopt.proofs.certify import Certificate, certify, gap, is_optimal
 from dxopt.proofs.duals import unpack_dual
-from dxopt.results.beliefs import unpack_beliefs
 from dxopt.results.claims import Claims, read_claims, read_notes
 from dxopt.results.comparison_folder import read_comparison
-from dxopt.results.files import CLAIMS, DUAL, HELD_OUT, MECHANISM, PARTS, PROBLEM, SWEEP
-from dxopt.results.folder import holds_report
-from dxopt.results.held_out import AtPositions, unpack
+from dxopt.results.folder import CLAIMS, DUAL, HELD_OUT, MECHANISM, PARTS, PROBLEM, SWEEP, holds_report
 from dxopt.results.measures import Beliefs
-from dxopt.results.prior_sets import against_known, believed, require_optima
+from dxopt.results.packing import AtPositions, against_known, believed, require_optima, unpack, unpack_beliefs
 from dxopt.results.report import Report
 from dxopt.runtime.archive import DAMAGED
 from dxopt.runtime.plugins import Plugin

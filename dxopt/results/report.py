@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from dxopt.errors import CertificateError, UnsupportedError
+from dxopt.analysis import evaluate
+from dxopt.analysis.held_out import HeldOut
+from dxopt.analysis.off_prior import OffPrior, off_prior
+from dxopt.errors import CertificateError, PlausibilityWarning, UnsupportedError
 from dxopt.model.mechanism import FORMAT as MECHANISM_FORMAT
-from dxopt.model.mechanism import MatrixMechanism
+from dxopt.model.mechanism import MatrixMechanism, Mechanism
 from dxopt.model.objective import AdversaryError, WorstRegret
-from dxopt.proofs.duals import LineDual, ProductDual, pack_dual
+from dxopt.model.plausibility import of_answer
+from dxopt.model.problem import Problem
+from dxopt.proofs.candidate import AppliedReduction, Claim
+from dxopt.proofs.certify import Certificate
+from dxopt.proofs.duals import AnyDual, Dual, LineDual, ProductDual, pack_dual
 from dxopt.release.tables import IntegerTable, integer_table
-from dxopt.results import held_out, units
-from dxopt.results.answer import Answer
-from dxopt.results.beliefs import NO_TABLE, pack_beliefs
+from dxopt.results import packing as held_out
+from dxopt.results import packing as units
 from dxopt.results.claims import FORMAT, RESTS_ON, UNVERIFIED
+from dxopt.results.comparison import Comparison
 from dxopt.results.comparison_folder import comparison_contents
+from dxopt.results.explanation import Explanation, of_report
 from dxopt.results.figures.tables import as_panel, as_text
-from dxopt.results.files import (
+from dxopt.results.folder import (
     CLAIMS,
     DESCRIPTION,
     DUAL,
@@ -28,15 +38,198 @@ from dxopt.results.files import (
     PROBLEM,
     TABLE,
     Contents,
+    Result,
     finite,
+    parts,
 )
-from dxopt.results.prior_sets import packed_set
-from dxopt.results.report_lines import everything, short
-from dxopt.results.result import parts
-from dxopt.runtime.shown import as_html
+from dxopt.results.measures import Beliefs
+from dxopt.results.packing import NO_TABLE, pack_beliefs, packed_set
+from dxopt.runtime.display import as_html
+from dxopt.runtime.plugins import Plugin
+from dxopt.runtime.stopping import Status
+from dxopt.words import report as say
+from dxopt.words.phrases import exact
+from dxopt.words.report import Lines
+from dxopt.words.result import value
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+
+@dataclass(frozen=True, eq=False)
+class Answer(Result):
+    """The fields of a report, which are described there, and what follows from them."""
+
+    problem: Problem
+    mechanism: Mechanism
+    certificate: Certificate
+    dual: AnyDual | None
+    status: Status
+    claim: Claim
+    route: str
+    refused: Mapping[str, str]
+    reductions: tuple[AppliedReduction, ...]
+    seconds: float
+    tolerance: float
+    evaluation: Mapping[str, float] = field(default_factory=dict)
+    comparison: Comparison | None = None
+    beliefs: tuple[Beliefs, ...] = ()
+    held_out: tuple[HeldOut, ...] = ()
+    plugins: tuple[Plugin, ...] = ()
+    solver: str = "auto"
+    method: str = "auto"
+    spanner: float | None = None
+
+    @property
+    def delivered(self) -> bool:
+        """Whether the route kept its promise: an exact one closed the gap, any other one ran to its end."""
+        if self.status in (Status.INTERRUPTED, Status.TIME_LIMIT):
+            return False
+        return self.claim != "exact" or self.status is Status.OPTIMAL
+
+    @property
+    def failed(self) -> str:
+        """Why the solver that was asked for gave no answer; "" where it gave one, or none was asked for."""
+        return f"{self.solver} gave no answer ({self.refused[self.solver]})" if self.solver in self.refused else ""
+
+    @property
+    def warnings(self) -> tuple[PlausibilityWarning, ...]:
+        """What is seldom meant in the problem or its answer, found from these alone; never read from a file."""
+        return self._warnings
+
+    @cached_property
+    def _warnings(self) -> tuple[PlausibilityWarning, ...]:
+        return of_answer(self.problem, self.mechanism)
+
+    @cached_property
+    def off_prior(self) -> OffPrior:
+        """Whom the mechanism costs most, what it costs secrets of prior 0, and what it never reports."""
+        return off_prior(self.mechanism, self.problem.prior, self.problem.loss)
+
+    @cached_property
+    def explanation(self) -> Explanation:
+        """What it promises and costs, in plain words: `dx.explain` returns it."""
+        optimal = self.status is Status.OPTIMAL
+        found = of_report(self.problem, self.mechanism, self.certificate, self.off_prior, optimal=optimal)
+        rows = () if self.comparison is None else self.comparison.rows[1:]
+        others = [(row.excess, row.name) for row in rows if row.private and row.excess is not None]
+        if not others or self.problem.objective.sign < 0:
+            return found
+        excess, name = min(others)
+        return replace(found, next_best=name, next_excess=excess)
+
+
+MOST = 10
+"""Lines of the short form, but for warnings."""
+_CONTINUING = ("auto", "columns")
+"""Solvers that may begin with an earlier answer."""
+_SHORT = (
+    "radius",
+    "worst off",
+    "largest error",
+    "prior 0",
+    "never reported",
+    "positions",
+    "places",
+    "delta",
+)
+"""Sentences of the short form, most important first."""
+_LONG = (
+    "radius",
+    "several reports",
+    "positions",
+    "places",
+    "direction",
+    "not hidden",
+    "worst off",
+    "prior 0",
+    "never reported",
+)
+"""Sentences of the long form."""
+
+
+def short(report: Answer) -> Lines:
+    """Return what matters, in at most ten lines, warnings included where these are fewer than eight."""
+    first = [*_warnings(report), *_heart(report)]
+    return [*first, *_further(report)][: max(MOST, len(first))]
+
+
+def _warnings(report: Answer) -> Lines:
+    return [("warning", str(warning)) for warning in report.warnings]
+
+
+def _heart(report: Answer) -> Iterator[tuple[str, str]]:
+    """Yield the problem, how good the answer is, whether its solver failed, its privacy and its value."""
+    found = report.explanation
+    yield "problem", say.asked(report.problem, found.noun)
+    yield "status", f"{_status(report)}; routes and proofs: report.details(), --verbose"
+    if report.failed:
+        yield "solver", report.failed
+    plain = found.epsilon is None
+    yield "private", say.proven(report.problem, report.certificate) if plain else say.one_and_several(found)
+    yield "value", value(found)
+
+
+def _further(report: Answer) -> Iterator[tuple[str, str]]:
+    """Yield what follows, most important first."""
+    yield from say.beliefs(report.problem, report.certificate)
+    yield from say.worst_prior(report.problem, report.mechanism)[1:]
+    if report.evaluation:
+        each = (say.measure(report.problem, name, value) for name, value in report.evaluation.items())
+        yield "measures", "; ".join(each)
+    yield from say.on_other_data(report.held_out)
+    found = dict(report.explanation.sentences)
+    yield from ((topic, found[topic]) for topic in _SHORT if topic in found)
+
+
+def _status(report: Answer) -> str:
+    gap = report.certificate.gap
+    if report.status is Status.OPTIMAL:
+        return f"optimal (gap {gap:.1e})"
+    certified = "" if report.delivered else " (not certified optimal)"
+    return f"{report.status}{certified}: {report.mechanism.name}; {say.better(gap)}{_continued(report)}"
+
+
+def _continued(report: Answer) -> str:
+    """Return how to go on with a solve that was stopped, where a later one can begin with what is known."""
+    stopped = report.status in (Status.INTERRUPTED, Status.TIME_LIMIT)
+    if not (stopped and isinstance(report.dual, Dual) and report.solver in _CONTINUING):
+        return ""
+    return ", which dx.solve(problem, start=report) goes on to look for"
+
+
+def everything(report: Answer) -> Lines:
+    """Return all that is known, with all digits: routes, refusals, reductions, and how it was proven."""
+    problem, proof, found = report.problem, report.certificate, report.explanation
+    lines = [
+        *_warnings(report),
+        ("problem", say.asked(problem, found.noun)),
+        ("status", f"{report.status}" + ("" if report.delivered else " (not certified optimal)")),
+        ("private", say.proven(problem, proof)),
+        *say.beliefs(problem, proof),
+        ("value", f"{exact(proof.value, problem.unit)} ({problem.objective.title})"),
+        ("bound", exact(proof.bound, problem.unit)),
+        ("gap", f"{proof.gap:.2e} (tolerance {report.tolerance:.0e}{_above(report)})"),
+        ("route", report.route),
+    ]
+    if math.isfinite(budget := problem.objective.max_loss):
+        spent = evaluate.expected_loss(report.mechanism, problem.prior, problem.loss)
+        lines.append(("expected loss", f"{exact(spent)} of at most {exact(budget, problem.loss.unit)}"))
+    lines += say.worst_prior(problem, report.mechanism)
+    lines += [(f"not {name}", reason) for name, reason in report.refused.items()]
+    lines += [(reduction.name, str(reduction)) for reduction in report.reductions]
+    lines += [(name.replace("_", " "), exact(value)) for name, value in report.evaluation.items()]
+    lines += say.on_other_data(report.held_out)
+    lines += [(topic, text) for topic, text in found.sentences if topic in _LONG]
+    lines += [(f"proof of {what}", how) for what, how in proof.how.items()]
+    lines += [("plug-in", str(plugin)) for plugin in report.plugins]
+    return [*lines, ("seconds", f"{report.seconds:.2f}")]
+
+
+def _above(report: Answer) -> str:
+    above = report.certificate.gap <= report.tolerance and report.status is not Status.OPTIMAL
+    return "; above it in units of the losses" if above else ""
+
 
 TABLE_TRIPLES = 50_000_000
 """There is an integer table up to this n²·m, which is what it takes to prove one private."""

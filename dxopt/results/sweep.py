@@ -12,27 +12,44 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.errors import PlausibilityWarning
+from dxopt.errors import PlausibilityWarning, SpecError
 from dxopt.model.plausibility import common
 from dxopt.model.problem import Problem
 from dxopt.proofs.certify import gap
-from dxopt.results.claims import FORMAT
+from dxopt.results.claims import FORMAT, SweepFile, read_typed
 from dxopt.results.compared import FIGURES, Compared
 from dxopt.results.figures import plots
 from dxopt.results.figures.panels import Panel, panels
-from dxopt.results.figures.plotted import Plotted
-from dxopt.results.figures.tables import Grid, cell
-from dxopt.results.files import SWEEP, SWEEP_TABLE, Contents
+from dxopt.results.figures.tables import Grid, Plotted, cell
+from dxopt.results.folder import PARTS, SWEEP, SWEEP_TABLE, Contents, Result, parts
+from dxopt.results.packing import level_axis, value_axis
+from dxopt.results.reading import load
 from dxopt.results.report import Report
-from dxopt.results.result import Result, parts
-from dxopt.results.sweep_folder import swept
-from dxopt.results.units import level_axis, value_axis
-from dxopt.runtime.reading import as_path
+from dxopt.runtime.reading import as_path, is_file
 from dxopt.runtime.stopping import Status
 from dxopt.spaces.units import in_unit, per
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+def swept(folder: Path) -> tuple[tuple[Report, ...], tuple[float, ...], Status]:
+    """The report of each level of a sweep, proven again, the levels that were asked for, and how it ended.
+
+    Raises
+    ------
+    SpecError, CertificateError
+        As for `EpsilonSweep.load`.
+    """
+    if not is_file(folder / SWEEP):
+        raise SpecError("folder", f"{folder} is no result folder of a sweep", "name one that `sweep` wrote")
+    content = read_typed(folder / SWEEP, SweepFile)
+    folders = [folder / PARTS / f"{position:03}" for position in range(len(content.epsilons))]
+    reports = tuple(load(part) for part in folders)
+    if not reports or [report.problem.epsilon for report in reports] != content.epsilons:
+        raise SpecError("folder", f"{folder} has other levels than sweep.json says", "make the sweep again")
+    return reports, tuple(content.asked), Status(content.status)
+
 
 Array = NDArray[np.float64]
 OPTIMAL = "optimal"

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
+from dxopt.runtime.atomic_write import replacing
 from dxopt.runtime.reading import read_arrays
-from dxopt.runtime.whole import replacing
 
 Arrays = dict[str, Any]
 Content = TypeVar("Content")

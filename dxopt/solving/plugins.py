@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from dxopt.model.loss import Loss
-from dxopt.model.losses import LOSS_PLUGINS
+from dxopt.model.loss import LOSS_PLUGINS, Loss
 from dxopt.model.objective import AdversaryError
 from dxopt.model.problem import Problem
 from dxopt.runtime.plugins import Listed, Plugin

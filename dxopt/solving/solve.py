@@ -13,15 +13,15 @@ from dxopt.model.mechanism import Mechanism
 from dxopt.model.objective import ExpectedLoss, WorstRegret
 from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
-from dxopt.model.required import required_problem
-from dxopt.numerics.given import as_number
+from dxopt.model.validation import required_problem
+from dxopt.numerics.coerce import as_number
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import Proven, certify, gap, is_optimal
 from dxopt.proofs.duals import Dual
 from dxopt.results.announcing import announce, announce_answer
 from dxopt.results.report import Report
 from dxopt.runtime.stopping import Status, require_seconds
-from dxopt.solving.attempts import Options, Progress, Start, running
+from dxopt.solving.options import Options, Progress, Start, running
 from dxopt.solving.plugins import used
 from dxopt.solving.routes.choice import SPANNER_METHODS, is_enough, require_method, routes
 from dxopt.solving.routes.limits import COLUMNS, COLUMNS_FROM

@@ -8,10 +8,10 @@ from importlib import import_module
 from pathlib import Path
 
 from dxopt.numerics.kernels import KERNELS
-from dxopt.runtime.live import Progress, shows
+from dxopt.runtime.progress import Progress, shows
 
 _WITH_KERNELS = (
-    "dxopt.numerics.sums",
+    "dxopt.numerics.row_deficit",
     "dxopt.numerics.tropical_loops",
     "dxopt.solving.reductions.automorphism_loops",
     "dxopt.solving.reductions.symmetry",

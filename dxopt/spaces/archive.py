@@ -11,13 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
-from dxopt.spaces.geo.located import placed
-from dxopt.spaces.globe import OnEarth
+from dxopt.spaces.geo.points import placed
 from dxopt.spaces.lattices import Wrapped, grid, torus
-from dxopt.spaces.metrics import METRICS, Metric
-from dxopt.spaces.positions import Positions, on_sphere
+from dxopt.spaces.metrics import METRICS, Metric, OnEarth
+from dxopt.spaces.positions import Positions, local_plane, on_sphere
 from dxopt.spaces.products import product
-from dxopt.spaces.projection import local_plane
 from dxopt.spaces.space import MetricSpace
 
 Arrays = dict[str, NDArray[Any]]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
-from dxopt.numerics.given import ragged
+from dxopt.numerics.coerce import ragged
 
 _LATITUDE = {"lat", "lats", "latitude", "latitudes"}
 _LONGITUDE = {"lon", "lons", "lng", "long", "longitude", "longitudes"}

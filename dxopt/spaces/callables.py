@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import Option, SpecError, required
-from dxopt.numerics.given import shown
+from dxopt.numerics.coerce import shown
 from dxopt.runtime.plugins import Plugin, said
-from dxopt.spaces.matrices import TRIANGLE_SLACK, BrokenTriangle, checked_matrix, metric_matrix, require_few
+from dxopt.spaces.distances import TRIANGLE_SLACK, BrokenTriangle, checked_matrix, metric_matrix, require_few
 from dxopt.spaces.metrics import METRIC_PLUGINS, METRICS, Metric
 
 Distance = Callable[[Any, Any], float]

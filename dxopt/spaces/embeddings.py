@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
 from dxopt.runtime.reading import MOST_VECTORS, as_path, opened
-from dxopt.spaces.matrices import MATRIX_POINTS
+from dxopt.spaces.distances import MATRIX_POINTS
 from dxopt.spaces.metrics import Metric
 from dxopt.spaces.space import MetricSpace
 

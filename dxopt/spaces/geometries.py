@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
-from dxopt.spaces.globe import METRICS_ON_EARTH, OnEarth
+from dxopt.spaces.metrics import METRICS_ON_EARTH, OnEarth
 
 WGS84 = "OGC:CRS84"
 """Longitude and latitude in degrees, as in GeoJSON."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -10,11 +11,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
-from dxopt.numerics.given import shown
+from dxopt.numerics.coerce import shown
 from dxopt.spaces.labels import Coordinates, LazyLabels, Numbers, Tuples
 from dxopt.spaces.metrics import Euclidean, Metric, metric_named, require_numbers
-from dxopt.spaces.sizes import require_room
 from dxopt.spaces.space import MetricSpace, Structure
+
+MOST_COORDINATES = 200_000_000
+"""The most coordinates of points that are kept in memory: 1.6 GB."""
+
+
+def require_room(field: str, sizes: Sequence[int], width: int, fix: str) -> None:
+    """SpecError where all tuples of indices below these sizes, with `width` coordinates each, are too many."""
+    count = math.prod(sizes)
+    if count * max(width, 1) > MOST_COORDINATES:
+        shape = f" ({' x '.join(map(str, sizes))})" if 1 < len(sizes) <= 4 else ""
+        most = f"at most {MOST_COORDINATES // max(width, 1):,} fit in memory"
+        makes = "make" if field.endswith("s") else "makes"
+        raise SpecError(field, f"{makes} {_counted(count)} points{shape}; {most}", fix)
+
+
+def _counted(count: int) -> str:
+    return f"{count:,}" if count < 10**12 else f"{count:.2e}"
+
 
 Array = NDArray[np.float64]
 

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
-from dxopt.numerics.given import shown
+from dxopt.numerics.coerce import shown
 from dxopt.spaces.labels import Tuples
-from dxopt.spaces.lattices import line
-from dxopt.spaces.sizes import require_room
+from dxopt.spaces.lattices import line, require_room
 from dxopt.spaces.space import MetricSpace, Structure
 from dxopt.spaces.units import common_unit
 

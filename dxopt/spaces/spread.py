@@ -9,8 +9,7 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.spaces.graphs import Paths
-from dxopt.spaces.matrices import BLOCK_CELLS
+from dxopt.spaces.distances import BLOCK_CELLS, Paths
 from dxopt.spaces.space import MetricSpace
 
 _MOST_CELLS = 4_000_000

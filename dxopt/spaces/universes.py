@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from dxopt.errors import SpecError, required
 from dxopt.spaces.callables import Distance, truth_of, value_distances
-from dxopt.spaces.matrices import MATRIX_POINTS
+from dxopt.spaces.distances import MATRIX_POINTS
 from dxopt.spaces.products import product
 from dxopt.spaces.space import MetricSpace
 

@@ -4,7 +4,7 @@ from dxopt.spec.build import build_tasks, load
 from dxopt.spec.family import ProblemFile, read_problems
 from dxopt.spec.fields import MAX_REGULAR
 from dxopt.spec.levels import read_level, read_levels
-from dxopt.spec.schema import json_schema
+from dxopt.spec.problems import json_schema
 from dxopt.spec.source import SpecFileError
 from dxopt.spec.tasks import Expect, Task
 

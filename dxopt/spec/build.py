@@ -14,15 +14,13 @@ from dxopt.solving.routes.choice import COMPARABLE, COMPARABLE_NAMES
 from dxopt.spaces.geo.reach import across
 from dxopt.spec import objectives as o
 from dxopt.spec import sheet as s
-from dxopt.spec.beliefs import build_beliefs
-from dxopt.spec.believed import build_pairs
-from dxopt.spec.family import Member, ProblemFile, read_problems
+from dxopt.spec.belief_change import build_beliefs
+from dxopt.spec.belief_pairs import build_pairs
+from dxopt.spec.family import Member, ProblemFile, read_problems, saved_task
 from dxopt.spec.fields import MAX_LOCATIONS
-from dxopt.spec.held_out import build_held_out, listed
 from dxopt.spec.locations import Secrets, build_reports, build_space
-from dxopt.spec.prior_sets import build_believed, depends_on_level
-from dxopt.spec.priors import build_priors
-from dxopt.spec.saved import saved_task
+from dxopt.spec.objectives import build_held_out, listed
+from dxopt.spec.priors import build_believed, build_priors, depends_on_level
 from dxopt.spec.source import Source
 from dxopt.spec.tables import read_matrix
 from dxopt.spec.tasks import Expect, Task

@@ -11,13 +11,151 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from dxopt.errors import CertificateError, SpecError
+from dxopt.results.claims import read_claims
+from dxopt.results.folder import CLAIMS, DESCRIPTION, MECHANISM, PROBLEM, holds_report
+from dxopt.results.measures import MEASURES, Beliefs
+from dxopt.results.reading import read_problem
+from dxopt.solving.routes.choice import COMPARABLE
 from dxopt.spec import sheet as s
-from dxopt.spec.complaints import first_error
+from dxopt.spec.fields import shown
 from dxopt.spec.levels import MAX_FAMILY
-from dxopt.spec.reader import read
-from dxopt.spec.saved import is_saved, saved_data, saved_name
-from dxopt.spec.source import Source, stem
+from dxopt.spec.source import FieldPath, Source, SpecFileError, read, stem
+from dxopt.spec.tasks import Task
 from dxopt.studies.questions import AtLevels
+
+_TYPES = {
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "string_type": "text, in quotes if it looks like something else",
+    "bool_type": "true or false",
+    "list_type": "a list, such as [a, b]",
+    "dict_type": "a mapping of names, such as {flat: uniform}",
+    "model_type": "a mapping, such as {key: value}",
+}
+_SHORT = 60
+_LIMITS = {
+    "greater_than": ("gt", "above"),
+    "greater_than_equal": ("ge", "of at least"),
+    "less_than_equal": ("le", "of at most"),
+    "less_than": ("lt", "below"),
+}
+_LENGTHS = {"too_short": "at least {min_length}", "too_long": "at most {max_length}"}
+
+
+def first_error(source: Source, error: ValidationError) -> SpecFileError:
+    """Return the first of the errors in file order."""
+    found = []
+    for detail in error.errors(include_url=False):
+        context = detail.get("ctx", {})
+        path = _path(source.value, detail["loc"]) + tuple(context.get("at", ()))
+        order = source.order(path, missing=not source.has(path))
+        found.append((order, path, _in_words(detail["type"], context, detail), context.get("at_key", False)))
+    _, path, (wrong, fix), at_key = min(found, key=lambda one: one[0])
+    return source.error(path, wrong, fix, at_key=at_key)
+
+
+def _path(value: Any, location: tuple[str | int, ...]) -> FieldPath:
+    """Return the place in the file of an error: its location without the tags of unions, which no file has."""
+    path = []
+    for part in location:
+        parts: dict[Any, Any] = (
+            value if isinstance(value, dict) else dict(enumerate(value)) if isinstance(value, list) else {}
+        )
+        if part in parts:
+            value = parts[part]
+            path.append(part)
+    return tuple(path)
+
+
+def _in_words(kind: str, context: dict[str, Any], detail: Any) -> tuple[str, str]:
+    """Return what is wrong with a value, and what would be right."""
+    if kind == "spec":
+        return context["wrong"], context["fix"]
+    if kind in _LENGTHS:
+        return f"has {context['actual_length']} entries", f"give {_LENGTHS[kind].format(**context)}"
+    wrong = f"is {shown(detail['input'])}"
+    if kind in _LIMITS:
+        key, words = _LIMITS[kind]
+        return wrong, f"give a number {words} {context[key]:g}"
+    if kind == "list_type" and isinstance(detail["input"], str) and len(detail["input"]) <= _SHORT:
+        return wrong, f"write a list, here [{detail['input']}]"
+    return wrong, f"give {_TYPES[kind]}" if kind in _TYPES else detail["msg"]
+
+
+_ARRAYS = "arrays"
+_ORIGINAL = "solve the file that the result was made from"
+
+
+def is_saved(source: Source) -> bool:
+    """Whether a file describes the problem of the result folder that it is in.
+
+    Raises
+    ------
+    SpecFileError
+        If it is beside no report, or has keys of its own.
+    """
+    folder = source.path.parent
+    if _ARRAYS not in source.root.value:
+        return False
+    if source.path.name != DESCRIPTION or not holds_report(folder):
+        fix = f"leave it out, or solve the {DESCRIPTION} of a result folder"
+        raise source.error((_ARRAYS,), "is for result folders", fix)
+    for key in source.root.value:
+        if key != _ARRAYS:
+            raise source.error((key,), "is no key of the problem of a result", f"leave it out, or {_ORIGINAL}")
+    return True
+
+
+def saved_name(source: Source) -> str:
+    """The name of the problem."""
+    try:
+        return read_claims(source.path.parent).problem.name
+    except SpecError as error:
+        raise source.error((_ARRAYS,), str(error)) from None
+
+
+def saved_data(source: Source) -> list[Path]:
+    """The files that the problem is read from."""
+    return [source.resolve(name) for name in (PROBLEM, MECHANISM, CLAIMS)]
+
+
+def saved_task(source: Source, sweep: AtLevels | None) -> Task:
+    """The task of solving the problem of a result again, in the way and to the tolerance of that result.
+
+    A mechanism found through a spanner is looked for without one.
+
+    Raises
+    ------
+    SpecFileError
+        If the files beside it are damaged.
+    """
+    try:
+        problem, claims = read_problem(source.path.parent)
+    except (SpecError, CertificateError) as error:
+        raise source.error((_ARRAYS,), str(error)) from None
+    if sweep is not None and sweep.methods is None:
+        sweep = AtLevels(sweep.epsilons, COMPARABLE)
+    return Task(
+        problem,
+        method="auto" if sweep is not None else claims.found.method,
+        solver="auto",
+        spanner=None,
+        tolerance=claims.tolerance,
+        time_limit=None,
+        evaluate=tuple(name for name in claims.evaluation if name in MEASURES),
+        held_out=(),
+        compare=(),
+        priors={},
+        expect=None,
+        sweep=sweep,
+        beliefs=tuple(Beliefs(one.name, tuple(one.places), one.hiding) for one in claims.beliefs),
+        records=None,
+        source=source.path,
+        origin=source,
+    )
+
 
 LISTED = ("method", "prior")
 _OF_LEVELS = ("epsilon", "privacy", "expect")

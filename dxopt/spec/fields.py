@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -27,14 +29,145 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
 
+from dxopt.errors import SpecError
+from dxopt.numerics.number_syntax import EXPRESSION, is_expression, number_of, shortened
 from dxopt.runtime.plugins import RENAME, OrPlugins
-from dxopt.spaces.globe import METRICS_ON_EARTH, OnEarth
 from dxopt.spaces.lattices import LATTICE_METRICS
-from dxopt.spaces.metrics import METRIC_NAMES
+from dxopt.spaces.metrics import METRIC_NAMES, METRICS_ON_EARTH, OnEarth
 from dxopt.spaces.units import LONGEST
-from dxopt.spec import quantities as q
-from dxopt.spec.quantities import bad, shown
-from dxopt.spec.suggestions import advice, meant
+
+_CLOSE = 0.7
+_CLOSER = 0.8
+"""The least likeness of names that begin with the same letter, and of others."""
+_SHORTEST = 3
+"""Letters of a name that is the beginning of another."""
+_MEANT = {
+    **dict.fromkeys(("eps", "ε", "budget", "privacy_budget"), ("epsilon", "level", "max_loss")),
+    **dict.fromkeys(("factor", "level", "epsilon"), ("level", "epsilon")),
+    **dict.fromkeys(("distance", "dist"), ("radius", "metric")),
+    **dict.fromkeys(("utility", "cost", "error"), ("loss",)),
+    **dict.fromkeys(("mechanism", "algorithm"), ("method",)),
+    **dict.fromkeys(("belief", "weights", "frequencies"), ("prior", "weight")),
+    **dict.fromkeys(("secrets", "domain", "points"), ("space", "values")),
+    **dict.fromkeys(("output", "outputs"), ("reports",)),
+    **dict.fromkeys(("n", "length", "count"), ("size", "records")),
+    **dict.fromkeys(("spacing", "step"), ("spacing", "step")),
+    **dict.fromkeys(("timeout", "seconds"), ("time_limit",)),
+    **dict.fromkeys(("path", "csv"), ("file",)),
+    **dict.fromkeys(("counts", "data", "observations"), ("samples",)),
+    "type": ("kind",),
+    "title": ("name",),
+    "l2": ("euclidean",),
+    "l1": ("manhattan",),
+}
+"""Names by which others call what is here one of those behind, the first of them that is known where it stands."""
+_SUGGESTIONS_FORMS = {"factor": "a factor of 2 is {}: ln(2)"}
+"""A way to write, under the key that is meant, what the name stands for."""
+
+
+def meant(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that an unknown one probably means; None where none is close."""
+    listed = list(dict.fromkeys(known))
+    plain = name.strip().lower().replace("-", "_").replace(" ", "_")
+    same = [other for other in (plain, *_MEANT.get(plain, ())) if other in listed]
+    if same:
+        return same[0]
+    close = difflib.get_close_matches(plain, [other for other in listed if other[:1] == plain[:1]], 1, _CLOSE)
+    if close := close or difflib.get_close_matches(plain, listed, 1, _CLOSER):
+        return close[0]
+    begun = [other for other in listed if len(plain) >= _SHORTEST and other.startswith(plain)]
+    return begun[0] if len(begun) == 1 else None
+
+
+def advice(name: str, known: Iterable[str]) -> str:
+    """Return what to write instead of an unknown name."""
+    listed = list(dict.fromkeys(known))
+    found = meant(name, listed)
+    if found is None:
+        return f"choose one of {', '.join(listed)}"
+    form = _SUGGESTIONS_FORMS.get(name.lower())
+    return f"did you mean {found}?" + ("" if form is None else f" {form.format(found)}")
+
+
+PATTERN = rf"^(?:{EXPRESSION})$"
+INFINITY = (".inf", "inf")
+
+
+def bad(wrong: str, fix: str, *at: str | int, at_key: bool = False) -> PydanticCustomError:
+    """Make an error for a validator to raise; `at` leads on from the value being validated, or to a key of it."""
+    return PydanticCustomError("spec", "{wrong}; {fix}", {"wrong": wrong, "fix": fix, "at": at, "at_key": at_key})
+
+
+def shown(value: Any) -> str:
+    """Write a value for a message."""
+    match value:
+        case None:
+            return "empty"
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return f"the number {value:.12g}"
+        case str():
+            return f"the text {shortened(value)}"
+        case list():
+            return "a list"
+        case _:
+            return "a mapping"
+
+
+def number(value: Any, *at: str | int, infinite: bool = False) -> float:
+    """Return the number that a scalar of a problem file means; raises `bad` if it means none."""
+    if isinstance(value, str) and infinite and value in INFINITY:
+        return math.inf
+    if isinstance(value, str):
+        return _evaluated(value, at)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise bad(f"is {shown(value)}", "give a number", *at)
+    return _finite(float(value), value, at)
+
+
+def _evaluated(text: str, at: tuple[str | int, ...]) -> float:
+    try:
+        value = number_of(text, "number")
+    except SpecError as error:
+        raise bad(error.wrong, error.fix, *at) from None
+    if not is_expression(text):
+        raise bad(f"is {shown(text)}", f"write {value!r} without quotes, as a plain decimal number", *at)
+    return value
+
+
+def _finite(value: float, written: Any, at: tuple[str | int, ...]) -> float:
+    if not math.isfinite(value):
+        raise bad(f"is {written}, which is not a finite number", "give a finite number", *at)
+    return value
+
+
+@dataclass(frozen=True)
+class Written:
+    """Annotation that lets a float be written as in a problem file."""
+
+    infinite: bool = False
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        def parse(value: Any) -> float:
+            return number(value, infinite=self.infinite)
+
+        return core_schema.no_info_before_validator_function(parse, handler(source))
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        forms: list[dict[str, Any]] = [handler(core), {"type": "string", "pattern": PATTERN}]
+        return {"anyOf": [*forms, {"enum": list(INFINITY)}] if self.infinite else forms}
+
+
+Number = Annotated[float, Written()]
+Positive = Annotated[float, Field(gt=0), Written()]
+AtLeastOne = Annotated[float, Field(ge=1), Written()]
+NonNegative = Annotated[float, Field(ge=0), Written()]
+Share = Annotated[float, Field(ge=0, lt=1), Written()]
+Fraction = Annotated[float, Field(gt=0, lt=1), Written()]
+Extended = Annotated[float, Written(infinite=True)]
+ExtendedDistance = Annotated[float, Field(ge=0), Written(infinite=True)]
+
 
 MAX_LOCATIONS = 4_000
 MAX_REGULAR = 1_000_000
@@ -80,7 +213,7 @@ def _matching(pattern: str, fix: str) -> Any:
 
 def _cell(value: Any) -> str | int | float:
     if not isinstance(value, str):
-        q.number(value)
+        number(value)
     return value
 
 
@@ -107,7 +240,7 @@ def _index(value: Any) -> int:
 
 def _point(value: Any) -> tuple[float, ...]:
     several = value if isinstance(value, list) else [value]
-    return tuple(q.number(part, "point", index) for index, part in enumerate(several))
+    return tuple(number(part, "point", index) for index, part in enumerate(several))
 
 
 _READERS: dict[str, Callable[[Any], Any]] = {
@@ -121,7 +254,7 @@ def _edge(value: Any) -> tuple[str, str, float]:
     if not isinstance(value, list) or len(value) not in (2, 3):
         raise bad(f"is {shown(value)}, not an edge", "write [from, to] or [from, to, length]")
     start, end = (_node(node, index) for index, node in enumerate(value[:2]))
-    length = q.number(value[2], 2) if len(value) == 3 else 1.0
+    length = number(value[2], 2) if len(value) == 3 else 1.0
     if length < 0:
         raise bad(f"is the number {length:g}", "give a length of 0 or more", 2)
     return str(start), str(end), length

@@ -10,13 +10,13 @@ from pydantic import AfterValidator, Discriminator, Field, Tag, ValidationError,
 from pydantic_core import PydanticCustomError
 
 from dxopt.errors import SpecError
-from dxopt.model.levels import checked_level
-from dxopt.numerics.written import is_plain
+from dxopt.model.privacy import checked_level
+from dxopt.numerics.number_syntax import is_plain
 from dxopt.spaces.geo.levels import Level, level
 from dxopt.spaces.space import MetricSpace
 from dxopt.spec import fields as f
-from dxopt.spec import quantities as q
-from dxopt.spec.quantities import bad
+from dxopt.spec import fields as q
+from dxopt.spec.fields import bad
 from dxopt.studies.levels import FINEST
 from dxopt.studies.questions import EpsilonFrontier, SmallestEpsilon
 

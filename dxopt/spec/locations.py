@@ -17,17 +17,16 @@ from dxopt.spaces import geo
 from dxopt.spaces.axes import require_latitude_first
 from dxopt.spaces.embeddings import embedding
 from dxopt.spaces.geo.hexagons import coarser, estimated
-from dxopt.spaces.globe import METRICS_ON_EARTH, OnEarth
 from dxopt.spaces.lattices import grid, line, torus
+from dxopt.spaces.metrics import METRICS_ON_EARTH, OnEarth
 from dxopt.spaces.space import MetricSpace
-from dxopt.spec import geo as e
+from dxopt.spec import spaces as e
 from dxopt.spec import spaces as m
 from dxopt.spec import universes as u
-from dxopt.spec.answers import Answers
-from dxopt.spec.fields import MAX_LOCATIONS, too_many
-from dxopt.spec.quantities import number
+from dxopt.spec.fields import MAX_LOCATIONS, number, too_many
 from dxopt.spec.source import Source, SpecFileError
 from dxopt.spec.tables import Table, read_matrix
+from dxopt.spec.universes import Answers
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -7,21 +7,19 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from dxopt.model.levels import LARGEST, LEAST
 from dxopt.model.objective import ExpectedLoss, WorstLoss, WorstRegret
-from dxopt.numerics.excess import PAIRS
+from dxopt.model.privacy import LARGEST, LEAST
+from dxopt.numerics.hockey_stick import PAIRS
 from dxopt.results.measures import OF_LEVELS
 from dxopt.solving.routes.choice import COMPARABLE_NAMES, METHOD_NAMES, SPANNER_METHODS
 from dxopt.spec import fields as f
-from dxopt.spec import quantities as q
-from dxopt.spec.beliefs import Learns
-from dxopt.spec.believed import Beliefs
-from dxopt.spec.held_out import Evaluate, HeldOut, listed
+from dxopt.spec import fields as q
+from dxopt.spec.belief_change import Learns
+from dxopt.spec.belief_pairs import Beliefs
+from dxopt.spec.fields import bad
 from dxopt.spec.levels import Epsilon, Frontier, Privacy, Range, Smallest
-from dxopt.spec.objectives import AdversaryError, Budgets, Loss, Objective
-from dxopt.spec.prior_sets import Believed, HullPriors, PriorSection, depends_on_level
-from dxopt.spec.priors import Prior
-from dxopt.spec.quantities import bad
+from dxopt.spec.objectives import AdversaryError, Budgets, Evaluate, HeldOut, Loss, Objective, listed
+from dxopt.spec.priors import Believed, HullPriors, Prior, PriorSection, depends_on_level
 from dxopt.spec.spaces import Reports, Space
 from dxopt.studies.questions import SmallestEpsilon, Sweep
 

@@ -16,9 +16,9 @@ from typing import NamedTuple, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.runtime.headers import NAME_THEM, listed, looks_like_data
+from dxopt.runtime.header_guess import NAME_THEM, listed, looks_like_data
 from dxopt.runtime.reading import MOST_TABLE, opened
-from dxopt.spaces.globe import LATITUDE_FIRST, NO_DEGREES, beyond_degrees
+from dxopt.spaces.metrics import LATITUDE_FIRST, NO_DEGREES, beyond_degrees
 from dxopt.spec.source import SpecFileError
 
 Blame = Callable[[str, str], SpecFileError]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dxopt.analysis.observed import Observed
+from dxopt.analysis.held_out import Observed
 from dxopt.errors import Option, SpecError, UnsupportedError
 from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dxopt.analysis import evaluate
+from dxopt.analysis.evaluate import optimal_random_remap
+from dxopt.analysis.order.refinement import compared
+from dxopt.analysis.order.remaps import RandomRemap
 from dxopt.analysis.regularity import verdict
 from dxopt.errors import (
     CertificateError,
@@ -17,28 +24,102 @@ from dxopt.errors import (
     UnsupportedError,
     required,
 )
-from dxopt.mechanisms.classic.contract import BASELINES
-from dxopt.model.mechanism import Mechanism
-from dxopt.model.objective import WorstRegret
+from dxopt.mechanisms.classic.base import BASELINES
+from dxopt.model.mechanism import MatrixMechanism, Mechanism
+from dxopt.model.moment_sets import Fitting
+from dxopt.model.objective import WorstLoss, WorstRegret
 from dxopt.model.prior import PriorLike
+from dxopt.model.prior_sets import PriorSet
 from dxopt.model.problem import Problem
-from dxopt.model.required import required_problem
+from dxopt.model.validation import required_problem
 from dxopt.proofs.certify import is_optimal
-from dxopt.proofs.own import proven_answer
+from dxopt.proofs.user_channel import proven_answer
 from dxopt.results.announcing import announcing
-from dxopt.results.compared import Regularity
+from dxopt.results.compared import Refined, Regularity
 from dxopt.results.comparison import Comparison
+from dxopt.results.comparison_folder import difference
 from dxopt.results.evidence import OPTIMAL, Entry, Evidence
 from dxopt.results.report import Report
-from dxopt.results.same_problem import difference
-from dxopt.runtime.live import showing, step
+from dxopt.runtime.archive import Arrays
 from dxopt.runtime.machines import using
+from dxopt.runtime.progress import showing, step
 from dxopt.runtime.stopping import Status, Stop
-from dxopt.solving.attempts import Progress
+from dxopt.solving.options import Progress
 from dxopt.solving.solve import solve
-from dxopt.studies.ordering import ordered, remap_in_the_worst_case
 from dxopt.studies.own import Methods, Own, checked_methods, name_of
-from dxopt.studies.under_others import under_others
+
+
+def under_others(problem: Problem, priors: Mapping[str, PriorLike]) -> dict[str, Problem]:
+    """The problem under each other prior.
+
+    Raises
+    ------
+    SpecError
+        If there are any for the worst loss, or one of them does not fit or is a set.
+    UnsupportedError
+        If the problem is about all priors that fit totals: what the worst of them costs is proven for its own
+        mechanism alone.
+    """
+    if isinstance(problem.priors, Fitting):
+        fix = "give a hull, a ball or a box, or solve without comparing"
+        raise UnsupportedError("prior", "is all that fit totals, over which mechanisms are not compared", fix)
+    if priors and isinstance(problem.objective, WorstLoss):
+        raise SpecError("priors", "do not matter for the worst loss", "leave them out, or ask for expected_loss")
+    if not isinstance(priors, Mapping):
+        wrong = f"are of type {type(priors).__name__}, not named"
+        raise SpecError("priors", wrong, 'give a mapping of names to priors, as {"even": "uniform"}')
+    problems = {}
+    for name, prior in priors.items():
+        if isinstance(prior, PriorSet):
+            raise SpecError("priors", f"{name}: is a set of priors", "give one prior, such as its centre")
+        try:
+            problems[name] = problem.but(prior=prior)
+        except SpecError as error:
+            raise error.at("priors", f"{name}: the {error.field} {error.wrong}") from None
+    return problems
+
+
+Array = NDArray[np.float64]
+MOST_CELLS = 1_000_000
+"""Refinement is decided up to this n·m², as it is for every pair: 100 secrets with as many reports."""
+REMAP_CELLS = 250_000
+"""The best remap in the worst case is looked for up to this n²·m."""
+
+
+def ordered(mechanisms: Mapping[str, Mechanism]) -> dict[Refined, Arrays]:
+    """Decide which of some mechanisms refines which, with the remap or the gains that prove it.
+
+    Those that are not written down are left out.
+    """
+    written = {name: one.matrix for name, one in mechanisms.items() if isinstance(one, MatrixMechanism)}
+    found: dict[Refined, Arrays] = {}
+    for better, one in written.items():
+        for worse, other in written.items():
+            if better == worse or one.size * other.shape[1] > MOST_CELLS:
+                continue
+            answer = compared(one, other)
+            refined = Refined(better, worse, answer.holds)
+            if answer.holds:
+                found[replace(refined, shortfall=answer.high)] = {"remap": answer.remap}
+            elif answer.holds is False and answer.witness is not None:
+                found[replace(refined, shortfall=answer.low)] = {"gains": answer.witness.gains}
+            else:
+                found[refined] = {}
+    return found
+
+
+def remap_in_the_worst_case(problem: Problem, mechanism: Mechanism) -> RandomRemap | None:
+    """The best remap of a mechanism where the objective is the worst loss; None for others, and where it is large."""
+    rows, reports = problem.shape
+    if not isinstance(problem.objective, WorstLoss) or not isinstance(mechanism, MatrixMechanism):
+        return None
+    if rows * rows * reports > REMAP_CELLS:
+        return None
+    try:
+        return optimal_random_remap(mechanism, problem.loss)
+    except SpecError:
+        return None
+
 
 VERDICT_POINTS = 400
 """For more secrets than that it is not decided whether the prior is regular."""

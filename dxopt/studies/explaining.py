@@ -14,10 +14,9 @@ from dxopt.model.mechanism import Mechanism
 from dxopt.model.objective import WorstLoss
 from dxopt.model.prior import Prior, PriorLike
 from dxopt.model.problem import Problem
-from dxopt.numerics.written import Written
+from dxopt.numerics.number_syntax import Written
 from dxopt.results.explanation import Explanation, choices_of, of_mechanism, of_problem
-from dxopt.results.files import FRONTIER, LEVEL, PARTS, SWEEP
-from dxopt.results.folder import holds_report, is_result
+from dxopt.results.folder import FRONTIER, LEVEL, PARTS, SWEEP, holds_report, is_result
 from dxopt.results.reading import load
 from dxopt.results.report import Report
 from dxopt.results.sweep import EpsilonSweep

@@ -1,18 +1,20 @@
-"""The least loss against ε: levels laid closer until what is proven between them is narrow enough."""
+"""Frontiers: loss against ε, and the adversary's error against the loss budget, closed in by one search."""
 
 from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from dxopt.errors import SpecError
 from dxopt.model.objective import AdversaryError
 from dxopt.model.problem import Problem
-from dxopt.model.required import required_problem
-from dxopt.numerics.written import Written
+from dxopt.model.validation import required_problem
+from dxopt.numerics.number_syntax import Written
 from dxopt.results.announcing import announcing
-from dxopt.results.frontier import Frontier
+from dxopt.results.frontier import BudgetFrontier, Frontier, with_budget
 from dxopt.runtime.stopping import Status
-from dxopt.solving.attempts import Progress
+from dxopt.solving.options import Progress
 from dxopt.studies.series import (
     answering,
     closed_in,
@@ -93,11 +95,11 @@ def frontier(
         first = solved(problem.at(least), tolerance, None)
         ends = (first, solved(problem.at(most), tolerance, first))
         found = Frontier(problem, ends, resolution, Status.FEASIBLE)
-        found = closed_in(found, _next, lambda posed, start: solved(posed, tolerance, start), stop)
+        found = closed_in(found, _frontiers_next, lambda posed, start: solved(posed, tolerance, start), stop)
     return stop.delivered(found)
 
 
-def _next(found: Frontier) -> tuple[int, Problem] | None:
+def _frontiers_next(found: Frontier) -> tuple[int, Problem] | None:
     """Return after which level a further one helps most, where least is proven, and its problem; None of none.
 
     It halves the widest interval on a logarithmic scale. As the least loss falls, its value is possible above it and
@@ -117,3 +119,84 @@ def _next(found: Frontier) -> tuple[int, Problem] | None:
     )
     index = widest(widths, helps)
     return None if index is None else (index, found.problem.at(math.sqrt(levels[index] * levels[index + 1])))
+
+
+@announcing()
+def budget_frontier(
+    problem: Problem,
+    low: float,
+    high: float,
+    *,
+    resolution: float = 1e-3,
+    solver: str = "auto",
+    tolerance: float = 1e-6,
+    time_limit: float | None = None,
+    progress: Progress | bool | None = None,
+    partial: bool = False,
+    cluster: str | None = None,
+    device: str | None = None,
+) -> BudgetFrontier:
+    """The adversary's largest error against the loss budget from `low` to `high`, to a proven resolution.
+
+    The largest error is concave in the budget, and piecewise linear: mixtures of two mechanisms prove the chord
+    between them, and the price of loss proves a tangent at every budget. Where two tangents meet furthest above the
+    chord, the next budget is laid: on the frontier if that is one of its corners, and with a new tangent otherwise.
+
+    Parameters
+    ----------
+    problem : Problem
+        With the objective `AdversaryError`, whose own budget does not matter; private or not.
+    low, high : float
+        Loss budgets.
+    resolution : float
+        A share of the whole rise bounds[-1] - values[0], between 0 and 1.
+    solver, tolerance
+        As for `dx.solve`, at each budget.
+    time_limit : float, optional
+        Seconds for all. At the limit, and at Ctrl-C, what was solved is returned with the resolution that it has.
+    progress, partial
+        As for `dx.solve`: whether to show a bar, and what Ctrl-C does.
+    cluster, device : str, optional
+        As for `dx.solve`; for all solves.
+
+    Raises
+    ------
+    SpecError
+        If a parameter is out of range, the objective is another one, or no mechanism is within the budget `low`.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> wanted = dx.AdversaryError(max_loss=0.6)
+    >>> problem = dx.Problem(dx.line(3), epsilon=1.0, prior=[0.5, 0.25, 0.25], loss="squared", objective=wanted)
+    >>> frontier = dx.budget_frontier(problem, 0.55, 0.7, resolution=0.02)
+    >>> print(frontier.budgets.round(2).tolist(), frontier.values.round(3).tolist())
+    [0.55, 0.7] [0.506, 0.689]
+    """
+    required_problem(problem, "frontier")
+    if not isinstance(problem.objective, AdversaryError):
+        raise SpecError("objective", f"is {problem.objective.name}, which has no loss budget", "use dx.frontier")
+    least = with_budget(problem, low)
+    most = with_budget(problem, high)
+    require_above(least.objective.max_loss, most.objective.max_loss)
+    require_share("resolution", resolution)
+    with running(progress, time_limit, partial, cluster, device) as (tell, stop):
+        solved = answering(solver, tell, stop)
+        ends = (solved(least, tolerance, None), solved(most, tolerance, None))
+        found = BudgetFrontier(problem, ends, resolution, Status.FEASIBLE)
+        found = closed_in(found, _next, lambda posed, start: solved(posed, tolerance, start), stop)
+    return stop.delivered(found)
+
+
+def _next(found: BudgetFrontier) -> tuple[int, Problem] | None:
+    """Return after which budget another one helps most, and its problem; None where none does."""
+    inside, above = found.widest()
+    budgets = found.budgets
+    gaps = found.bounds - found.values
+    rise = found.bounds[-1] - found.values[0]
+    scale = max(float(np.abs(budgets).max()), math.ulp(1.0))
+    # A budget helps where the tangents are further above the chord than was asked for, by more than the gaps of the
+    # answers at both ends, which no further budget closes, and where there is room for one.
+    helps = (above > found.wanted * rise) & (above > gaps[:-1] + gaps[1:]) & (np.diff(budgets) > _NEXT_TO * scale)
+    index = widest(above, helps)
+    return None if index is None else (index, with_budget(found.problem, float(inside[index])))

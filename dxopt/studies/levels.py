@@ -10,15 +10,14 @@ import numpy as np
 from dxopt.errors import SpecError
 from dxopt.model.objective import AdversaryError, ExpectedLoss
 from dxopt.model.problem import Problem
-from dxopt.model.required import required_problem
-from dxopt.numerics.digits import ordered
+from dxopt.model.validation import required_problem
+from dxopt.numerics.number_syntax import Written, ordered
 from dxopt.numerics.rounding import ALIKE
-from dxopt.numerics.written import Written
 from dxopt.results.announcing import announcing
 from dxopt.results.level import Level
 from dxopt.results.report import Report
 from dxopt.runtime.stopping import Status, Stop
-from dxopt.solving.attempts import Progress
+from dxopt.solving.options import Progress
 from dxopt.studies.series import (
     Answer,
     answering,

@@ -11,8 +11,8 @@ import numpy as np
 from dxopt.errors import CertificateError, SpecError
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.problem import Problem
-from dxopt.proofs.own import proven_but_for_rounding
 from dxopt.proofs.repair import expected_above
+from dxopt.proofs.user_channel import proven_but_for_rounding
 from dxopt.results.evidence import OPTIMAL
 from dxopt.runtime.plugins import said
 from dxopt.solving.routes.choice import COMPARABLE, COMPARABLE_NAMES, MECHANISM_PLUGINS

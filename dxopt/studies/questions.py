@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from dxopt.model.problem import Problem
-from dxopt.results.budget_frontier import BudgetFrontier
-from dxopt.results.frontier import Frontier
+from dxopt.results.frontier import BudgetFrontier, Frontier
 from dxopt.results.level import Level
 from dxopt.results.sweep import EpsilonSweep
-from dxopt.studies.budget_frontiers import budget_frontier
-from dxopt.studies.frontiers import frontier
+from dxopt.studies.frontiers import budget_frontier, frontier
 from dxopt.studies.levels import smallest_epsilon
 from dxopt.studies.own import checked_methods
 from dxopt.studies.sweeps import checked_levels, sweep

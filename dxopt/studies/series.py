@@ -12,17 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
-from dxopt.model.levels import checked_level
 from dxopt.model.objective import WorstRegret
+from dxopt.model.privacy import checked_level
 from dxopt.model.problem import Problem
-from dxopt.numerics.given import as_number
-from dxopt.numerics.written import Written
-from dxopt.results.proven_range import ProvenRange
+from dxopt.numerics.coerce import as_number
+from dxopt.numerics.number_syntax import Written
+from dxopt.results.frontier import ProvenRange
 from dxopt.results.report import Report
-from dxopt.runtime.live import showing
 from dxopt.runtime.machines import using
+from dxopt.runtime.progress import showing
 from dxopt.runtime.stopping import Status, Stop
-from dxopt.solving.attempts import Progress
+from dxopt.solving.options import Progress
 from dxopt.solving.solve import solve
 
 Answer = Callable[[Problem, float, Report | None], Report]

@@ -8,14 +8,14 @@ from itertools import pairwise
 
 from dxopt.errors import SpecError
 from dxopt.model.problem import Problem
-from dxopt.model.required import required_problem
-from dxopt.numerics.written import Written
+from dxopt.model.validation import required_problem
+from dxopt.numerics.number_syntax import Written
 from dxopt.results.announcing import announcing
 from dxopt.results.report import Report
 from dxopt.results.sweep import EpsilonSweep
-from dxopt.runtime.live import step
+from dxopt.runtime.progress import step
 from dxopt.runtime.stopping import Status, Stop
-from dxopt.solving.attempts import Progress
+from dxopt.solving.options import Progress
 from dxopt.studies.comparisons import compare
 from dxopt.studies.own import Methods, Own, checked_methods
 from dxopt.studies.series import answering, positive, require_falling, running, stopped

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from dxopt.errors import SpecError
 from dxopt.verify import claims
-from dxopt.verify.comparison.compared import comparison_proofs, holds_comparison
+from dxopt.verify.claims import check_within, claims_within
+from dxopt.verify.comparison import comparison_proofs, holds_comparison
 from dxopt.verify.files import (
     DAMAGED,
     FRONTIER,
@@ -24,16 +25,24 @@ from dxopt.verify.files import (
 from dxopt.verify.folder import Result
 from dxopt.verify.geometry import check_distances
 from dxopt.verify.implicit import claims as implicit
-from dxopt.verify.measures.evaluation import check_measure
-from dxopt.verify.parts.frontiers import check_frontier, varied_by
-from dxopt.verify.parts.optima import check_optima
-from dxopt.verify.parts.reading import COMPARISON, Tell, in_one, part_folders, read_parts, require_all
-from dxopt.verify.parts.sweeps import check_level, check_sweep
+from dxopt.verify.measures import check_measure
+from dxopt.verify.parts import (
+    COMPARISON,
+    Tell,
+    check_frontier,
+    check_level,
+    check_optima,
+    check_sweep,
+    in_one,
+    part_folders,
+    read_parts,
+    require_all,
+    varied_by,
+)
 from dxopt.verify.promises import check_beliefs, claims_beliefs
 from dxopt.verify.table_file import SUFFIX, table_checks
 from dxopt.verify.tables import check_table
 from dxopt.verify.verdict import Broken, Check, Outcome, Unproved, Verdict, Verdicts
-from dxopt.verify.within import check_within, claims_within
 
 _CLAIMS: tuple[tuple[str, Callable[[Result], str]], ...] = (
     ("claims", claims.check_schema),

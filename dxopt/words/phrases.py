@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from dxopt.numerics.digits import at_most, factor, floor_of, three_digits
+from dxopt.numerics.number_syntax import at_most, factor, floor_of, three_digits
 from dxopt.spaces.units import per, with_unit
 
 _LEAST_PERCENT, _RARE = 1e-4, 1e-6

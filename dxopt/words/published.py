@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dxopt.errors import SpecError
-from dxopt.numerics.digits import factor
+from dxopt.numerics.number_syntax import factor
 from dxopt.spaces.units import per, with_unit
 from dxopt.verify.files import is_file
 from dxopt.verify.published.sidecar import ENDING, SHARE, Paid, Sidecar, read_sidecar, sidecar_of

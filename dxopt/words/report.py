@@ -11,7 +11,7 @@ from dxopt.model.mechanism import MatrixMechanism, Mechanism
 from dxopt.model.objective import WorstRegret, losses_of
 from dxopt.model.prior_sets import Hull
 from dxopt.model.problem import Problem
-from dxopt.numerics.digits import at_most, factor, three_digits
+from dxopt.numerics.number_syntax import at_most, factor, three_digits
 from dxopt.proofs.certify import Certificate
 from dxopt.spaces.units import per
 from dxopt.words.explained import Explained

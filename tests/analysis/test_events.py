@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dxopt as dx
-from dxopt.analysis import events
-from dxopt.verify.measures import hiding as checker
-from dxopt.verify.measures.hiding import largest_factor
+from dxopt.analysis import characterise as events
+from dxopt.verify import measures as checker
+from dxopt.verify.measures import largest_factor
 from dxopt.verify.verdict import Unproved
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.analysis import repeated as module
+from dxopt.analysis import averaging_attack as module
 from tests.material.checks import weights
 
 SPACE = dx.line(4)

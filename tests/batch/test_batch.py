@@ -12,8 +12,8 @@ import dxopt as dx
 from dxopt import batch
 from dxopt.batch import answering
 from dxopt.batch.jobs import Job, jobs_of, problem_files
+from dxopt.batch.outcome import summary
 from dxopt.batch.overrides import Overrides
-from dxopt.batch.table import summary
 from dxopt.errors import SpecError
 from dxopt.spec import family
 

@@ -17,7 +17,8 @@ from typer.testing import CliRunner
 
 import dxopt as dx
 from dxopt import batch
-from dxopt.batch import pool, worker
+from dxopt.batch import pool
+from dxopt.batch import pool as worker
 from dxopt.cli.application import app
 from tests.material.batches import (
     FAMILY,
@@ -54,7 +55,7 @@ def test_two_processes_give_what_one_gives(tmp_path: Path) -> None:
 
 
 def test_each_process_uses_one_thread(tmp_path: Path) -> None:
-    from dxopt.batch.worker import Worker
+    from dxopt.batch.pool import Worker
 
     worker = Worker()
     try:

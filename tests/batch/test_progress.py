@@ -15,11 +15,11 @@ import pytest
 from typer.testing import CliRunner
 
 import dxopt as dx
+from dxopt.batch.outcome import Line, summary
 from dxopt.batch.printing import settling
-from dxopt.batch.table import Line, summary
 from dxopt.cli.application import app
 from dxopt.results.page import save_page
-from dxopt.runtime.live import Live
+from dxopt.runtime.progress import Live
 
 
 def test_what_is_done_and_what_has_failed_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import dxopt as dx
 from dxopt import batch
 from dxopt.batch.jobs import problem_files
-from dxopt.batch.table import summary
+from dxopt.batch.outcome import summary
 from dxopt.cli.application import app
 from dxopt.runtime.stopping import Stop
 

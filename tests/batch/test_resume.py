@@ -169,7 +169,7 @@ def test_a_disk_that_fills_up_loses_nothing(tmp_path: Path) -> None:
 
 
 def test_two_batches_do_not_write_to_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dxopt.batch import lock
+    from dxopt.batch import run as lock
 
     monkeypatch.setattr(lock, "PATIENCE", 0.2)
     files = write(tmp_path, a=SMALL)

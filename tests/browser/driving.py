@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import dxopt as dx
-from dxopt.results.page.channels import readable
-from dxopt.results.page.plane import Plane
+from dxopt.results.page.channels import Plane, readable
 
 
 def opened(browser: Any, file: Path) -> None:

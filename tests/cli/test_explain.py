@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import dxopt as dx
 from dxopt.cli.application import app
-from dxopt.numerics.digits import at_most
+from dxopt.numerics.number_syntax import at_most
 from dxopt.studies import sweeps
 
 FILE = """name: counts

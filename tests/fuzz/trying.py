@@ -20,7 +20,7 @@ import dxopt as dx
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.solving.programs.program import LinearProgram, Solution
 from dxopt.solving.solvers import worker
-from dxopt.solving.solvers.contract import SOLVERS, Settings
+from dxopt.solving.solvers.base import SOLVERS, Settings
 from dxopt.verify import verify
 from dxopt.verify.verdict import Outcome as Verified
 from tests.fuzz.case import Case

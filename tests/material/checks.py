@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.numerics.excess import bound_pairs
+from dxopt.numerics.hockey_stick import bound_pairs
 from dxopt.results.compared import Compared
 from tests.judges.exact import infinite_leakage, row_sum_errors, violations
 

@@ -17,10 +17,9 @@ import dxopt as dx
 from dxopt.cli.application import app
 from dxopt.model.loss import Reports
 from dxopt.model.mechanism import MatrixMechanism
+from dxopt.results.folder import Result
 from dxopt.results.measures import MEASURES, Beliefs, learned, of_records
-from dxopt.results.result import Result
-from dxopt.spaces.globe import Haversine
-from dxopt.spaces.metrics import NormalisedManhattan
+from dxopt.spaces.metrics import Haversine, NormalisedManhattan
 from tests.material.believed import believed
 
 SPACE = dx.grid((2, 3))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import dxopt as dx
-from dxopt.numerics.excess import bound_pairs
+from dxopt.numerics.hockey_stick import bound_pairs
 from tests.judges.oracle_objectives import best
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import dxopt as dx
+from dxopt.results.folder import Result
 from dxopt.results.measures import MEASURES
-from dxopt.results.result import Result
 
 FOLDER = Path(__file__).parent / "saved" / "results"
 PLACES = [[45.50, -73.57], [45.51, -73.60], [45.53, -73.55], [45.47, -73.62], [45.52, -73.58]]

@@ -12,8 +12,7 @@ from scipy.optimize import root_scalar
 import dxopt as dx
 from dxopt.analysis.regularity.weights import Weights
 from dxopt.mechanisms.kernel import KernelMechanism
-from dxopt.mechanisms.tight import tight_constraints
-from dxopt.mechanisms.tight_weights import feasible
+from dxopt.mechanisms.tight import feasible, tight_constraints
 from dxopt.spaces.kernels import Dense
 from tests.judges import exact
 from tests.material.structured import tree

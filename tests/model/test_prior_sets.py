@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dxopt as dx
-from dxopt.numerics.weightings import Mixtures
+from dxopt.numerics.prior_polytope import Mixtures
 from tests.judges import oracle_priors as judge
 
 SPACE = dx.line(4)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.mechanisms.classic.cloaking import Cloaked
+from dxopt.mechanisms.classic.baselines import Cloaked
 from dxopt.mechanisms.classic.on_grid import OnGrid
 from dxopt.mechanisms.kernel import KernelMechanism, kernel_mechanism
 from dxopt.mechanisms.lifted import LiftedMechanism

@@ -9,7 +9,7 @@ import pytest
 
 import dxopt as dx
 from dxopt.release.tables import IntegerTable, integer_table
-from dxopt.spaces.lookup import NoSuchPoint
+from dxopt.spaces.naming import NoSuchPoint
 
 IDS = dx.MetricSpace.from_points([[0, 0], [1, 0], [2, 0], [3, 0], [4, 4]], labels=[3, 7, 1, 0, 9])
 FIVES = dx.line(31, step=5)

@@ -14,7 +14,7 @@ ROOMS = {
         for name in ("amounts", "excess", "partition", "rounding", "sums", "tropical", "tropical_loops", "written")
     ),
     "regularity": ("dxopt/analysis/regularity",),
-    "analysis": ("dxopt/analysis/evaluate.py", "dxopt/analysis/characterise.py", "dxopt/analysis/channels.py"),
+    "analysis": ("dxopt/analysis/evaluate.py", "dxopt/analysis/characterise.py", "dxopt/analysis/arguments.py"),
     "kernels": ("dxopt/spaces/kernels",),
     "tables": ("dxopt/release/tables",),
     "implicit": tuple(

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.numerics.amounts import amount_of, float_above, float_below, level_of
+from dxopt.numerics.exact_rational import amount_of, float_above, float_below, level_of
 
 
 def test_doubles_on_either_side_are_the_nearest() -> None:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dxopt.numerics.digits import apart, at_most, factor, floor_of, ordered
+from dxopt.numerics.number_syntax import apart, at_most, factor, floor_of, ordered
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 
 import dxopt as dx
 from dxopt.analysis import evaluate
-from dxopt.numerics.excess import bound_pairs, least_delta, least_epsilon
+from dxopt.numerics.hockey_stick import bound_pairs, least_delta, least_epsilon
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import certify
 from tests.judges.exact import exp_enclosure

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dxopt.numerics.totals import lacking, totals
+from dxopt.numerics.compensated_sum import lacking, totals
 
 
 @pytest.mark.parametrize("terms", [0, 1, 2, 3, 7, 1000, 4097])

@@ -7,7 +7,7 @@ import math
 import pytest
 
 import dxopt as dx
-from dxopt.numerics.written import is_expression, number_of, shortened
+from dxopt.numerics.number_syntax import is_expression, number_of, shortened
 
 
 def test_long_texts_are_quoted_in_part() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.numerics.excess import bound_pairs
+from dxopt.numerics.hockey_stick import bound_pairs
 from dxopt.spec import load
 from tests.judges.exact import violations
 from tests.judges.oracle_objectives import best

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.numerics.mixtures import lacking, mixtures
+from dxopt.numerics.belief_mixtures import lacking, mixtures
 from dxopt.proofs.beliefs import prove_beliefs
 from dxopt.proofs.bounds import proven_bound
 from dxopt.proofs.candidate import Candidate

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.model.fitting_sets import Fitting
+from dxopt.model.moment_sets import Fitting
 from dxopt.proofs.bounds import proven_bound
 from dxopt.proofs.duals import AdversaryDual, Dual, LineDual, ProductDual, WorstDual
 from tests.material.instances import KINDS, problem_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import dxopt as dx
+from dxopt.results.page.document import save_page
 from dxopt.results.page.words import certificate, headline
-from dxopt.results.page.writing import save_page
 from tests.material.believed import believed, trace
 
 

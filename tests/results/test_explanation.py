@@ -12,7 +12,7 @@ import pytest
 
 import dxopt as dx
 from dxopt.analysis.radii import radii
-from dxopt.numerics.digits import at_most, three_digits
+from dxopt.numerics.number_syntax import at_most, three_digits
 from dxopt.studies.explaining import saved
 
 PLACES = [[45.0, 4.0], [45.0, 4.02], [45.01, 4.0], [45.02, 4.03]]

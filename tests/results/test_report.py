@@ -13,8 +13,7 @@ from rich.console import Console
 
 import dxopt as dx
 from dxopt.proofs.duals import Dual
-from dxopt.results.files import Contents
-from dxopt.results.folder import save_contents
+from dxopt.results.folder import Contents, save_contents
 from tests.material.checks import assert_proven, change_array, change_claims
 
 FILES = {"problem.yaml", "problem.npz", "mechanism.npz", "dual.npz", "claims.json", "notes.json"}

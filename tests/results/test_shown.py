@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.runtime.shown import Shown, told
+from dxopt.runtime.display import Shown, told
 
 
 @cache

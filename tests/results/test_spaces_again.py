@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.spaces.globe import Haversine
-from dxopt.spaces.metrics import NormalisedManhattan
+from dxopt.spaces.metrics import Haversine, NormalisedManhattan
 from tests.material.checks import change_array
 
 DEGREES = [[45.50, -73.57], [45.51, -73.60], [45.53, -73.55], [45.47, -73.62], [45.52, -73.58]]

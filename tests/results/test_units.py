@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.batch.table import Line, summary
+from dxopt.batch.outcome import Line, summary
 from dxopt.verify.proving import verify
 from tests.material.checks import change_claims
 

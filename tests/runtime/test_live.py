@@ -16,8 +16,8 @@ import pytest
 from rich.console import Console
 
 import dxopt as dx
-from dxopt.runtime import live
-from dxopt.runtime.live import Live, Task, clock, showing, step
+from dxopt.runtime import progress as live
+from dxopt.runtime.progress import Live, Task, clock, showing, step
 from tests.material.files import ROOT
 
 

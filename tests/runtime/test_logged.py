@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import dxopt as dx
-from dxopt.runtime.live import Logged
+from dxopt.runtime.progress import Logged
 from tests.material.files import ROOT
 
 

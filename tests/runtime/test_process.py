@@ -11,7 +11,7 @@ import time
 import psutil
 import pytest
 
-from dxopt.batch.worker import resident
+from dxopt.batch.pool import resident
 from dxopt.runtime.process import Process
 from tests.material.batches import gone
 

@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import linprog
 
 import dxopt as dx
-from dxopt.model.losses import LOSSES
+from dxopt.model.loss import LOSSES
 from dxopt.runtime.registry import Registry
 from dxopt.runtime.stopping import Status
 from dxopt.solving.programs.program import ChannelProgram, LinearProgram, Rows

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from dxopt.errors import SpecError
-from dxopt.release.applying.writing import publish, whole
+from dxopt.release.applying.files import publish, whole
+from dxopt.runtime.atomic_write import replacing
 from dxopt.runtime.locking import held
-from dxopt.runtime.whole import replacing
 
 
 def names(folder: Path) -> list[str]:

@@ -19,7 +19,7 @@ from dxopt.errors import SpecError
 from dxopt.results.report import Report
 from dxopt.runtime.cluster import opened, using
 from dxopt.solving.solvers.columns.forest import Forest
-from dxopt.solving.solvers.columns.on_workers import OnWorkers
+from dxopt.solving.solvers.columns.pricing_backend import OnWorkers
 from tests.material.batches import below, gone
 from tests.material.clusters import cluster
 from tests.material.studies import studies
@@ -56,7 +56,7 @@ def test_the_answer_is_the_same_and_workers_that_die_lose_time_only(
         assert same(there.reports[0], dx.solve(small, **columns))
 
         # 2. one worker is killed in the middle of a solve, and later the other one
-        monkeypatch.setattr("dxopt.solving.solvers.columns.on_workers._QUIET", 0.3)
+        monkeypatch.setattr("dxopt.solving.solvers.columns.pricing_backend._QUIET", 0.3)
         lines: list[str] = []
 
         def told(line: str) -> None:

@@ -72,7 +72,7 @@ def test_the_answer_is_as_good(cupy: list[str], name: str) -> None:
 
 def test_blocks_of_the_master_as_well(cupy: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """One place has nearly all the weight, so that its report is a block."""
-    from dxopt.solving.solvers.columns import newton
+    from dxopt.solving.solvers.columns import master as newton
 
     made = 0
     begin = newton.WithBlocks.__init__

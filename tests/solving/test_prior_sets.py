@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.model.fitting_sets import Fitting
+from dxopt.model.moment_sets import Fitting
 from dxopt.model.prior_sets import PriorSet
-from dxopt.numerics.weightings import Mixtures
+from dxopt.numerics.prior_polytope import Mixtures
 from dxopt.proofs.bounds import proven_bound
 from dxopt.proofs.duals import WorstDual
 from dxopt.solving.programs.coupling import WorstRows

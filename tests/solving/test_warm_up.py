@@ -87,7 +87,7 @@ tempfile.TemporaryFile = refuse
 import dxopt as dx
 """
 NOWHERE = """
-from dxopt.numerics.sums import missing
+from dxopt.numerics.row_deficit import missing
 import numpy as np
 assert abs(missing(np.full((1, 4), 0.125))[0] - 0.5) < 1e-15
 from dxopt.solving.warm_up import WarmUp

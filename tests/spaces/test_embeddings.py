@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import dxopt as dx
+from dxopt.results.page.channels import Plane
 from dxopt.results.page.document import page
-from dxopt.results.page.plane import Plane
 from dxopt.spaces import embeddings
 from dxopt.verify import Outcome, verify
 from tests.judges.oracle import optimum

@@ -10,7 +10,14 @@ import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.spaces.globe import EARTH_RADIUS_KM, METRICS_ON_EARTH, STRETCH, ConservativeHaversine, Geodesic, Haversine
+from dxopt.spaces.metrics import (
+    EARTH_RADIUS_KM,
+    METRICS_ON_EARTH,
+    STRETCH,
+    ConservativeHaversine,
+    Geodesic,
+    Haversine,
+)
 
 Geod = pytest.importorskip("pyproj").Geod
 QUARTER = 10_001.965729313
@@ -118,7 +125,7 @@ def test_bad_metrics() -> None:
 
 
 def test_without_pyproj(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dxopt.spaces import globe
+    from dxopt.spaces import metrics as globe
 
     globe._ellipsoid.cache_clear()
     monkeypatch.setitem(sys.modules, "pyproj", None)

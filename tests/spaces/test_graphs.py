@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.spaces.graphs import MATRIX_AT_ONCE
+from dxopt.spaces.distances import MATRIX_AT_ONCE
 from tests.material.spaces import random_tree, weighted
 
 INF = np.inf

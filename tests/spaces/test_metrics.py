@@ -8,8 +8,15 @@ import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.spaces.globe import EARTH_RADIUS_KM, METRICS_ON_EARTH, Haversine
-from dxopt.spaces.metrics import METRICS, NormalisedManhattan, OverTraces, WithNull
+from dxopt.spaces.metrics import (
+    EARTH_RADIUS_KM,
+    METRICS,
+    METRICS_ON_EARTH,
+    Haversine,
+    NormalisedManhattan,
+    OverTraces,
+    WithNull,
+)
 
 CORNERS = [[0.0, 0.0], [3.0, 4.0], [-1.0, 1.0]]
 

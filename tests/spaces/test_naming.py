@@ -9,7 +9,7 @@ import pytest
 
 import dxopt as dx
 from dxopt.errors import Option
-from dxopt.spaces.lookup import NoSuchPoint, SeveralPoints
+from dxopt.spaces.naming import NoSuchPoint, SeveralPoints
 
 IDS = dx.MetricSpace.from_points([[0, 0], [1, 0], [2, 0], [3, 0], [4, 4]], labels=[3, 7, 1, 0, 9])
 GRID = dx.grid((4, 4))

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.spaces.globe import EARTH_RADIUS_KM, Haversine
-from dxopt.spaces.projection import local_plane
+from dxopt.spaces.metrics import EARTH_RADIUS_KM, Haversine
+from dxopt.spaces.positions import local_plane
 
 TOWN = 45.5 + np.random.default_rng(2).random((12, 2)) * [0.1, 0.2] - [0.0, 119.0]
 

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.spaces.globe import METRICS_ON_EARTH
-from dxopt.spaces.metrics import METRICS, Euclidean, OverTraces, WithNull
+from dxopt.spaces.metrics import METRICS, METRICS_ON_EARTH, Euclidean, OverTraces, WithNull
 from tests.material.spaces import spaces
 
 INF = np.inf
@@ -176,7 +175,7 @@ def test_rows_do_not_depend_on_how_they_are_cut(monkeypatch: pytest.MonkeyPatch)
     space = dx.torus((5, 7), spacing=0.3)
     whole = space.distances
     for cells in (1, 6, 40):
-        monkeypatch.setattr("dxopt.spaces.matrices.BLOCK_CELLS", cells)
+        monkeypatch.setattr("dxopt.spaces.distances.BLOCK_CELLS", cells)
         again = dx.torus((5, 7), spacing=0.3)
         assert np.array_equal(again.distances, whole)
         assert np.array_equal(again.row(index=3), whole[3])

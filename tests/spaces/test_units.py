@@ -6,7 +6,7 @@ import pytest
 
 import dxopt as dx
 from dxopt.spaces.archive import pack, unpack
-from dxopt.spaces.globe import Haversine
+from dxopt.spaces.metrics import Haversine
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.units import per, squared_unit, with_unit
 

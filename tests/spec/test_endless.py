@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from dxopt.batch import run
-from dxopt.spec import SpecFileError, load, reader
+from dxopt.spec import SpecFileError, load
+from dxopt.spec import source as reader
 from tests.material.endless import endless, pipe
 from tests.material.spec_files import refusal, small
 

@@ -11,7 +11,7 @@ import pytest
 from ruamel.yaml import YAML
 
 import dxopt as dx
-from dxopt.model.fitting_sets import Fitting
+from dxopt.model.moment_sets import Fitting
 from dxopt.model.prior_sets import Ball, Box, Hull
 from dxopt.spec import SpecFileError, json_schema, load
 from tests.material.files import PROBLEMS

@@ -12,7 +12,7 @@ from rich.console import Console
 
 import dxopt as dx
 from dxopt.analysis.inference import rate_distortion
-from dxopt.mechanisms.classic.contract import BASELINES
+from dxopt.mechanisms.classic.base import BASELINES
 from dxopt.proofs.certify import gap
 from dxopt.results.compared import Compared
 from dxopt.runtime.stopping import Status

@@ -13,7 +13,7 @@ import pytest
 
 import dxopt as dx
 from dxopt.results.folder import write_digests
-from dxopt.studies import ordering
+from dxopt.studies import comparisons as ordering
 from dxopt.verify import Outcome, verify
 from tests.judges.figures import INSIDE
 from tests.material.checks import change_array, rows_of

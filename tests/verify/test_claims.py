@@ -21,7 +21,7 @@ from dxopt.verify.claims import (
     check_value,
 )
 from dxopt.verify.folder import Result
-from dxopt.verify.measures.records import check_records
+from dxopt.verify.measures import check_records
 from dxopt.verify.verdict import Broken
 from tests.material.verified import KINDS
 

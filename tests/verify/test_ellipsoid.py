@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.spaces.globe import Geodesic
-from dxopt.verify.ellipsoid import ACCURACY, geodesics
-from dxopt.verify.metrics import Measured
+from dxopt.spaces.metrics import Geodesic
+from dxopt.verify.metrics import ACCURACY, Measured, geodesics
 from dxopt.verify.verdict import Broken
 
 Geod = pytest.importorskip("pyproj").Geod

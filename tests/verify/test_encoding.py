@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.verify.encoding import table_bytes
 from dxopt.verify.folder import Result
+from dxopt.verify.tables import table_bytes
 from dxopt.verify.verdict import Broken
 from tests.material.people import town
 from tests.material.spaces import spaces

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from dxopt.verify.implicit.claims import _of_axis
-from dxopt.verify.implicit.kernels import UNIT, LineKernel
-from dxopt.verify.implicit.losses import Losses
+from dxopt.verify.implicit.kernels import UNIT, LineKernel, Losses
 from dxopt.verify.implicit.spaces import PAIRED_POINTS, Space
 from dxopt.verify.verdict import Broken, Unproved
 from tests.judges.exact import exp_enclosure

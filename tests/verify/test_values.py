@@ -13,10 +13,10 @@ import pytest
 import dxopt as dx
 from dxopt.results.measures import MEASURES
 from dxopt.spaces.archive import pack
-from dxopt.verify.comparison.regular import _enclosed
+from dxopt.verify.comparison import _enclosed
 from dxopt.verify.folder import Result
 from dxopt.verify.implicit.spaces import Space
-from dxopt.verify.measures.error_bound import check_error_bound
+from dxopt.verify.measures import check_error_bound
 from dxopt.verify.values import AGREEMENT, Enclosed, Worth
 from dxopt.verify.verdict import Broken, Unproved
 from tests.material.verified import KINDS

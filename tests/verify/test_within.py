@@ -13,8 +13,9 @@ import dxopt as dx
 from dxopt.spaces.archive import pack
 from dxopt.spaces.geo.reach import across
 from dxopt.spaces.positions import on_sphere
-from dxopt.verify import verify, within
-from dxopt.verify.regions import apart, region
+from dxopt.verify import claims as within
+from dxopt.verify import verify
+from dxopt.verify.cells import apart, region
 from tests.material.checks import change_array, change_claims
 
 BOX = (45.72, 4.79, 45.80, 4.90)

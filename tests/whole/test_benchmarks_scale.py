@@ -27,7 +27,7 @@ from benchmarks.run import _line, apart
 from benchmarks.usage import held, spare
 from dxopt.errors import SpecError
 from dxopt.solving.programs.program import ChannelProgram, LinearProgram, Rows
-from dxopt.solving.solvers.contract import Settings
+from dxopt.solving.solvers.base import Settings
 from dxopt.solving.solvers.highs import Highs
 from tests.material.files import ROOT
 

@@ -20,7 +20,7 @@ from dxopt.runtime.plugins import Found, Plugin
 from dxopt.runtime.stopping import Status
 from dxopt.solving.programs.program import ChannelProgram, LinearProgram, Rows, Solution
 from dxopt.solving.solvers import worker
-from dxopt.solving.solvers.contract import Settings
+from dxopt.solving.solvers.base import Settings
 from dxopt.solving.solvers.plugged import Plugged
 from dxopt.verify import verify
 from dxopt.verify.verdict import Outcome

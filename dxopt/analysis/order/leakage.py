@@ -13,9 +13,9 @@ from dxopt.errors import SpecError, UnsupportedError
 from dxopt.model.loss import Loss, LossLike
 from dxopt.model.mechanism import MatrixMechanism, Mechanism
 from dxopt.model.prior import Prior, PriorLike
-from dxopt.model.required import required_mechanism
+from dxopt.model.validation import required_mechanism
 from dxopt.numerics.rounding import SMALLEST, UNIT
-from dxopt.runtime.shown import Shown
+from dxopt.runtime.display import Shown
 
 Array = NDArray[np.float64]
 Gains = Literal["bounded", "spanning"]

@@ -9,15 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxopt.analysis.order.evidence import exact_channel
-from dxopt.analysis.order.programs import minimised
+from dxopt.analysis.order.evidence import exact_channel, minimised
 from dxopt.errors import SpecError, UnsupportedError
 from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
-from dxopt.model.required import required_mechanism
+from dxopt.model.validation import required_mechanism
 from dxopt.numerics.rounding import SMALLEST, UNIT
-from dxopt.runtime.shown import Shown
+from dxopt.runtime.display import Shown
 
 Array = NDArray[np.float64]
 MOST_CELLS = 2_000_000

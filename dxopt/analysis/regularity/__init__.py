@@ -13,8 +13,7 @@ from dxopt.analysis.regularity.bounds import (
 )
 from dxopt.analysis.regularity.corner import corner_prior, corner_priors, phi
 from dxopt.analysis.regularity.optimality import RegionVerdict, is_optimal_on_region
-from dxopt.analysis.regularity.structures import Threshold
-from dxopt.analysis.regularity.thresholds import threshold
+from dxopt.analysis.regularity.thresholds import Threshold, threshold
 from dxopt.analysis.regularity.verdicts import Verdict, verdict
 
 __all__ = [

@@ -12,16 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.analysis.regularity.corner import checked_prior
-from dxopt.analysis.regularity.enclosure import growth
-from dxopt.analysis.regularity.quotient import Quotient
 from dxopt.analysis.regularity.verdicts import verdict
-from dxopt.analysis.regularity.weights import CLASSED_POINTS
+from dxopt.analysis.regularity.weights import CLASSED_POINTS, Quotient, growth
 from dxopt.errors import SolveError, SpecError, UnsupportedError
-from dxopt.model.levels import checked_level
 from dxopt.model.prior import Prior, PriorLike
-from dxopt.numerics.given import as_number
+from dxopt.model.privacy import checked_level
+from dxopt.numerics.coerce import as_number
+from dxopt.numerics.number_syntax import Written
 from dxopt.numerics.rounding import UNIT, factor_below
-from dxopt.numerics.written import Written
 from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.model.levels import checked_level
 from dxopt.model.prior import Prior, PriorLike
-from dxopt.numerics.written import Written
+from dxopt.model.privacy import checked_level
+from dxopt.numerics.number_syntax import Written
 from dxopt.spaces.space import MetricSpace, required_space
 
 

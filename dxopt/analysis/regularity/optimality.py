@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from dxopt.analysis.regularity.corner import phi
 from dxopt.errors import SpecError
-from dxopt.model.levels import checked_level
 from dxopt.model.mechanism import Mechanism
-from dxopt.model.required import required_mechanism
-from dxopt.numerics.given import as_number
+from dxopt.model.privacy import checked_level
+from dxopt.model.validation import required_mechanism
+from dxopt.numerics.coerce import as_number
+from dxopt.numerics.number_syntax import Written
 from dxopt.numerics.rounding import factor_above
-from dxopt.numerics.written import Written
-from dxopt.runtime.shown import Shown
+from dxopt.runtime.display import Shown
 
 Array = NDArray[np.float64]
 _PRIVATE_SLACK = 1e-9

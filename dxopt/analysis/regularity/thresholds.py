@@ -6,27 +6,306 @@ Let Φ[x, y] = e^{-εd(x, y)}. A prior π is regular at ε if some μ ≥ 0 solv
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from numbers import Integral
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from dxopt.analysis.regularity.corner import checked_prior
-from dxopt.analysis.regularity.intervals import distinct, dominant_from, regular_between, status_at
-from dxopt.analysis.regularity.quotient import Quotient
-from dxopt.analysis.regularity.search import searched
-from dxopt.analysis.regularity.structures import Threshold, by_structure, largest
-from dxopt.analysis.regularity.verdicts import impossible
-from dxopt.analysis.regularity.weights import CLASSED_POINTS
-from dxopt.errors import SpecError, required
+from dxopt.analysis.regularity.verdicts import Status, impossible, signs
+from dxopt.analysis.regularity.weights import CLASSED_POINTS, UNDERFLOW, Enclosure, Quotient, growth, weights
+from dxopt.errors import SpecError, UnsupportedError, required
 from dxopt.model.factors import product_parts
 from dxopt.model.prior import PriorLike
-from dxopt.numerics.given import as_number
-from dxopt.runtime.live import Progress, shows, told
+from dxopt.numerics.coerce import as_number
+from dxopt.numerics.rounding import UNIT, factor_above
+from dxopt.runtime.display import Shown
+from dxopt.runtime.progress import Progress, shows, told
+from dxopt.spaces.kernels.systems import system
 from dxopt.spaces.products import sides
 from dxopt.spaces.space import MetricSpace
 
+
+@dataclass(frozen=True, repr=False)
+class Threshold(Shown):
+    """The least ε from which on a prior is regular at every ε.
+
+    Attributes
+    ----------
+    value : float
+        The answer: `high` where `proven`; otherwise the least ε above which no sample was found not regular.
+        Infinite where no ε will do, or where none was found.
+    low : float
+        The largest ε at which the prior was proven not regular; 0 where none was found, infinite where that is
+        proven of every ε.
+    high : float
+        Proven: the prior is regular at every ε from here on. Infinite where nothing is proven.
+    proven : bool
+        Whether `high - low` is proven to be within the tolerance asked for, so that the answer is proven on both
+        sides. Not claimed of an answer that was found by sampling.
+    sampled : int
+        Values of ε that were only sampled; 0 where nothing was.
+    reason : str
+        One line.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> found = dx.regularity.threshold(dx.grid((3, 3)))
+    >>> print(found.proven, round(found.low, 3), round(found.high, 3))
+    True 0.878 0.878
+    """
+
+    value: float
+    low: float
+    high: float
+    proven: bool
+    sampled: int
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.value:.7g}: {self.reason}"
+
+
+def by_structure(space: MetricSpace, tolerance: float) -> Threshold | None:
+    """The answer for the uniform prior where the structure gives it at once."""
+    structure = space.structure
+    metric = space.metric
+    line = structure.kind == "path" or (structure.kind == "lattice" and sum(s > 1 for s in structure.shape) <= 1)
+    # Under d_1 a lattice is a product of lines, and a product is regular where its factors are.
+    if line or (structure.kind == "lattice" and metric is not None and metric.name == "manhattan"):
+        return Threshold(0.0, 0.0, 0.0, True, 0, "regular at every level: numbers on lines")
+    if structure.kind == "tree":
+        return _of_tree(space, tolerance)
+    return None
+
+
+def largest(found: Sequence[Threshold], tolerance: float) -> Threshold:
+    """The threshold of a product prior on a product of spaces, from those of its factors.
+
+    At every ε such a prior is regular exactly where all of its factors are, whatever the signs in Φ⁻¹, if there is
+    one. Distances of a product add up, so that Φ is the Kronecker product of those of the factors. If Φ_i μ_i = π_i
+    with μ_i ≥ 0, their Kronecker product solves Φμ = π. Conversely let Φμ = π with μ ≥ 0, and take points x_j of the
+    factors j ≠ i of positive probability: then Φ_i ν = π_i for ν(y_i) = Σ_y Π_j e^{-εd_j(x_j, y_j)} / π_j(x_j) μ(y)
+    over the y of that y_i, and ν ≥ 0.
+    """
+    last = max(found, key=lambda part: part.value)
+    low = max(part.low for part in found)
+    high = max(part.high for part in found)
+    # ∞ - low ≤ tolerance · ∞ holds for every finite low, where nothing is proven; `low` is ∞ if a factor was proven
+    # regular at no ε.
+    proven = high == low or (math.isfinite(high) and high - low <= tolerance * high)
+    sampled = sum(part.sampled for part in found)
+    return Threshold(last.value, low, high, proven, sampled, f"the largest threshold of the factors: {last.reason}")
+
+
+def _of_tree(space: MetricSpace, tolerance: float) -> Threshold:
+    """By bisection: every weight is 1 - Σ 1/(1 + e^{εl}) over the edges of the point, and rises with ε.
+
+    (Here π is 1 everywhere instead of 1/n, which scales the weights and keeps their signs.)
+    """
+    edges = space.structure.edges
+    lengths = space.structure.lengths
+    degree = np.bincount(edges.ravel(), minlength=len(space))
+    # Bounds the rounding of a weight: a sum of as many terms as the point has edges.
+    rounding = 4 * UNIT * (int(degree.max(initial=0)) + 8)
+
+    def least_weight(epsilon: float) -> float:
+        taken = 1 / (1 + np.exp(np.minimum(epsilon * lengths, 700.0)))
+        return 1 - float(np.bincount(edges.ravel(), np.repeat(taken, 2), minlength=len(space)).max())
+
+    # Each term is at most 1/2, so that two of them leave 0 or more.
+    if degree.max(initial=0) <= 2:
+        return Threshold(0.0, 0.0, 0.0, True, 0, "regular at every level: every point has at most two neighbours")
+    # At `high` the least weight is proven positive, and so it is at every larger ε.
+    high = 1.0 / float(lengths.min())
+    while least_weight(high) < rounding:
+        high *= 2
+    # At `low` it is proven negative, or `low` is 0. Where rounding hides the sign, the bracket stays as it is. If
+    # that is too wide, the answer is not `proven`, though `high` is.
+    low = 0.0
+    while high - low > tolerance * high:
+        middle = 0.5 * (low + high)
+        value = least_weight(middle)
+        if abs(value) <= rounding:
+            break
+        low, high = (middle, high) if value < 0 else (low, middle)
+    proven = high - low <= tolerance * high
+    return Threshold(
+        high, low, high, proven, 0, f"a tree: proven regular from here on, and not regular at {low:.10g}"
+    )
+
+
 Array = NDArray[np.float64]
+Tell = Callable[[str], None]
+_GROWTH = 1.5
+_STEPS = 24
+
+
+class LeastWeight:
+    """min μ as a function of ε, for Φμ = π; counts how often it was computed."""
+
+    def __init__(self, space: MetricSpace, probabilities: Array, tell: Tell) -> None:
+        self.space = space
+        self.probabilities = probabilities
+        self.tell = tell
+        self.count = 0
+
+    def __call__(self, epsilon: float) -> float:
+        self.tell(f"weights of {len(self.space):,} points at epsilon = {epsilon:.7g}")
+        self.count += 1
+        values = weights(self.space, epsilon, self.probabilities).values
+        return -1.0 if values is None else float(values.min())
+
+    def root(self, low: float, high: float, tolerance: float) -> float:
+        """The ε between one where it is negative and one where it is not at which that changes."""
+        if self(low) >= 0:
+            return low
+        relative = max(tolerance, 1e-14)
+        found = scipy.optimize.brentq(self, low, high, rtol=relative, xtol=tolerance * high)
+        return float(found)  # pyright: ignore[reportArgumentType]
+
+
+def epsilon_above(space: MetricSpace, probabilities: Array, epsilon: float, tell: Tell) -> float | None:
+    """The first ε above this one from which no sample has a negative weight, or None where none was found.
+
+    Two samples in a row with positive weights end the search, as a single one may be an island.
+    """
+    least = LeastWeight(space, probabilities, tell)
+    sample = epsilon
+    low = epsilon
+    high = None
+    for _ in range(_STEPS):
+        sample *= _GROWTH
+        if least(sample) <= 0:
+            low = sample
+            high = None
+        elif high is None:
+            high = sample
+        else:
+            return least.root(low, high, 1e-7) * (1 + 1e-6)
+    return None
+
+
+def epsilon_below(
+    space: MetricSpace, probabilities: Array, high: float, floor: float, tolerance: float, tell: Tell
+) -> tuple[float, int]:
+    """The least ε below `high` above which no sample has a negative weight, and the number of samples."""
+    least = LeastWeight(space, probabilities, tell)
+    sample = high
+    while sample > floor:
+        above = sample
+        sample = max(sample / _GROWTH, floor)
+        if least(sample) < 0:
+            return least.root(sample, above, tolerance), least.count
+    return sample, least.count
+
+
+def searched(
+    space: MetricSpace, probabilities: Array, tolerance: float, floor: float, tell: Callable[[str], None]
+) -> tuple[float, float, float, int, str]:
+    """Sampled below an ε from which Eπ < π is proven, E = Φ - I, by the largest row sum of Φ and max π / min π.
+
+    The value, low and high of a threshold, how many values of ε were sampled, and what was proven.
+    """
+    if not (space.symmetric and probabilities.min() > 0 and np.isfinite(space.nearest)):
+        raise UnsupportedError("space", f"has {len(space):,} points", "thresholds need positive priors at this size")
+    # `norm` bounds every row sum of Φ, whose diagonal is 1: Σ_{x' ≠ x} Φ[x, x'] π_x' ≤ (norm - 1) max π. From where
+    # that is below min π, it is below every π_x: regular from there on.
+    ratio = float(probabilities.max() / probabilities.min())
+    high = 1.0 / space.nearest
+    while (system(space, high).norm - 1) * ratio >= 1:
+        high *= 1.25
+    value, count = epsilon_below(space, probabilities, high, floor * high, tolerance, tell)
+    # One proof on the other side, if a weight just below the answer is negative beyond its error.
+    below = value * (1 - 2 * tolerance)
+    low = below if len(weights(space, below, probabilities).negative) else 0.0
+    reason = f"proven from {high:.7g} on, only sampled from {value:.7g} to there"
+    return value, low, high, count, reason
+
+
+_DOUBLINGS = 60
+
+
+def regular_between(quotient: Quotient, low: float, high: float) -> bool:
+    """Prove regularity at every ε in [low, high]; False says nothing.
+
+    On the classes of the quotient the system is A(ε) r = 1, where r is μ over the prior. The solutions for all of
+    these A are bounded at once: first by how far they are from r in the middle, and where that is too far, by the
+    mean value theorem, which takes from r in the middle half the width of the interval times a bound on |dr/dε|.
+    """
+    # One approximate inverse for all A of the interval, with a proof that none is singular.
+    middle = 0.5 * (low + high)
+    enclosure = Enclosure.of(*quotient.between(low, high))
+    if enclosure is None:
+        return False
+    # r in the middle, up to `narrow` there, and up to `wide` anywhere in the interval.
+    ones = np.ones(len(quotient))
+    here = Enclosure.around(*quotient.between(middle, middle), enclosure)
+    ratios, narrow = here.solve(ones)
+    wide = enclosure.error(ratios, ones)
+    if (ratios - wide >= 0).all():
+        return True
+    # A r = 1 gives A dr/dε = -(dA/dε) r. That right side is `moved`, the midpoint of the bounds on -dA/dε times r in
+    # the middle, up to `unsure`: half of what the bounds are apart times any r, and the midpoint times what r may be
+    # off.
+    slope_low, slope_high = quotient.slopes(low, high)
+    slope = 0.5 * slope_low + 0.5 * slope_high
+    grow = growth(len(quotient))
+    moved = slope @ ratios
+    unsure = (0.5 * (slope_high - slope_low)) @ (np.abs(ratios) + wide) + slope @ wide
+    unsure = unsure * (1 + grow) + 2 * grow * (slope @ np.abs(ratios)) + UNDERFLOW
+    # So |dr/dε| ≤ |rate| + error in the whole interval, and r falls by at most `drop` from the middle to its ends.
+    rate, rate_error = enclosure.solve(moved, unsure)
+    drop = max(high - middle, middle - low) * (1 + 8 * UNIT) * (np.abs(rate) + rate_error)
+    return bool((ratios - narrow - drop * (1 + 8 * UNIT) - 8 * UNIT * np.abs(ratios) >= 0).all())
+
+
+def status_at(quotient: Quotient, epsilon: float) -> Status:
+    """The verdict at one ε from the enclosure of μ alone: "undecided" where μ is not known well enough."""
+    enclosure = Enclosure.of(*quotient.between(epsilon, epsilon))
+    return "undecided" if enclosure is None else signs(*enclosure.solve(np.ones(len(quotient))))
+
+
+def distinct(distances: Array, probabilities: Array) -> tuple[Array, Array]:
+    """Distances and probabilities of the points that have any, one of each group with equal distances to all."""
+    support = np.flatnonzero(probabilities > 0)
+    first = np.unique(distances[np.ix_(support, support)] + 0.0, axis=0, return_index=True)[1]
+    kept = support[np.sort(first)]
+    return distances[np.ix_(kept, kept)], probabilities[kept]
+
+
+def dominant_from(distances: Array, weights: Array) -> float | None:
+    """An ε at which Σ_{x' ≠ x} e^{-εd(x, x')} π_x' < π_x for every x, proven; None where none was found.
+
+    The left side falls as ε rises, so that the prior is regular from there on.
+    """
+    apart = ~np.eye(len(weights), dtype=bool)
+    nearest = float(distances[apart].min())
+    if not nearest > 0:
+        return None
+
+    def dominant(epsilon: float) -> bool:
+        others = np.where(apart, factor_above(epsilon, distances), 0.0) @ weights
+        return bool((others * (1 + growth(len(weights))) + UNDERFLOW < weights * (1 - 4 * UNIT)).all())
+
+    # Doubling finds one, bisection brings it within 1 % of the least; `high` is proven throughout.
+    high = 1.0 / nearest
+    for _ in range(_DOUBLINGS):
+        if dominant(high):
+            break
+        high *= 2
+    else:
+        return None
+    low = 0.0
+    while high - low > 1e-2 * high:
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if dominant(middle) else (middle, high)
+    return high
 
 
 @shows

@@ -11,15 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.analysis.regularity.corner import checked_prior
-from dxopt.analysis.regularity.enclosure import UNDERFLOW, growth
-from dxopt.analysis.regularity.quotient import Quotient
-from dxopt.analysis.regularity.weights import CLASSED_POINTS, weights
+from dxopt.analysis.regularity.weights import CLASSED_POINTS, UNDERFLOW, Quotient, growth, weights
 from dxopt.errors import SpecError
-from dxopt.model.levels import checked_level
 from dxopt.model.prior import PriorLike
+from dxopt.model.privacy import checked_level
+from dxopt.numerics.number_syntax import Written
 from dxopt.numerics.rounding import UNIT, factor_above, factor_below
-from dxopt.numerics.written import Written
-from dxopt.runtime.shown import Shown
+from dxopt.runtime.display import Shown
 from dxopt.spaces.kernels.systems import system
 from dxopt.spaces.space import MetricSpace
 

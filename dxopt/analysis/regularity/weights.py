@@ -1,4 +1,10 @@
-"""Φμ = π, by structure where the space has one and on classes of alike points elsewhere, with proven errors."""
+"""Φμ = π, by structure where the space has one and on classes of alike points elsewhere, with proven errors.
+
+Classes are the coarsest ones in which every point sees the same prior and the same distances, to and from each
+class. Averaging over them commutes with Φ, so π = Φμ has a solution μ ≥ 0 exactly when it has one that is constant
+on classes. Equal rows, equal columns and ball-size symmetry (ECP14, Def 7, Prop 9) are special cases. The comparison
+is of doubles, hence exact, and the classes are the same at every ε.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +14,198 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.analysis.regularity.enclosure import Enclosure
-from dxopt.analysis.regularity.quotient import Quotient
-from dxopt.numerics.rounding import UNIT
+from dxopt.numerics.partition import Partition
+from dxopt.numerics.rounding import UNIT, factor_above, factor_below
 from dxopt.spaces.kernels import Dense, System
 from dxopt.spaces.kernels.systems import structured, system
 from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
+UNDERFLOW = 1e-290
+"""More than all that a sum of products of doubles loses to underflow."""
+
+
+@dataclass(frozen=True, eq=False)
+class Enclosure:
+    """An approximate inverse Y of every matrix A between two bounds, with ‖I - YA‖ < 1 proven.
+
+    Attributes
+    ----------
+    middle, radius, inverse : (k, k) arrays
+    rows : (k,) array
+        Bounds on the row sums of |I - YA|.
+    """
+
+    middle: Array
+    radius: Array
+    inverse: Array
+    rows: Array
+
+    @classmethod
+    def of(cls, low: Array, high: Array) -> Enclosure | None:
+        """None where the bound on ‖I - YA‖ is not below 1: the matrix is singular or nearly so."""
+        # Every A is middle ± radius, and the inverse of the middle, whatever its error, serves as Y for all of them.
+        middle = 0.5 * low + 0.5 * high
+        if not np.isfinite(middle).all():
+            return None
+        radius = _radius(low, middle, high)
+        try:
+            inverse: Array = np.asarray(np.linalg.inv(middle), dtype=np.float64)
+        except np.linalg.LinAlgError:
+            return None
+        if not np.isfinite(inverse).all():
+            return None
+        # |I - YA| ≤ |I - Y middle| + |Y| radius, with the rounding of both products. Row sums below 1 bound its norm,
+        # so that by Neumann's series YA, and hence A, is invertible.
+        unit = np.eye(len(middle))
+        grow = growth(len(middle))
+        with np.errstate(over="ignore", invalid="ignore"):
+            off = np.abs(unit - inverse @ middle) + grow * unit
+            off += (np.abs(inverse) @ (radius + grow * np.abs(middle))) * (1 + grow) + UNDERFLOW
+            rows = off.sum(axis=1) * (1 + grow)
+        if not rows.max() < 0.99:
+            return None
+        return cls(middle, radius, inverse, rows)
+
+    @classmethod
+    def around(cls, low: Array, high: Array, wider: Enclosure) -> Enclosure:
+        """Narrower bounds within those of another enclosure, whose inverse serves again."""
+        middle = 0.5 * low + 0.5 * high
+        return cls(middle, _radius(low, middle, high), wider.inverse, wider.rows)
+
+    def solve(self, right: Array, unsure: Array | float = 0.0) -> tuple[Array, Array]:
+        """An approximate solution of Ax = b `(k,)`, and a bound on its error for all A and |b - right| ≤ unsure."""
+        # Two steps of iterative refinement; the bound holds for whatever they lead to.
+        solution = self.inverse @ right
+        for _ in range(2):
+            solution = solution + self.inverse @ (right - self.middle @ solution)
+        return solution, self.error(solution, right, unsure)
+
+    def error(self, solution: Array, right: Array, unsure: Array | float = 0.0) -> Array:
+        """A bound `(k,)` on |solution - A⁻¹b| for all A within the bounds and |b - right| ≤ unsure.
+
+        With r = b - A·solution and e the error, e = Yr + (I - YA)e, so |e| ≤ |Yr| + rows ‖Yr‖ / (1 - ‖rows‖).
+        """
+        # |r| for all A and b: as computed, what b may be off, what A may be off, and rounding.
+        grow = growth(len(right) + 2)
+        residual = np.abs(right - self.middle @ solution) + np.asarray(unsure) + grow * np.abs(right) + UNDERFLOW
+        residual = residual + (self.radius + grow * np.abs(self.middle)) @ np.abs(solution)
+        # |Yr|, and the largest entry of it for the second term.
+        moved = (np.abs(self.inverse) @ residual) * (1 + 2 * grow)
+        return (moved + self.rows * moved.max() / (1 - self.rows.max())) * (1 + grow)
+
+
+def _radius(low: Array, middle: Array, high: Array) -> Array:
+    """Bound the distance of the bounds from their middle, rounded up."""
+    return np.maximum(high - middle, middle - low) * (1 + 4 * UNIT) + UNDERFLOW
+
+
+def growth(terms: int) -> float:
+    """A relative bound on the rounding of sums of so many products, generous by a factor of 2."""
+    return 2 * (terms + 8) * UNIT
+
+
+@dataclass(frozen=True, eq=False)
+class Quotient:
+    """Classes of the points that have positive probability.
+
+    Attributes
+    ----------
+    support : (s,) array
+        The points with positive probability.
+    partition : Partition
+        Classes of the support.
+    lengths : (l,) array
+        The distinct distances.
+    kinds : (k, s) array
+        Which of them is the distance from the first point of each class to each point, sorted by class.
+    starts, sizes : (k,) arrays
+    prior : (k,) array
+    """
+
+    support: NDArray[np.int64]
+    partition: Partition
+    lengths: Array
+    kinds: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    prior: Array
+
+    def __len__(self) -> int:
+        return len(self.prior)
+
+    @classmethod
+    def of(cls, distances: Array, probabilities: Array) -> Quotient:
+        """Refine classes of equal probability until they are equitable in rows and columns."""
+        support = np.flatnonzero(probabilities > 0)
+        within = distances[np.ix_(support, support)]
+        # Each distance as the index of its length, so that comparisons are of integers.
+        lengths, ids = np.unique(within, return_inverse=True)
+        ids = ids.reshape(within.shape).astype(np.int64)
+        colours = np.unique(probabilities[support], return_inverse=True)[1].astype(np.int64)
+        # Colour refinement: points of a colour are split by the multisets of (colour, distance) that they see, to and
+        # from each point, until no colour splits. What is left is equitable.
+        views = (ids,) if np.array_equal(ids, ids.T) else (ids, ids.T)
+        while True:
+            refined = _refined(colours, views, len(lengths))
+            if refined.max() == colours.max():
+                break
+            colours = refined
+        # Of each class one row is enough, with its columns sorted by class, so that sums over classes are of slices.
+        partition = Partition(refined)
+        order = np.argsort(refined, kind="stable")
+        sizes = np.bincount(refined)
+        starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        first = partition.representatives
+        return cls(
+            support, partition, lengths, ids[np.ix_(first, order)], starts, sizes, probabilities[support][first]
+        )
+
+    def sums(self, values: Array) -> Array:
+        """Sums over each class of a function of the distance, given at `lengths`: `(l,)` to `(k, k)`."""
+        picked = values[self.kinds]
+        return picked if len(self.sizes) == len(self.support) else np.add.reduceat(picked, self.starts, axis=1)
+
+    def between(self, low: float, high: float) -> tuple[Array, Array]:
+        """Bounds `(k, k)` on π_i^{-1} Σ_{y in class j} e^{-εd(x_i, y)} π_j that hold for every ε in [low, high]."""
+        return (
+            self._scaled(factor_below(high, self.lengths), 1 - self._slack),
+            self._scaled(factor_above(low, self.lengths), 1 + self._slack),
+        )
+
+    def slopes(self, low: float, high: float) -> tuple[Array, Array]:
+        """The same for minus the derivative in ε, with a factor d(x_i, y) inside the sum."""
+        finite = np.where(np.isinf(self.lengths), 0.0, self.lengths)
+        return (
+            self._scaled(finite * factor_below(high, self.lengths), 1 - self._slack),
+            self._scaled(finite * factor_above(low, self.lengths), 1 + self._slack),
+        )
+
+    def spread(self, values: Array, size: int) -> Array:
+        """A value per class as one per point `(n,)`, 0 outside the support."""
+        points = np.zeros(size)
+        points[self.support] = self.partition.expand(values)
+        return points
+
+    @property
+    def _slack(self) -> float:
+        """The relative rounding of a sum over a class, a quotient and a product, generous by a factor of 2."""
+        return 2 * (int(self.sizes.max()) + 8) * UNIT
+
+    def _scaled(self, values: Array, slack: float) -> Array:
+        """Sums over classes with the prior taken into the unknowns, so that the right side is 1 everywhere."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.sums(values) * (self.prior[None, :] / self.prior[:, None]) * slack
+
+
+def _refined(colours: NDArray[np.int64], views: tuple[NDArray[np.int64], ...], lengths: int) -> NDArray[np.int64]:
+    """Colours split by what each point sees; one number for each pair of colour and length."""
+    keys = [np.sort(colours[None, :] * lengths + ids, axis=1) for ids in views]
+    numbers: dict[tuple[int, bytes], int] = {}
+    signatures = ((int(colour), b"".join(key[x].tobytes() for key in keys)) for x, colour in enumerate(colours))
+    return np.array([numbers.setdefault(signature, len(numbers)) for signature in signatures], dtype=np.int64)
+
+
 CLASSED_POINTS = 2_000
 """The most points that are solved on classes."""
 _FEW = 600

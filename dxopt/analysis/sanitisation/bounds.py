@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from dxopt.errors import SpecError, UnsupportedError
-from dxopt.model.levels import checked_delta, checked_level
 from dxopt.model.loss import Reports
+from dxopt.model.privacy import checked_delta, checked_level
+from dxopt.numerics.number_syntax import Written
 from dxopt.numerics.rounding import UNIT, factor_below
-from dxopt.numerics.written import Written
-from dxopt.runtime.shown import Shown
-from dxopt.spaces.matrices import TRIANGLE_SLACK
+from dxopt.runtime.display import Shown
+from dxopt.spaces.distances import TRIANGLE_SLACK
 from dxopt.spaces.space import MetricSpace
 
 BUDGETS = ("metric", "uniform")

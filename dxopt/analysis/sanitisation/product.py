@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 
 from dxopt.analysis.evaluate import expected_loss
 from dxopt.errors import SpecError, UnsupportedError
-from dxopt.model.levels import checked_delta
 from dxopt.model.loss import Loss, LossLike, Reports
-from dxopt.model.mechanism import Mechanism, Privacy
+from dxopt.model.mechanism import CHANNEL_CELLS, Mechanism, Privacy
 from dxopt.model.prior import PriorLike
-from dxopt.model.rows import CHANNEL_CELLS
-from dxopt.numerics.excess import bound_pairs, least_epsilon
+from dxopt.model.privacy import checked_delta
+from dxopt.numerics.hockey_stick import bound_pairs, least_epsilon
 from dxopt.spaces.labels import Tuples
 from dxopt.spaces.universes import Universe
 

@@ -1,4 +1,4 @@
-"""The exponential mechanism on a metric space."""
+"""Exponential mechanisms: on any metric space, truncated at a radius, and along the edges of a graph."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
-from dxopt.mechanisms.classic.contract import CLASSICS, Classic, proven
-from dxopt.mechanisms.classic.coordinates import largest_rate
+from dxopt.mechanisms.classic.base import CLASSICS, Classic, proven
+from dxopt.mechanisms.classic.calibration import CALIBRATED_BELOW, largest_private_rate, largest_rate
+from dxopt.mechanisms.noise.base import checked_positive
 from dxopt.model.loss import Loss, Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
-from dxopt.numerics.written import Written
+from dxopt.numerics.number_syntax import Written
+from dxopt.spaces.distances import path_closure
 from dxopt.spaces.lattices import grid, line
-from dxopt.spaces.matrices import path_closure
 from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
@@ -173,3 +174,222 @@ def exponential(
         return proven(Exponential(), space, epsilon, reports=reports)
     scores = _checked(score, space, reports)
     return proven(Exponential(scores.matrix), space, epsilon, reports=scores.reports, loss=-scores.matrix)
+
+
+FAILURE = 0.001
+"""Default share of reports that may lie beyond the radius."""
+
+
+@CLASSICS.register("truncated_exponential")
+@dataclass(frozen=True, eq=False)
+class TruncatedExponential(Classic):
+    """K[x, z] ∝ e^{-ε min(d(x, z), γ)/2} (Carvalho, Vasiloudis and Feyisetan 2021, TEM).
+
+    There, a word is drawn among those within γ and one more, ⊥, whose score is that of all others together, and ⊥ is
+    replaced by one of the others at random: each of them has the weight e^{-εγ/2}. Private because min(d, γ) obeys
+    the triangle inequality, is at most d, and normalising at most doubles the exponent.
+
+    Parameters
+    ----------
+    radius : float, optional
+        γ, in the unit of the distances; by default the least at which no secret is reported further away with a
+        probability above `failure`: (2/ε) ln((1 - β)(m - 1)/β) for m reports, β being that probability.
+    failure : float
+        β; 0.001 by default.
+    """
+
+    radius: float | None = None
+    failure: float = FAILURE
+    name: ClassVar[str] = "truncated_exponential"
+    instead: ClassVar[str] = "use the secrets as reports"
+
+    def __post_init__(self) -> None:
+        if self.radius is not None:
+            checked_positive("radius", self.radius)
+        checked_positive("failure", self.failure)
+        if self.failure >= 1:
+            raise SpecError("failure", f"is {self.failure}", "give a probability below 1")
+
+    def refuses(self, problem: Problem) -> str | None:
+        """Return the reason why there is none, or None."""
+        return without_distances(problem)
+
+    def channel(self, problem: Problem) -> Array:
+        """The channel `(n, m)`, up to rounding."""
+        radius = radius_for(problem, self.failure) if self.radius is None else self.radius
+        return exponential_rows(np.minimum(exponents(problem), problem.epsilon * radius))
+
+    @staticmethod
+    def examples() -> list[Problem]:
+        """A grid that is larger than the radius, an asymmetric space, and reports between the secrets."""
+        plane = grid((2, 30), spacing=2.0)
+        one_way = MetricSpace.from_distances([[0, 1, 2], [2, 0, 1], [np.inf, 2, 0]], close=True)
+        spaces = ((plane, None), (one_way, None), (plane, Reports.at([[0.5, 0.5], [2.0, 70.0]])))
+        return [Problem(s, epsilon=1.0, prior=Prior.uniform(s), loss="distance", reports=r) for s, r in spaces]
+
+
+def radius_for(problem: Problem, failure: float = FAILURE) -> float:
+    """The least radius γ beyond which no secret is reported with more than a probability β, in the unit of distances.
+
+    With one report within γ and m - 1 beyond, these have together the share s/(1 + s) with s = (m - 1) e^{-εγ/2}.
+    """
+    others = len(problem.reports) - 1
+    if others < 1:
+        return 0.0
+    return max(0.0, 2 / problem.epsilon * math.log((1 - failure) * others / failure))
+
+
+def truncated_exponential(
+    space: MetricSpace,
+    *,
+    epsilon: Written,
+    radius: float | None = None,
+    failure: float = FAILURE,
+    reports: Reports | None = None,
+) -> Mechanism:
+    """The truncated exponential mechanism, proven private (Carvalho, Vasiloudis and Feyisetan 2021).
+
+    K[x, z] ∝ e^{-ε min(d(x, z), γ)/2}: what is beyond γ shares one weight. It may be drawn by looking at the reports
+    within γ alone, which is why it is used for large vocabularies; the exponential mechanism, where γ is infinite,
+    has the smaller distances.
+
+    Parameters
+    ----------
+    space : MetricSpace
+        n secrets, any. Under asymmetric distances d is the shortest-path closure of the smaller of d and its
+        transpose, as for `exponential`.
+    epsilon : float
+        Privacy level per unit of distance.
+    radius : float, optional
+        γ; by default (2/ε) ln((1 - β)(m - 1)/β) for m reports, with β the `failure`.
+    failure : float
+        The probability β with which a report may be further away than γ, where that is not given.
+    reports : Reports, optional
+        The secrets by default.
+
+    Raises
+    ------
+    SpecError
+        If ε or the radius is not positive and finite, `failure` is not between 0 and 1, or there is no distance
+        between secrets and reports (UnsupportedError).
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> mechanism = dx.classic.truncated_exponential(dx.line(5), epsilon=1.0, radius=2.0)
+    >>> print(mechanism.row(label="0").round(3).tolist())
+    [0.369, 0.224, 0.136, 0.136, 0.136]
+    """
+    return proven(TruncatedExponential(radius, failure), space, epsilon, reports=reports)
+
+
+_SAFE = 0.5
+_SECONDS = 2e-8
+"""For each triple of vertices, where the rate is looked for."""
+
+
+@CLASSICS.register("graph_exponential")
+@dataclass(frozen=True, eq=False)
+class GraphExponential(Classic):
+    """K[x, z] ∝ e^{-c d_s(x, z)} on the vertices of a graph, d_s the shortest way (Takagi, Cao et al. 2019, GEM).
+
+    With c = ε/2, as there, it is private in any graph, as normalising at most doubles the exponent; up to 999
+    vertices c is raised until the matrix is private at ε and no less. One-way streets: d_s is the way with all of
+    them open both ways, at most the shorter of the two ways there are. That is what both directions of a pair bind;
+    with the way from x to z itself, c = ε/2 need not be private.
+
+    Parameters
+    ----------
+    rate : float, optional
+        c, per unit of the distances; by default the largest that is private.
+    """
+
+    rate: float | None = None
+    name: ClassVar[str] = "graph_exponential"
+    instead: ClassVar[str] = "use exponential"
+
+    def __post_init__(self) -> None:
+        if self.rate is not None:
+            checked_positive("rate", self.rate)
+
+    def refuses(self, problem: Problem) -> str | None:
+        """Return the reason why there is none, or None."""
+        if problem.space.structure.kind not in ("graph", "tree"):
+            return "needs the shortest ways of a graph or road network"
+        return None if problem.reports.secrets else "needs the vertices themselves as reports"
+
+    def channel(self, problem: Problem) -> Array:
+        """The channel `(n, n)`, up to rounding.
+
+        Raises
+        ------
+        SpecError
+            If the rate that is given is above ε/2.
+        """
+        apart = exponents(problem)
+        if self.rate is not None:
+            share = self.rate / problem.epsilon
+            if share > _SAFE:
+                wrong = f"is {self.rate}, above ε/2 = {problem.epsilon / 2}"
+                raise SpecError("rate", wrong, "give at most that, or none for the largest that is private")
+        elif len(problem.space) < CALIBRATED_BELOW:
+            share = largest_private_rate(lambda share: _at(apart, share), problem.space, problem.epsilon, _SAFE)
+        else:
+            share = _SAFE
+        return _at(apart, share)
+
+    def expected_seconds(self, problem: Problem) -> float:
+        """About how long `channel` takes."""
+        tried = self.rate is None and len(problem.space) < CALIBRATED_BELOW
+        return super().expected_seconds(problem) + tried * _SECONDS * len(problem.space) ** 3
+
+    @staticmethod
+    def examples() -> list[Problem]:
+        """A tree, streets around a block, and the same with one of them one-way."""
+        import networkx as nx
+
+        block = nx.cycle_graph(5)
+        one_way = block.to_directed()
+        one_way.remove_edge(1, 0)
+        graphs = (nx.balanced_tree(2, 2), block, one_way)
+        spaces = [MetricSpace.from_graph(graph) for graph in graphs]
+        return [Problem(space, epsilon=0.9, prior=Prior.uniform(space), loss="distance") for space in spaces]
+
+
+def _at(apart: Array, share: float) -> Array:
+    """The channel of some ε·d_s `(n, n)` at a share of ε."""
+    weights = np.exp(-share * apart)
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+def graph_exponential(space: MetricSpace, *, epsilon: Written, rate: float | None = None) -> Mechanism:
+    """The graph-exponential mechanism, proven private (Takagi, Cao, Asano and Yoshikawa 2019).
+
+    K[x, z] ∝ e^{-c d_s(x, z)} with d_s the length of the shortest way, one-way streets open both ways. It is
+    geo-graph indistinguishable: private for the shortest ways of the space, one-way where that is.
+
+    Parameters
+    ----------
+    space : MetricSpace
+        A graph, a tree or a road network: `dx.geo.roads`, `dx.MetricSpace.from_graph`. Reports are its vertices.
+    epsilon : float
+        Privacy level per unit of distance.
+    rate : float, optional
+        c, at most ε/2, which is the mechanism of the paper. By default, up to 999 vertices, the largest rate at which
+        the matrix is private at ε; beyond that ε/2.
+
+    Raises
+    ------
+    SpecError
+        If ε or the rate is out of range, or the space is no graph (UnsupportedError).
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> import networkx as nx
+    >>> streets = dx.MetricSpace.from_graph(nx.cycle_graph(["A", "B", "C", "D"]))
+    >>> mechanism = dx.classic.graph_exponential(streets, epsilon=1.0)
+    >>> print(mechanism.row(label="A").round(3).tolist())
+    [0.534, 0.197, 0.072, 0.197]
+    """
+    return proven(GraphExponential(rate), space, epsilon)

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import CertificateError, SpecError, UnsupportedError
-from dxopt.mechanisms.classic.contract import CLASSICS, Classic, proven, title
-from dxopt.mechanisms.classic.coordinates import Positioned, largest_rate, manhattan
+from dxopt.mechanisms.classic.base import CLASSICS, Classic, proven, title
+from dxopt.mechanisms.classic.calibration import Positioned, largest_rate, manhattan
 from dxopt.mechanisms.kernel import kernel_mechanism
 from dxopt.mechanisms.lowering import epsilon_of_weights
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
-from dxopt.numerics.written import Written
+from dxopt.numerics.number_syntax import Written
 from dxopt.spaces.kernels.systems import system
 from dxopt.spaces.lattices import grid, line
 from dxopt.spaces.space import MetricSpace

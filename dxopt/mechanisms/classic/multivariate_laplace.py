@@ -9,16 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
-from dxopt.mechanisms.classic.calibration import CALIBRATED_BELOW, largest_private_rate
-from dxopt.mechanisms.classic.contract import CLASSICS, Classic, proven
-from dxopt.mechanisms.classic.coordinates import coordinates_of_reports
-from dxopt.mechanisms.noise.contract import checked_positive
+from dxopt.mechanisms.classic.base import CLASSICS, Classic, proven
+from dxopt.mechanisms.classic.calibration import CALIBRATED_BELOW, coordinates_of_reports, largest_private_rate
+from dxopt.mechanisms.noise.base import checked_positive
 from dxopt.mechanisms.noise.laplace import MultivariateLaplace as MultivariateNoise
 from dxopt.model.loss import Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
-from dxopt.numerics.written import Written
+from dxopt.numerics.number_syntax import Written
 from dxopt.spaces.lattices import grid
 from dxopt.spaces.space import MetricSpace
 

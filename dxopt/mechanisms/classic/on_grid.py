@@ -1,14 +1,21 @@
-"""Planar Laplace noise on a grid, moved to the nearest point of the grid, without a matrix."""
+"""Planar Laplace noise on a grid, moved to the nearest point of the grid, without a matrix.
+
+Lengths are in units of the spacing, so that a cell is a unit square around its point; the density at distance r is
+β²/(2π) e^{-βr}. Each cell has one set of nodes and positive weights, the same whatever the secret is. A mass is the
+weighted sum of the density at the nodes, so by the triangle inequality two secrets at distance r have masses whose
+ratio is at most e^{βr}, however good or bad the quadrature is.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import CertificateError
-from dxopt.mechanisms.classic.cells import border_masses, rounding_of_masses
 from dxopt.model.loss import Reports
 from dxopt.model.mechanism import Mechanism, Privacy
 from dxopt.numerics.rounding import UNIT
@@ -17,6 +24,157 @@ from dxopt.spaces.archive import unpack
 from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
+
+_REACH = 40.0
+"""Nodes end where the density of any cell above the floor has fallen by e^{-40}."""
+_STEEP = 32.0
+"""The first radial panel of a cell ends where the density has fallen by e^{-32}."""
+_ORDER = 12
+_EXPONENT = 700.0
+"""Distance at which the density has fallen by e^{-700}, below the floor."""
+_STEEPEST = 2 * _EXPONENT
+"""Steeper noise leaves nothing above the floor outside the cell of the secret either."""
+FLOOR = 1e-250
+"""Floor that smaller masses are raised to; it is far above e^{-700}."""
+
+
+def border_masses(shape: tuple[int, int], rate: float) -> Array:
+    """The masses `(2m, 2n)` of the cells of an m × n grid, by distance and kind along each axis.
+
+    Entry [i, j] is for a cell whose point is i rows and j columns away. Along the first axis, i + m instead of i is a
+    border cell, which reaches to infinity away from the secret (both ways if m = 1); along the second, j + n.
+    """
+    rate = min(rate, _STEEPEST)
+
+    # Further away than `seen` steps, every mass is below the floor.
+    seen = math.ceil(_EXPONENT / rate + 0.5)
+    rows = min(shape[0], seen)
+    columns = min(shape[1], seen)
+
+    # A cell at the border is a unit square, a strip past it along one axis, for corners one along the other axis, and
+    # the quadrant between the strips. An axis of a single cell has strips on both sides.
+    sides = [2.0 if size == 1 else 1.0 for size in shape]
+    across = _halves(rate)
+    tail = _tail(rate, max(rows, columns))
+    square = _whole_cells((rows, columns), rate)
+    past_columns = sides[1] * _products(_at(rows, across, 0.0), _at(columns, tail, 0.5), rate)
+    past_rows = sides[0] * _products(_at(rows, tail, 0.5), _at(columns, across, 0.0), rate)
+    past_both = sides[0] * sides[1] * _products(_at(rows, tail, 0.5), _at(columns, tail, 0.5), rate)
+
+    # By kind along the rows and along the columns: inside the grid, or at its border.
+    kinds = [
+        [square, square + past_columns],
+        [square + past_rows, square + past_columns + past_rows + past_both],
+    ]
+    masses = np.full((2, shape[0], 2, shape[1]), FLOOR)
+    masses[:, :rows, :, :columns] = np.maximum(np.swapaxes(kinds, 1, 2), FLOOR)
+    return masses.reshape(2 * shape[0], 2 * shape[1])
+
+
+def rounding_of_masses(rate: float) -> float:
+    """Bound the error of the logarithm of an entry of `border_masses` against the exact sum over its nodes.
+
+    A term above e^{-700} has an exponent with a relative error of 8 units at most, from the node, its distance, the
+    rate and their product; smaller ones do not matter next to the floor. Each addition adds a unit.
+    """
+    rate = min(rate, _STEEPEST)
+    _, _, along, across = _square(rate)
+    additions = 2 * len(_tail(rate, _EXPONENT / rate)[0]) + 2 * len(_halves(rate)[0]) + len(along) + len(across) + 64
+    return (8 * _EXPONENT + additions) * UNIT
+
+
+def _order(steepness: float) -> int:
+    """The number of Gauss-Legendre nodes for e^{-st} times something smooth, where s·length is the steepness."""
+    return _ORDER + math.ceil(min(0.6 * steepness, 3 * math.sqrt(min(steepness, _EXPONENT))))
+
+
+def _gauss(low: float, high: float, order: int) -> tuple[Array, Array]:
+    """Gauss-Legendre nodes and weights from low to high."""
+    nodes, weights = np.polynomial.legendre.leggauss(order)
+    half = 0.5 * (high - low)
+    return low + half * (nodes + 1), half * weights
+
+
+def _panels(edges: list[float], rate: float) -> tuple[Array, Array]:
+    """Nodes and weights between each edge and the next, for e^{-rate·t} times something smooth."""
+    pieces = [_gauss(low, high, _order(rate * (high - low))) for low, high in pairwise(edges)]
+    return np.concatenate([nodes for nodes, _ in pieces]), np.concatenate([weights for _, weights in pieces])
+
+
+def _tail(rate: float, far: float) -> tuple[Array, Array]:
+    """Nodes and weights from 0 on in panels that double in length, from half a cell on.
+
+    They end where, seen from a secret at the distance `far` across, the density has fallen by e^{-40} along the tail:
+    from a distance h that takes a length t with √(h² + t²) - h = 40/β.
+    """
+    fall = _REACH / rate
+    reach = math.sqrt(fall * (fall + 2 * far))
+    edges = [0.0]
+    while edges[-1] < reach:
+        edges.append(min(2 * edges[-1] + 0.5, reach))
+    return _panels(edges, rate)
+
+
+def _halves(rate: float) -> tuple[Array, Array]:
+    """Nodes and weights on [-1/2, 1/2], symmetric around 0."""
+    nodes, weights = _gauss(0.0, 0.5, _order(0.5 * rate))
+    return np.concatenate([-nodes, nodes]), np.concatenate([weights, weights])
+
+
+def _radial(rate: float) -> list[float]:
+    """Ends of panels on [0, 1] that are short near 0 where the density is steep; 0 left out."""
+    ends = [min(1.0, _STEEP / rate)]
+    while ends[-1] < 1.0:
+        ends.append(min(2 * ends[-1], 1.0))
+    return ends
+
+
+def _at(size: int, rule: tuple[Array, Array], start: float) -> tuple[Array, Array]:
+    """The nodes `(size, p)` of a rule as seen from 0, 1, … cells away of its start, and its weights `(p,)`."""
+    return np.arange(size)[:, None] + start + rule[0], rule[1]
+
+
+def _products(first: tuple[Array, Array], second: tuple[Array, Array], rate: float) -> Array:
+    """Masses `(m, n)` of rectangles, products of m pieces of the first axis and n of the second."""
+    rows, row_weights = first
+    columns, column_weights = second
+    squares = columns**2
+    masses = np.empty((len(rows), len(columns)))
+    for i, row in enumerate(rows):
+        density = np.exp(-rate * np.sqrt(row[:, None, None] ** 2 + squares))
+        masses[i] = row_weights @ (density @ column_weights)
+    return masses * (rate**2 / (2 * math.pi))
+
+
+def _square(rate: float) -> tuple[Array, Array, Array, Array]:
+    """Nodes x and y `(8, p, q)` on the unit square around 0, in eight triangles with a corner there, and weights.
+
+    In each, r is s√(1 + t²)/2 and the Jacobian s/4, so that the cusp of the density at a secret does no harm. The
+    weights are `(p,)` for s and `(q,)` for t.
+    """
+    # One triangle: the point at the part s of the way from the corner to the opposite side, and at the part t of that
+    # side, is s/2 along an axis and st/2 off it.
+    s, ds = _panels([0.0, *_radial(rate)], rate * math.sqrt(0.5))
+    t, dt = _gauss(0.0, 1.0, _order(0.5 * rate))
+    along = 0.5 * s[:, None] * np.ones_like(t)
+    up = 0.5 * s[:, None] * t
+
+    # The others are its mirror images.
+    x = np.stack([along, along, -along, -along, up, up, -up, -up])
+    y = np.stack([up, -up, up, -up, along, -along, along, -along])
+    return x, y, 0.25 * s * ds, dt
+
+
+def _whole_cells(shape: tuple[int, int], rate: float) -> Array:
+    """Masses `(m, n)` of unit squares, by how many rows and columns away they are."""
+    x, y, along, across = _square(rate)
+    squares = (np.arange(shape[1])[:, None, None, None] + y) ** 2
+    masses = np.empty(shape)
+    for i in range(shape[0]):
+        masses[i] = ((np.exp(-rate * np.sqrt((i + x) ** 2 + squares)) @ across) @ along).sum(axis=1)
+    return masses * (rate**2 / (2 * math.pi))
+
+
 Indices = NDArray[np.int64]
 
 NAME = "planar_laplace"

@@ -8,19 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
+from dxopt.mechanisms.classic.base import CLASSICS, Classic, proven
 from dxopt.mechanisms.classic.calibration import largest_private_rate
-from dxopt.mechanisms.classic.contract import CLASSICS, Classic, proven
 from dxopt.mechanisms.classic.on_grid import NAME, SLACK, OnGrid, level_per_step
 from dxopt.mechanisms.classic.voronoi import CELLS, Voronoi
 from dxopt.model.loss import Reports
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
+from dxopt.numerics.number_syntax import Written
 from dxopt.numerics.rounding import ALIKE
-from dxopt.numerics.written import Written
-from dxopt.spaces.globe import METRICS_ON_EARTH, OnEarth
 from dxopt.spaces.lattices import grid
-from dxopt.spaces.projection import local_plane
+from dxopt.spaces.metrics import METRICS_ON_EARTH, OnEarth
+from dxopt.spaces.positions import local_plane
 from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
@@ -189,7 +189,7 @@ def planar_laplace(space: MetricSpace, *, epsilon: Written) -> Mechanism:
     ----------
     space : MetricSpace
         Any points in the plane with Euclidean distances, or on the globe, where the noise and the
-        cells are in the plane of `dxopt.spaces.projection.local_plane`. The reports are the secrets. A grid of 400
+        cells are in the plane of `dxopt.spaces.positions.local_plane`. The reports are the secrets. A grid of 400
         points or more gives an implicit mechanism: rows on demand, made at an ε lowered by a hair against rounding.
     epsilon : float
         Privacy level per unit of distance.

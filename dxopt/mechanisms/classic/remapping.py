@@ -7,16 +7,16 @@ from numpy.typing import NDArray
 
 from dxopt.analysis.evaluate import optimal_random_remap, optimal_remap
 from dxopt.errors import SpecError
-from dxopt.model.levels import LEAST
 from dxopt.model.loss import Loss, LossLike, Reports
 from dxopt.model.mechanism import Mechanism, Privacy
 from dxopt.model.objective import ExpectedLoss, WorstLoss
 from dxopt.model.prior import Prior, PriorLike
+from dxopt.model.privacy import LEAST
 from dxopt.model.problem import Problem
-from dxopt.model.required import required_mechanism
+from dxopt.model.validation import required_mechanism
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import certify
-from dxopt.spaces.matrices import between
+from dxopt.spaces.distances import between
 from dxopt.spaces.space import MetricSpace
 
 

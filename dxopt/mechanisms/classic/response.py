@@ -7,12 +7,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.mechanisms.classic.contract import CLASSICS, Classic, proven
+from dxopt.mechanisms.classic.base import CLASSICS, Classic, proven
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
+from dxopt.numerics.number_syntax import Written
 from dxopt.numerics.rounding import UNIT, factor_above
-from dxopt.numerics.written import Written
 from dxopt.spaces.lattices import grid
 from dxopt.spaces.space import MetricSpace
 

@@ -1,5 +1,11 @@
 """The cells of a finite set of sites in the plane, and how much planar Laplace noise falls into each.
 
+The density β²/(2π) e^{-βr} has mass G(R) = (1 + βR) e^{-βR} beyond distance R, alike in all directions. A line at
+distance h is met at distance h cosh s in the direction of the point on it at length h sinh s from its foot, the point
+nearest to the secret, and that direction turns by ds / cosh s. So the noise that crosses a piece of it has the mass
+
+    F = 1/(2π) ∫ G(h cosh s) / cosh s ds        over the piece.
+
 The noise around a secret has density β²/(2π) e^{-βr} at distance r: its direction is uniform, and beyond R has the
 probability G(R) = (1 + βR) e^{-βR}. A ridge is the border between two cells: a piece of the line that is as near to
 one site as to the other. Two numbers belong to each ridge:
@@ -17,6 +23,7 @@ that are summed: the mass of a cell much narrower than 1/β has fewer digits tha
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,14 +31,210 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import CertificateError, UnsupportedError
-from dxopt.mechanisms.classic.crossing import crossing
-from dxopt.mechanisms.classic.ridges import ALIKE, openings, ridges, straightened
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+
 Array = NDArray[np.float64]
+
+_STEEPEST = 6.0
+"""A section ends where βR has grown by this, so that a polynomial of low degree follows e^{-βR} on it."""
+_SECTIONS = 7
+"""Beyond these sections a piece counts for nothing: G has fallen by more than e^{-38}."""
+_LONGEST = 1.0
+"""A panel is at most this long in s."""
+_NODES, _WEIGHTS = (0.5 * rule for rule in np.polynomial.legendre.leggauss(12))
+"""Gauss-Legendre nodes and weights on [-1/2, 1/2]."""
+_SMALL = 0.5
+_LAST_ORDER = 16
+
+
+def crossing(height: Array, start: Array, end: Array, rate: float, *, inside: bool) -> Array:
+    """1/(2π) ∫ G or, inside, 1 - G over the directions in which pieces `(k,)` of lines are seen.
+
+    That is the mass F beyond each piece or, inside, the mass between it and the secret.
+
+    Parameters
+    ----------
+    height : (k,) array
+        h > 0, the distance of the secret to each line.
+    start, end : (k,) arrays
+        Where each piece begins and ends, as lengths along its line from the foot; may be infinite.
+    rate : float
+        β.
+    inside : bool
+        Whether the mass before the line is meant, 1 - G, instead of that beyond it.
+    """
+    # From lengths along the line to s.
+    with np.errstate(over="ignore"):
+        start = np.arcsinh(start / height)
+        end = np.arcsinh(end / height)
+    steepness = rate * height
+    found = np.zeros(len(height))
+
+    # The two sides of the foot are alike, as cosh is even. On either side, pieces are integrated section by section
+    # away from the foot, and those that a section does not end go on to the next.
+    for low, high in ((np.maximum(start, 0.0), end), (np.maximum(-end, 0.0), -start)):
+        piece = np.flatnonzero(high > low)
+        scale = steepness[piece]
+        low = low[piece]
+        high = high[piece]
+        least = scale * np.cosh(low)
+        for section in range(1, _SECTIONS + 1):
+            upper = np.minimum(np.arccosh((least + section * _STEEPEST) / scale), high)
+            found[piece] += _integral(scale, low, upper, inside=inside)
+            more = upper < high
+            piece = piece[more]
+            scale = scale[more]
+            least = least[more]
+            low = upper[more]
+            high = high[more]
+
+        # What is left has G = 0. There 1 - G is 1, and ∫ ds / cosh s = 2 arctan(tanh(s/2)).
+        if inside:
+            found[piece] += 2 * (np.arctan(np.tanh(0.5 * high)) - np.arctan(np.tanh(0.5 * low)))
+    return found / (2 * math.pi)
+
+
+def _integral(scale: Array, low: Array, high: Array, *, inside: bool) -> Array:
+    """∫ of G or 1 - G at βR = scale · cosh s, over cosh s, from low to high, `(k,)`."""
+    # Each interval is cut into panels of equal width; all panels of all intervals are one array.
+    count = np.ceil((high - low) / _LONGEST).astype(np.int64)
+    width = (high - low) / np.maximum(count, 1)
+    interval = np.repeat(np.arange(len(low)), count)
+    number = np.arange(len(interval)) - np.repeat(np.cumsum(count) - count, count)
+    middle = low[interval] + (number + 0.5) * width[interval]
+
+    # Gauss-Legendre on each panel, then the sum over the panels of each interval.
+    stretch = np.cosh(middle[:, None] + width[interval, None] * _NODES)
+    values = _mass(scale[interval, None] * stretch, inside=inside) / stretch
+    return np.bincount(interval, values @ _WEIGHTS, minlength=len(low)) * width
+
+
+def _mass(reach: Array, *, inside: bool) -> Array:
+    """G = (1 + u) e^{-u} at u = βR or, inside, 1 - G, where small u take the series Σ_{k ≥ 2} (-u)^k (k - 1)/k!."""
+    if not inside:
+        return (1 + reach) * np.exp(-reach)
+    values = -np.expm1(-reach) - reach * np.exp(-reach)
+    # Near 0 the two terms cancel: the series, by Horner's rule.
+    small = reach < _SMALL
+    part = reach[small]
+    series = np.zeros(int(small.sum()))
+    for order in range(_LAST_ORDER, 1, -1):
+        series = series * part + (-1) ** order * (order - 1) / math.factorial(order)
+    values[small] = series * part**2
+    return values
+
+
 Indices = NDArray[np.int64]
+
+ALIKE = 1e-9
+"""Lengths below this part of the extent of all sites count as 0."""
+_PARALLEL = 1e-12
+_MANY = 400
+
+
+def ridges(sites: Array) -> tuple[Indices, Array, Array]:
+    """The ridges between sites `(k, 2)` that are all different.
+
+    Returns
+    -------
+    pairs : (r, 2) array of int
+        The two sites of each ridge, the first below the second.
+    low, high : (r,) arrays
+        Where the ridge begins and ends on their bisector, as lengths from the middle of the two along the direction
+        from the first to the second turned left; may be infinite.
+    """
+    found = []
+    low = []
+    high = []
+    for a, near in enumerate(neighbours(sites)):
+        # A point of the bisector of a and b is (b - a)/2 + t·n from a, where n is the direction to b turned left.
+        apart = sites[near] - sites[a]
+        ahead = apart / np.hypot(*apart.T)[:, None]
+        turned = np.stack([-ahead[:, 1], ahead[:, 0]], axis=1)
+
+        # It is at least as near to a as to c, for c another neighbour, if t · 2n·(c - a) ≤ (c - a)·((c - a) - (b -
+        # a)): one inequality t · slopes[b, c] ≤ room[b, c] for each c.
+        slopes = 2 * (turned @ apart.T)
+        room = (apart * (apart - apart[:, None, :])).sum(axis=2)
+
+        # Positive slopes bound t from above, negative ones from below; if the slope is 0, the bisectors are parallel
+        # and either all of the one with b is nearer to c, so that there is no ridge, or none of it.
+        parallel = np.abs(slopes) <= _PARALLEL * np.hypot(*apart.T)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            meets = room / slopes
+        lowest = np.where(~parallel & (slopes < 0), meets, -np.inf).max(axis=1, initial=-np.inf)
+        highest = np.where(~parallel & (slopes > 0), meets, np.inf).min(axis=1, initial=np.inf)
+        lowest[(parallel & (room < 0)).any(axis=1)] = np.inf
+
+        # Each ridge is kept once, from its first site.
+        kept = (near > a) & (lowest < highest)
+        found.append(np.stack([np.full(int(kept.sum()), a), near[kept]], axis=1))
+        low.append(lowest[kept])
+        high.append(highest[kept])
+    return np.concatenate(found), np.concatenate(low), np.concatenate(high)
+
+
+def neighbours(sites: Array) -> list[Indices]:
+    """For each of k sites other sites, among which are all whose cells touch its cell.
+
+    Qhull leaves out some that are nearer to each other than about 1e-7 of the extent; then it is all, if not many.
+    """
+    # On a line, neighbours are next to each other; elsewhere Qhull finds them, by the Delaunay triangulation.
+    axis, thin = _main_axis(sites)
+    if thin:
+        order = np.argsort(sites @ axis, kind="stable")
+        pairs = np.stack([order[:-1], order[1:]], axis=1)
+    else:
+        from scipy.spatial import Voronoi as Diagram
+
+        pairs = Diagram(sites - sites.mean(axis=0)).ridge_points
+
+    # Both directions of each pair, sorted by the first site and then by the second, cut where the first one changes.
+    ends = np.concatenate([pairs, pairs[:, ::-1]])
+    ends = ends[np.lexsort(ends.T[::-1])].astype(np.int64)
+    counts = np.bincount(ends[:, 0], minlength=len(sites))
+    if counts.min() == 0 and len(sites) < _MANY:
+        return [np.delete(np.arange(len(sites)), a) for a in range(len(sites))]
+    return np.split(ends[:, 1], np.cumsum(counts)[:-1])
+
+
+def straightened(sites: Array) -> Array:
+    """The sites, moved to their main axis where they are on a line up to rounding."""
+    axis, thin = _main_axis(sites)
+    middle = sites.mean(axis=0)
+    return middle + np.outer((sites - middle) @ axis, axis) if thin and len(sites) > 2 else sites
+
+
+def _main_axis(sites: Array) -> tuple[Array, bool]:
+    """The direction `(2,)` in which sites spread most, and whether they are on a line."""
+    _, spread, axes = np.linalg.svd(sites - sites.mean(axis=0), full_matrices=False)
+    return axes[0], len(sites) == 2 or bool(spread[1] <= ALIKE * spread[0])
+
+
+def openings(sites: Array, pairs: Indices, low: Array, high: Array) -> Array:
+    """The share `(m,)` of all directions in which each cell is unbounded.
+
+    It is the angle between the two rays that bound the cell, over 2π; for cells between parallel lines it is 0.
+    """
+    # A ridge without an end is a ray in the direction from its first site to its second turned left; one without a
+    # beginning is a ray the other way.
+    across = sites[pairs[:, 1]] - sites[pairs[:, 0]]
+    turned = np.arctan2(across[:, 0], -across[:, 1])
+    rays = np.concatenate([turned[np.isinf(high)], turned[np.isinf(low)] + math.pi])
+    cells = np.concatenate([pairs[np.isinf(high)], pairs[np.isinf(low)]])
+
+    # Each unbounded cell has two rays, at an angle of less than π.
+    opening = np.zeros(len(sites))
+    for cell in np.unique(cells):
+        ends = rays[(cells == cell).any(axis=1)]
+        if len(ends) == 2:
+            opening[cell] = abs((ends[1] - ends[0] + math.pi) % (2 * math.pi) - math.pi)
+    return opening / opening.sum()
+
+
 Mask = NDArray[np.bool_]
 
 CELLS = 50_000_000

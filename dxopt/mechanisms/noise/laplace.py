@@ -10,13 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
-from dxopt.mechanisms.noise.contract import (
-    LineNoise,
-    Noise,
-    checked_numbers,
-    checked_probability,
-    set_level,
-)
+from dxopt.mechanisms.noise.base import LineNoise, Noise, checked_numbers, checked_probability, set_level
 from dxopt.numerics.draws import uniforms
 
 Array = NDArray[np.float64]

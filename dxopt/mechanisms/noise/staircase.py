@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
-from dxopt.mechanisms.noise.contract import LineNoise, checked_positive, set_level
+from dxopt.mechanisms.noise.base import LineNoise, checked_positive, set_level
 
 Array = NDArray[np.float64]
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError, UnsupportedError
-from dxopt.numerics.amounts import positive
 from dxopt.numerics.draws import uniforms
+from dxopt.numerics.exact_rational import positive
 
 Probability = float | Fraction
 _ON_GRID = 2.0**-44

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
 from dxopt.mechanisms.traces.managers import check_count
-from dxopt.mechanisms.traces.runs import KINDS, Kind, Run
-from dxopt.mechanisms.traces.streams import TraceMechanism
-from dxopt.runtime.shown import Shown
+from dxopt.mechanisms.traces.streams import KINDS, Kind, Run, TraceMechanism
+from dxopt.runtime.display import Shown
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -11,15 +11,59 @@ from typing import Any
 import numpy as np
 
 from dxopt.errors import SpecError, UnsupportedError
-from dxopt.mechanisms.traces.accounting import Ledger
 from dxopt.mechanisms.traces.closeness import ClosenessTest, LaplaceTest, happens
-from dxopt.mechanisms.traces.managers import check_count
-from dxopt.mechanisms.traces.plans import Decide, Manager, Plan
-from dxopt.mechanisms.traces.predictions import Prediction, repeat
-from dxopt.mechanisms.traces.runs import Run, Step
+from dxopt.mechanisms.traces.managers import Decide, Ledger, Manager, Plan, check_count
 from dxopt.mechanisms.traces.sources import StepNoise
-from dxopt.mechanisms.traces.streams import Paying, TraceMechanism, checked
-from dxopt.numerics.amounts import level_of
+from dxopt.mechanisms.traces.streams import Paying, Run, Step, TraceMechanism, checked
+from dxopt.numerics.exact_rational import level_of
+
+Prediction = Callable[[Sequence[Step], StepNoise], Hashable | None]
+"""From the steps so far and the noise source, which knows the space, to a report; None where there is none."""
+
+
+def repeat(steps: Sequence[Step], noise: StepNoise) -> Hashable | None:
+    """The last report, which is right for a user who stays (Cha13).
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> import numpy as np
+    >>> manager = dx.traces.FixedUtility(total=200, error=0.3)
+    >>> mechanism = dx.traces.PredictiveMechanism(dx.traces.on_plane(), manager, dx.traces.repeat)
+    >>> print(mechanism.run(np.zeros((6, 2)), np.random.default_rng(2)).kinds)
+    ('hard', 'easy', 'hard', 'hard', 'easy', 'easy')
+    """
+    return steps[-1].report if steps else None
+
+
+def extrapolate(steps: Sequence[Step], noise: StepNoise) -> Hashable | None:
+    """The continuation of the straight line through the last two reports that were not skipped.
+
+    Where there is only one such report, that report. In a finite space, the nearest point to the continuation; among
+    equally near ones, the first.
+
+    Raises
+    ------
+    UnsupportedError
+        If the points of a finite space have no coordinates.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> import numpy as np
+    >>> manager = dx.traces.FixedUtility(total=200, error=0.3)
+    >>> mechanism = dx.traces.PredictiveMechanism(dx.traces.on_plane(), manager, dx.traces.extrapolate)
+    >>> ride = np.column_stack([np.arange(6.0), np.zeros(6)])
+    >>> print(mechanism.run(ride, np.random.default_rng(2)).kinds)
+    ('hard', 'hard', 'easy', 'easy', 'easy', 'hard')
+    """
+    made = [at for at in range(len(steps)) if steps[at].kind != "skipped"][-2:]
+    if len(made) < 2:
+        return repeat(steps, noise)
+    before, last = (np.asarray(noise.position(steps[at].report)) for at in made)
+    # As far in the steps since the last one as between the two, in proportion.
+    return noise.nearest(last + (last - before) * (len(steps) - made[1]) / (made[1] - made[0]))
+
 
 MOST_RUNS = 1_000_000
 """The most runs whose probabilities are computed."""

@@ -1,10 +1,15 @@
-"""Noise for a step: its interface, and noise on a real line or plane."""
+"""Noise for one step of a trace: on a line, in a plane, or as a matrix on a finite space."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from bisect import bisect_right
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from itertools import accumulate
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,6 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError, UnsupportedError
 from dxopt.mechanisms.noise import Laplace, PlanarLaplace
+from dxopt.mechanisms.noise.geometric import Coins
+from dxopt.mechanisms.traces.closeness import checked_base, whole
+from dxopt.model.mechanism import Mechanism
+from dxopt.spaces.lattices import line
+from dxopt.spaces.space import MetricSpace
 
 Point = tuple[float, ...]
 
@@ -175,3 +185,238 @@ def on_plane() -> Continuous:
     4.744
     """
     return Continuous(2)
+
+
+_CERTIFIED = "give one of dx.classic, or dx.certify(mechanism, space, level)"
+_LEVEL_ACCURACY = 1e-3
+_LARGEST_BUDGET = 600.0
+_ROUNDING = 1e-12
+"""A sum of probabilities that is this much below a probability reaches it."""
+
+
+class OnSpace(ABC):
+    """Noise whose reports are the points of a finite space; a point is given as for `MetricSpace.index`.
+
+    A report is drawn with exactly its probability, a rational number, divided by the sum of its row.
+    """
+
+    space: MetricSpace
+
+    @property
+    def distances(self) -> NDArray[np.float64]:
+        return self.space.distances
+
+    @abstractmethod
+    def channel(self, level: float) -> NDArray:
+        """Probabilities `(n, n)` at a level."""
+
+    @abstractmethod
+    def level_for(self, error: float, probability: float) -> float:
+        """A level with P[d(x, z) ≤ error] ≥ probability for all x."""
+
+    def secrets(self, trace: Any) -> list[Hashable]:
+        try:
+            if isinstance(trace, str):
+                raise TypeError
+            return [self._secret(place, point) for place, point in enumerate(trace)]
+        except TypeError:
+            raise SpecError("trace", "is no sequence of points", "give indices or labels") from None
+
+    def _secret(self, place: int, point: Any) -> Hashable:
+        """Return the index of one point of a trace; what it is stays out of the message."""
+        try:
+            return self._index(point)
+        except SpecError:
+            fix = "give indices or labels; dx.geo.nearest(space, positions) finds the indices of positions"
+            raise SpecError("trace", f"has an entry {place} that is no point of the space", fix) from None
+
+    def checked(self, report: Any) -> int:
+        try:
+            return self._index(report)
+        except SpecError as error:
+            raise SpecError("prediction", error.wrong, "predict an index or label, or None") from None
+
+    def _index(self, point: Any) -> int:
+        """Return the index of a point: traces are of indices, as reports and predictions are, or of labels."""
+        whole_number = isinstance(point, int | np.integer) and not isinstance(point, bool)
+        return self.space.index(index=point) if whole_number else self.space.index(point)
+
+    def distance(self, secret: Any, report: Any) -> float:
+        return float(self.space.distances[secret, report])
+
+    def draw(self, secret: Any, level: float, rng: np.random.Generator | None) -> int:
+        # The row as whole numbers over a common denominator; a uniform whole number below their sum picks the report.
+        row = [Fraction(likely) for likely in self.channel(level)[secret].tolist()]
+        unit = math.lcm(*(likely.denominator for likely in row))
+        sums = list(accumulate(int(likely * unit) for likely in row))
+        return bisect_right(sums, Coins.of(rng).below(sums[-1]))
+
+    def probabilities(self, secret: Any, level: float) -> Iterable[tuple[Hashable, Any]]:
+        row = self.channel(level)[secret].tolist()
+        return [(z, likely) for z, likely in enumerate(row) if likely]
+
+    def error_quantile(self, probability: float, level: float) -> float:
+        # For each secret, reports from near to far, and the first at which their probabilities reach the given one.
+        order = np.argsort(self.space.distances, axis=1)
+        apart = np.take_along_axis(self.space.distances, order, axis=1)
+        reached = np.take_along_axis(self.channel(level), order, axis=1).cumsum(axis=1) >= probability - _ROUNDING
+        first = np.where(reached.any(axis=1), reached.argmax(axis=1), len(self.space) - 1)
+        return float(np.take_along_axis(apart, first[:, None], axis=1).max())
+
+    def position(self, report: Any) -> NDArray[np.float64]:
+        points = self.space.points
+        if points is None or self.space.metric is None or not np.issubdtype(points.dtype, np.number):
+            raise UnsupportedError(
+                "space", "has no coordinates to extrapolate", "use repeat, or a prediction of yours"
+            )
+        return points[report]
+
+    def nearest(self, position: NDArray[np.float64]) -> int:
+        return int(self.space.distances_to(position[None, :])[:, 0].argmin())
+
+
+@dataclass(frozen=True, eq=False)
+class Finite(OnSpace):
+    """A proven mechanism for each level, such as those of `dx.classic` or optimal ones; made once for a level.
+
+    Parameters
+    ----------
+    space : MetricSpace
+        n points with symmetric distances; the reports are the points.
+    family : callable
+        From a level to a Mechanism on the space, proven private at that level:
+        `lambda level: dx.classic.exponential(space, epsilon=level)`.
+
+    Raises
+    ------
+    SpecError
+        If the distances are not symmetric, as the distance to a prediction is then not 1-Lipschitz; when a level is
+        used, if its mechanism is on another space or not proven private at the level.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> town = dx.grid((3, 3))
+    >>> noise = dx.traces.Finite(town, lambda level: dx.classic.exponential(town, epsilon=level))
+    >>> print(round(noise.error_quantile(0.9, level=2.0), 3))
+    2.236
+    """
+
+    space: MetricSpace
+    family: Callable[[float], Mechanism]
+    _made: dict[float, Mechanism] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.space, MetricSpace) or not callable(self.family):
+            raise SpecError("space", "and family are of other types", "give a MetricSpace, and a function of a level")
+        if not self.space.symmetric:
+            raise SpecError("space", "has asymmetric distances", "make them symmetric: the test needs that")
+
+    def at(self, level: float) -> Mechanism:
+        """The mechanism at a level."""
+        if level not in self._made:
+            self._made[level] = self._proven(level)
+        return self._made[level]
+
+    def channel(self, level: float) -> NDArray[np.float64]:
+        return self.at(level).matrix
+
+    def level_for(self, error: float, probability: float) -> float:
+        widest = float(np.max(self.space.distances, where=np.isfinite(self.space.distances), initial=0.0))
+
+        # Double until the error is kept, ...
+        high = 1.0
+        while self.error_quantile(probability, high) > error:
+            high *= 2
+            if high * self.space.nearest > _LARGEST_BUDGET:
+                raise UnsupportedError("error", f"{error:g} is not reached at any level", "allow a larger error")
+
+        # ... halve until it is not, ...
+        low = high / 2
+        while self.error_quantile(probability, low) <= error:
+            high = low
+            low = low / 2
+            if low * widest < _LEVEL_ACCURACY:
+                raise SpecError("error", f"{error:g} is kept without any budget", "ask for a smaller error")
+
+        # ... and bisect in between, on a logarithmic scale.
+        while high > low * (1 + _LEVEL_ACCURACY):
+            middle = math.sqrt(low * high)
+            if self.error_quantile(probability, middle) <= error:
+                high = middle
+            else:
+                low = middle
+        return high
+
+    def _proven(self, level: float) -> Mechanism:
+        """Return the family's mechanism for a level; SpecError unless it is on the space and proven at that level."""
+        mechanism = self.family(level)
+        if not isinstance(mechanism, Mechanism):
+            raise SpecError("family", f"gives {type(mechanism).__name__} at {level:g}", "give a Mechanism")
+        same = mechanism.space is self.space or np.array_equal(mechanism.space.distances, self.space.distances)
+        if not same or not mechanism.reports.secrets:
+            raise SpecError("family", f"gives other points at {level:g}", "take space and reports from the noise")
+        privacy = mechanism.privacy
+        if privacy is None or privacy.delta or not privacy.epsilon <= level:
+            raise SpecError("family", f"gives no mechanism proven private at {level:g}", _CERTIFIED)
+        return mechanism
+
+
+@dataclass(frozen=True, eq=False)
+class RationalGeometric(OnSpace):
+    """The truncated geometric mechanism on 0, 1, …, n - 1 with rational probabilities (CABP13, Theorem 10).
+
+    K[x, z] = a^{|x-z|} w(z) with a = base^{-level}, w = 1/(1+a) at an end and (1-a)/(1+a) between: levels are whole
+    multiples of ln(base).
+
+    Parameters
+    ----------
+    size : int
+        n, at least 2.
+    base : Fraction
+        Above 1.
+
+    Raises
+    ------
+    SpecError
+        If the size or base is out of range; when used, if a level is not whole (UnsupportedError).
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> noise = dx.traces.RationalGeometric(3)
+    >>> print([str(likely) for report, likely in noise.probabilities(0, level=1)])
+    ['2/3', '1/6', '1/6']
+    """
+
+    size: int
+    base: Fraction = Fraction(2)
+    _made: dict[float, NDArray] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        checked_base(self.base)
+        if isinstance(self.size, bool) or not isinstance(self.size, int) or self.size < 2:
+            raise SpecError("size", f"is {self.size!r}", "give a number of points, at least 2")
+
+    @cached_property
+    def space(self) -> MetricSpace:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The line."""
+        return line(self.size)
+
+    def channel(self, level: float) -> NDArray:
+        if level not in self._made:
+            factor = 1 / Fraction(self.base) ** whole(level)
+            inside = (1 - factor) / (1 + factor)
+            ends = 1 / (1 + factor)
+            weights = [ends if z in (0, self.size - 1) else inside for z in range(self.size)]
+            self._made[level] = np.array(
+                [[factor ** abs(x - z) * weights[z] for z in range(self.size)] for x in range(self.size)],
+                dtype=object,
+            )
+        return self._made[level]
+
+    def level_for(self, error: float, probability: float) -> float:
+        level = 1.0
+        while self.error_quantile(probability, level) > error:
+            level += 1
+        return level

@@ -1,22 +1,104 @@
-"""Beliefs given events: pairs of conditional distributions, and what is left out as nothing is conditioned on it."""
+"""Conditional distributions as pairs of beliefs: given events, along Markov chains, and for correlated records."""
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxopt.errors import SpecError, required
-from dxopt.model.beliefs.events import Named, Secrets, required_secrets
+from dxopt.errors import SpecError, UnsupportedError, required
 from dxopt.model.beliefs.pairs import numbers
 from dxopt.model.prior import Prior
-from dxopt.numerics.given import as_numbers
+from dxopt.numerics.coerce import as_number, as_numbers
+from dxopt.spaces.callables import truth_of
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.universes import Universe
+
+Secrets = MetricSpace | Universe
+Event = Callable[[Any], bool] | Iterable[Any]
+Named = tuple[str, NDArray[np.bool_]]
+"""Return the name of an event, and the mask `(n,)` of its secrets."""
+_SHOWN = 3
+
+
+def required_secrets(space: Any) -> None:
+    """SpecError unless a space or a universe is given."""
+    required("space", space, Secrets, "give a dx.MetricSpace, such as dx.line(5), or a dx.Universe")
+
+
+def labels_of(states: Secrets | Iterable[Any]) -> Sequence[str]:
+    """Return the names of secrets or states; SpecError where they are none."""
+    if isinstance(states, Secrets):
+        return states.labels
+    required("states", states, Iterable, "give a space, or a list of states")
+    return tuple(map(str, states))
+
+
+def events_of(space: Secrets, pairs: Iterable[tuple[Event, Event]]) -> list[tuple[Named, Named]]:
+    """Pairs of events; SpecError about `secrets` where one is none."""
+    required_secrets(space)
+    required("secrets", pairs, Iterable, "give a list of pairs of events")
+    found = []
+    for number, pair in enumerate(pairs):
+        try:
+            one, other = pair
+        except (TypeError, ValueError):
+            raise SpecError("secrets", f"entry {number} is no pair of events", "give two for each") from None
+        found.append((event_of(space, one), event_of(space, other)))
+    if not found:
+        raise SpecError("secrets", "are none", "give at least one pair of events")
+    return found
+
+
+def event_of(space: Secrets, given: Event) -> Named:
+    """The secrets that a predicate holds for, or that are listed: by label or index, or as in a universe."""
+    size = len(space)
+    if callable(given):
+        of = space.secrets if isinstance(space, Universe) else space.labels
+        inside = np.array([truth_of(given, secret, "secrets") for secret in of])
+        name = getattr(given, "__name__", "")
+        return (_listed(space, inside) if name in ("", "<lambda>") else name), inside
+    inside = np.zeros(size, dtype=bool)
+    if isinstance(given, np.ndarray) and given.dtype == bool:
+        if given.shape != (size,):
+            raise SpecError("secrets", f"have an event of shape {given.shape}", f"give {size} truth values")
+        inside[:] = given
+    elif isinstance(given, str) or not isinstance(given, Iterable):
+        inside[_index(space, given)] = True
+    else:
+        for secret in given:
+            inside[_index(space, secret)] = True
+    if not inside.any():
+        raise SpecError("secrets", "have an event with no secret", "name at least one for each")
+    return _listed(space, inside), inside
+
+
+def _index(space: Secrets, secret: Any) -> int:
+    if isinstance(space, MetricSpace):
+        return space.naming.one(secret, called="secrets")
+    try:
+        if secret in space.places:
+            return space.places[secret]
+    except TypeError:
+        pass
+    if isinstance(secret, str) and secret in space.labels:
+        return space.labels.index(secret)
+    raise SpecError("secrets", f"{secret!r} is no secret of the universe", "give one of universe.secrets")
+
+
+def _listed(space: Secrets, inside: NDArray[np.bool_]) -> str:
+    """Some labels of an event."""
+    members = np.flatnonzero(inside)
+    shown = ", ".join(space.labels[int(index)] for index in members[:_SHOWN])
+    more = f" and {len(members) - _SHOWN:,} more" if len(members) > _SHOWN else ""
+    return f"{{{shown}{more}}}"
+
 
 Array = NDArray[np.float64]
 ABSENCE = "its absence"
@@ -141,3 +223,223 @@ def _is_row(given: Any) -> bool:
         return np.asarray(given, dtype=float).ndim == 1
     except (TypeError, ValueError):
         return False
+
+
+TRACES = 20_000
+"""The most traces of a chain."""
+_SUM = 1e-9
+
+
+def markov_conditionals(
+    labels: Sequence[str],
+    length: int,
+    transition: ArrayLike,
+    start: ArrayLike | None,
+    times: Iterable[int] | None,
+) -> tuple[list[Conditional], list[str]]:
+    """For each time and each two states, all traces given either, `(k^length,)`; and what is left out.
+
+    Raises
+    ------
+    SpecError
+        If there is no such chain or time, or several distributions that it keeps and no start.
+    UnsupportedError
+        If there are more than 20,000 traces.
+    """
+    states = len(labels)
+    if states < 2:
+        raise SpecError("states", f"are {states}", "give two or more")
+    required("length", length, Integral, fix := "give a whole number of 1 or more")
+    if length < 1:
+        raise SpecError("length", f"is {length}", fix)
+    if length > 100 or states**length > TRACES:
+        raise UnsupportedError("length", f"makes more than {TRACES:,} traces", "give fewer times or states")
+    moves = _stochastic(transition, (states, states), "transition")
+    begins = stationary(moves) if start is None else _stochastic(start, (states,), "start")
+    required("times", times, Iterable | None, fix := f"give some from 0 to {length - 1}")
+    chosen = list(range(length) if times is None else times)
+    if not chosen or not all(isinstance(time, Integral) and 0 <= time < length for time in chosen):
+        raise SpecError("times", f"are {chosen}", fix)
+    # 1. traces, the last time fastest, and how likely each step of each is, given the one before
+    traces = np.stack([axis.ravel() for axis in np.indices((states,) * length)], axis=1)
+    steps = moves[traces[:, :-1], traces[:, 1:]]
+    # 2. where the chain is at each time
+    where = [begins]
+    for _ in range(length - 1):
+        where.append(where[-1] @ moves)
+    found: list[Conditional] = []
+    missing: list[str] = []
+    for time in chosen:
+        # 3. given the state at that time: how the chain got there, from the joint probability of the steps before,
+        #    times how it goes on
+        got = begins[traces[:, 0]] * steps[:, :time].prod(axis=1)
+        goes = steps[:, time:].prod(axis=1)
+        each: list[Array | None] = []
+        for state in range(states):
+            here = np.where(traces[:, time] == state, got, 0.0) * goes
+            total = here.sum()
+            each.append(here / total if where[time][state] > 0 and total > 0 else None)
+        for one, other in itertools.combinations(range(states), 2):
+            first, second = each[one], each[other]
+            names = (f"at {labels[one]}", f"at {labels[other]}")
+            under = f", time {time}"
+            if first is None or second is None:
+                impossible = names[0] if first is None else names[1]
+                missing.append(f"{names[0]} against {names[1]}{under}: {impossible} has probability 0")
+            else:
+                found.append(Conditional(*names, under, first, second))
+    return found, missing
+
+
+def stationary(transition: Array) -> Array:
+    """The distribution that a chain keeps, `(k,)`; SpecError where it keeps several."""
+    states = len(transition)
+    # π (P - 1) = 0 and Σ π = 1 have one solution where P - 1 has rank k - 1
+    equations = np.concatenate([transition.T - np.eye(states), np.ones((1, states))])
+    if np.linalg.matrix_rank(equations[:-1], tol=1e-10) < states - 1:
+        raise SpecError("start", "is missing, and the chain keeps several distributions", "give one")
+    found = np.linalg.lstsq(equations, np.append(np.zeros(states), 1.0), rcond=None)[0]
+    found = np.where(found > 1e-12, found, 0.0)
+    return found / found.sum()
+
+
+def _stochastic(given: ArrayLike, shape: tuple[int, ...], field: str) -> Array:
+    """Rows of probabilities, each divided by its sum; SpecError where they do not sum to 1."""
+    try:
+        array = np.array(given, dtype=float)
+    except (TypeError, ValueError):
+        raise SpecError(field, "has entries that are no numbers", "give probabilities") from None
+    if array.shape != shape:
+        raise SpecError(field, f"has shape {array.shape}", f"give probabilities of shape {shape}")
+    if not (np.isfinite(array) & (array >= 0)).all():
+        raise SpecError(field, "has an entry that is no probability", "give numbers from 0 to 1")
+    sums = array.sum(axis=-1, keepdims=True)
+    if (np.abs(sums - 1) > _SUM).any():
+        raise SpecError(field, f"has a row that sums to {sums.ravel()[np.abs(sums - 1).argmax()]:.12g}", "make it 1")
+    return array / sums
+
+
+EVENTS = 200_000
+"""The most events that are gone through."""
+
+
+def by_records(
+    universe: Universe, beliefs: Iterable[Prior], known: int | None
+) -> tuple[list[Conditional], list[str]]:
+    """For each person and each two values of the record, the databases given either; and what is left out.
+
+    Given as well are the records of up to `known` other persons, any of them with any values (Yang et al. 2015).
+    """
+    codes = _codes(universe)
+    records = codes.shape[1]
+    most = records - 1 if known is None else known
+    fix = f"give how many other records are known, from 0 to {records - 1}"
+    required("known", most, Integral, fix)
+    if not 0 <= most < records:
+        raise SpecError("known", f"is {known}", fix)
+    values = len(universe.values)
+    subsets = sum(math.comb(records - 1, size) * values**size for size in range(most + 1))
+    if records * subsets * values**2 > EVENTS:
+        raise UnsupportedError("known", f"makes over {EVENTS:,} events", "give a smaller number, or fewer records")
+    found: list[Conditional] = []
+    missing: list[str] = []
+    for belief in beliefs:
+        for person in range(records):
+            others = [other for other in range(records) if other != person]
+            sets = itertools.chain.from_iterable(itertools.combinations(others, size) for size in range(most + 1))
+            for given in sets:
+                for values_given in itertools.product(range(values), repeat=len(given)):
+                    inside = (codes[:, list(given)] == values_given).all(axis=1)
+                    _between_values(universe, codes, belief, person, (given, values_given), inside, found, missing)
+    return found, missing
+
+
+def _between_values(
+    universe: Universe,
+    codes: NDArray[np.int64],
+    belief: Prior,
+    person: int,
+    known: tuple[Sequence[int], Sequence[int]],
+    inside: NDArray[np.bool_],
+    found: list[Conditional],
+    missing: list[str],
+) -> None:
+    """Add the pairs of one person's values, given what is known of others; those known to be impossible are none."""
+    if not belief.probabilities[inside].any():
+        return
+    written = _written(universe)
+    also = "".join(f", record {other} = {written[value]}" for other, value in zip(*known, strict=True))
+    each = [given_event(belief.probabilities, inside & (codes[:, person] == v)) for v in range(len(written))]
+    for one, other in itertools.combinations(range(len(written)), 2):
+        first, second = each[one], each[other]
+        names = (f"record {person} = {written[one]}", f"record {person} = {written[other]}")
+        under = f", under {belief.name}{also}"
+        if first is None or second is None:
+            impossible = names[0] if first is None else names[1]
+            missing.append(f"{names[0]} against {names[1]}{under}: {impossible} has probability 0")
+        else:
+            found.append(Conditional(*names, under, first, second))
+
+
+def removals(universe: Universe) -> list[tuple[str, NDArray[np.bool_], NDArray[np.int64]]]:
+    """For each person and value: its name, the databases with that value, and each database without that record.
+
+    Raises
+    ------
+    SpecError
+        If no record may be absent.
+    """
+    codes = _codes(universe)
+    written = _written(universe)
+    if None not in universe.values:
+        raise SpecError("universe", "has no absent records", "make it with absent=True")
+    found = []
+    for person in range(codes.shape[1]):
+        without = [(*one[:person], None, *one[person + 1 :]) for one in _databases(universe)]
+        gone = [universe.places.get(one, -1) for one in without]
+        if min(gone) < 0:
+            wrong = f"lacks {without[gone.index(-1)]}, a database without record {person}"
+            raise SpecError("universe", wrong, "keep the databases that are left when a record is taken out")
+        to = np.array(gone, dtype=np.int64)
+        for value, name in enumerate(written):
+            if universe.values[value] is not None:
+                inside = codes[:, person] == value
+                found.append((f"record {person} = {name}", inside, to))
+    return found
+
+
+def observed_prior(universe: Universe, observed: Iterable[Any], smoothing: float) -> Prior:
+    """Count the observations of each database; SpecError where one is none of the universe."""
+    required("observed", observed, Iterable, "give a list of databases")
+    if not 0 <= as_number(smoothing, "smoothing", fix := "give a number of 0 or more") < math.inf:
+        raise SpecError("smoothing", f"is {smoothing}", fix)
+    counts = np.full(len(universe), float(smoothing))
+    seen = 0
+    for one in observed:
+        try:
+            index = universe.places.get(tuple(one), -1)
+        except TypeError:
+            index = -1
+        if index < 0:
+            raise SpecError("observed", f"{one!r} is no database of the universe", "leave it out, or widen that")
+        counts[index] += 1
+        seen += 1
+    if not counts.any():
+        raise SpecError("observed", "are no databases", "give at least one, or smoothing")
+    return Prior(counts / math.fsum(counts), f"{seen:,} observed databases")
+
+
+def _databases(universe: Universe) -> list[tuple[Any, ...]]:
+    if universe.kind != "databases":
+        raise SpecError("universe", f"has {universe.kind}, no databases", "use pufferfish, with predicates")
+    return [tuple(one) for one in universe.secrets]  # pyright: ignore[reportArgumentType]
+
+
+def _codes(universe: Universe) -> NDArray[np.int64]:
+    """The values of all databases by their index, `(n, records)`."""
+    number = {value: index for index, value in enumerate(universe.values)}
+    return np.array([[number[value] for value in one] for one in _databases(universe)])
+
+
+def _written(universe: Universe) -> list[str]:
+    return ["absent" if value is None else str(value) for value in universe.values]

@@ -9,11 +9,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dxopt.errors import SpecError, UnsupportedError
-from dxopt.model.beliefs.chains import markov_conditionals
-from dxopt.model.beliefs.conditionals import Conditional, as_given, conditionals, images, priors_of
-from dxopt.model.beliefs.events import Event, Secrets, events_of, labels_of
+from dxopt.model.beliefs.conditionals import (
+    Conditional,
+    Event,
+    Secrets,
+    as_given,
+    by_records,
+    conditionals,
+    events_of,
+    images,
+    labels_of,
+    markov_conditionals,
+    observed_prior,
+    priors_of,
+    removals,
+)
 from dxopt.model.beliefs.pairs import Pairs, why
-from dxopt.model.beliefs.records import by_records, observed_prior, removals
 from dxopt.model.prior import PriorLike
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.universes import Universe, required_universe

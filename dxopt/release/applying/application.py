@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from dxopt.errors import SpecError
 from dxopt.model.mechanism import Mechanism
-from dxopt.release.applying.files import apply_to_file, opened, require_output
+from dxopt.release.applying.column_mapping import Where
+from dxopt.release.applying.files import apply_to_file, opened, require_output, write_json
 from dxopt.release.applying.frames import Frame, apply_to_frame
 from dxopt.release.applying.persons import Persons
 from dxopt.release.applying.plan import Options, Plan, asked_radius, table_and_prior
+from dxopt.release.applying.row_checks import Moved
 from dxopt.release.applying.sidecar import sidecar
-from dxopt.release.applying.tally import Moved
-from dxopt.release.applying.where import Where
-from dxopt.release.applying.writing import write_json
 from dxopt.release.keys import Key
 from dxopt.release.tables.table import IntegerTable
-from dxopt.runtime.live import Shares, showing
-from dxopt.runtime.shown import Lines, Shown
+from dxopt.runtime.display import Lines, Shown
+from dxopt.runtime.progress import Shares, showing
 from dxopt.spaces.units import per, with_unit
 from dxopt.verify.published.sidecar import Sidecar, sidecar_of
 from dxopt.words.published import sentences, unpaid

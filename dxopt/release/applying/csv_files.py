@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
-from dxopt.release.applying.chunks import ROWS, Chunk
-from dxopt.release.applying.layout import Layout
-from dxopt.release.applying.twice import Fingerprints
-from dxopt.runtime.headers import NAME_THEM, looks_like_data
+from dxopt.release.applying.column_mapping import Layout
+from dxopt.release.applying.formats import ROWS, Chunk
+from dxopt.release.applying.row_checks import Fingerprints
+from dxopt.runtime.header_guess import NAME_THEM, looks_like_data
 from dxopt.verify.published.sidecar import Noun
 
 _DELIMITERS = ",;\t|"

@@ -11,13 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError, UnsupportedError
-from dxopt.release.applying.chunks import ROWS
-from dxopt.release.applying.layout import Layout
+from dxopt.release.applying.column_mapping import Layout
+from dxopt.release.applying.formats import ROWS, places_of_shapes, require_wgs84
 from dxopt.release.applying.plan import Payment, Plan, Settled
-from dxopt.release.applying.points import places_of_shapes, require_wgs84
-from dxopt.release.applying.tally import Tally
-from dxopt.release.applying.twice import Fingerprints, Repeats, of_columns, of_numbers, of_texts
-from dxopt.runtime.headers import NAME_THEM, looks_like_data
+from dxopt.release.applying.row_checks import Fingerprints, Repeats, Tally, of_columns, of_numbers, of_texts
+from dxopt.runtime.header_guess import NAME_THEM, looks_like_data
 from dxopt.spaces.axes import names_of
 from dxopt.verify.published.sidecar import Noun
 

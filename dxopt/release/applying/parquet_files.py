@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError, UnsupportedError
-from dxopt.release.applying.chunks import ROWS, Chunk
-from dxopt.release.applying.layout import Layout
-from dxopt.release.applying.points import places_of, require_wgs84, written_points
-from dxopt.release.applying.twice import Fingerprints, of_columns, of_numbers, of_texts
+from dxopt.release.applying.column_mapping import Layout
+from dxopt.release.applying.formats import ROWS, Chunk, places_of, require_wgs84, written_points
+from dxopt.release.applying.row_checks import Fingerprints, of_columns, of_numbers, of_texts
 from dxopt.verify.published.sidecar import Noun
 
 if TYPE_CHECKING:

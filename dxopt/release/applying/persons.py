@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import BudgetExceeded, Option, SpecError
-from dxopt.release.applying.snapping import is_missing
+from dxopt.release.applying.column_mapping import is_missing
 from dxopt.release.keys import Key
 from dxopt.release.tables.table import IntegerTable
 from dxopt.spaces import units

@@ -14,12 +14,17 @@ from numpy.typing import NDArray
 
 from dxopt.errors import BudgetExceeded, SpecError
 from dxopt.model.mechanism import Mechanism
-from dxopt.release.applying.layout import Layout, columns_of_reports
+from dxopt.release.applying.column_mapping import (
+    Layout,
+    Radii,
+    Snapper,
+    Where,
+    columns_of_reports,
+    radii,
+    require_column,
+)
 from dxopt.release.applying.persons import Persons, texts_of
-from dxopt.release.applying.radii import Radii, radii
-from dxopt.release.applying.snapping import Snapper
-from dxopt.release.applying.tally import Tally
-from dxopt.release.applying.where import Where, require_column
+from dxopt.release.applying.row_checks import Tally
 from dxopt.release.tables.table import IntegerTable
 from dxopt.runtime.reading import read_json
 from dxopt.words.published import generalization

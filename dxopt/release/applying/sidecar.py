@@ -8,10 +8,9 @@ import sys
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dxopt.release.applying.layout import Layout
+from dxopt.release.applying.column_mapping import Layout, shown
 from dxopt.release.applying.plan import Plan
-from dxopt.release.applying.radii import shown
-from dxopt.release.applying.tally import Tally
+from dxopt.release.applying.row_checks import Tally
 from dxopt.spaces.geo.reach import across
 from dxopt.spaces.spread import spread_of
 from dxopt.verify.published.sidecar import (

@@ -2,6 +2,6 @@
 
 from dxopt.release.budgets.accounts import Account, Payment, Totals
 from dxopt.release.budgets.budgets import Budgets
-from dxopt.release.budgets.purse import Purse
+from dxopt.release.budgets.charges import Purse
 
 __all__ = ["Account", "Budgets", "Payment", "Purse", "Totals"]

@@ -1,13 +1,22 @@
-"""What a ledger says of persons: their accounts and their payments."""
+"""Accounts of persons, their payments, and what these compose to."""
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
-from dxopt.numerics.amounts import float_above, float_below
-from dxopt.runtime.shown import Lines, Shown
+from dxopt.errors import SpecError
+from dxopt.numerics.exact_rational import float_above, float_below
+from dxopt.runtime.display import Lines, Shown
+
+if TYPE_CHECKING:
+    from dxopt.analysis.composition import Composition
+    from dxopt.release.tables.table import IntegerTable
+
 
 KEYED = (
     "With a key, two different reports of a person in one release prove two different secrets, and what is spent "
@@ -168,3 +177,44 @@ def enough(amount: Fraction) -> str:
 def printable(text: str) -> str:
     """A name from outside for a terminal: without control characters."""
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
+
+
+def composed(payments: Sequence[Payment], tables: Mapping[str, IntegerTable], pairs: str) -> Composition:
+    """The releases of payments together; see `Budgets.composed`."""
+    from dxopt.analysis.composition import compose
+
+    counts: Counter[str] = Counter()
+    keyed: dict[str, Counter[str | None]] = defaultdict(Counter)
+    for payment in payments:
+        table = tables.get(payment.release)
+        if table is None:
+            raise SpecError("tables", f"lack the one of release {payment.release!r}", "give one for each release")
+        if (Fraction(table.epsilon), Fraction(table.delta)) != (payment.level, payment.level_delta):
+            wrong = (
+                f"have one at {shown(Fraction(table.epsilon))} for release {payment.release!r}, which was paid for at"
+            )
+            raise SpecError("tables", f"{wrong} {shown(payment.level)}", "give the table that was drawn from")
+        counts[payment.release] += payment.rows
+        if payment.keyed:
+            keyed[payment.release][payment.key] += payment.rows
+    if not counts:
+        raise SpecError("person", "has paid for nothing", "there is nothing to compose")
+    for release, rows in keyed.items():
+        _require_one_secret(release, rows)
+    return compose([tables[release] for release in counts], list(counts.values()), pairs=pairs)
+
+
+def _require_one_secret(release: str, keyed: Counter[str | None]) -> None:
+    """SpecError where a person has paid for two draws with one key, which are about two secrets, or may have.
+
+    Parameters
+    ----------
+    keyed : Counter
+        How many rows of the release were drawn with each key; None stands for a key that was not given.
+    """
+    surely = max((rows for key, rows in keyed.items() if key is not None), default=0)
+    perhaps = surely + keyed[None]
+    if perhaps > 1:
+        has = "has" if surely > 1 else "may have"
+        wrong = f"{has} paid for {max(surely, 2)} secrets in release {release!r}, which was drawn with a key"
+        raise SpecError("person", wrong, "take the sum of levels, account(person).spent: what is composed is of one")

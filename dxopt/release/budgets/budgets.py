@@ -12,20 +12,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import DxoptError, SpecError
-from dxopt.numerics.amounts import Amount, amount_of
-from dxopt.release.budgets import looking, runs
-from dxopt.release.budgets.accounts import Account, Payment, Totals
-from dxopt.release.budgets.affording import affordable
-from dxopt.release.budgets.charging import Level, charge, find, keep_unit, require_unit, setting
-from dxopt.release.budgets.composing import composed
-from dxopt.release.budgets.file import LedgerFile
-from dxopt.release.budgets.persons import mark, stored, text
-from dxopt.release.budgets.purse import Purse
-from dxopt.release.budgets.repeated import Tags
-from dxopt.release.budgets.setting import set_default, set_person, unset_person
+from dxopt.numerics.exact_rational import Amount, amount_of
+from dxopt.release.budgets import charges as looking
+from dxopt.release.budgets import charges as runs
+from dxopt.release.budgets.accounts import Account, Payment, Totals, composed
+from dxopt.release.budgets.charges import (
+    Level,
+    Purse,
+    affordable,
+    charge,
+    find,
+    keep_unit,
+    require_unit,
+    set_default,
+    set_person,
+    setting,
+    unset_person,
+)
+from dxopt.release.budgets.ledger_file import LedgerFile, Tags, mark, stored, text
 from dxopt.release.keys import Key
+from dxopt.runtime.display import Lines, Shown
 from dxopt.runtime.reading import as_path
-from dxopt.runtime.shown import Lines, Shown
 
 if TYPE_CHECKING:
     from dxopt.analysis.composition import Composition

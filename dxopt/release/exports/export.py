@@ -1,16 +1,225 @@
-"""A table in another language, in one file."""
+"""A table in another language, in one file.
+
+Bytes are compared as text is, in PostgreSQL (bytea) and DuckDB (blob) alike.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import re
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from importlib.resources import files
+from itertools import accumulate
 from pathlib import Path
 
+import numpy as np
+
 from dxopt.errors import Option, SpecError
-from dxopt.release.exports.javascript import javascript
-from dxopt.release.exports.rows import as_json
-from dxopt.release.exports.sql import duckdb, postgresql
 from dxopt.release.tables import IntegerTable
-from dxopt.runtime.whole import replacing
+from dxopt.runtime.atomic_write import replacing
+from dxopt.spaces.units import per
+
+
+def rows(table: IntegerTable) -> Iterator[tuple[int, list[tuple[str, int]]]]:
+    """For each secret its reports, in order, each with the first random number that gives it, as hexadecimal digits.
+
+    All numbers have `bits` bits. They are compared as the bytes that the digits stand for.
+    """
+    digits = table.bits // 4
+    for x, row in enumerate(table.counts):
+        reports = np.flatnonzero(row).tolist()
+        firsts = [0, *accumulate(row[reports].tolist())][:-1]
+        yield x, [(f"{first:0{digits}x}", report) for first, report in zip(firsts, reports, strict=True)]
+
+
+def heading(table: IntegerTable) -> str:
+    """The name of a table and its level in one line: "town: epsilon 0.5 per km"."""
+    relaxed = f", delta {table.delta!r}" if table.delta else ""
+    return " ".join(f"{table.name}: epsilon {table.epsilon!r} {per(table.space.unit)}{relaxed}".split())
+
+
+def as_json(table: IntegerTable) -> str:
+    """The table as JSON: its head, its digest, and for each secret the first numbers and reports of its row."""
+    content = {
+        **table.head,
+        "unit": table.space.unit or None,
+        "sha256": table.digest,
+        "rows": [{"from": [first for first, _ in row], "reports": [z for _, z in row]} for _, row in rows(table)],
+    }
+    return json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+_END = """
+const dxoptTable = new dxopt.Table(dxopt.fromBase64("{content}"));
+if (typeof module === "object" && module.exports) module.exports = {{ dxopt, table: dxoptTable }};
+else Object.assign(globalThis, {{ dxopt, dxoptTable }});
+"""
+
+
+def sampler() -> str:
+    """The script that draws from tables, without a table."""
+    return files("dxopt.release.exports").joinpath("assets", "sampler.js").read_text(encoding="utf-8")
+
+
+def javascript(table: IntegerTable) -> str:
+    """The script with a table in it: `dxoptTable` in a browser, `require(file).table` in Node.
+
+    What only a proof needs, distances and the prior, is left out; the head has the digest of the whole file.
+    """
+    content = b64encode(table.encoded(small=True)).decode("ascii")
+    return f"// {heading(table)}, made of the table {table.digest}\n{sampler()}{_END.format(content=content)}"
+
+
+_TOGETHER = 1000
+"""Rows of one statement."""
+_NAME = re.compile(r"[a-z_][a-z0-9_]{0,47}")
+
+_TABLES = """-- {about}, made of the table {digest}
+CREATE TABLE {name}_steps (secret {text} NOT NULL, first {bytes} NOT NULL, report {text} NOT NULL, \
+PRIMARY KEY (secret, first));
+CREATE TABLE {name}_points (report {text} PRIMARY KEY{coordinates});
+"""
+
+_POSTGRESQL = """
+-- The report of a secret at {width} random bytes.
+CREATE FUNCTION {name}_report(of_secret text, bits bytea) RETURNS text LANGUAGE plpgsql STABLE STRICT AS $$
+DECLARE
+    found text;
+BEGIN
+    IF octet_length(bits) <> {width} THEN
+        RAISE EXCEPTION 'dxopt: give {width} random bytes, not %', octet_length(bits);
+    END IF;
+    SELECT report INTO found FROM {name}_steps
+        WHERE secret = of_secret AND first <= bits ORDER BY first DESC LIMIT 1;
+    IF found IS NULL THEN
+        RAISE EXCEPTION 'dxopt: there is no secret %', of_secret;
+    END IF;
+    RETURN found;
+END $$;
+
+-- {width} random bytes of the server: the first four bytes of a random UUID are all random.
+CREATE FUNCTION {name}_random() RETURNS bytea LANGUAGE sql VOLATILE AS $$
+    SELECT string_agg(substring(uuid_send(gen_random_uuid()) FROM 1 FOR 4), ''::bytea)
+        FROM generate_series(1, {width} / 4)
+$$;
+
+-- A new report of a secret.
+CREATE FUNCTION {name}_draw(of_secret text) RETURNS text LANGUAGE sql VOLATILE AS $$
+    SELECT {name}_report(of_secret, {name}_random())
+$$;
+
+-- A text as the message of a keyed draw has it: four bytes of length, and its UTF-8.
+CREATE FUNCTION {name}_field(content text) RETURNS bytea LANGUAGE sql IMMUTABLE AS $$
+    SELECT int4send(octet_length(convert_to(content, 'UTF8'))) || convert_to(content, 'UTF8')
+$$;
+
+-- The report that a person gets at a secret whenever it is asked for: HMAC-SHA256 of a key of 32 bytes.
+-- For secrets that stay: different reports of a person prove different secrets, however close these are.
+CREATE FUNCTION {name}_draw_for(key bytea, person text, of_secret text, release text) RETURNS text
+LANGUAGE plpgsql STABLE STRICT AS $$
+DECLARE
+    inner_pad bytea := decode(repeat('36', 64), 'hex');
+    outer_pad bytea := decode(repeat('5c', 64), 'hex');
+    message bytea := {name}_field('{draw}') || {name}_field('{digest}') || {name}_field(release)
+        || {name}_field(person) || {name}_field(of_secret);
+BEGIN
+    IF octet_length(key) <> 32 THEN
+        RAISE EXCEPTION 'dxopt: give a key of 32 bytes, not %', octet_length(key);
+    END IF;
+    FOR i IN 0..31 LOOP
+        inner_pad := set_byte(inner_pad, i, get_byte(inner_pad, i) # get_byte(key, i));
+        outer_pad := set_byte(outer_pad, i, get_byte(outer_pad, i) # get_byte(key, i));
+    END LOOP;
+    RETURN {name}_report(of_secret, substring(sha256(outer_pad || sha256(inner_pad || message)) FROM 1 FOR {width}));
+END $$;
+"""
+
+_DUCKDB = """
+-- The report of a secret at {width} random bytes, which are to come from a source fit for cryptography.
+CREATE MACRO {name}_report(of_secret, bits) AS (
+    CASE WHEN octet_length(bits) = {width} THEN
+        coalesce(
+            (SELECT report FROM {name}_steps WHERE secret = of_secret AND first <= bits ORDER BY first DESC LIMIT 1),
+            error('dxopt: there is no secret ' || of_secret)
+        )
+    ELSE error('dxopt: give {width} random bytes')
+    END
+);
+"""
+
+
+def postgresql(table: IntegerTable, name: str = "dxopt") -> str:
+    """Tables and functions for PostgreSQL 13 or later, without extensions, in one transaction.
+
+    Parameters
+    ----------
+    table : IntegerTable
+    name : str
+        What their names begin with.
+
+    Raises
+    ------
+    SpecError
+        If the name is no plain one, or a label has the character 0, which texts of PostgreSQL cannot.
+    """
+    script = _script(table, name, _POSTGRESQL, lambda digits: rf"'\x{digits}'", "bytea", "double precision")
+    return f"BEGIN;\n{script}COMMIT;\n"
+
+
+def duckdb(table: IntegerTable, name: str = "dxopt") -> str:
+    """Tables and a macro for DuckDB, in one transaction; see `postgresql`."""
+    script = _script(table, name, _DUCKDB, lambda digits: f"from_hex('{digits}')", "BLOB", "DOUBLE")
+    return f"BEGIN TRANSACTION;\n{script}COMMIT;\n"
+
+
+def _script(
+    table: IntegerTable, name: str, functions: str, literal: Callable[[str], str], blob: str, double: str
+) -> str:
+    if not _NAME.fullmatch(name):
+        raise SpecError("name", f"is {name!r}", "give small letters, digits and underscores, 48 at most")
+    points = table.head["report_points"]
+    axes = len(points[0]) if points else 0
+    known = {
+        "name": name,
+        "about": heading(table),
+        "digest": table.digest,
+        "text": "text",
+        "bytes": blob,
+        "coordinates": "".join(f", c{axis + 1} {double}" for axis in range(axes)),
+        "width": table.bits // 8,
+        "draw": table.DRAW,
+    }
+    labels = [_quoted(str(label)) for label in table.reports.labels]
+    secrets = [_quoted(str(label)) for label in table.space.labels]
+    steps = (f"({secrets[x]}, {literal(first)}, {labels[z]})" for x, row in rows(table) for first, z in row)
+    places = (f"({', '.join([label, *map(repr, points[z] if points else ())])})" for z, label in enumerate(labels))
+    inserts = [*_inserts(f"{name}_steps", steps), *_inserts(f"{name}_points", places)]
+    return _TABLES.format(**known) + "\n".join(inserts) + "\n" + functions.format(**known)
+
+
+def _inserts(name: str, entries: Iterator[str]) -> Iterator[str]:
+    """Statements that insert rows, many at a time."""
+    some: list[str] = []
+    for entry in entries:
+        some.append(entry)
+        if len(some) == _TOGETHER:
+            yield _insert(name, some)
+            some = []
+    if some:
+        yield _insert(name, some)
+
+
+def _insert(name: str, entries: list[str]) -> str:
+    together = ",\n".join(entries)
+    return f"INSERT INTO {name} VALUES\n{together};"
+
+
+def _quoted(text: str) -> str:
+    if "\0" in text:
+        raise SpecError("labels", f"{text!r} has the character 0", "give labels without it")
+    return "'" + text.replace("'", "''") + "'"
+
 
 Writer = Callable[[IntegerTable], str]
 _WRITERS: dict[str, tuple[str, Writer | None]] = {

@@ -1,7 +1,18 @@
-"""Tables in files: what `IntegerTable` is made of, written and read back."""
+"""Read and write tables in files, for Python and for any language (docs/reference/table-file.md).
+
+A head of JSON is followed by sections of raw numbers and by a SHA-256 of everything before it. Row x has the reports
+of positive count, and the steps between them: sums of counts, in bytes of which the highest is the first. A random
+number of as many bytes gives the report at the place that is the number of steps it is not below. So bytes are
+compared as text is, and no language needs large integers.
+"""
 
 from __future__ import annotations
 
+import json
+import math
+from collections.abc import Callable
+from hashlib import sha256
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -9,15 +20,190 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
-from dxopt.model.saved_reports import pack_reports, unpack_reports
-from dxopt.release.tables import portable
+from dxopt.model.loss import Reports
+from dxopt.model.reports import pack_reports, unpack_reports
 from dxopt.release.tables.proof import Counts
-from dxopt.runtime.archive import SUFFIX, read, write
-from dxopt.runtime.reading import is_file, is_folder, no_result, read_json
+from dxopt.runtime.archive import DAMAGED, SUFFIX, read, write
+from dxopt.runtime.atomic_write import replacing
+from dxopt.runtime.reading import MOST_ARRAYS, content, is_file, is_folder, no_result, read_json
 from dxopt.spaces.archive import pack, unpack
 
 Parts = dict[str, Any]
-"""The fields of an `IntegerTable` by name."""
+PORTABLE_SUFFIX = ".dxt"
+MAGIC = b"dxtable1"
+VERSION = 1
+_AGAIN = "write it again, by dxopt export or IntegerTable.save"
+_NUMBERS = ("epsilon", "delta", "cost", "variation")
+
+
+def portable_write(parts: Parts, file: Path) -> Path:
+    """Write what a table is made of to a file `*.dxt`; SpecError where it cannot be written."""
+    written = encoded(parts)
+    with replacing(file, "file") as stream:
+        stream.write(written)
+    return file
+
+
+def portable_read(file: Path) -> Parts:
+    """What the table of a file `*.dxt` is made of, of which nothing is proven; SpecError where it is damaged."""
+    try:
+        return decoded(content(file, MOST_ARRAYS))
+    except (FileNotFoundError, NotADirectoryError):
+        raise SpecError("file", f"{file} does not exist", "check the name") from None
+    except OSError as error:
+        raise SpecError("table", f"{file} cannot be read: {error.strerror}", "name the file of a table") from None
+    except SpecError as error:
+        raise error.at("table", f"{file} {error.wrong}") from None
+
+
+def encoded(parts: Parts, source: str | None = None) -> bytes:
+    """The bytes of the file; with the digest of a `source`, of a smaller one that only draws: it cannot be proven."""
+    # 1. rows without the reports that they never give
+    counts: Counts = parts["counts"]
+    width = parts["bits"] // 8
+    rows = [np.flatnonzero(row) for row in counts]
+    starts = np.cumsum([0, *map(len, rows)])
+    reports = np.concatenate(rows)
+    steps = b"".join(
+        step.to_bytes(width, "big") for x, row in enumerate(rows) for step in [*accumulate(counts[x, row])][:-1]
+    )
+
+    # 2. sections, each at a multiple of 8 bytes behind the head
+    sections = {
+        "starts": starts.astype("<u8").tobytes(),
+        "reports": reports.astype("<u4").tobytes(),
+        "steps": steps,
+    }
+    if source is None:
+        sections["distances"] = np.ascontiguousarray(parts["space"].distances, dtype="<f8").tobytes()
+    if source is None and parts["prior"] is not None:
+        sections["prior"] = parts["prior"].astype("<f8").tobytes()
+    places: dict[str, list[int]] = {}
+    body = b""
+    for name, section in sections.items():
+        places[name] = [len(body), len(section)]
+        body += section + bytes(-len(section) % 8)
+
+    # 3. the head, filled up with spaces
+    described = head(parts)
+    if source is not None:
+        described = _short(described) | {"unit": parts["space"].unit or None, "source": source}
+    text = json.dumps(described | {"sections": places}, ensure_ascii=False, allow_nan=False).encode()
+    text += b" " * (-len(text) % 8)
+    written = MAGIC + len(text).to_bytes(8, "little") + text + body
+    return written + sha256(written).digest()
+
+
+def decoded(written: bytes) -> Parts:
+    """The inverse of `encoded`.
+
+    Raises
+    ------
+    SpecError
+        If the bytes are no table, were changed, or contradict each other.
+    """
+    if written[:8] != MAGIC:
+        raise SpecError("table", "is no table file", _AGAIN)
+    if sha256(written[:-32]).digest() != written[-32:]:
+        raise SpecError("table", "was changed or cut off: its digest is another", _AGAIN)
+    try:
+        return _parts(written)
+    except SpecError as error:
+        raise SpecError("table", f"is damaged: {error.field} {error.wrong}", _AGAIN) from None
+    except DAMAGED:
+        raise SpecError("table", "is damaged", _AGAIN) from None
+
+
+def _short(content: dict[str, Any]) -> dict[str, Any]:
+    """A head without what only a proof needs."""
+    return {key: value for key, value in content.items() if key not in ("space", "cost", "variation")}
+
+
+def head(parts: Parts) -> dict[str, Any]:
+    """What the head says of a table, but for its sections."""
+    space = parts["space"]
+    reports: Reports = parts["reports"]
+    described = {key.removeprefix("space."): array.tolist() for key, array in pack(space).items()}
+    if described["kind"] in ("tree", "distances"):
+        # a tree is read back by its distances, as nothing but NumPy is needed then
+        kept = ("labels", *(key for key in described if key == "unit" or key.startswith("positions.")))
+        described = {"kind": "distances"} | {key: described[key] for key in kept}
+    metric = space.metric
+    return {
+        "format": "dxopt table",
+        "version": VERSION,
+        "name": parts["name"],
+        "bits": parts["bits"],
+        **{name: _number(parts[name]) for name in _NUMBERS},
+        "pairs": parts["pairs"],
+        "metric": None if metric is None else metric.name,
+        "unit": getattr(metric, "unit", None),
+        "secrets": [str(label) for label in space.labels],
+        "reports": [str(label) for label in reports.labels],
+        "secrets_are_reports": reports.secrets,
+        "secret_points": _points(space.points),
+        "report_points": _points(reports.points),
+        "space": described,
+    }
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def _points(points: NDArray[Any] | None) -> list[Any] | None:
+    return points.tolist() if points is not None and points.dtype.kind == "f" else None
+
+
+def _parts(written: bytes) -> Parts:
+    # 1. the head, and where sections are
+    length = int.from_bytes(written[8:16], "little")
+    found = json.loads(written[16 : 16 + length].decode("utf-8"))
+    if found["format"] != "dxopt table" or found["version"] != VERSION:
+        raise SpecError("version", f"is {found['version']!r}", _AGAIN)
+    if "source" in found:
+        raise SpecError("source", "is another file, of which this one only draws", "name that one")
+    body = memoryview(written)[16 + length : -32]
+
+    def section(name: str, kind: str) -> NDArray[Any]:
+        first, size = found["sections"][name]
+        return np.frombuffer(body[first : first + size], dtype=kind)
+
+    # 2. the space and the reports
+    size = len(found["secrets"])
+    arrays = {f"space.{key}": np.asarray(value) for key, value in found["space"].items()}
+    if found["space"]["kind"] == "distances":
+        arrays["space.distances"] = section("distances", "<f8").reshape(size, size).astype(np.float64)
+    space = unpack(arrays)
+    points = found["report_points"]
+    named = Reports(tuple(found["reports"]), None if points is None else np.asarray(points, dtype=float))
+    reports = Reports.of(space) if found["secrets_are_reports"] else named
+
+    # 3. counts are the differences of steps
+    counts = _portable_counts(section("starts", "<u8"), section("reports", "<u4"), section("steps", "u1"), found)
+    prior = section("prior", "<f8").astype(np.float64) if "prior" in found["sections"] else None
+    claims = {name: math.nan if found[name] is None else float(found[name]) for name in _NUMBERS}
+    known = {"space": space, "reports": reports, "counts": counts, "bits": found["bits"], "prior": prior}
+    return known | claims | {"pairs": found["pairs"], "name": found["name"]}
+
+
+def _portable_counts(
+    starts: NDArray[Any], reports: NDArray[Any], steps: NDArray[Any], content: dict[str, Any]
+) -> Counts:
+    counts = np.zeros((len(content["secrets"]), len(content["reports"])), dtype=object)
+    width = content["bits"] // 8
+    numbers = steps.tobytes()
+    ends: Callable[[int], int] = starts.astype(np.int64).tolist().__getitem__
+    for x in range(len(counts)):
+        # a row of k reports has k - 1 steps, so that those of row x begin after start - x others
+        first, last = ends(x), ends(x + 1)
+        row = range(first - x, last - x - 1)
+        sums = [int.from_bytes(numbers[width * i : width * (i + 1)], "big") for i in row]
+        some = [high - low for low, high in zip([0, *sums], [*sums, 1 << content["bits"]], strict=True)]
+        counts[x, reports[first:last]] = some
+    return counts
+
+
 FORMAT = 1
 """The version of files of tables."""
 CLAIMS = {"epsilon": float, "delta": float, "pairs": str, "cost": float, "variation": float, "name": str}
@@ -25,11 +211,11 @@ CLAIMS = {"epsilon": float, "delta": float, "pairs": str, "cost": float, "variat
 
 def save_table(parts: Parts, file: Path) -> Path:
     """Write what a table is made of to a file; see `IntegerTable.save`."""
-    if file.suffix == portable.SUFFIX:
-        return portable.write(parts, file)
+    if file.suffix == PORTABLE_SUFFIX:
+        return portable_write(parts, file)
     if file.suffix != SUFFIX:
-        wrong = f"{file} has neither the ending {SUFFIX} nor {portable.SUFFIX}"
-        fix = f"name it {file.stem}{SUFFIX}, or {file.stem}{portable.SUFFIX} for other languages"
+        wrong = f"{file} has neither the ending {SUFFIX} nor {PORTABLE_SUFFIX}"
+        fix = f"name it {file.stem}{SUFFIX}, or {file.stem}{PORTABLE_SUFFIX} for other languages"
         raise SpecError("file", wrong, fix)
     claims = {name: parts[name] for name in CLAIMS}
     known = {} if parts["prior"] is None else {"prior": parts["prior"]}
@@ -41,10 +227,10 @@ def load_table(file: Path) -> Parts:
     """What the table is made of that `save_table` wrote, not yet proven; see `IntegerTable.load`."""
     if is_folder(file):
         file = _inside(file)
-    if file.suffix == portable.SUFFIX:
-        return portable.read(file)
+    if file.suffix == PORTABLE_SUFFIX:
+        return portable_read(file)
     if file.suffix != SUFFIX and is_file(file):
-        fix = f"name the folder that `dxopt solve` wrote, or a file *{SUFFIX} or *{portable.SUFFIX}"
+        fix = f"name the folder that `dxopt solve` wrote, or a file *{SUFFIX} or *{PORTABLE_SUFFIX}"
         raise no_result(file, "table", "is no result folder, and no table file", fix)
     return read(file, _unpacked, FORMAT, "table")
 

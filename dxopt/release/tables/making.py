@@ -1,8 +1,35 @@
-"""From a mechanism in doubles to a private table of integers near it."""
+"""Round a mechanism in doubles to a private table of integers near it.
+
+A private channel K with m reports becomes integers N that sum to T = 2^bits in each row. With T' = T - D, N[x, z] is
+floor(T'K[x, z]) + a where K[x, z] > 0, and 0 elsewhere; the rest of the row, what it is short of T, is added to one
+report. What follows says which a and D make N private. Every table is proven by integers afterwards all the same.
+
+A component is a set of secrets that finite distances join; g < 1 is at least e^{-εd} for any two different rows of
+it. With u = floor(T'K[x, z]) and u' = floor(T'K[x', z]), K[x, z] ≤ e^{εd} K[x', z] gives u < e^{εd}(u' + 1), so that
+u + a ≤ e^{εd}(u' + a) for a ≥ 1 / (1 - g). In a row with k positive entries these are rounded down by 0 to k in all,
+so that its rest r has D - a·k ≤ r ≤ D - a·k + k. Hence rests are private where D(1 - g) ≥ (a + 1) m:
+
+    r ≤ D + m ≤ e^{εd} (D - a·m) ≤ e^{εd} r'.
+
+Where the entries of a report and the rests are private, so are their sums.
+
+Rows of K sum to 1 only within some e, which moves each rest by up to eT: D(1 - g) must be 2eT larger. Or else K is
+divided by its row sums, so that e is 0. That changes quotients of entries by up to about 2e, for which the channels
+of `certify` usually leave room; where they do not, the proof by integers fails, and the table is made the first way.
+
+With δ, Σ_z max(0, K[x, z] - e^{εd} K[x', z]) ≤ δ, so that T' times this leaves δT - δT' = δD for what rounding adds.
+Where both entries are positive it adds at most 1, for every a ≥ 1:
+
+    u + a - e^{εd}(u' + a) ≤ T'(K[x, z] - e^{εd} K[x', z]) + 1.
+
+Where only the first one is positive, it adds up to a, as an entry of 0 stays 0. With a = 2 (1 would do) that is at
+most 2 in each report. The rests add max(0, r - e^{εd} r'). `_constant` has the D at which δD pays for both.
+"""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +39,172 @@ from dxopt.errors import CertificateError, SpecError, UnsupportedError
 from dxopt.model.loss import Loss, LossLike
 from dxopt.model.mechanism import Mechanism, Privacy
 from dxopt.model.prior import PriorLike
-from dxopt.release.tables.difference import Difference
-from dxopt.release.tables.proof import Counts
-from dxopt.release.tables.rounding import Rounding
+from dxopt.numerics.hockey_stick import bound_pairs
+from dxopt.numerics.partition import Partition
+from dxopt.release.tables.proof import Counts, Difference, over_power_of_two
 from dxopt.release.tables.table import BITS, IntegerTable
-from dxopt.runtime.live import Progress, shows, told
+from dxopt.runtime.progress import Progress, shows, told
+
+Array = NDArray[np.float64]
+_UP = 1 + 2.0**-30
+"""More than the relative rounding of the few operations on doubles that give a and D."""
+_MOST_PART = 2.0**-20
+"""The largest D, as a part of T: more would move the channel too far."""
+
+
+@dataclass(frozen=True)
+class _Component:
+    """Rows that are different, with the secrets of each.
+
+    Attributes
+    ----------
+    groups : list of (k,) arrays
+        The secrets that share a row.
+    least : float
+        The least budget εd between two different rows, so that g = e^{-least}; infinite where there are no two.
+    report : int
+        The one that gets the rests of all of these rows.
+    """
+
+    groups: list[NDArray[np.int64]]
+    least: float
+    report: int
+
+
+@dataclass(frozen=True)
+class Rounding:
+    """A channel `(n, m)` on its way to integers.
+
+    Attributes
+    ----------
+    channel : (n, m) array
+        K.
+    components : list of _Component
+        Every secret is in one of them.
+    delta : float
+        δ; 0 for plain privacy.
+    closest : str
+        The two secrets of the least budget, for the error that no T is large enough.
+    """
+
+    channel: Array
+    components: list[_Component]
+    delta: float
+    closest: str
+
+    @classmethod
+    def of(cls, mechanism: Mechanism, privacy: Privacy, prior: Array, losses: Array | None) -> Rounding:
+        """Find components, and in each the report whose expected loss is least, or else the likeliest."""
+        space = mechanism.space
+        channel = mechanism.matrix
+        # One row for each class of secrets that share it, and the least budget between two classes. Without δ what
+        # holds for adjacent pairs holds for all at finite distance, by chains; with δ it does not.
+        bound = bound_pairs(space.distances, privacy.pairs if privacy.delta else "all")
+        distances = np.where(bound, space.distances, np.inf)
+        classes = _classes(channel, distances, exact=not privacy.delta)
+        apart = classes.least(distances)
+        np.fill_diagonal(apart, np.inf)
+        # Infinite ones stay so at ε = 0.
+        budgets = np.multiply(privacy.epsilon, apart, out=apart.copy(), where=np.isfinite(apart))
+        # What finite distances join, directly or by a chain.
+        joined = Partition.joining(np.isfinite(apart) | np.eye(len(apart), dtype=bool))
+        # Privacy binds nothing across components, so that each has constants and a report for the rests of its own.
+        components = []
+        for which in range(joined.size):
+            rows = joined.members(which)
+            groups = [classes.members(row) for row in rows]
+            members = np.concatenate(groups)
+            wanted = _report(channel[members], prior[members], None if losses is None else losses[members])
+            components.append(_Component(groups, float(budgets[np.ix_(rows, rows)].min()), wanted))
+        # (One secret twice if no two rows are bound, when nothing is too close.)
+        one, other = (classes.members(int(row))[0] for row in np.unravel_index(budgets.argmin(), budgets.shape))
+        closest = f"{space.labels[one]} and {space.labels[other]}"
+        return cls(channel, components, privacy.delta, closest)
+
+    def counts(self, bits: int, normalised: bool) -> Counts | None:
+        """Integers `(n, m)` with row sums T = 2^bits, or None where a D of more than 2^-20 of T would be needed.
+
+        Parameters
+        ----------
+        bits : int
+        normalised : bool
+            Whether to divide K by its row sums.
+        """
+        counts = np.zeros(self.channel.shape, dtype=object)
+        for component in self.components:
+            found = self._constant(component, bits, normalised)
+            if found is None:
+                return None
+            raised, reserved = found
+            for group in component.groups:
+                # Rounded down on the scale of T' = T - D and raised by a, and the rest of the row to one report.
+                # Secrets of a group that are at distance 0 may differ by rounding; the row of the first is for all.
+                row = _row(self.channel[group[0]], (1 << bits) - reserved, raised, normalised)
+                row[component.report] += (1 << bits) - sum(row)
+                counts[group] = row
+        return counts
+
+    def _constant(self, component: _Component, bits: int, normalised: bool) -> tuple[int, int] | None:
+        """a and D, or None where D would be too large a part of T."""
+        reports = self.channel.shape[1]
+        total = 2.0**bits
+        # e, how far row sums are from 1 at most; nothing where rows are divided by their sums.
+        rows = self.channel[[group[0] for group in component.groups]]
+        error = 0.0 if normalised else max(abs(math.fsum([-1.0, *row])) for row in rows)
+        lone = math.isinf(component.least)
+        if self.delta:
+            # D ≥ 4m/δ: what m reports exceed by rounding, 2 each, is at most half of δD. The other half is for the
+            # rests r and r'. Both are within s = eT + (a + 1)(m + 1) of D, and so r ≤ e^{εd} r' + δD/2 holds if
+            # s (1 + e^{εd}) ≤ (e^{εd} - 1 + δ/2) D. D ≥ 3s / (min(1, e^{εd} - 1) + δ/2) is enough: if e^{εd} ≤ 2, as
+            # 1 + e^{εd} ≤ 3; else as it is so at e^{εd} = 2, and the right side then rises faster than the left one,
+            # by D ≥ 3s / (1 + δ/2) ≥ s. The D taken here is larger still, up to twice. (`least` is cut at 1 against
+            # overflow, as e^1 - 1 > 1.)
+            raised = 2.0
+            room = self.delta / 2 + (1.0 if lone else min(1.0, math.expm1(min(component.least, 1.0))))
+            reserved = max(4 * reports / self.delta, (4 * error * total + 6 * (raised + 1) * (reports + 1)) / room)
+        else:
+            # `room` is 1 - g: a ≥ 1 / (1 - g), and D(1 - g) ≥ 2eT + (a + 1) m. A lone row has none to be compared
+            # with, so that a is 0, and entries of less than 1 / T' become 0.
+            room = -math.expm1(-component.least) / _UP
+            if not room > 1 / total:
+                return None
+            raised = 0.0 if lone else math.ceil(1 / room)
+            reserved = (2 * error * total + (raised + 1) * reports) / room
+        return (int(raised), math.ceil(reserved * _UP)) if reserved < _MOST_PART * total else None
+
+
+def _row(row: Array, scale: int, raised: int, normalised: bool) -> list[int]:
+    """floor(scale · K[z]) + a where K[z] > 0, for a = `raised`, with K divided by its sum if `normalised`."""
+    entries, shift = over_power_of_two(row)
+    whole = sum(entries) if normalised else 1 << shift
+    return [scale * entry // whole + raised if entry else 0 for entry in entries]
+
+
+def _classes(channel: Array, distances: Array, *, exact: bool) -> Partition:
+    """Classes of secrets with equal rows; `exact`, that is without δ, also of secrets at distance 0, one way or both.
+
+    Without δ, d(x, x') = 0 says that K[x, z] ≤ K[x', z] in every report; both rows sum to 1, so that they are equal.
+    """
+    kinds: dict[bytes, int] = {}
+    kind = np.array([kinds.setdefault(row.tobytes(), len(kinds)) for row in channel])
+    same = kind[:, None] == kind
+    return Partition.joining(same | (distances == 0) if exact else same)
+
+
+def _report(rows: Array, prior: Array, losses: Array | None) -> int:
+    """The report that loses least among those possible for every secret, if any; without losses the likeliest."""
+    weights = prior if prior.any() else np.ones(len(prior))
+    if losses is None:
+        return int((weights @ rows).argmax())
+    # Rests are private in any report that all secrets share for them. In one that is possible for all, they also make
+    # nothing possible that was not; where there is none, they go to one that is possible for some.
+    possible = (rows > 0).all(axis=0)
+    if not possible.any():
+        possible = (rows > 0).any(axis=0)
+    # Secrets of weight 0 are left out, as 0 times an infinite loss is no number.
+    likely = weights > 0
+    return int(np.where(possible, weights[likely] @ losses[likely], np.inf).argmin())
+
 
 MOST_COST = 1e-12
 """The most that rounding may cost, relative to the expected loss, or to 1 where that is smaller."""

@@ -1,4 +1,4 @@
-"""Whether a table of integers is private, decided by integers alone.
+"""Prove a table of integers: exact privacy, and its exact distance from a channel in doubles.
 
 Nearly all triples (x, x', z) are settled by the leading 63 bits of each number, in words of 64 bits, where every
 rounding is against privacy; the others by integers of any length.
@@ -6,14 +6,66 @@ rounding is against privacy; the others by integers of any length.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
+from operator import mul
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.release.tables.powers import PRECISION, power_below
+_DIGITS = 53
+
+
+def over_power_of_two(numbers: NDArray[np.float64]) -> tuple[list[int], int]:
+    """Integers k and s of 0 or more with numbers = k / 2^s exactly, for finite numbers `(m,)`."""
+    # Each number is an integer of 53 bits times a power of two; 0 has none, and asks for no shift.
+    parts, exponents = np.frexp(numbers)
+    exponents = np.where(parts == 0, 0, exponents - _DIGITS)
+    shift = max(0, -int(exponents.min(initial=0)))
+    whole = np.ldexp(parts, _DIGITS).astype(np.int64).tolist()
+    return [part << shift + power for part, power in zip(whole, exponents.tolist(), strict=True)], shift
+
+
+PRECISION = 320
+"""Binary digits after the point of every bound, enough to decide counts out of 2^256 to the unit."""
+MOST = 700
+"""Larger budgets count as this one, which is safe in a lower bound."""
+_FINE = 8
+
+
+def power_below(epsilon: float, distance: float) -> int:
+    """P with P / 2^320 ≤ e^{εd}, at least 2^320, for finite ε and d of 0 or more.
+
+    The budget is halved until it is at most 2^-8; Taylor's polynomial, all of whose terms are positive, is summed
+    with every rounding downwards, and squared as often.
+    """
+    # The budget εd as a quotient of integers, exactly.
+    epsilon_top, epsilon_bottom = epsilon.as_integer_ratio()
+    distance_top, distance_bottom = distance.as_integer_ratio()
+    top = epsilon_top * distance_top
+    bottom = epsilon_bottom * distance_bottom
+    if top > MOST * bottom:
+        top = MOST
+        bottom = 1
+    # Halved so often that it is at most 2^-8, in units of 2^-320 and rounded down.
+    halvings = (top // bottom).bit_length() + _FINE
+    budget = (top << PRECISION) // (bottom << halvings)
+    # Σ budget^k / k!, until a term is below 2^-320: each term from the one before it.
+    power = 1 << PRECISION
+    term = power
+    order = 0
+    while term:
+        order += 1
+        term = (term * budget >> PRECISION) // order
+        power += term
+    # e^{2b} = (e^b)², as often as the budget was halved.
+    for _ in range(halvings):
+        power = power * power >> PRECISION
+    return power
+
 
 Words = NDArray[np.uint64]
 Counts = NDArray[np.object_]
@@ -130,3 +182,59 @@ class _Tops:
         np.clip(shift, 0, _LEADING, out=shift)
         right = self.leading[others] >> shift.view(np.uint64)
         return (right <= product + np.uint64(3)) & (left > 0)
+
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How much a table costs and moves against a channel K `(n, m)`, under a prior `(n,)` and losses `(n, m)`."""
+
+    channel: Array
+    prior: Array
+    losses: Array | None
+
+    @cached_property
+    def expected(self) -> float:
+        """Σ_x π_x Σ_z K[x, z] l(x, z) over finite losses; 0 without losses."""
+        return (
+            0.0 if self.losses is None else float((self.prior[:, None] * self.channel * _finite(self.losses)).sum())
+        )
+
+    def cost(self, counts: Counts, bits: int) -> float:
+        """Σ_x π_x Σ_z (N[x, z] / T - K[x, z]) l(x, z), rounded once; NaN without losses.
+
+        Infinite losses count where one of the two has none.
+        """
+        if self.losses is None:
+            return math.nan
+        losses = _finite(self.losses)
+        total = Fraction(0)
+        for x in np.flatnonzero(self.prior).tolist():
+            endless = (losses[x] != self.losses[x]) & ((self.channel[x] > 0) != (counts[x] > 0))
+            if endless.any():
+                return math.inf
+            # A sum of products of integers over a power of two, and one fraction for each secret.
+            moved, shift = self._moved(x, counts, bits)
+            paid, unit = over_power_of_two(losses[x])
+            total += Fraction(float(self.prior[x])) * Fraction(sum(map(mul, moved, paid)), 1 << shift + unit)
+        return float(total)
+
+    def variation(self, counts: Counts, bits: int) -> float:
+        """max_x ½ Σ_z |N[x, z] / T - K[x, z]|, rounded once."""
+        worst = Fraction(0)
+        for x in range(len(counts)):
+            moved, shift = self._moved(x, counts, bits)
+            worst = max(worst, Fraction(sum(map(abs, moved)), 1 << shift + 1))
+        return float(worst)
+
+    def _moved(self, x: int, counts: Counts, bits: int) -> tuple[list[int], int]:
+        """N[x, z] / T - K[x, z] for all reports, as integers over a power of two."""
+        row, shift = over_power_of_two(self.channel[x])
+        moved = [(count << shift) - (entry << bits) for count, entry in zip(counts[x], row, strict=True)]
+        return moved, shift + bits
+
+
+def _finite(losses: Array) -> Array:
+    return np.where(np.isfinite(losses), losses, 0.0)

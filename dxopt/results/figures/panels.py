@@ -1,7 +1,9 @@
-"""Panels of curves against the same levels."""
+"""Panels of curves and bars: losses and leakage of mechanisms beside what is proven."""
 
 from __future__ import annotations
 
+import math
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -12,7 +14,9 @@ from numpy.typing import ArrayLike
 from dxopt.results.figures import plots
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
 
 _BOUND = 6
 """Index of the colour of a bound; the first is that of the optimum, and others take those between in turn."""
@@ -87,3 +91,113 @@ def _wide(arrays: Sequence[ArrayLike]) -> bool:
     numbers = np.concatenate([np.asarray(array, dtype=float) for array in arrays])
     finite = numbers[np.isfinite(numbers)]
     return len(finite) > 0 and bool(0 < finite.min() <= finite.max() / _WIDE)
+
+
+_HATCH = "////"
+_NAME = 28
+"""Longer names take several lines."""
+_ROOM = 0.2
+"""For the numbers behind bars, as a share of the axis."""
+_WIDTHS = (5, 3)
+"""Of the panels, relative."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """What bars are drawn of: a name, a note below it, and whether its bars are hatched."""
+
+    name: str
+    note: str = ""
+    hatched: bool = False
+
+
+@dataclass(frozen=True)
+class Bars:
+    """A bar in each row.
+
+    Attributes
+    ----------
+    lengths : sequence of float or None
+        One for each row; None or infinite draws no bar.
+    colour : int
+        Index in `plots.COLOURS`.
+    label : str
+        Name in the legend; blank for none.
+    """
+
+    lengths: Sequence[float | None]
+    colour: int
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A panel: the label of its axis, and the bars that each row has in it, one below the other."""
+
+    label: str
+    bars: Sequence[Bars]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line across all rows of the first panel."""
+
+    at: float
+    label: str
+    colour: int
+    dashed: bool = False
+
+
+def bars(title: str, rows: Sequence[Row], quantities: Sequence[Quantity], lines: Sequence[Line] = ()) -> Figure:
+    """Return a figure of one or two panels over the same rows, with lines in the first and one legend below."""
+    from matplotlib.patches import Rectangle
+
+    with plots.style():
+        figure = plots.blank(8.4, 1.8 + 0.48 * max(len(rows), 2))
+        panels = figure.subplots(
+            1, len(quantities), sharey=True, squeeze=False, width_ratios=_WIDTHS[: len(quantities)]
+        )[0]
+        first = panels[0]
+        for axes, quantity in zip(panels, quantities, strict=True):
+            _draw(axes, rows, quantity.bars)
+        for line in lines:
+            style = (0, (4, 4)) if line.dashed else "solid"
+            first.axvline(line.at, color=plots.COLOURS[line.colour], linewidth=1.2, linestyle=style, label=line.label)
+        first.set_yticks(range(len(rows)), [_label(row) for row in rows])
+        first.set(ylim=(max(len(rows), 1) - 0.4, -0.6))
+        for axes, quantity in zip(panels, quantities, strict=True):
+            axes.set(xlabel=quantity.label)
+            axes.grid(visible=False, axis="y")
+            axes.set_axisbelow(True)
+            if not any(bar.get_width() for bar in axes.patches if isinstance(bar, Rectangle)):
+                axes.set_xlim(0.0, 1.0)
+        figure.suptitle(title, fontsize=11)
+        plots.name_below(figure, *first.get_legend_handles_labels())
+    return figure
+
+
+def _draw(axes: Axes, rows: Sequence[Row], several: Sequence[Bars]) -> None:
+    """Draw the bars of a panel: those of one row touch each other and are centred on it."""
+    height = 0.6 if len(several) == 1 else 0.72 / len(several)
+    hatches = [_HATCH if row.hatched else "" for row in rows]
+    axes.margins(x=_ROOM)
+    for number, one in enumerate(several):
+        shift = (number - (len(several) - 1) / 2) * height
+        drawn = axes.barh(
+            [position + shift for position in range(len(rows))],
+            [length if length is not None and math.isfinite(length) else 0.0 for length in one.lengths],
+            height,
+            color=plots.COLOURS[one.colour],
+            hatch=hatches,
+            edgecolor="white",
+            linewidth=0,
+            label=one.label or None,
+        )
+        there = [length is not None and math.isfinite(length) for length in one.lengths]
+        texts = [f"{length:.3g}" if known else "" for length, known in zip(one.lengths, there, strict=True)]
+        axes.bar_label(drawn, texts, padding=2, fontsize=7.5)
+
+
+def _label(row: Row) -> str:
+    name = textwrap.fill(row.name, _NAME)
+    return f"{name}\n{row.note}" if row.note else name

@@ -17,9 +17,8 @@ from dxopt.model.mechanism import Mechanism
 from dxopt.model.prior import PriorLike
 from dxopt.results.figures.plots import COLOURS, blank, painted, style
 from dxopt.results.maps.geojson import geojson
-from dxopt.results.maps.located import KM_PER_DEGREE, Located
+from dxopt.results.maps.located import KM_PER_DEGREE, Located, Window
 from dxopt.results.maps.underlay import Underlay
-from dxopt.results.maps.window import Window
 from dxopt.results.report import Report
 from dxopt.spaces.geo.areas import Area
 from dxopt.spaces.positions import Positions

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
-from dxopt.results.maps.window import Window
+from dxopt.results.maps.located import Window
 from dxopt.spaces.geo.areas import Area, described
 
 if TYPE_CHECKING:

@@ -1,17 +1,160 @@
-"""The channel of a report as scripts read it."""
+"""Channels, and places in a plane, as scripts of the page read them."""
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.results.files import finite
-from dxopt.results.page.plane import Plane
+from dxopt.errors import UnsupportedError
+from dxopt.results.folder import finite
+from dxopt.results.maps.located import KM_PER_DEGREE, Located, Window
+from dxopt.results.maps.underlay import Shapes, Underlay
 from dxopt.results.report import Report
+from dxopt.spaces.geo.points import known
+from dxopt.spaces.positions import unrolled
+
+Array = NDArray[np.float64]
+MOST_CORNERS = 40_000
+"""Of shapes under a map in a page: 0.7 MB of text."""
+
+
+@dataclass(frozen=True, eq=False)
+class Plane:
+    """Locations in a plane, x to the right (east) and y up (north).
+
+    Attributes
+    ----------
+    secrets : (n, 2) array
+    reports : (m, 2) array or None
+        None where they are the secrets.
+    areas : (n, k, 2) array or None
+        The area that each secret represents.
+    streets : (s, 2, 2) array or None
+    unit : str
+        Blank where the coordinates have none.
+    middle : (float, float) or None
+        Latitude and longitude at (0, 0), on the Earth.
+    named : bool
+        Whether locations have names to be written beside them, and not their coordinates.
+    beneath : Underlay or None
+        What is drawn under the locations, in the coordinates of the plane.
+    """
+
+    secrets: Array
+    reports: Array | None = None
+    areas: Array | None = None
+    streets: Array | None = None
+    unit: str = ""
+    middle: tuple[float, float] | None = None
+    named: bool = False
+    beneath: Underlay | None = None
+
+    @classmethod
+    def of(cls, report: Report, shapes: Shapes | None = None) -> Plane | None:
+        """The plane of a report on locations on the Earth or on points with two coordinates; None for any other.
+
+        `shapes` are drawn under locations on the Earth, where there are any of them.
+        """
+        space = report.mechanism.space
+        reports = report.mechanism.reports
+        if known(space) is not None:
+            try:
+                return _earth(Located.of(report), shapes)
+            except UnsupportedError:
+                return None
+        secrets = _pairs(space.points)
+        reported = _pairs(reports.points)
+        if secrets is None or (reported is None and not reports.secrets):
+            return None
+        return cls(secrets, None if reports.secrets else reported, unit=space.unit, named=_named(space.labels))
+
+    def as_data(self) -> dict[str, Any]:
+        """Coordinates for a script, relative to their size."""
+        shapes = [
+            array.reshape(-1, 2)
+            for array in (self.secrets, self.reports, self.areas, self.streets)
+            if array is not None
+        ]
+        every = np.vstack(shapes)
+        low = every.min(axis=0)
+        size = float(np.ptp(every, axis=0).max()) or 1.0
+
+        def scaled(array: Array | None) -> Any:
+            return None if array is None else np.round((array - low) / size, 5).tolist()
+
+        return {
+            "secrets": scaled(self.secrets),
+            "reports": scaled(self.reports),
+            "areas": scaled(self.areas),
+            "streets": scaled(self.streets),
+            "size": size,
+            "unit": self.unit,
+            "corner": low.tolist(),
+            "middle": self.middle,
+            "named": self.named,
+            "beneath": None if self.beneath is None else self.beneath.as_data(scaled),
+        }
+
+
+def _pairs(points: NDArray[Any] | None) -> Array | None:
+    if points is None or points.ndim != 2 or points.shape[1] != 2 or not np.issubdtype(points.dtype, np.number):
+        return None
+    return points.astype(float)
+
+
+def _earth(located: Located, shapes: Shapes | None) -> Plane:
+    """Kilometres around the middle of the secrets."""
+    found = located.secrets
+    reported = located.reports
+    middle = _middle(found.degrees)
+    flat = partial(_flat, middle)
+    return Plane(
+        flat(found.degrees),
+        None if reported is found else flat(reported.degrees),
+        _each(flat, found.outlines),
+        _each(flat, found.streets),
+        "km",
+        middle,
+        _named(located.mechanism.space.labels),
+        None if shapes is None else _beneath(shapes, Window.around(located), flat),
+    )
+
+
+def _named(labels: Sequence[str]) -> bool:
+    """Whether labels are words: neither coordinates nor numbers."""
+    return all(any(letter.isalpha() for letter in label) for label in labels)
+
+
+def _beneath(shapes: Shapes, window: Window, flat: Callable[[Array], Array]) -> Underlay | None:
+    """Return what of shapes is in a window, without details that nobody sees; None where nothing is."""
+    whole = Underlay.within(shapes, window)
+    return None if whole is None else whole.plain(MOST_CORNERS).placed(lambda ring: flat(ring[:, ::-1]))
+
+
+def _middle(degrees: Array) -> tuple[float, float]:
+    """Return latitude and longitude in the middle of locations, which may be on both sides of ±180°."""
+    longitudes = unrolled(degrees[:, 1], float(degrees[0, 1]))
+    latitude, longitude = ((values.min() + values.max()) / 2 for values in (degrees[:, 0], longitudes))
+    return float(latitude), float(longitude)
+
+
+def _flat(middle: tuple[float, float], degrees: Array) -> Array:
+    """Return kilometres east and north of the middle, where a degree of longitude is as long as it is there."""
+    latitude, longitude = middle
+    east = (unrolled(degrees[..., 1], longitude) - longitude) * math.cos(math.radians(latitude))
+    return KM_PER_DEGREE * np.stack([east, degrees[..., 0] - latitude], axis=-1)
+
+
+def _each(flat: Callable[[Array], Array], shapes: Array | None) -> Array | None:
+    return None if shapes is None else flat(shapes)
+
 
 CELLS = 640_000
 """Entries of all channels in a page: 3.4 MB of text."""

@@ -1,19 +1,23 @@
-"""Pages as text."""
+"""Pages as text, and on disk."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.resources import files
+from pathlib import Path
 
 from dxopt.errors import SpecError
+from dxopt.results.folder import is_result
 from dxopt.results.maps.underlay import Shapes
 from dxopt.results.page import channels
-from dxopt.results.page.entries import Entry
+from dxopt.results.page.channels import Plane
+from dxopt.results.page.entries import Entry, read
+from dxopt.results.page.figures import save_figures
 from dxopt.results.page.markup import Markup, as_data, element, section
 from dxopt.results.page.overview import outcome, overview
-from dxopt.results.page.plane import Plane
 from dxopt.results.page.sections import Shown, sections
 from dxopt.results.report import Report
+from dxopt.runtime.atomic_write import replacing, unwritable
 from dxopt.spaces.geo.areas import Area
 
 _SCRIPTS = ("page.js", "table.js", "channel.js", "heat.js", "map.js")
@@ -136,3 +140,66 @@ def _document(title: str, about: str, body: Sequence[str], data: Markup) -> str:
 
 def _asset(name: str) -> str:
     return files("dxopt.results.page").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def save_page(
+    folder: Path,
+    file: Path,
+    *,
+    title: str = "",
+    underlay: Area | None = None,
+    figures: bool = False,
+    tell: Callable[[str], None] = lambda line: None,
+) -> list[Path]:
+    """Write the page of a result folder, or of a folder of them.
+
+    Parameters
+    ----------
+    folder : Path
+    file : Path
+        The page.
+    title : str
+        Of a folder of results; how many there are and what became of them by default.
+    underlay : as for `page`, optional
+    figures : bool
+        Whether to write `save_figures` to a folder `figures` next to the page as well.
+    tell : callable
+        Given a line on what is going on.
+
+    Returns
+    -------
+    list of Path
+        What was written; the page is the first.
+
+    Raises
+    ------
+    SpecError, CertificateError
+        As `read` and `page`, and if a file cannot be written.
+    """
+    entries = read(folder, tell=tell)
+    tell("writing the page")
+    if is_result(folder):
+        text = page(entries[0], underlay=underlay)
+    else:
+        text = page_of_batch(entries, title=title, underlay=underlay)
+    written = [write(text, file)]
+    if figures:
+        written += save_figures(entries, file.parent / "figures", tell=tell)
+    return written
+
+
+def write(text: str, file: Path) -> Path:
+    """Write a page in UTF-8: it is there as a whole, or what was there before is.
+
+    Raises
+    ------
+    SpecError
+        If it cannot be written.
+    """
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise unwritable("output", file, error) from None
+    with replacing(file, "output") as stream:
+        stream.write(text.encode())
+    return file

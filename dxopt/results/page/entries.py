@@ -10,8 +10,7 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ValidationError, model_validator
 
 from dxopt.errors import CertificateError, PlausibilityWarning, SpecError
-from dxopt.results.files import FRONTIER, LEVEL, NOTES, PARTS, SWEEP
-from dxopt.results.folder import holds_report, is_result
+from dxopt.results.folder import FRONTIER, LEVEL, NOTES, PARTS, SWEEP, holds_report, is_result
 from dxopt.results.reading import load
 from dxopt.results.report import Report
 from dxopt.results.sweep import EpsilonSweep

@@ -13,11 +13,11 @@ from dxopt.errors import SpecError
 from dxopt.results.figures import plots
 from dxopt.results.maps.map import draw_map
 from dxopt.results.page import channels
+from dxopt.results.page.channels import Plane
 from dxopt.results.page.entries import Entry
-from dxopt.results.page.families import families, family_figure
-from dxopt.results.page.plane import Plane
+from dxopt.results.page.overview import families, family_figure
 from dxopt.results.report import Report
-from dxopt.spaces.geo.located import known
+from dxopt.spaces.geo.points import known
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -1,16 +1,53 @@
-"""A certificate in plain words."""
+"""Certificates, problems and promises in the words of the page."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from dxopt.model.mechanism import MatrixMechanism
-from dxopt.numerics.digits import factor
-from dxopt.results.page.markup import Markup, element, folded, joined, number, told
+from dxopt.model.problem import Problem
+from dxopt.numerics.number_syntax import factor
+from dxopt.results.explanation import choices_of, of_problem
+from dxopt.results.packing import named_loss
+from dxopt.results.page import channels
+from dxopt.results.page.channels import Plane, readable
+from dxopt.results.page.markup import Cell, Markup, element, facts, folded, joined, number, table, told
 from dxopt.results.report import Report
 from dxopt.runtime.stopping import Status
-from dxopt.spaces.units import distance_of_one, per
-from dxopt.words.report import promise_of_beliefs
+from dxopt.spaces.units import distance_of_one, in_unit, per
+from dxopt.words.report import promise_of_beliefs, worst_prior
+from dxopt.words.result import table_of
+
+
+def plainly(report: Report, plane: Plane | None) -> tuple[Markup, Markup]:
+    """What is promised, in a sentence, and what else there is to say, topic by topic."""
+    (_, first), *told = report.explanation.renamed(_names(report, plane)).sentences
+    if report.problem.private:
+        told.append(("other levels", "dxopt explain, with --epsilon, says what other ε promise and cost."))
+    return element("p", first, class_="headline"), facts(told)
+
+
+def level_table(reports: Sequence[Report]) -> Markup:
+    """What each of several levels of one problem promises and costs, as a table."""
+    found = replace(of_problem(reports[0].problem), choices=choices_of(one.explanation for one in reports))
+    rows = []
+    for one in found.choices:
+        odds = Cell.number(one.factor, short=factor(one.epsilon * found.between))
+        costs = (one.value, one.bound, one.worst_loss, one.radius)
+        rows.append([Cell.number(one.epsilon), odds, *map(Cell.number, costs)])
+    return table("What each ε promises and costs", table_of(found)[0], rows)
+
+
+def _names(report: Report, plane: Plane | None) -> Mapping[str, str]:
+    """What the page calls secrets and reports, by their labels, where it calls them something else."""
+    names: dict[str, str] = {}
+    for one in (report.mechanism.space, report.mechanism.reports):
+        names |= dict(zip(one.labels, readable(one.labels, one.points, plane), strict=True))
+    return {label: f"({name})" for label, name in names.items() if label != name}
+
 
 _EXP = "NumPy's exp and log are accurate to 4 units in the last place."
 _FOURIER = "SciPy's Fourier transforms obey the textbook error bound with a constant of 10."
@@ -82,7 +119,7 @@ def _statements(report: Report) -> list[tuple[str, str]]:
         f"(the tolerance is {report.tolerance:.0e})."
     )
     return [
-        ("Privacy", _privacy(report)),
+        ("Privacy", _words_privacy(report)),
         *([] if problem.beliefs is None else [("Beliefs", promise_of_beliefs(problem, proof))]),
         (
             "Value",
@@ -96,7 +133,7 @@ def _statements(report: Report) -> list[tuple[str, str]]:
     ]
 
 
-def _privacy(report: Report) -> Markup:
+def _words_privacy(report: Report) -> Markup:
     problem = report.problem
     proof = report.certificate
     if not problem.private:
@@ -128,3 +165,81 @@ def _privacy(report: Report) -> Markup:
             **numbers,
         )
     return element("span", *promise, proven)
+
+
+_LOSSES: tuple[str, ...] = ("expected_loss", "worst_loss")
+_BITS: tuple[str, ...] = ("min_entropy_leakage", "min_capacity")
+
+
+def problem(report: Report, metric: str) -> Markup:
+    """What was asked; `metric` is what the distances are."""
+    asked = report.problem
+    reports = "the secrets" if asked.reports.secrets else f"{len(asked.reports):,} others"
+    return facts(
+        [
+            ("secrets", f"{len(asked.space):,}"),
+            ("reports", reports),
+            ("distances", f"{metric}; structure: {asked.space.structure.kind}"),
+            ("privacy asked for", _privacy(asked)),
+            ("prior", asked.prior.name),
+            ("loss", named_loss(asked)),
+            ("wanted", _wanted(asked)),
+            *worst_prior(asked, report.mechanism)[1:],
+        ]
+    )
+
+
+def _wanted(asked: Problem) -> Markup:
+    template = f"the {'least' if asked.objective.sign > 0 else 'largest'} {asked.objective.title}"
+    template += "" if asked.priors is None else " over all priors of the set: {priors}"
+    template += " with an expected loss of at most {most}" if math.isfinite(asked.objective.max_loss) else ""
+    name = "" if asked.priors is None else asked.priors.name
+    return told(template, priors=name, most=number(asked.objective.max_loss, asked.loss.unit))
+
+
+def _privacy(asked: Problem) -> Markup:
+    parts = ["ε = {level} {per}" + (f", δ = {{delta}} for {asked.pairs} pairs" if asked.delta else "")]
+    if asked.beliefs is not None:
+        pairs = f"ε = {{believed}} for {len(asked.beliefs):,} ordered pairs of beliefs"
+        parts = [*parts, pairs] if asked.private else [pairs]
+    elif not asked.private:
+        parts = ["none"]
+    believed = 0.0 if asked.beliefs is None else asked.beliefs.level
+    return told(
+        "; ".join(parts),
+        level=number(asked.epsilon),
+        per=per(asked.space.unit),
+        delta=number(asked.delta),
+        believed=number(believed),
+    )
+
+
+def measures(report: Report) -> Markup:
+    """Further measures, with their units."""
+    units = dict.fromkeys(_LOSSES, report.problem.loss.unit) | dict.fromkeys(_BITS, "bits")
+    rows = [
+        [Cell(name.replace("_", " ")), Cell.number(value, units.get(name, ""))]
+        for name, value in report.evaluation.items()
+    ]
+    return table("Further measures", ["measure", "value"], rows)
+
+
+def secrets(report: Report) -> Markup:
+    """Each secret with its prior and its expected loss, folded."""
+    problem = report.problem
+    columns: list[Any] = [
+        problem.space.labels,
+        problem.prior.probabilities.tolist(),
+        report.mechanism.losses(report.problem.loss).tolist(),
+    ]
+    header = ["secret", "prior", f"expected loss{in_unit(problem.loss.unit)}"]
+    if report.mechanism.reports.secrets:
+        columns.append(channels.reported(report))
+        header.append("probability that it is reported")
+    likeliest = report.mechanism.matrix.argmax(axis=1).tolist()
+    rows = [
+        [Cell(label), *(Cell.number(value) for value in values), Cell(str(report.mechanism.reports.labels[best]))]
+        for label, *values, best in zip(*columns, likeliest, strict=True)
+    ]
+    header.append("most probable report")
+    return folded(f"All {len(rows)} secrets", table("Secrets", header, rows))

@@ -9,9 +9,7 @@ from dxopt.model.objective import AdversaryError
 from dxopt.model.problem import Problem
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.duals import AdversaryDual
-from dxopt.solving.formulations.contract import Compiled
-from dxopt.solving.formulations.merging import classes, unscaled
-from dxopt.solving.formulations.scaling import unit
+from dxopt.solving.formulations.base import Compiled, classes, unit, unscaled
 from dxopt.solving.programs.coupling import GuessRows
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
 

@@ -1,15 +1,17 @@
-"""The prior-specific optimum: least expected loss."""
+"""Formulations of expected loss, loss in the worst case, and worst expected loss over priors."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dxopt.model.objective import WorstRegret
+from dxopt.model.prior_sets import Everyone, PriorSet
 from dxopt.model.problem import Problem
 from dxopt.proofs.candidate import Candidate
-from dxopt.solving.formulations.contract import Compiled
-from dxopt.solving.formulations.merging import classes, unscaled
-from dxopt.solving.formulations.scaling import unit
+from dxopt.proofs.duals import WorstDual
+from dxopt.solving.formulations.base import Compiled, classes, unit, unscaled
+from dxopt.solving.programs.coupling import WorstRows
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
 
 
@@ -34,7 +36,7 @@ class ExpectedLossProgram:
         costs = partition.totals(problem.costs)
         shift = costs.min(axis=1)
         costs = costs - shift[:, None]
-        scale = _scale(costs, budgets)
+        scale = _expected_loss_scale(costs, budgets)
         program = ChannelProgram(costs / scale, budgets)
         return Compiled(program, problem, self, partition, float(shift.sum()), scale, shift)
 
@@ -44,10 +46,81 @@ class ExpectedLossProgram:
         return Candidate(channel, dual, "exact")
 
 
-def _scale(costs: NDArray[np.float64], budgets: NDArray[np.float64]) -> float:
+def _expected_loss_scale(costs: NDArray[np.float64], budgets: NDArray[np.float64]) -> float:
     """Estimate the optimum by the loss of the normalised kernel e^{-d} with the best remap, or a constant report."""
     kernel = np.exp(-budgets)
     kernel /= kernel.sum(axis=1, keepdims=True)
     constant = costs.sum(axis=0).min()
     remapped = (costs.T @ kernel).min(axis=0).sum()
     return unit(min(constant, remapped), costs.max())
+
+
+class WorstLossProgram:
+    """Least worst loss over all private channels: of single secrets, or expected under any prior of a set.
+
+    Poses
+        min Σ_g mass_g t_g + Σ_i cap_i a_i over channels K with K[x, z] ≤ e^{εd(x, x')} K[x', z], and t, a ≥ 0 with
+        t_g + a_i ≥ Σ_x F[i, x] Σ_z K[x, z] (l(x, z) - min l) for every form i of group g of the set (see
+        `numerics.mixtures`). For the worst loss the forms are the secrets, and t is no less than what each loses.
+        For the regret, what is known of the optimum for each prior is taken off its form.
+    Requires
+        The objective `worst_loss`, `worst_expected_loss` or `regret`. Points at distance 0 are merged, but each keeps
+        its own losses.
+    Guarantees
+        Exact. The multipliers of the new rows give a prior of the set under which no private channel loses less.
+    Size
+        k·m variables for k classes and m reports, one for each group and cap, k equalities, one row per form, and
+        those of privacy.
+    Reference
+        CABP13 §4.2 (risk-averse users), HLM14 eq 13.
+    """
+
+    def apply(self, problem: Problem) -> Compiled:
+        partition, budgets = classes(problem)
+        among = _among(problem)
+        counted = np.where(among.reach[:, None], problem.losses, np.inf)
+        least = float(counted.min())
+        losses = np.where(among.reach[:, None], problem.losses - least, 0.0)
+        scale = _scale(losses, problem)
+        nothing = np.zeros((partition.size, problem.shape[1]))
+        given: np.ndarray | None = None
+        offset = least
+        if isinstance(problem.objective, WorstRegret) and problem.objective.lowest is not None:
+            given = (problem.objective.lowest - least * problem.objective.priors.members.sum(axis=1)) / scale
+            offset = 0.0
+        rows = WorstRows(losses / scale, partition.index, among.mixtures, given=given)
+        program = ChannelProgram(nothing, budgets, coupling=rows, offset=offset / scale)
+        return Compiled(program, problem, self, partition, offset, scale, np.zeros(partition.size))
+
+    def recover(self, compiled: Compiled, solution: ChannelSolution) -> Candidate:
+        channel = compiled.channel_of(solution)
+        if solution.coupled is None:
+            return Candidate(channel, None, "exact")
+        mixtures = _among(compiled.problem).mixtures
+        weights = np.maximum(solution.coupled[: mixtures.rows], 0.0)
+        if not weights.sum() > 0:
+            return Candidate(channel, None, "exact")
+        weights = mixtures.tidied(weights)
+        secrets = mixtures.prior(weights)
+        counted = np.where(mixtures.reach[:, None], compiled.problem.losses, 0.0)
+        shift = compiled.partition.totals(secrets[:, None] * counted[mixtures.reach].min())[:, 0]
+        with np.errstate(over="ignore"):
+            costs = secrets[:, None] * counted
+        inner = unscaled(solution.dual, compiled, shift, costs)
+        return Candidate(channel, WorstDual(weights, inner), "exact")
+
+
+def _among(problem: Problem) -> PriorSet:
+    """Return the priors of which the worst counts."""
+    return problem.objective.among(problem.shape[0]) or Everyone(problem.shape[0])
+
+
+def _scale(losses: np.ndarray, problem: Problem) -> float:
+    """Estimate the optimum by the loss of the normalised kernel e^{-d/2}, remapped, or of a constant report."""
+    among = _among(problem)
+    kernel = np.exp(-problem.budgets / 2)
+    kernel /= kernel.sum(axis=1, keepdims=True)
+    best = (losses.T @ kernel).argmin(axis=0)
+    remapped = among.largest((kernel * losses[:, best]).sum(axis=1))
+    constant = among.largest(losses[:, int(losses.max(axis=0).argmin())])
+    return unit(min(constant, remapped), losses.max())

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from dxopt.numerics.partition import Partition
-from dxopt.numerics.weightings import Mixtures
+from dxopt.numerics.prior_polytope import Mixtures
 
 Array = NDArray[np.float64]
 

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import UnsupportedError
-from dxopt.mechanisms.kernel import PAIRED_POINTS, KernelMechanism, kernel_mechanism
-from dxopt.mechanisms.line_costs import costs_of_reports
+from dxopt.mechanisms.kernel import PAIRED_POINTS, KernelMechanism, costs_of_reports, kernel_mechanism
 from dxopt.mechanisms.lowering import epsilon_of_weights
 from dxopt.mechanisms.remapped import epsilon_of_base, remapped
 from dxopt.model.mechanism import post_processed
@@ -25,7 +24,7 @@ from dxopt.model.problem import Problem
 from dxopt.proofs.applied import AppliedReduction
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.duals import LineDual
-from dxopt.solving.reductions.contract import Reduced
+from dxopt.solving.reductions.chain import Reduced
 from dxopt.spaces.kernels import ROOM, Path
 from dxopt.spaces.kernels.systems import system
 from dxopt.spaces.lattices import coordinates_of_line, line_steps

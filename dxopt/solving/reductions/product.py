@@ -16,7 +16,7 @@ from dxopt.proofs.applied import AppliedReduction
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.duals import ProductDual
 from dxopt.results.report import Report
-from dxopt.solving.reductions.contract import Reduced
+from dxopt.solving.reductions.chain import Reduced
 
 NOTE = "independent coordinates, a loss that is a sum over them: the optima of the factors add up"
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dxopt.proofs.applied import AppliedReduction
 from dxopt.solving.programs.program import ChannelProgram
-from dxopt.solving.reductions.contract import Reduced
+from dxopt.solving.reductions.chain import Reduced
 
 
 @dataclass(frozen=True, eq=False)

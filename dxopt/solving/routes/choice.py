@@ -40,20 +40,47 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from dxopt.errors import MethodRefused, SpecError
-from dxopt.mechanisms.classic.contract import BASELINES, CLASSICS
+from dxopt.mechanisms.classic.base import BASELINES, CLASSICS, titled
 from dxopt.mechanisms.tight import tight_candidate
 from dxopt.model.problem import Problem
 from dxopt.proofs.candidate import Candidate
-from dxopt.runtime.plugins import OrPlugins, Plugins
-from dxopt.solving.attempts import Options, Route
+from dxopt.proofs.user_channel import proven_but_for_rounding
+from dxopt.runtime.plugins import Found, OrPlugins, Plugins, said
+from dxopt.solving.options import Options, Route
 from dxopt.solving.routes import limits
 from dxopt.solving.routes.closed_form import TIGHT, by_closed_form, by_tight, classic, within_budget
 from dxopt.solving.routes.coupled import by_coupled_program
-from dxopt.solving.routes.line import by_line
 from dxopt.solving.routes.linear import by_linear_program
-from dxopt.solving.routes.plugged import plugged
-from dxopt.solving.routes.product import by_product
 from dxopt.solving.routes.spanner import by_spanner
+from dxopt.solving.routes.structured import by_line, by_product
+
+
+def plugged(problem: Problem, found: Found) -> Candidate:
+    """Make the mechanism of a plug-in for a problem, private but for rounding, which is repaired.
+
+    Raises
+    ------
+    UnsupportedError
+        If it makes none, none that fits, or one that is less private than was asked for; the message names the
+        package.
+    """
+    name = found.plugin.name
+    if problem.beliefs is not None:
+        raise MethodRefused(name, "knows of no beliefs")
+    if not problem.private:
+        raise MethodRefused(name, "needs an epsilon")
+    whose = f"of {found.plugin.where}"
+    try:
+        made = found.call(problem)
+    except Exception as error:  # whatever a package of others raises
+        reason = error.wrong if isinstance(error, SpecError) else said(error)
+        raise MethodRefused(name, f"{whose} makes none: {reason}") from error
+    try:
+        mechanism = proven_but_for_rounding(problem, made)
+    except SpecError as error:
+        raise MethodRefused(name, f"{whose}: its {error.field} {error.wrong}") from error
+    return within_budget(problem, name, Candidate(mechanism.matrix, route=titled(name)))
+
 
 METHODS = ("auto", "optimal", "tight", *CLASSICS)
 COMPARABLE = (*METHODS[1:], *BASELINES)

@@ -11,24 +11,23 @@ from numpy.typing import NDArray
 
 from dxopt.analysis.order.remaps import optimal_random_remap
 from dxopt.errors import DxoptError, MethodRefused, UnsupportedError
-from dxopt.mechanisms.classic.contract import CLASSICS, title
-from dxopt.mechanisms.classic.graph_exponential import GraphExponential
+from dxopt.mechanisms.classic.base import CLASSICS, title
+from dxopt.mechanisms.classic.exponential import GraphExponential, TruncatedExponential
 from dxopt.mechanisms.classic.laplace import Laplace
 from dxopt.mechanisms.classic.multivariate_laplace import MultivariateLaplace
 from dxopt.mechanisms.classic.planar_laplace import PlanarLaplace
-from dxopt.mechanisms.classic.truncated_exponential import TruncatedExponential
 from dxopt.mechanisms.tight import Tight, tight_candidate
 from dxopt.model.loss import Reports
 from dxopt.model.mechanism import Mechanism, post_processed
 from dxopt.model.objective import ExpectedLoss, WorstLoss
 from dxopt.model.prior_sets import PriorSet
 from dxopt.model.problem import Problem
-from dxopt.numerics.digits import ordered
+from dxopt.numerics.number_syntax import ordered
 from dxopt.numerics.partition import Partition
 from dxopt.proofs.candidate import Candidate, Claim
 from dxopt.proofs.repair import expected_above, repair
 from dxopt.runtime.stopping import Stop
-from dxopt.solving.attempts import Options
+from dxopt.solving.options import Options
 from dxopt.solving.routes.limits import is_written
 
 Array = NDArray[np.float64]

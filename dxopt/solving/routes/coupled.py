@@ -9,25 +9,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SolveError, SpecError, UnsupportedError
-from dxopt.model.fitting_sets import Fitting
+from dxopt.model.moment_sets import Fitting
 from dxopt.model.objective import AdversaryError, ExpectedLoss
 from dxopt.model.problem import Problem
-from dxopt.numerics.digits import ordered
+from dxopt.numerics.number_syntax import ordered
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.repair import constant_channel, expected_above
-from dxopt.solving.attempts import Options
 from dxopt.solving.formulations.adversary_error import AdversaryErrorProgram
-from dxopt.solving.formulations.beliefs import WithBeliefs
-from dxopt.solving.formulations.contract import Compiled, Formulation
-from dxopt.solving.formulations.expected_loss import ExpectedLossProgram
-from dxopt.solving.formulations.worst_loss import WorstLossProgram
+from dxopt.solving.formulations.base import Compiled, Formulation
+from dxopt.solving.formulations.expected_loss import ExpectedLossProgram, WorstLossProgram
+from dxopt.solving.formulations.extensions import WithBeliefs
+from dxopt.solving.options import Options
 from dxopt.solving.programs.program import ChannelSolution
 from dxopt.solving.routes import limits
 from dxopt.solving.routes.closed_form import ClosedForms
-from dxopt.solving.routes.fitting import by_members
+from dxopt.solving.routes.delta_rounds import has_many_entries, solve_with_delta
 from dxopt.solving.routes.limits import COLUMNS, GENERAL, GENERAL_LIMIT, require_few, require_few_beliefs
-from dxopt.solving.routes.matching import by_matching_guesses, guess_of_each_report, simple_within_budget
-from dxopt.solving.routes.relaxed import has_many_entries, solve_with_delta
+from dxopt.solving.routes.matching_guesses import by_matching_guesses, guess_of_each_report, simple_within_budget
+from dxopt.solving.routes.moment_sets import by_members
 from dxopt.solving.routes.running import kind, solve_program
 
 FORMULATIONS: dict[str, type[Formulation]] = {

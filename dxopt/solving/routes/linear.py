@@ -7,11 +7,10 @@ from dataclasses import replace
 
 from dxopt.model.problem import PROBLEM_CELLS, Problem
 from dxopt.proofs.candidate import Candidate
-from dxopt.solving.attempts import Options
 from dxopt.solving.formulations.expected_loss import ExpectedLossProgram
+from dxopt.solving.options import Options
 from dxopt.solving.programs.program import ChannelProgram
-from dxopt.solving.reductions.contract import reduce
-from dxopt.solving.reductions.geodesic import GeodesicPairs
+from dxopt.solving.reductions.chain import GeodesicPairs, reduce
 from dxopt.solving.routes import limits
 from dxopt.solving.routes.closed_form import ClosedForms
 from dxopt.solving.routes.limits import COLUMNS, COLUMNS_LIMIT, GENERAL, GENERAL_LIMIT, require_few

@@ -7,17 +7,15 @@ from dataclasses import replace
 
 from dxopt.model.problem import PROBLEM_CELLS, Problem
 from dxopt.proofs.candidate import Candidate
-from dxopt.solving.attempts import Options
 from dxopt.solving.formulations.expected_loss import ExpectedLossProgram
+from dxopt.solving.options import Options
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
-from dxopt.solving.reductions.contract import Reduced, reduce
-from dxopt.solving.reductions.geodesic import GeodesicPairs
+from dxopt.solving.reductions.chain import GeodesicPairs, Reduced, reduce
 from dxopt.solving.reductions.spanner import Spanner, greedy_spanner
 from dxopt.solving.routes import limits
 from dxopt.solving.routes.closed_form import ClosedForms
-from dxopt.solving.routes.lazy import solve_lazily
 from dxopt.solving.routes.limits import COLUMNS, GENERAL, GENERAL_LIMIT, require_few
-from dxopt.solving.routes.running import Stage, kind, solve_by_columns, solve_linear
+from dxopt.solving.routes.running import Stage, kind, solve_by_columns, solve_lazily, solve_linear
 
 _FINEST = 1e-6
 _GAP = 0.1

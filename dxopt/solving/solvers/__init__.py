@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dxopt.errors import SpecError
 from dxopt.solving.solvers import clarabel, cvx, highs
-from dxopt.solving.solvers.contract import SOLVERS, Settings, Solver
+from dxopt.solving.solvers.base import SOLVERS, Settings, Solver
 from dxopt.solving.solvers.plugged import SOLVER_NAMES, SOLVER_PLUGINS
 
 

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from dxopt.runtime.stopping import Status
 from dxopt.solving.programs.program import LinearProgram, Solution
-from dxopt.solving.solvers.contract import SOLVERS, Settings
+from dxopt.solving.solvers.base import SOLVERS, Settings
 
 _STATUS = {
     "Solved": Status.OPTIMAL,

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from dxopt.runtime.stopping import Status
 from dxopt.solving.programs.program import LinearProgram, Solution
-from dxopt.solving.solvers.contract import SOLVERS, Settings
+from dxopt.solving.solvers.base import SOLVERS, Settings
 
 FINEST = 1e-9
 """The finest accuracy: beyond, IPX tends to end without an optimum, and the simplex method takes over for minutes."""

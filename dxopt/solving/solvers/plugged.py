@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dxopt.runtime.plugins import Found, OrPlugins, Plugins, said
 from dxopt.runtime.stopping import Status
 from dxopt.solving.programs.program import LinearProgram, Solution
-from dxopt.solving.solvers.contract import SOLVERS, Settings, Solver
+from dxopt.solving.solvers.base import SOLVERS, Settings, Solver
 
 _OWN = ("auto", "columns", *SOLVERS)
 SOLVER_PLUGINS = Plugins("solver", _OWN, "solve")

@@ -11,16 +11,35 @@ from __future__ import annotations
 import atexit
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
+from typing import Any
 
-from dxopt.runtime.copies import unlock_properties
 from dxopt.runtime.process import Line, Process
 from dxopt.runtime.stopping import Status, Stop
 from dxopt.solving.programs.program import LinearProgram, Solution
-from dxopt.solving.solvers.contract import Settings
+from dxopt.solving.solvers.base import Settings
+
+
+def unlock_properties() -> None:
+    """Give every cached property of dxopt a lock of its own, where Python has one in it (before 3.12)."""
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] == "dxopt":
+            for kind in list(vars(module).values()):
+                if isinstance(kind, type):
+                    _unlock(kind)
+
+
+def _unlock(kind: type) -> None:
+    for entry in vars(kind).values():
+        if isinstance(entry, cached_property) and hasattr(entry, "lock"):
+            held: Any = entry
+            held.lock = threading.RLock()
+
 
 GRACE = 1.0
 """Seconds that a solver has to stop by itself."""

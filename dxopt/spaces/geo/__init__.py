@@ -6,12 +6,10 @@ it, and `dx.draw_map`, `dx.geojson` and `Prior.from_check_ins` use it.
 """
 
 from dxopt.spaces.geo.areas import inside
-from dxopt.spaces.geo.boxes import Box, bounding_grid
 from dxopt.spaces.geo.hexagons import h3_cells
 from dxopt.spaces.geo.levels import Level, level
-from dxopt.spaces.geo.located import positions
 from dxopt.spaces.geo.nearest import nearest
-from dxopt.spaces.geo.points import points
+from dxopt.spaces.geo.points import Box, bounding_grid, points, positions
 from dxopt.spaces.geo.roads import roads
 from dxopt.spaces.positions import Positions
 

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError, UnsupportedError
-from dxopt.spaces.geo.boxes import MOST_CELLS, Box
-from dxopt.spaces.geo.located import placed
-from dxopt.spaces.globe import on_earth
+from dxopt.spaces.geo.points import MOST_CELLS, Box, placed
+from dxopt.spaces.metrics import on_earth
 from dxopt.spaces.positions import Positions, in_degrees, together
 from dxopt.spaces.space import MetricSpace
 

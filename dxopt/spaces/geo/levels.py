@@ -6,8 +6,8 @@ import math
 from typing import Self
 
 from dxopt.errors import SpecError
-from dxopt.numerics.given import as_number
-from dxopt.numerics.written import Written, number_of
+from dxopt.numerics.coerce import as_number
+from dxopt.numerics.number_syntax import Written, number_of
 from dxopt.spaces.geo.reach import across
 from dxopt.spaces.space import MetricSpace
 

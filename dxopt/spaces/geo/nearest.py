@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.errors import SpecError
-from dxopt.spaces.geo.located import known
-from dxopt.spaces.matrices import BLOCK_CELLS
+from dxopt.spaces.distances import BLOCK_CELLS
+from dxopt.spaces.geo.points import known
 from dxopt.spaces.positions import Positions, coordinates, distance_of, in_degrees, on_sphere
 from dxopt.spaces.space import MetricSpace
 

@@ -1,21 +1,62 @@
-"""Points on the Earth."""
+"""Points, boxes and grids on the Earth."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxopt.errors import SpecError
-from dxopt.spaces.geo.located import placed
-from dxopt.spaces.globe import on_earth
-from dxopt.spaces.positions import Positions, in_degrees, together
-from dxopt.spaces.projection import local_plane
-from dxopt.spaces.space import MetricSpace
+from dxopt.errors import SpecError, UnsupportedError
+from dxopt.numerics.coerce import as_number
+from dxopt.spaces.labels import Numbers, Tuples
+from dxopt.spaces.metrics import EARTH_RADIUS_KM, Haversine, OnEarth, on_earth
+from dxopt.spaces.positions import Positions, in_degrees, local_plane, together
+from dxopt.spaces.space import MetricSpace, required_space
+
+AnySpace = TypeVar("AnySpace", bound=MetricSpace)
+
+
+def positions(space: MetricSpace) -> Positions:
+    """The positions of the points of a space.
+
+    Raises
+    ------
+    UnsupportedError
+        If they are not on the Earth.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> print(dx.geo.positions(dx.geo.points([[45.5, -73.6], [45.5, -73.5]], unit="m")).unit)
+    m
+    """
+    found = known(space)
+    if found is None:
+        raise UnsupportedError(
+            "space",
+            "has no positions on the Earth",
+            "use haversine or geodesic distances, or a space that dx.geo makes",
+        )
+    return found
+
+
+def known(space: MetricSpace) -> Positions | None:
+    """The positions of the points of a space, or None where they are not on the Earth."""
+    required_space(space)
+    if space.positions is None and isinstance(space.metric, OnEarth) and space.points is not None:
+        return Positions(space.points, unit=space.metric.unit)
+    return space.positions
+
+
+def placed(space: AnySpace, found: Positions) -> AnySpace:
+    """The same space with positions."""
+    return replace(space, positions=found)
+
 
 MOST_DISTORTION = 0.1
 
@@ -80,3 +121,182 @@ def _require_local(degrees: NDArray[np.float64]) -> None:
             f"would change distances by about {min(distortion, 1.0):.0%}",
             "use great circles: leave it out",
         )
+
+
+Shape = tuple[int, int]
+MOST_CELLS = 1_000_000
+_ROUND = 355.0
+"""Degrees: a box across ±180° that is wider has west and east exchanged."""
+
+
+@dataclass(frozen=True)
+class Box:
+    """The locations between two latitudes and two longitudes, in degrees; it crosses ±180° where west > east.
+
+    Parameters
+    ----------
+    south, west, north, east : float
+        Degrees.
+
+    Raises
+    ------
+    SpecError
+        If a side is no such number, the box is empty, or it crosses ±180° and is wider than 355°.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> box = dx.geo.Box(45.4, -73.8, 45.6, -73.5)
+    >>> print(box.south, box.east)
+    45.4 -73.5
+    """
+
+    south: float
+    west: float
+    north: float
+    east: float
+
+    def __post_init__(self) -> None:
+        for names, most in ((("south", "north"), 90.0), (("west", "east"), 180.0)):
+            for name in names:
+                fix = f"give degrees from -{most:g} to {most:g}"
+                degrees = as_number(getattr(self, name), name, fix)
+                if not abs(degrees) <= most:
+                    raise SpecError(name, f"is {degrees:g}", fix)
+        if not self.south < self.north:
+            raise SpecError("north", f"is {self.north:g}, not above south: {self.south:g}", "give a larger latitude")
+        if self.width == 0:
+            raise SpecError("east", f"is {self.east:g}, the same as west", "give another longitude")
+        if self.west > self.east and self.width > _ROUND:
+            wrong = f"is {self.west:g}, above east: {self.east:g}, which makes a box of {self.width:g} degrees"
+            raise SpecError("west", wrong, "exchange the two")
+
+    @property
+    def width(self) -> float:
+        """Degrees from west to east, above 0 and at most 360."""
+        return self.east - self.west + (360.0 if self.west > self.east else 0.0)
+
+    @property
+    def height(self) -> float:
+        """Degrees from south to north."""
+        return self.north - self.south
+
+    @property
+    def area(self) -> float:
+        """Square kilometres."""
+        south = math.radians(self.south)
+        north = math.radians(self.north)
+        # the part of the sphere between two parallels is as high as the cylinder around it (Archimedes)
+        return EARTH_RADIUS_KM**2 * math.radians(self.width) * (math.sin(north) - math.sin(south))
+
+    def shape(self, spacing: float, unit: str = "km") -> Shape:
+        """Rows and columns of cells whose sides are nearest to `spacing`, columns measured half-way up the box."""
+        Haversine(unit).prepare(np.zeros((1, 2)))
+        if not 0 < as_number(spacing, "spacing", "give a positive distance") < math.inf:
+            raise SpecError("spacing", f"is {spacing:g}", "give a positive distance")
+        degree = math.radians(EARTH_RADIUS_KM * Haversine.units[unit])
+        across = degree * math.cos(math.radians((self.south + self.north) / 2))
+        return max(1, round(self.height * degree / spacing)), max(1, round(self.width * across / spacing))
+
+    def centres(self, shape: Shape) -> NDArray[np.float64]:
+        """The centres of equal cells `(rows · columns, 2)`, row by row from the south-west."""
+        return _pairs(*(_middles(*side, count) for side, count in zip(self._sides, _cells(shape), strict=True)))
+
+    def outlines(self, shape: Shape) -> NDArray[np.float64]:
+        """The corners of those cells, `(rows · columns, 4, 2)`, counterclockwise; longitudes may exceed 180°."""
+        shape = _cells(shape)
+        (south, height), (west, width) = self._sides
+        up = np.linspace(south, south + height, shape[0] + 1)
+        across = np.linspace(west, west + width, shape[1] + 1)
+        corners = [
+            _pairs(up[:-1], across[:-1]),
+            _pairs(up[:-1], across[1:]),
+            _pairs(up[1:], across[1:]),
+            _pairs(up[1:], across[:-1]),
+        ]
+        return np.stack(corners, axis=1)
+
+    @property
+    def _sides(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        return (self.south, self.height), (self.west, self.width)
+
+
+def bounding_grid(
+    south: float,
+    west: float,
+    north: float,
+    east: float,
+    *,
+    shape: Sequence[int] | None = None,
+    spacing: float | None = None,
+    unit: str = "km",
+    project: bool = False,
+    metric: str = "haversine",
+) -> MetricSpace:
+    """The centres of equal cells that tile a bounding box; named (row, column) from the south-west.
+
+    Parameters
+    ----------
+    south, west, north, east : float
+        Degrees; the box crosses ±180° of longitude where west > east.
+    shape : (rows, columns), optional
+        Rows from south to north, columns from west to east.
+    spacing : float, optional
+        Instead of `shape`: about how long the sides of a cell are; as many cells as come nearest to it.
+    unit : {"km", "m", "mi"}
+        Of distances and of `spacing`.
+    project : bool
+        Straight distances on a local map, see `points`; those on the globe otherwise.
+    metric : {"haversine", "conservative_haversine", "geodesic"}
+        Distances on the globe, see `points`.
+
+    Raises
+    ------
+    SpecError
+        If there is no such box or shape, it has more than a million cells, or not exactly one of shape and spacing
+        is given.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> city = dx.geo.bounding_grid(45.4, -73.8, 45.6, -73.5, spacing=8.0)
+    >>> print(len(city.labels), city.labels[0], round(float(city.nearest), 2), "km")
+    9 (0, 0) 7.41 km
+    """
+    box = Box(south, west, north, east)
+    if (shape is None) == (spacing is None):
+        raise SpecError("shape", "and spacing are not given one without the other", "give one of the two")
+    if spacing is not None:
+        shape = box.shape(spacing, unit)
+    rows, columns = _cells(shape, "shape" if spacing is None else "spacing")
+    centres = box.centres((rows, columns))
+    centres[:, 1] -= np.where(centres[:, 1] > 180, 360.0, 0.0)
+    space = replace(
+        points(centres, project=project, unit=unit, metric=metric), labels=Tuples((Numbers(rows), Numbers(columns)))
+    )
+    return placed(space, Positions(positions(space).degrees, box.outlines((rows, columns)), unit=unit))
+
+
+def _cells(shape: ArrayLike | None, key: str = "shape") -> Shape:
+    """Rows and columns; SpecError where they are no positive numbers, or too many."""
+    rows, columns = _whole(shape)
+    if rows * columns > MOST_CELLS:
+        raise SpecError(key, f"makes {rows * columns:,} cells, more than {MOST_CELLS:,}", "ask for larger cells")
+    return rows, columns
+
+
+def _whole(shape: ArrayLike | None) -> Shape:
+    counts = np.array(None)
+    with suppress(ValueError):
+        counts = np.asarray(shape)
+    if counts.shape != (2,) or not np.issubdtype(counts.dtype, np.integer) or counts.min() < 1:
+        raise SpecError("shape", f"{shape} is not a shape", "give positive numbers of rows and columns")
+    return int(counts[0]), int(counts[1])
+
+
+def _middles(start: float, length: float, count: int) -> NDArray[np.float64]:
+    return start + length * (np.arange(count) + 0.5) / count
+
+
+def _pairs(latitudes: NDArray[np.float64], longitudes: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.stack(np.meshgrid(latitudes, longitudes, indexing="ij"), axis=-1).reshape(-1, 2)

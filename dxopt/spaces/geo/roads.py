@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
 from dxopt.runtime.reading import MOST_GRAPH, content
-from dxopt.spaces.geo.located import placed
-from dxopt.spaces.globe import Haversine
-from dxopt.spaces.graphs import required_graph
+from dxopt.spaces.distances import required_graph
+from dxopt.spaces.geo.points import placed
+from dxopt.spaces.metrics import Haversine
 from dxopt.spaces.positions import Positions, together
 from dxopt.spaces.space import MetricSpace
 

@@ -10,12 +10,11 @@ For b = 1 the solution is the weighting of the space, in the words of magnitude 
 - `Dense`: anything else, by Cholesky.
 """
 
-from dxopt.spaces.kernels.contract import ROOM, Solved, System
+from dxopt.spaces.kernels.base import ROOM, Solved, System
 from dxopt.spaces.kernels.dense import Dense
-from dxopt.spaces.kernels.forest import Forest
+from dxopt.spaces.kernels.forest import Forest, Path
 from dxopt.spaces.kernels.kronecker import Kronecker
 from dxopt.spaces.kernels.lattice import Circulant, Toeplitz, least_eigenvalue
-from dxopt.spaces.kernels.path import Path
 
 __all__ = [
     "ROOM",

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dxopt.numerics.draws import by_rows
 from dxopt.numerics.rounding import UNIT
-from dxopt.spaces.kernels.contract import ROOM, System
+from dxopt.spaces.kernels.base import ROOM, System
 
 Array = NDArray[np.float64]
 

@@ -1,5 +1,9 @@
 """Graphs without cycles: everything in O(n).
 
+A walk never turns back, as there is one way between two points. The mass behind an edge is what the points on its far
+side weigh, seen from its near end; a walk takes the edge with that probability, and what it meets behind it is again
+in proportion to the kernel, since every point there is seen through the same edge.
+
 The entry Φ[x, y] = e^{-εd(x, y)} is the product of p = e^{-εl} over the edges, of lengths l, on the way from x to y,
 and 0 between different trees. This is why sums over all points take two passes over the tree: one towards the roots,
 which gathers each subtree at its top, and one away from them, which adds what is outside of the subtree.
@@ -14,17 +18,113 @@ edges of v.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dxopt.numerics.draws import uniforms
 from dxopt.numerics.rounding import UNIT
-from dxopt.spaces.kernels.contract import ROOM, System
+from dxopt.spaces.kernels.base import ROOM, System
 from dxopt.spaces.kernels.trees import Walk
-from dxopt.spaces.kernels.walks import Exits, walks
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Exits:
+    """Sum up what lies behind every edge, from both of its ends, for n points of which c have a parent.
+
+    Attributes
+    ----------
+    weights : (n,) array
+        Of stopping at each point.
+    parent : (n,) array
+        -1 for roots.
+    above : (n,) array
+        The mass behind the edge to the parent; 0 for roots.
+    children : (c,) array
+        Sorted by parent.
+    first : (n + 1,) array
+        The children of point v are `children[first[v] : first[v + 1]]`.
+    position : (n,) array
+        Where each point is among `children`; 0 for roots.
+    below : (c,) array
+        The mass behind the edge to each child.
+    running : (c + 1,) array
+        Its sums from the first child on.
+    """
+
+    weights: Array
+    parent: Indices
+    above: Array
+    children: Indices
+    first: Indices
+    position: Indices
+    below: Array
+    running: Array
+
+    @classmethod
+    def of(cls, weights: Array, parent: Indices, p: Array, inwards: Array, everywhere: Array) -> Exits:
+        """From p of the edge to each parent, and the sums of the kernel over each subtree and over everything."""
+        size = len(weights)
+        has = parent >= 0
+        # The parent sees everything; what it sees of the subtree of v, p S_v, is not behind the edge from v to it.
+        above = np.where(has, np.maximum(everywhere[parent] - p * inwards, 0.0), 0.0) * p
+        children = np.argsort(np.where(has, parent, size), kind="stable")[: int(has.sum())]
+        below = (p * inwards)[children]
+        first = np.searchsorted(parent[children], np.arange(size + 1))
+        running = np.concatenate([[0.0], np.cumsum(below)])
+        position = np.zeros(size, dtype=np.int64)
+        position[children] = np.arange(len(children))
+        return cls(weights, parent, above, children, first, position, below, running)
+
+    def step(self, here: Indices, last: Indices, rng: np.random.Generator | None) -> tuple[Flags, Indices]:
+        """Decide which of k walks stop, and move the others from `here`; they came from `last`, which is -1 at first.
+
+        One random number for each walk falls into its weight, the mass above, or the masses below in their order; the
+        edge that it came by is left out.
+        """
+        # Where each walk came from: its parent, a child, or nowhere.
+        from_above = last == self.parent[here]
+        from_child = last >= 0
+        from_above &= from_child
+        from_child &= ~from_above
+        came_by = self.position[np.where(from_child, last, 0)]
+        below = self.running[self.first[here + 1]] - self.running[self.first[here]]
+        closed = np.where(from_child, self.below[came_by] if len(self.below) else 0.0, 0.0)
+        above = np.where(from_above, 0.0, self.above[here])
+        drawn = uniforms(len(here), rng) * (self.weights[here] + above + below - closed)
+        stop = drawn < self.weights[here]
+        up = ~stop & (drawn < self.weights[here] + above)
+        # The rest of the number, on the scale of `running`; beyond the child that it came from, that one is skipped.
+        down = self.running[self.first[here]] + drawn - self.weights[here] - above
+        skipped = from_child & (down >= self.running[came_by])
+        chosen = np.searchsorted(self.running, down + np.where(skipped, closed, 0.0), side="right") - 1
+        # Rounding may lead to the children of a neighbour, or below a point that has none.
+        chosen = np.clip(chosen, self.first[here], np.maximum(self.first[here + 1] - 1, self.first[here]))
+        stop |= ~up & (self.first[here] == self.first[here + 1])
+        child = self.children[np.minimum(chosen, len(self.children) - 1)] if len(self.children) else 0
+        return stop, np.where(up, self.parent[here], child)
+
+
+def walks(exits: Exits, points: Indices, rng: np.random.Generator | None) -> Indices:
+    """Return the ends `(k,)` of walks from points `(k,)`; all walks take a step at a time."""
+    at = points.copy()
+    came = np.full(len(points), -1)
+    going = np.arange(len(points))
+    while len(going):
+        here = at[going]
+        stop, goal = exits.step(here, came[going], rng)
+        moved = ~stop
+        came[going[moved]] = here[moved]
+        at[going[moved]] = goal[moved]
+        going = going[moved]
+    return at
+
 
 _STEP = 16 * UNIT
 """The relative rounding of one step of a pass: 8 units for the factor (`exp` and `expm1` are taken to be accurate
@@ -179,3 +279,109 @@ class Forest(System):
         walk = self._walk
         exits = Exits.of(weights, walk.parents, walk.by_point(self._factor), walk.by_point(inwards), everywhere)
         return walks(exits, points, rng)
+
+
+class Path(Forest):
+    """Numbers on a line, sorted.
+
+    Parameters
+    ----------
+    positions : (n,) array
+        Strictly increasing or decreasing.
+    epsilon : float
+    distance_error : float
+        Bounds the relative error of differences against the distances of the space.
+    """
+
+    def __init__(self, positions: Array, epsilon: float, distance_error: float, room: float = ROOM) -> None:
+        self.positions = positions if positions[-1] >= positions[0] else -positions
+        self.epsilon = epsilon
+        self._describe(len(positions), distance_error, room)
+        with np.errstate(over="ignore"):
+            self.lengths = epsilon * np.diff(self.positions)
+
+    @cached_property
+    def _walk(self) -> Walk:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return Walk.along_a_path(self.size)
+
+    def row(self, point: int) -> Array:
+        with np.errstate(over="ignore"):
+            return np.exp(-np.minimum(self.epsilon * np.abs(self.positions - self.positions[point]), self.cap))
+
+    def products(self, columns: Array) -> Array:
+        """Φ times each column, `(n, k)`: sums of one sign where a column has one, so that no digits cancel."""
+        factors = np.exp(-np.minimum(self.lengths, self.cap))
+        sums = columns.copy()
+        for x in range(1, self.size):
+            sums[x] += factors[x - 1] * sums[x - 1]
+        behind = np.zeros(columns.shape[1])
+        for x in range(self.size - 2, -1, -1):
+            behind = factors[x] * (behind + columns[x + 1])
+            sums[x] += behind
+        return sums
+
+    def moments(self, masses: Array, power: int, table: NDArray[np.int64] | None = None) -> Array:
+        """Σ_x m_x Φ[x, z] |p_x - p_t|^k for all z, `(n,)`, k = 1 or 2; t = z, or `table[z]`; masses of 0 or more.
+
+        In O(n) time, but for k = 1 with the points between each z and its t.
+        """
+        before, after = self._beside(masses, 1), self._beside(masses, -1)
+        if table is None:
+            return before[power] + after[power]
+        way = self.positions[table] - self.positions
+        if power == 2:
+            return before[2] + after[2] + 2 * way * (before[1] - after[1]) + way**2 * (before[0] + masses + after[0])
+        # From t on, points are nearer to t than to z by the way; before z they are as much further from it. What is
+        # between counts as if it were beyond t, until that is put right.
+        beyond = np.where(way > 0, after[0], before[0])
+        behind = np.where(way > 0, before[0], after[0]) + masses
+        return before[1] + after[1] + np.abs(way) * (behind - beyond) + 2 * self._between(masses, table)
+
+    def _beside(self, masses: Array, order: int) -> Array:
+        """Σ_x m_x Φ[x, z] |p_x - p_z|^k for k = 0, 1, 2, `(3, n)`, over all x before z, or with order -1 after it."""
+        factors = np.exp(-np.minimum(self.lengths, self.cap)).tolist()
+        steps = np.diff(self.positions).tolist()
+        near = far = further = 0.0
+        gathered = [(0.0, 0.0, 0.0)]
+        for mass, factor, step in zip(masses[::order].tolist(), factors[::order], steps[::order], strict=False):
+            near = factor * (near + mass)
+            further = factor * (further + 2 * step * far) + step * step * near
+            far = factor * far + step * near
+            gathered.append((near, far, further))
+        return np.array(gathered[::order]).T
+
+    def _between(self, masses: Array, table: NDArray[np.int64]) -> Array:
+        """Σ_x m_x Φ[x, z] |p_x - p_t| over all x between z and t = `table[z]`, `(n,)`."""
+        found = np.zeros(self.size)
+        places = self.positions
+        z = x = np.arange(self.size)
+        while len(z):
+            x = x + np.sign(table[z] - z)
+            going = x != table[z]
+            z, x = z[going], x[going]
+            with np.errstate(over="ignore"):
+                kernel = np.exp(-np.minimum(self.epsilon * np.abs(places[x] - places[z]), self.cap))
+            found[z] += masses[x] * kernel * np.abs(places[table[z]] - places[x])
+        return found
+
+    def draw(self, weights: Array, points: NDArray[np.int64], rng: np.random.Generator | None) -> NDArray[np.int64]:
+        """By inversion: the mass from a point on, seen from the near side, falls with the distance to it."""
+        # Seen from each point, the mass from it on, and the mass up to it.
+        ahead, everywhere, _ = self._passes(weights)
+        behind = np.maximum(everywhere - ahead, 0.0) + weights
+        # The mass from j on is e^{-(a_j - a_i)} ahead_j from i; the logarithm of its inverse rises with j, which the
+        # running maximum makes true of doubles as well. In the other direction likewise.
+        with np.errstate(divide="ignore", over="ignore"):
+            along = np.minimum(self.epsilon * (self.positions - self.positions[0]), 1e300)
+            up = np.maximum.accumulate(along - np.log(ahead))
+            down = np.maximum.accumulate((-along - np.log(behind))[::-1])
+        # A number below all mass: ahead, or what is left of it behind.
+        drawn = uniforms(len(points), rng) * everywhere[points]
+        forward = drawn < ahead[points]
+        with np.errstate(divide="ignore"):
+            rest = np.log(np.where(forward, drawn, np.maximum(drawn - ahead[points], 0.0)))
+        # The furthest point with at least so much mass from it on: inversion of the distribution, by bisection.
+        here = along[points]
+        beyond = np.searchsorted(up, here - rest, side="left") - 1
+        before = self.size - np.searchsorted(down, -here - rest, side="left")
+        return np.where(forward, np.maximum(beyond, points), np.minimum(before, points - 1))

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.numerics.rounding import UNIT
-from dxopt.spaces.kernels.contract import System
+from dxopt.spaces.kernels.base import System
 
 Array = NDArray[np.float64]
 

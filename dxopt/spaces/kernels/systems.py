@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from dxopt.errors import UnsupportedError
 from dxopt.numerics.rounding import UNIT
-from dxopt.spaces.globe import METRICS_ON_EARTH, Haversine
+from dxopt.spaces.distances import TRIANGLE_SLACK
 from dxopt.spaces.kernels import ROOM, Circulant, Dense, Forest, Kronecker, Path, System, Toeplitz, least_eigenvalue
-from dxopt.spaces.matrices import TRIANGLE_SLACK
+from dxopt.spaces.metrics import METRICS_ON_EARTH, Haversine
 from dxopt.spaces.space import MetricSpace
 
 DENSE_POINTS = 20_000

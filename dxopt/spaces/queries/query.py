@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError, required
-from dxopt.numerics.given import as_number, shown
+from dxopt.numerics.coerce import as_number, shown
 from dxopt.numerics.partition import Partition
 from dxopt.runtime.plugins import said
-from dxopt.spaces.matrices import BLOCK_CELLS
+from dxopt.spaces.distances import BLOCK_CELLS
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.universes import Universe, required_universe
 

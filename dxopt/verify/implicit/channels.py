@@ -28,8 +28,7 @@ from numpy.typing import NDArray
 from dxopt.verify.bounds.product import marginals, widened
 from dxopt.verify.exact import BITS, exp_bounds
 from dxopt.verify.files import Arrays, alike, number, numbers, part
-from dxopt.verify.implicit.kernels import UNIT, LineKernel
-from dxopt.verify.implicit.losses import Losses
+from dxopt.verify.implicit.kernels import UNIT, LineKernel, Losses
 from dxopt.verify.implicit.spaces import Space
 from dxopt.verify.privacy import Channel, Levels, bound_pairs, violation
 from dxopt.verify.values import Enclosed, Worth

@@ -14,8 +14,7 @@ from dxopt.verify.claims import require_value
 from dxopt.verify.files import Arrays, number, numbers, part
 from dxopt.verify.folder import Result
 from dxopt.verify.implicit.channels import Mechanism, read_channel
-from dxopt.verify.implicit.kernels import MOST_CELLS, LineKernel
-from dxopt.verify.implicit.losses import NAMED, Losses
+from dxopt.verify.implicit.kernels import MOST_CELLS, NAMED, LineKernel, Losses
 from dxopt.verify.implicit.spaces import PAIRED_POINTS, Space
 from dxopt.verify.privacy import Levels, bound_pairs
 from dxopt.verify.values import AGREEMENT, LEAST, Enclosed

@@ -1,9 +1,10 @@
-"""The numbers that a sidecar promises: derived from the table again, and no more may be promised."""
+"""What a sidecar promises: factor, radii and level, derived from the table again."""
 
 from __future__ import annotations
 
+import hashlib
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.verify.cells import Cells
-from dxopt.verify.metrics import EARTH_RADIUS, NORMS
-from dxopt.verify.published.sidecar import Near, Sidecar
+from dxopt.verify.metrics import EARTH_RADIUS, NORMS, Measured, on_sphere, parameters_of
+from dxopt.verify.published.sidecar import SHARE, Near, Radius, Sidecar
 from dxopt.verify.table_file import TableFile
 from dxopt.verify.verdict import Broken, Unproved
 
@@ -130,3 +131,125 @@ class Promise:
             return float(np.diff(np.sort(points[:, 0].astype(float))).max(initial=0.0)) / 2
         near = np.where(self.table.distances > 0, self.table.distances, np.inf).min(axis=1)
         return float(near[np.isfinite(near)].max(initial=0.0))
+
+
+Array = NDArray[np.float64]
+BY_REPORT = ("coordinateUncertaintyInMeters", "uncertainty")
+"""Columns of radii given a report,"""
+WORST = ("worstCaseUncertaintyInMeters", "worst_case_uncertainty")
+"""and of those for every secret."""
+_ELLIPSOID = 1.0045
+
+
+@dataclass(frozen=True, eq=False)
+class Radii:
+    """Distances from secrets to reports, and how likely these are.
+
+    Attributes
+    ----------
+    said : Sidecar
+    promise : Promise
+    places : list
+        The coordinates of the reports as the data has them.
+    """
+
+    said: Sidecar
+    promise: Promise
+    places: list[Any]
+
+    @cached_property
+    def chances(self) -> Array:
+        """The probabilities `(n, m)` of the table."""
+        table = self.promise.table
+        found = np.zeros((len(table.rows), len(table.head["reports"])))
+        for row, steps, chances in zip(table.rows, table.steps, found, strict=True):
+            ends = zip([0, *steps], [*steps, table.total], strict=True)
+            chances[row] = [(high - low) / table.total for low, high in ends]
+        return found
+
+    @cached_property
+    def apart(self) -> Array:
+        """Distances `(n, m)` between secrets and reports, along great circles on the Earth."""
+        promise, head = self.promise, self.promise.table.head
+        if promise.kind == "earth" and promise.cells is not None:
+            chords = [
+                np.linalg.norm(on_sphere(np.asarray(self.places, dtype=float)) - centre, axis=1)
+                for centre in on_sphere(promise.cells.degrees)
+            ]
+            return 2 * np.arcsin(np.minimum(np.array(chords) / 2, 1.0)) * promise.cells.earth
+        if head["secrets_are_reports"]:
+            return promise.table.distances
+        points, others = (np.asarray(head[f"{who}_points"], dtype=float) for who in ("secret", "report"))
+        measured = Measured(head["metric"], parameters_of(promise.arrays), points, others)
+        return np.array([measured.row(x) for x in range(len(points))])
+
+    @cached_property
+    def prior(self) -> Array | None:
+        """The prior that the sidecar names: that of the table or the uniform one; None where it is another."""
+        size = len(self.promise.table.rows)
+        some = (self.promise.table.prior, np.full(size, 1.0 / size))
+        claimed = self.said.prior.sha256
+        return next((prior for prior in some if prior is not None and _digest(prior) == claimed), None)
+
+    def check(self, rows: Iterable[tuple[int, Mapping[str, Any]]]) -> str:
+        """Radii of different rows, each with its report, hold what they are said to hold."""
+        said, wanted = self.said.radius, self._described()
+        if said is None:
+            raise Broken(f"the sidecar says nothing of the radii in {', '.join(wanted.columns)}")
+        for name in ("share", "columns", "unit"):
+            if getattr(said, name) != getattr(wanted, name):
+                raise Broken(f"the sidecar says radius.{name} {getattr(said, name)!r}, not {getattr(wanted, name)!r}")
+        self._check_worst(said.worst)
+        for report, row in rows:
+            for name in WORST:
+                if name in row:
+                    self._check_worst(row[name])
+            for name in BY_REPORT:
+                if name in row and self.prior is not None:
+                    self._check_given(report, row[name])
+        held = f"each holds at least {100 * SHARE:.0f} %, by the table"
+        if self.prior is not None or not set(BY_REPORT) & set(said.columns):
+            return held
+        return f"the worst {held}; not proven again: radii given a report, under prior {self.said.prior.name!r}"
+
+    def _described(self) -> Radius:
+        """Return what the sidecar has to say of radii, but for the worst one."""
+        columns = tuple(name for name in self.said.columns.made if name in (*BY_REPORT, *WORST))
+        return Radius(SHARE, columns, "m" if self.promise.kind == "earth" else self.said.privacy.unit, None)
+
+    def _check_worst(self, claimed: object) -> None:
+        """Every secret has its report within the radius."""
+        radius = math.inf if claimed is None else _number(claimed)
+        held = np.where(self.apart <= self._distance(radius), self.chances, 0.0).sum(axis=1)
+        x = int(held.argmin())
+        if not held[x] >= SHARE - _ROUNDING:
+            raise Broken(f"the radius {claimed!r} for every secret holds the report of some with {held[x]:.4%} only")
+
+    def _check_given(self, report: int, claimed: object) -> None:
+        """A report has its secret within the radius; where the prior excludes it, all that may be behind it."""
+        chances = self.chances[:, report]
+        joint = chances if self.prior is None else self.prior * chances
+        weights, needed = (joint, SHARE) if joint.any() else (np.sign(chances), 1.0)
+        held = float(weights[self.apart[:, report] <= self._distance(_number(claimed))].sum() / weights.sum())
+        if not held >= needed - _ROUNDING:
+            name = self.promise.table.head["reports"][report]
+            raise Broken(f"the radius {claimed!r} about report {name} holds the secret with {held:.4%} only")
+
+    def _distance(self, radius: float) -> float:
+        """The distance of a secret that a radius is about, without what a position is away from its secret."""
+        promise = self.promise
+        if promise.kind == "earth" and promise.cells is not None:
+            radius *= promise.cells.earth / EARTH_RADIUS["m"] / _ELLIPSOID
+        return radius - promise.within + _ROUNDING * (radius + promise.within)
+
+
+def _digest(prior: Array) -> str:
+    return hashlib.sha256(prior.astype("<f8").tobytes()).hexdigest()
+
+
+def _number(found: object) -> float:
+    try:
+        # Python takes 1_0 for ten
+        return float(str(found).replace("_", "?"))
+    except ValueError:
+        raise Broken(f"a radius is {found!r}") from None

@@ -12,8 +12,8 @@ from scipy.optimize import linprog
 
 import dxopt as dx
 from dxopt.analysis import regularity
-from dxopt.analysis.regularity.quotient import Quotient
 from dxopt.analysis.regularity.verdicts import separates
+from dxopt.analysis.regularity.weights import Quotient
 
 SPACES = {
     "line": lambda: dx.line(6),

@@ -12,10 +12,9 @@ import pytest
 import dxopt as dx
 from dxopt.analysis import regularity
 from dxopt.analysis.regularity.bounds import _raised
-from dxopt.analysis.regularity.enclosure import Enclosure
-from dxopt.analysis.regularity.intervals import dominant_from, regular_between, status_at
-from dxopt.analysis.regularity.quotient import Quotient
+from dxopt.analysis.regularity.thresholds import dominant_from, regular_between, status_at
 from dxopt.analysis.regularity.verdicts import _products_below, separates, signs
+from dxopt.analysis.regularity.weights import Enclosure, Quotient
 from dxopt.numerics.rounding import UNIT
 from tests.judges.duality import grown
 
@@ -266,6 +265,6 @@ def test_what_is_left_of_a_ratio_is_rounded_down(part: float, monkeypatch: pytes
     quotient = Quotient.of(np.zeros((1, 1)), np.ones(1))
     for places in (*range(-10, 1), 60):
         for name in ("of", "around"):
-            where = f"dxopt.analysis.regularity.intervals.Enclosure.{name}"
+            where = f"dxopt.analysis.regularity.thresholds.Enclosure.{name}"
             monkeypatch.setattr(where, lambda *given, taken=1 - places * UNIT: Known(taken))
         assert regular_between(quotient, 1.0, 3.0) == (places > 0), places

@@ -13,7 +13,7 @@ import pytest
 import dxopt as dx
 from dxopt.analysis import regularity
 from dxopt.analysis.regularity import weights as solving
-from dxopt.analysis.regularity.quotient import Quotient
+from dxopt.analysis.regularity.weights import Quotient
 from dxopt.spaces.kernels.systems import system
 from tests.judges.systems import Row, feasible, solved
 

@@ -9,7 +9,7 @@ import pytest
 
 import dxopt as dx
 from dxopt.mechanisms.classic import BASELINES, cloaking
-from dxopt.spaces.projection import local_plane
+from dxopt.spaces.positions import local_plane
 from tests.judges.exact import infinite_leakage, violations
 
 

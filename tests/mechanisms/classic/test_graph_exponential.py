@@ -90,7 +90,7 @@ def test_ways_from_the_secret_along_one_way_streets_would_not_be_private() -> No
 def test_many_vertices_take_half_of_the_level(monkeypatch: pytest.MonkeyPatch) -> None:
     space = dx.MetricSpace.from_graph(network(one_way=True), "length")
     half = graph_exponential(space, epsilon=EPSILON, rate=EPSILON / 2).matrix
-    monkeypatch.setattr(sys.modules["dxopt.mechanisms.classic.graph_exponential"], "CALIBRATED_BELOW", 10)
+    monkeypatch.setattr(sys.modules["dxopt.mechanisms.classic.exponential"], "CALIBRATED_BELOW", 10)
     assert np.array_equal(graph_exponential(space, epsilon=EPSILON).matrix, half)
     assert calibration.CALIBRATED_BELOW == 1_000
 

@@ -10,11 +10,10 @@ from scipy.integrate import dblquad, quad
 
 import dxopt as dx
 from dxopt.mechanisms.classic import planar_laplace
-from dxopt.mechanisms.classic.cells import FLOOR
-from dxopt.mechanisms.classic.on_grid import OnGrid
+from dxopt.mechanisms.classic.on_grid import FLOOR, OnGrid
 from dxopt.mechanisms.classic.planar_laplace import IMPLICIT_FROM, PlanarLaplace, noise_rate
 from dxopt.mechanisms.classic.voronoi import Voronoi
-from dxopt.spaces.projection import local_plane
+from dxopt.spaces.positions import local_plane
 from tests.judges.exact import infinite_leakage, row_sum_errors, violations
 from tests.material.checks import assert_proven
 

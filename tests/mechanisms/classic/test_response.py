@@ -10,7 +10,7 @@ import pytest
 
 import dxopt as dx
 from dxopt.mechanisms.classic.response import RandomisedResponse
-from dxopt.numerics.excess import bound_pairs, least_delta
+from dxopt.numerics.hockey_stick import bound_pairs, least_delta
 from tests.judges.exact import exp_enclosure, row_sum_errors
 
 CASES = list(itertools.product([2, 3, 4, 9, 40], [0.1, 1.0, 3.0], [0.0, 1e-9, 0.05, 0.6]))

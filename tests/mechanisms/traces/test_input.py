@@ -13,7 +13,7 @@ import pytest
 import dxopt as dx
 from dxopt.mechanisms import traces
 from dxopt.mechanisms.noise import PlanarLaplace
-from dxopt.mechanisms.traces.plans import Decision
+from dxopt.mechanisms.traces.managers import Decision
 
 LINE = dx.line(5)
 GEOMETRIC = traces.Finite(LINE, lambda level: dx.classic.geometric(LINE, epsilon=level))

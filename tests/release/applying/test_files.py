@@ -14,7 +14,9 @@ import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.release.applying import chunks, csv_files, geojson_files, json_stream, parquet_files
+from dxopt.release.applying import csv_files, geojson_files, parquet_files
+from dxopt.release.applying import formats as chunks
+from dxopt.release.applying import geojson_files as json_stream
 from dxopt.runtime.locking import held
 from tests.material.people import counts, people, town, write_geojson
 

@@ -8,8 +8,8 @@ import json
 import pytest
 
 import dxopt as dx
-from dxopt.release.applying import json_stream
-from dxopt.release.applying.json_stream import JsonStream
+from dxopt.release.applying import geojson_files as json_stream
+from dxopt.release.applying.geojson_files import JsonStream
 
 CONTENT = {
     "type": "FeatureCollection",

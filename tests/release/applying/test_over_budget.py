@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import dxopt as dx
-from dxopt.numerics.digits import factor
+from dxopt.numerics.number_syntax import factor
 from dxopt.release.applying import csv_files
 from dxopt.verify.published.sidecar import read_sidecar
 from dxopt.words.published import sentences

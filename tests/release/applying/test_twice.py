@@ -13,7 +13,9 @@ from typer.testing import CliRunner
 
 import dxopt as dx
 from dxopt.cli.application import app
-from dxopt.release.applying import chunks, csv_files, frames, geojson_files, parquet_files, twice
+from dxopt.release.applying import csv_files, frames, geojson_files, parquet_files
+from dxopt.release.applying import formats as chunks
+from dxopt.release.applying import row_checks as twice
 from tests.material.people import counts, town
 
 pd = pytest.importorskip("pandas")

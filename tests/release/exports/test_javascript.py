@@ -14,9 +14,7 @@ import pytest
 
 import dxopt as dx
 from dxopt.release.exports import TARGETS
-from dxopt.release.exports.javascript import javascript, sampler
-from dxopt.release.exports.rows import as_json
-from dxopt.release.exports.sql import duckdb, postgresql
+from dxopt.release.exports.export import as_json, duckdb, javascript, postgresql, sampler
 from tests.material.vectors import FILE, tables
 
 VECTORS = json.loads(FILE.read_text(encoding="utf-8"))

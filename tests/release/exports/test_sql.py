@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.release.exports.sql import duckdb, postgresql
+from dxopt.release.exports.export import duckdb, postgresql
 from tests.material.documents import ROOT
 from tests.material.postgres import Server, programs, server
 from tests.material.vectors import FILE, tables

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.release.tables.stairs import Stairs
+from dxopt.release.tables.table import Stairs
 from tests.judges.table_file import Reader
 from tests.material.vectors import FILE, build, tables
 

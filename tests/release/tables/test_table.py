@@ -13,7 +13,7 @@ import dxopt as dx
 from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import certify
 from dxopt.release.tables import IntegerTable, integer_table
-from dxopt.release.tables.powers import PRECISION, power_below
+from dxopt.release.tables.proof import PRECISION, power_below
 from tests.judges.exact import exp_enclosure
 from tests.material.files import ZONES
 

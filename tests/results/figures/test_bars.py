@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import dxopt as dx
 from dxopt.cli.application import app
-from dxopt.numerics.digits import three_digits
+from dxopt.numerics.number_syntax import three_digits
 from dxopt.results.comparison import Compared, Comparison
 from dxopt.results.page import Entry, page, page_of_batch, read, save_page
 from tests.material.pages import Parsed

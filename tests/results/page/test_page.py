@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.numerics.digits import three_digits
+from dxopt.numerics.number_syntax import three_digits
 from dxopt.results.page import Entry, page, page_of_batch
 from dxopt.results.page.channels import CELLS, packed
 from dxopt.results.page.markup import number

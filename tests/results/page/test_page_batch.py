@@ -12,11 +12,11 @@ import pytest
 from typer.testing import CliRunner
 
 import dxopt as dx
-from dxopt.batch.outcome import Done, Outcome
-from dxopt.batch.table import Line
+from dxopt.batch.outcome import Done, Line, Outcome
 from dxopt.cli.application import app
-from dxopt.results.page import Entry, page, page_of_batch, ranges, read, save_page
-from dxopt.results.page.families import families, family_figure
+from dxopt.results.page import Entry, page, page_of_batch, read, save_page
+from dxopt.results.page import charts as ranges
+from dxopt.results.page.overview import families, family_figure
 from dxopt.runtime.stopping import Status
 from tests.material.checks import change_claims
 from tests.material.pages import Parsed, grid

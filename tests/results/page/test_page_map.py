@@ -16,8 +16,7 @@ import dxopt as dx
 from dxopt.cli.application import app
 from dxopt.results.maps.located import KM_PER_DEGREE
 from dxopt.results.page import page, page_of_batch
-from dxopt.results.page.channels import readable
-from dxopt.results.page.plane import Plane
+from dxopt.results.page.channels import Plane, readable
 from tests.material.pages import Parsed, grid
 
 pytest.importorskip("shapely")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.solving.formulations.scaling import SMALLEST_SHARE, unit
+from dxopt.solving.formulations.base import SMALLEST_SHARE, unit
 
 PAIR = dx.line(2)
 ISLES = dx.MetricSpace.from_distances([[0, 1, np.inf], [1, 0, np.inf], [np.inf, np.inf, 0]])

@@ -7,8 +7,7 @@ import numpy as np
 from dxopt.proofs.duals import Dual
 from dxopt.runtime.stopping import Status
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
-from dxopt.solving.reductions.closure import ShortestPaths
-from dxopt.solving.reductions.contract import Reduced
+from dxopt.solving.reductions.chain import Reduced, ShortestPaths
 
 
 def rest(program: ChannelProgram, dual: Dual) -> np.ndarray:

@@ -7,7 +7,7 @@ import numpy as np
 
 import dxopt as dx
 from dxopt.solving.programs.program import ChannelProgram
-from dxopt.solving.reductions.colours import Refinement, matching, runs, split
+from dxopt.solving.reductions.automorphisms import Refinement, matching, runs, split
 
 
 def refinement(program: ChannelProgram) -> Refinement:

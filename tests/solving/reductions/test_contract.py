@@ -16,9 +16,7 @@ from dxopt.proofs.certify import certify
 from dxopt.proofs.duals import Dual
 from dxopt.runtime.stopping import Status
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
-from dxopt.solving.reductions.closure import ShortestPaths
-from dxopt.solving.reductions.contract import Reduced, reduce
-from dxopt.solving.reductions.geodesic import GeodesicPairs
+from dxopt.solving.reductions.chain import GeodesicPairs, Reduced, ShortestPaths, reduce
 from dxopt.solving.reductions.line import Line, best_remap
 from dxopt.solving.reductions.product import Product
 from dxopt.solving.reductions.spanner import Spanner, greedy_spanner

@@ -9,10 +9,9 @@ import pytest
 
 import dxopt as dx
 from dxopt.solving.formulations.adversary_error import AdversaryErrorProgram
-from dxopt.solving.formulations.worst_loss import WorstLossProgram
+from dxopt.solving.formulations.expected_loss import WorstLossProgram
 from dxopt.solving.programs.program import ChannelProgram
-from dxopt.solving.reductions.coupled import alone
-from dxopt.solving.reductions.symmetry import Orbits, Symmetry, find
+from dxopt.solving.reductions.symmetry import Orbits, Symmetry, alone, find
 from tests.material.checks import assert_private
 from tests.material.optima import optimum
 

@@ -7,13 +7,12 @@ import pytest
 
 import dxopt as dx
 from dxopt.runtime.stopping import Status
-from dxopt.solving.formulations.delta import WithDelta
-from dxopt.solving.formulations.expected_loss import ExpectedLossProgram
-from dxopt.solving.formulations.worst_loss import WorstLossProgram
+from dxopt.solving.formulations.expected_loss import ExpectedLossProgram, WorstLossProgram
+from dxopt.solving.formulations.extensions import WithDelta
 from dxopt.solving.programs.program import ChannelProgram, LinearProgram, Rows, Solution
 from dxopt.solving.reductions.folding import moved
-from dxopt.solving.routes import relaxed
-from dxopt.solving.solvers.contract import SOLVERS, Settings
+from dxopt.solving.routes import delta_rounds as relaxed
+from dxopt.solving.solvers.base import SOLVERS, Settings
 from tests.material.checks import assert_private
 from tests.material.optima import optimum
 

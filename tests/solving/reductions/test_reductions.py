@@ -16,11 +16,10 @@ from dxopt.numerics.partition import Partition
 from dxopt.proofs.applied import AppliedReduction
 from dxopt.runtime.stopping import Status
 from dxopt.solving.programs.program import ChannelProgram, LinearProgram, Rows, Solution
-from dxopt.solving.reductions.contract import Reduced
-from dxopt.solving.reductions.geodesic import GeodesicPairs
+from dxopt.solving.reductions.chain import GeodesicPairs, Reduced
 from dxopt.solving.reductions.spanner import greedy_spanner
-from dxopt.solving.routes import lazy
-from dxopt.solving.routes.lazy import solve_lazily
+from dxopt.solving.routes import running as lazy
+from dxopt.solving.routes.running import solve_lazily
 from dxopt.solving.solvers import SOLVERS, Settings
 from tests.judges.oracle import best_channel, optimum
 from tests.material.checks import assert_proven, weights

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import dxopt as dx
-from dxopt.runtime.live import Logged
+from dxopt.runtime.progress import Logged
 from dxopt.runtime.stopping import Stop
-from dxopt.solving.attempts import Options
 from dxopt.solving.formulations.expected_loss import ExpectedLossProgram
+from dxopt.solving.options import Options
 from dxopt.solving.routes import limits
 from dxopt.solving.routes.coupled import solvers_of_coupled
 from dxopt.solving.routes.linear import solvers_of_linear

@@ -11,11 +11,11 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 import dxopt as dx
-from dxopt.mechanisms import line_costs
+from dxopt.mechanisms import kernel as line_costs
 from dxopt.mechanisms.remapped import RemappedMechanism, epsilon_of_base, remapped
 from dxopt.model import problem as problems
+from dxopt.proofs.bounds import line_bound
 from dxopt.proofs.duals import LineDual
-from dxopt.proofs.line_bound import line_bound
 from dxopt.solving.reductions import line as reduction
 from dxopt.solving.reductions.line import best_remap
 from dxopt.solving.routes import limits

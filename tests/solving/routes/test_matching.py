@@ -9,7 +9,7 @@ import pytest
 
 import dxopt as dx
 from dxopt.solving.routes import coupled
-from dxopt.solving.routes.matching import guess_of_each_report
+from dxopt.solving.routes.matching_guesses import guess_of_each_report
 from tests.material.checks import assert_private
 from tests.material.instances import KINDS, problem_of
 from tests.material.optima import optimum

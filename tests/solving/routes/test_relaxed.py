@@ -10,7 +10,7 @@ import pytest
 import dxopt as dx
 from dxopt.runtime.stopping import Status
 from dxopt.solving.programs.program import LinearProgram, Solution
-from dxopt.solving.routes import relaxed
+from dxopt.solving.routes import delta_rounds as relaxed
 from tests.material.checks import assert_private
 from tests.material.instances import KINDS, problem_of
 from tests.material.optima import optimum

@@ -12,10 +12,10 @@ from scipy.optimize import linprog
 import dxopt as dx
 from dxopt.numerics.partition import Partition
 from dxopt.solving.solvers.columns.basis import hang_subtree, outward_order, recompute_column, subtree_sums
+from dxopt.solving.solvers.columns.coupling_rows import Alone
+from dxopt.solving.solvers.columns.explicit_blocks import Rich
 from dxopt.solving.solvers.columns.forest import Forest
 from dxopt.solving.solvers.columns.pool import Pool
-from dxopt.solving.solvers.columns.rich import Rich
-from dxopt.solving.solvers.columns.shared import Alone
 from dxopt.solving.solvers.columns.stabilisation import box_around
 
 Array = NDArray[np.float64]

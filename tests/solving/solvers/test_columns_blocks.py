@@ -12,12 +12,13 @@ import dxopt as dx
 from dxopt.numerics.partition import Partition
 from dxopt.runtime.stopping import Status
 from dxopt.solving.programs.program import ChannelProgram
-from dxopt.solving.solvers.columns import ColumnSettings, rich, rounds
-from dxopt.solving.solvers.columns.blocks import Blocks
+from dxopt.solving.solvers.columns import ColumnSettings
+from dxopt.solving.solvers.columns import explicit_blocks as rich
+from dxopt.solving.solvers.columns import generation as rounds
+from dxopt.solving.solvers.columns.coupling_rows import Alone
+from dxopt.solving.solvers.columns.explicit_blocks import Blocks, Rich
 from dxopt.solving.solvers.columns.generation import solve_columns
 from dxopt.solving.solvers.columns.master import solve_master
-from dxopt.solving.solvers.columns.rich import Rich
-from dxopt.solving.solvers.columns.shared import Alone
 from tests.material.by_columns import assert_agrees_with_the_oracle, by_columns
 from tests.material.checks import there
 

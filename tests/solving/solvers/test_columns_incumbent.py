@@ -8,10 +8,10 @@ import pytest
 import dxopt as dx
 from dxopt.numerics.partition import Partition
 from dxopt.proofs.repair import repair
+from dxopt.solving.solvers.columns.coupling_rows import Alone
+from dxopt.solving.solvers.columns.explicit_blocks import Rich
 from dxopt.solving.solvers.columns.incumbent import Incumbent
 from dxopt.solving.solvers.columns.pool import Pool
-from dxopt.solving.solvers.columns.rich import Rich
-from dxopt.solving.solvers.columns.shared import Alone
 
 
 def pool_of(problem: dx.Problem, factors: np.ndarray) -> Pool:

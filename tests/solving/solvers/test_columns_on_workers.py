@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dxopt.solving.solvers.columns.forest import Forest
-from dxopt.solving.solvers.columns.on_workers import OnWorkers
+from dxopt.solving.solvers.columns.pricing_backend import OnWorkers
 
 POINTS = 30
 PIVOTS = 1000
@@ -138,7 +138,7 @@ def test_without_workers_the_solve_goes_on_here(monkeypatch: pytest.MonkeyPatch)
     # later it is
     del client.submit
     client.status = "running"
-    monkeypatch.setattr("dxopt.solving.solvers.columns.on_workers._AGAIN", 0.0)
+    monkeypatch.setattr("dxopt.solving.solvers.columns.pricing_backend._AGAIN", 0.0)
     workers = OnWorkers(Client())
     workers.client.workers = {}
     again, _ = forest()

@@ -9,11 +9,10 @@ from scipy.optimize import linprog
 
 from dxopt.numerics.partition import Partition
 from dxopt.solving.solvers.columns import pool as pools
-from dxopt.solving.solvers.columns.differences import Differences
-from dxopt.solving.solvers.columns.pool import Pool
-from dxopt.solving.solvers.columns.rich import Rich
-from dxopt.solving.solvers.columns.shared import Alone
-from dxopt.solving.solvers.columns.stack import Stack
+from dxopt.solving.solvers.columns.coupling_rows import Alone
+from dxopt.solving.solvers.columns.explicit_blocks import Rich
+from dxopt.solving.solvers.columns.pool import Pool, Stack
+from dxopt.solving.solvers.columns.stabilisation import Differences
 from tests.material.by_columns import assert_agrees_with_the_oracle
 
 

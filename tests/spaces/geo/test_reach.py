@@ -11,8 +11,7 @@ from scipy.spatial import KDTree
 
 import dxopt as dx
 from dxopt.spaces.geo import reach
-from dxopt.spaces.geo.reach import across, ways
-from dxopt.spaces.geo.regions import Regions
+from dxopt.spaces.geo.reach import Regions, across, ways
 from dxopt.spaces.positions import on_sphere
 
 BOX = (45.72, 4.79, 45.80, 4.90)

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 import dxopt as dx
-from dxopt.spaces.graphs import Paths
+from dxopt.spaces.distances import Paths
 from dxopt.spaces.kernels import Forest, Path, trees
 from dxopt.spaces.labels import Numbers
 from dxopt.spaces.space import Structure

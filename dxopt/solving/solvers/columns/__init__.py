@@ -1,13 +1,12 @@
 """Column generation on the cone of private columns: see `generation`."""
 
+from dxopt.solving.solvers.columns.coupling_rows import shared_rows
 from dxopt.solving.solvers.columns.forest import Pricer
 from dxopt.solving.solvers.columns.generation import solve_columns
-from dxopt.solving.solvers.columns.incumbent import ColumnSettings, Earlier, Known, stop_seconds
+from dxopt.solving.solvers.columns.incumbent import ColumnSettings, Earlier, Known, Memory, stop_seconds
 from dxopt.solving.solvers.columns.matrices import HOST, Algebra, computing
-from dxopt.solving.solvers.columns.memory import Memory
 from dxopt.solving.solvers.columns.on_device import OnDevice
-from dxopt.solving.solvers.columns.on_workers import OnWorkers
-from dxopt.solving.solvers.columns.shared import shared_rows
+from dxopt.solving.solvers.columns.pricing_backend import OnWorkers
 
 __all__ = [
     "HOST",

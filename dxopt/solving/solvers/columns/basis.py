@@ -11,6 +11,11 @@ edge, to its parent p, of one of two kinds:
 
 A tree is held in three arrays over the points: `parent`, `leads` (true where x leads its parent) and the column `v`.
 The entry of `parent` at the root means nothing.
+
+The constraints v_x - E[p, x] v_p ≥ 0 on the column of one report z are the rows of A v ≥ 0. For multipliers λ ≥ 0 of
+them let the residual be r = q - A'λ, with the reduced costs q = c_z - y. Every column v of the cone with 0 ≤ v ≤ 1
+has ⟨q, v⟩ ≥ ⟨r, v⟩ ≥ Σ_x min(0, r_x), since A v ≥ 0: so any tree, optimal or not, proves a bound. For an optimal tree
+nothing negative need be left but the value of its column, at the root.
 """
 
 from __future__ import annotations
@@ -18,7 +23,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dxopt.numerics.kernels import FLAG, FLAGS, INDICES, MATRIX, VECTOR, WHOLE, kernel
+from dxopt.numerics.kernels import FLAG, FLAGS, INDICES, MATRIX, SIGNS, TABLE, VECTOR, WHOLE, kernel
+from dxopt.solving.solvers.columns.cores import on_cores
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int32]
@@ -95,3 +101,107 @@ def hang_subtree(parent: Indices, leads: Flags, top: int, child: int, under: int
         under = x
         leading = not led
         x = above
+
+
+@kernel(VECTOR, VECTOR, VECTOR, VECTOR, INDICES, FLAGS, INDICES, FLAG, VECTOR, VECTOR)
+def _settle(
+    costs: Array,
+    row_prices: Array,
+    sums: Array,
+    v: Array,
+    parent: Indices,
+    leads: Flags,
+    order: Indices,
+    keep_large: bool,
+    found: Array,
+    rest: Array,
+) -> float:
+    """Set the multiplier above each point and the negative part of its residual; return the sum of the latter.
+
+    `sums` is a working array: the reduced costs q = costs - row_prices at first. From the leaves inwards, the
+    multiplier of the edge above x is chosen so that nothing is left at x, and what it adds to the parent, or takes
+    from it, is passed on. `keep_large` leaves a negative sum where it is at points whose entry exceeds that of the
+    root.
+    """
+    for x in range(len(v)):
+        sums[x] = costs[x] - row_prices[x]
+    total = 0.0
+    for k in range(len(v) - 1, -1, -1):
+        x = order[k]
+        p = parent[x]
+        found[x] = rest[x] = 0.0
+        if k == 0 or (sums[x] < 0 and (not leads[x] or (keep_large and v[x] > 1.0))):
+            # no multiplier of 0 or more could lift this sum, or none is wanted: it stays here
+            rest[x] = min(sums[x], 0.0)
+            total += rest[x]
+        elif leads[x]:
+            # v_p - E[x, p] v_x ≥ 0 with λ = -sum / E[x, p]: x gains λ E[x, p], its parent loses λ
+            found[x] = max(-sums[x] * v[x] / v[p], 0.0)
+            sums[p] -= found[x]
+        else:
+            # v_x - E[p, x] v_p ≥ 0 with λ = sum: x loses λ, its parent gains λ E[p, x]
+            found[x] = sums[x]
+            sums[p] += sums[x] * (v[x] / v[p])
+    return float(total)
+
+
+@kernel(WHOLE, WHOLE, MATRIX, VECTOR, MATRIX, TABLE, SIGNS, INDICES, MATRIX, MATRIX)
+def _share(
+    first: int,
+    last: int,
+    costs: Array,
+    row_prices: Array,
+    columns: Array,
+    parents: Indices,
+    leads: Flags,
+    roots: Indices,
+    found: Array,
+    rest: Array,
+) -> None:
+    """Compute the multipliers of reports first to last - 1; see `edge_multipliers`."""
+    no = np.bool_(False)
+    yes = np.bool_(True)
+    size = len(row_prices)
+    sums = np.empty(size)
+    order = np.empty(size, np.int32)
+    child = np.empty(size, np.int32)
+    sibling = np.empty(size, np.int32)
+    for z in range(first, last):
+        v = columns[z]
+        outward_order(parents[z], np.int64(roots[z]), child, sibling, order)
+        greatest = 0.0
+        for x in range(size):
+            greatest = max(greatest, v[x])
+        total = _settle(costs[z], row_prices, sums, v, parents[z], leads[z], order, no, found[z], rest[z])
+        if total < 0 and greatest > 1.0:
+            kept = _settle(costs[z], row_prices, sums, v, parents[z], leads[z], order, yes, found[z], rest[z])
+            if kept < total:
+                _settle(costs[z], row_prices, sums, v, parents[z], leads[z], order, no, found[z], rest[z])
+
+
+def edge_multipliers(
+    costs: Array,
+    row_prices: Array,
+    columns: Array,
+    parents: Indices,
+    leads: Flags,
+    roots: Indices,
+    found: Array,
+    rest: Array,
+) -> None:
+    """Compute multipliers of 0 or more for every edge, and what they leave of q where that is negative.
+
+    A small negative sum at a point much larger than the root would count for many times as much there; it is kept
+    where it is if that leaves less in all.
+
+    Parameters
+    ----------
+    costs, row_prices, columns, parents, leads, roots
+        As for `price_reports`.
+    found : (m, n) array
+        Set to the multiplier of the edge above each point.
+    rest : (m, n) array
+        Set to min(0, r), with the residual r = q - A'λ.
+    """
+    arguments = (costs, row_prices, columns, parents, leads, roots, found, rest)
+    on_cores(_share, len(costs), *arguments)

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.numerics.partition import Partition
+from dxopt.solving.solvers.columns.coupling_rows import Shared
 from dxopt.solving.solvers.columns.forest import Forest, Pricer
-from dxopt.solving.solvers.columns.shared import Shared
 
 Array = NDArray[np.float64]
 _SHY = 1e-8

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.proofs.duals import Dual
+from dxopt.solving.solvers.columns.basis import edge_multipliers
 from dxopt.solving.solvers.columns.cores import CORES
-from dxopt.solving.solvers.columns.multipliers import edge_multipliers
-from dxopt.solving.solvers.columns.reports import price_reports
+from dxopt.solving.solvers.columns.pricing_parallel import price_reports
 
 Array = NDArray[np.float64]
 _TIGHT = 1e-13

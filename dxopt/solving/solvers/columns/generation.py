@@ -36,6 +36,7 @@ recomputes the bound at the true budgets.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -46,10 +47,290 @@ from dxopt.numerics.partition import Partition
 from dxopt.proofs.duals import Dual
 from dxopt.runtime.stopping import Status
 from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
-from dxopt.solving.solvers.columns.incumbent import ColumnSettings, Grace, Progress, stop_seconds
-from dxopt.solving.solvers.columns.rounds import Rounds
+from dxopt.solving.solvers.columns.coupling_rows import shared_rows
+from dxopt.solving.solvers.columns.dual_bound import DualBound
+from dxopt.solving.solvers.columns.explicit_blocks import Rich
+from dxopt.solving.solvers.columns.incumbent import (
+    FAINT,
+    ColumnSettings,
+    Earlier,
+    Grace,
+    Incumbent,
+    Progress,
+    stop_seconds,
+)
+from dxopt.solving.solvers.columns.master import Box, Central
+from dxopt.solving.solvers.columns.pool import Pool
+from dxopt.solving.solvers.columns.stabilisation import SMOOTHING, box_around, starting_limit
 
 Array = NDArray[np.float64]
+Columns = tuple[Array, NDArray[np.int64]]
+"""Columns `(k, n)`, and the report each was priced for."""
+
+_FAR = 36.0
+"""Budgets count as no larger."""
+_KERNELS = (1.0, 0.5)
+"""The first columns are kernels e^{-d(z, ·)} to these powers, and the constant."""
+_ROUGH = 1e-2
+"""Below this gap the box is set around the best prices."""
+_CLOSE = 0.1
+"""Prices of an earlier answer are kept by a box where the gap they begin with is below this."""
+_FIRST = 0.03
+_INCUMBENT = 0.3
+"""Incumbents are made below the first of these gaps, and each time it has fallen by this factor."""
+_LARGE = 150
+"""With fewer rows that is not done on the way, as the end is near."""
+_SHARE = 0.1
+_ROUGHEST = 1e-4
+"""Accuracy of the masters that make incumbents: a share of the gap, or of the tolerance, and no coarser than this."""
+_LAST_WORK = 6e8
+"""Columns times squared rows of the last master: about as many as go in that time."""
+_LEAST_COLUMNS = 6
+"""For each row, in the last master."""
+_CENTRAL = 0.5
+"""The master is solved to this share of the gap, so that its prices are central (see `master`)."""
+_COARSEST = 0.1
+_FINEST = 1e-10
+_FEW = 0.25
+"""New columns for each row, from which on no more prices are tried in a round."""
+_PROGRESS = 0.5
+"""Enough progress of the bound for a round: what is left of the distance to the value."""
+_IDLE = 8
+"""Rounds without anything new, in each of which the master is solved ten times finer, until the end."""
+_ALMOST = 0.5
+"""A box is dropped below this share of the tolerance: rounds with one end sooner, where an incumbent is good."""
+_AGAIN = 0.75
+"""The gap below this times that of the last incumbent at which the end is tried again, while there is a box."""
+_IDLE_IN_BOX = 2
+"""As many with a box, until it is dropped."""
+_IDLE_WITH_BLOCK = 2
+"""As many with a block, until it is a report like others again: pairs next to rounding may not be worth more."""
+_SETTLED = 3
+"""Rounds from which on reports may become blocks."""
+_MOST_ROUNDS = 400
+
+
+class Rounds:
+    """Column generation for one program.
+
+    Attributes
+    ----------
+    dual : DualBound
+        The forest, the best bound and its prices.
+    pool : Pool
+        The columns of the master.
+    box : pair of (k,) arrays, or None
+        Bounds on the prices of the combined rows (see `stabilisation` and `differences`); None is no bounds.
+    incumbent : Incumbent
+        The best channel known.
+    gap : float
+        The relative gap of the last round; while there is a box, of its value.
+    aim, tried : float
+        The next incumbent is made below them: on the way, and to end in a box.
+    """
+
+    def __init__(self, program: ChannelProgram, settings: ColumnSettings, grace: Grace) -> None:
+        self.known = settings.known
+        self.grace = grace
+        self.tolerance = settings.tolerance
+        self.should_stop = settings.should_stop
+        self.progress = settings.progress
+        self.offset = program.offset
+
+        # 1. costs report by report, and the factors of the cone
+        classes = program.classes or Partition(np.arange(len(program.costs)))
+        own = np.ascontiguousarray(program.costs.T)
+        capped = np.minimum(program.budgets, _FAR)
+        factors = np.exp(-capped)
+        np.fill_diagonal(factors, 1.0)
+
+        # 2. the dual side: stars for trees, and a box for prices
+        self.shared = shared_rows(program)
+        self.dual = DualBound(own, factors, classes, self.shared, self.should_stop, settings.pricer)
+        costs = self.dual.costs(self.shared.begin())
+        limit, centres = starting_limit(costs, capped, classes)
+
+        # 3. the primal side: kernels and the constant, each for the report where it costs least
+        rich = Rich(own, factors, classes, self.shared)
+        self.pool = Pool(own, classes, self.shared, rich, settings.columns, self.offset)
+        self.box: Box | None = (np.zeros(len(limit)), self.pool.differences.combined(limit))
+        kernels = np.concatenate([np.ones((1, len(costs.T))), *(factors[centres] ** scale for scale in _KERNELS)])
+        self.pool.add(kernels, (costs @ kernels.T).argmin(axis=0))
+
+        self.incumbent = Incumbent(factors)
+        self.gap, self.aim, self.tried = 1.0, _FIRST, np.inf
+        self.idle = 0
+
+    def begin(self, earlier: Earlier) -> None:
+        """Start with the columns and prices of an earlier answer, and a box around these where they are close."""
+        self.pool.add(*earlier.columns(self.incumbent.factors))
+        self.dual.price(self.dual.classes.totals(earlier.prices[:, None])[:, 0])
+        self.pool.add(*self.pool.unknown(self.dual.forest.columns, np.arange(len(self.dual.own))))
+        value = self.pool.master(_ROUGH, self.should_stop, self._bounds(None)).value
+        if (gap := abs(value - self.dual.value) / max(value, 1e-300)) < _CLOSE:
+            self.box = self._around(gap)
+
+    def run(self) -> ChannelSolution:
+        """Go through the rounds, to the tolerance if possible; return a channel and the multipliers of the bound."""
+        status: Status | None = None
+        rounds = 0
+        for rounds in range(1, _MOST_ROUNDS + 1):
+            status = self._round(rounds)
+            if status is not None:
+                break
+        if status is not Status.OPTIMAL and (self.box is not None or status is Status.INTERRUPTED):
+            self._last()
+            self.progress(rounds, self.incumbent.value, self.dual.value)
+        rows, shared = self.dual.split(self.dual.prices)
+        dual = self.dual.best_forest.dual(self.dual.spread(rows))
+        channel, coupled = self.incumbent.known(self.pool), self.shared.written(shared)
+        message = f"columns: {rounds} rounds"
+        return ChannelSolution(status or Status.FEASIBLE, channel, dual, rounds, message, coupled)
+
+    def _last(self) -> None:
+        """Find an incumbent of the columns that matter, in the little time that a stop may take."""
+        self.grace.begin()
+        rows = len(self.dual.prices)
+        most = max(_LEAST_COLUMNS * rows, int(_LAST_WORK / rows**2))
+        self._improve(most, self.known.last() if self.known else None, self.grace.over)
+
+    def _improve(self, most: int, known: Array | None, should_stop: Callable[[], bool]) -> None:
+        """Offer the best mixture, without a box, of the best so many columns, the incumbent, and a known channel.
+
+        All that happens in a copy of the pool, so that the rounds go on as if nothing had been.
+        """
+        # 1. the columns that are worth most at the best prices
+        pool = self.pool.only(most, self.dual.prices)
+
+        # 2. the channels' columns, each for its report; these weights give the channel again
+        for channel in (self.incumbent.channel, known):
+            if channel is not None:
+                used = np.flatnonzero(channel.max(axis=0) > FAINT)
+                before = len(pool.column_costs)
+                pool.add(np.ascontiguousarray(channel.T[used]), used)
+                self.incumbent.offer(pool, np.append(np.zeros(before), channel.max(axis=0)[used]))
+
+        # 3. the best mixture of all of them
+        if not should_stop():
+            accuracy = min(_ROUGHEST, _SHARE * max(self.tolerance, self.gap))
+            self.incumbent.offer(pool, pool.master(accuracy, should_stop, self._bounds(None)).weights)
+
+    def _round(self, number: int) -> Status | None:
+        """Go through one round; return its status if it was the last one, else None."""
+        # 1. the restricted master problem, and the channel of its weights
+        accuracy = min(_COARSEST, max(_FINEST, _CENTRAL * 0.1**self.idle * self.gap))
+        best = self.dual.prices if np.isfinite(self.dual.value) else None
+        central = self.pool.master(accuracy, self.should_stop, self._bounds(self.box), best)
+        if self.should_stop():
+            return Status.INTERRUPTED
+        value = self._take(central)
+
+        # 2. pricing: new columns, and a bound. Only what would be delivered is told as the value
+        new = self._explore(central)
+        self.dual.magnitude = max(abs(value + self.offset), 1e-300)
+        gap = min(1.0, abs(value - self.dual.value) / self.dual.magnitude)
+        if self.box is not None and gap > self.gap:
+            self.pool.widen()
+        self.gap = gap
+        if self.box is not None and self.tolerance <= self.gap < self.aim and len(self.dual.sizes) >= _LARGE:
+            self.aim = _INCUMBENT * self.gap
+            self._improve(len(self.pool.reports), self.known.first if self.known else None, self.should_stop)
+
+        # 3. the end is decided by what is delivered: values with a box are no values of channels
+        ended = self.gap < self.tolerance and self._delivered()
+        self.progress(number, self.incumbent.value, self.dual.value)
+        if ended:
+            return Status.OPTIMAL
+        central, added = self._refine(central)
+        count = len(new[0])
+        if not (count or added) and self.box is not None and self.pool.widen():
+            return None
+        self.idle = 0 if count or added else self.idle + 1
+        if self.idle == _IDLE_WITH_BLOCK and len(self.pool.rich.reports):
+            self.pool.rich = self.pool.rich.none()
+            self.idle = 0
+        if self.idle == _IDLE:
+            return Status.FEASIBLE
+
+        # 4. the next master: blocks, columns in and out, and a box that is dropped where it has nothing left to do
+        if number >= _SETTLED:
+            self.pool.enrich()
+        self.pool.purge(central.prices)
+        self.pool.add(*new)
+        if self.gap < _ALMOST * self.tolerance or (self.box is not None and self.idle == _IDLE_IN_BOX):
+            self.box = None
+            self.idle = 0
+        elif self.box is not None and self.gap < _ROUGH:
+            self.box = self._around(self.gap)
+        return None
+
+    def _delivered(self) -> bool:
+        """Tell whether an incumbent is within the tolerance; blocks may break pairs that were left out."""
+        if self.box is None and not len(self.pool.rich.reports):
+            return True
+        if self.gap < self.tried or self.box is None:
+            self.tried = _AGAIN * self.gap
+            self._improve(len(self.pool.reports), None, self.should_stop)
+        return self.incumbent.value - self.dual.value < self.tolerance * self.dual.magnitude
+
+    def _take(self, central: Central) -> float:
+        """Offer the master's mixture where it is a channel; return its value.
+
+        With shared rows, all of them counted, the best value so far is returned.
+        """
+        if self.box is None:
+            own = self.incumbent.offer(self.pool, central.weights)
+            if self.shared.most.size:
+                return min(own, self.incumbent.value)
+        return central.value
+
+    def _explore(self, central: Central) -> Columns:
+        """Price between the master's prices and the best ones so far; return columns that improve the master.
+
+        Where that yields few columns and little progress, as at small ε, more points on the way are priced.
+        """
+        prices = self.dual.feasible(central.prices)
+        costs = self.dual.costs(self.dual.split(prices)[1])
+        before = central.value - self.dual.value
+        found: list[Columns] = []
+        count = 0
+        for share in SMOOTHING:
+            # 1. price at smoothed prices; there is nothing to smooth with before the first bound
+            known = np.isfinite(self.dual.value)
+            self.dual.price((1 - share) * prices + share * self.dual.prices if known else prices)
+
+            # 2. what improves the master must do so at the master's own prices
+            better = self.dual.improving(costs, prices)
+            found.append(self.pool.unknown(self.dual.forest.columns[better], better))
+            count += len(found[-1][1])
+
+            # 3. enough columns, or some and progress, or some and little left to try
+            progress = central.value - self.dual.value < _PROGRESS * before
+            if not np.isfinite(self.dual.value) or count > len(prices) * _FEW:
+                break
+            if count and (progress or share < 0.5):
+                break
+        return np.concatenate([one for one, _ in found]), np.concatenate([one for _, one in found])
+
+    def _refine(self, central: Central) -> tuple[Central, int]:
+        """Add the shared rows and pairs of blocks that the master's mixture breaks most; return how many."""
+        rows = self.shared.refine(self.pool.mixture(central.weights)) if self.shared.most.size else 0
+        self.dual.extend(rows)
+        pairs = self.pool.rich.refine(central.block)
+        return replace(central, prices=np.append(central.prices, np.zeros(rows))), rows + pairs
+
+    def _around(self, gap: float) -> Box:
+        prices, floor = (self.pool.differences.combined(one) for one in (self.dual.row_prices, self.dual.floor))
+        return box_around(prices, floor, gap)
+
+    def _bounds(self, box: Box | None) -> Box:
+        """Bounds on all prices; those of rows are free without a box, those of shared rows are 0 or more."""
+        free = np.full(len(self.dual.sizes), np.inf)
+        low, high = (-free, free) if box is None else box
+        most = self.shared.most
+        return np.concatenate([low, np.zeros(len(most))]), np.concatenate([high, most])
+
+
 RELEVANT_BUDGET = 30.0
 """Larger budgets do not make two points parts of the same program."""
 

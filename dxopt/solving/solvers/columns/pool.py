@@ -10,13 +10,51 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.numerics.partition import Partition
-from dxopt.solving.solvers.columns.differences import Differences
+from dxopt.solving.solvers.columns.coupling_rows import Shared
+from dxopt.solving.solvers.columns.explicit_blocks import Rich
 from dxopt.solving.solvers.columns.master import Box, Central, solve_master
-from dxopt.solving.solvers.columns.rich import Rich
-from dxopt.solving.solvers.columns.shared import Shared
-from dxopt.solving.solvers.columns.stack import Stack
+from dxopt.solving.solvers.columns.stabilisation import Differences
 
 Array = NDArray[np.float64]
+_ROOM = 1.5
+"""Where columns need new memory, it is for so many times as many."""
+
+
+class Stack:
+    """Columns `(n, k)`.
+
+    Parameters
+    ----------
+    size : int
+        n.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._rows = np.empty((0, size))
+        self._count = 0
+
+    @property
+    def columns(self) -> Array:
+        """All of them, `(n, k)`, one after another in memory."""
+        return self._rows[: self._count].T
+
+    def add(self, columns: Array) -> None:
+        """Add columns `(k, n)`."""
+        count = self._count + len(columns)
+        if count > len(self._rows):
+            rows = np.empty((int(_ROOM * count), self._rows.shape[1]))
+            rows[: self._count] = self._rows[: self._count]
+            self._rows = rows
+        self._rows[self._count : count] = columns
+        self._count = count
+
+    def kept(self, which: NDArray[np.int64]) -> Stack:
+        """Some of the columns alone, in memory of their own."""
+        other = Stack(self._rows.shape[1])
+        other.add(self._rows[which])
+        return other
+
+
 _USED = 1e-7
 """Columns of more weight survive a purge whatever they cost."""
 _DIGITS = 12

@@ -1,0 +1,82 @@
+"""Check the losses, priors and channels that functions of analysis are given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import SpecError
+from dxopt.model.loss import Loss, LossLike
+from dxopt.model.mechanism import Mechanism
+from dxopt.model.prior import Prior, PriorLike
+from dxopt.model.sampling import Sampler
+from dxopt.model.validation import required_mechanism
+
+
+def loss_of(mechanism: Mechanism, loss: LossLike | Loss) -> Loss:
+    """The loss of each report of the mechanism; SpecError where their numbers differ."""
+    required_mechanism(mechanism)
+    resolved = Loss.of(loss, mechanism.space, mechanism.reports if isinstance(loss, str) else None)
+    if len(resolved.reports) != len(mechanism.reports):
+        raise SpecError("loss", f"has {len(resolved.reports)} columns", f"the mechanism has {len(mechanism.reports)}")
+    return resolved
+
+
+def matching(mechanism: Mechanism, prior: PriorLike) -> NDArray[np.float64]:
+    """The probabilities of a prior, `(n,)`; SpecError where it is not about the secrets of the mechanism.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> mechanism = dx.classic.geometric(dx.line(4), epsilon=1.0)
+    >>> print(dx.evaluate.matching(mechanism, "uniform").tolist())
+    [0.25, 0.25, 0.25, 0.25]
+    """
+    required_mechanism(mechanism)
+    return Prior.of(prior, mechanism.space).probabilities
+
+
+def joint(mechanism: Mechanism, prior: PriorLike) -> NDArray[np.float64]:
+    """π_x K[x, z], `(n, m)`.
+
+    Raises
+    ------
+    SpecError
+        If the prior does not fit the mechanism.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> mechanism = dx.classic.geometric(dx.line(2), epsilon=1.0)
+    >>> print(dx.evaluate.joint(mechanism, [0.8, 0.2]).round(3).tolist())
+    [[0.585, 0.215], [0.054, 0.146]]
+    """
+    return matching(mechanism, prior)[:, None] * mechanism.matrix
+
+
+def channel_of(given: Sampler) -> NDArray[np.float64]:
+    """The probabilities `(n, m)`, those of a table right to 2^-53 of each.
+
+    Raises
+    ------
+    SpecError
+        If it is neither a mechanism nor a table.
+    """
+    if isinstance(given, Mechanism):
+        return given.matrix
+    table: Any = given
+    if not isinstance(given, Sampler) or not hasattr(table, "counts"):
+        wrong = f"is of type {type(given).__name__}"
+        raise SpecError("mechanism", wrong, "give a mechanism or a table of integers")
+    # A quotient of integers is rounded once.
+    return np.array([[count / table.total for count in row] for row in table.counts.tolist()])
+
+
+def exact_rows(given: Sampler) -> list[Any]:
+    """Return a key of each secret's row: equal rows have equal keys, and no others."""
+    if isinstance(given, Mechanism):
+        return [row.tobytes() for row in given.matrix]
+    table: Any = given
+    return [tuple(row) for row in table.counts.tolist()]

@@ -1,0 +1,333 @@
+"""Measure the privacy of a given mechanism: least ε, least δ, divergences between neighbours, pairs of beliefs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dxopt.analysis.arguments import channel_of
+from dxopt.errors import SpecError
+from dxopt.model.beliefs.pairs import Pairs
+from dxopt.model.mechanism import Mechanism
+from dxopt.model.privacy import checked_delta
+from dxopt.model.sampling import Sampler
+from dxopt.model.validation import required_mechanism
+from dxopt.numerics.belief_mixtures import least_level
+from dxopt.numerics.hockey_stick import bound_pairs, least_delta, least_epsilon
+from dxopt.numerics.number_syntax import Written, number_of
+from dxopt.numerics.rounding import UNIT
+from dxopt.runtime.display import Shown
+
+
+def smallest_delta(mechanism: Mechanism, epsilon: Written, *, pairs: str = "all") -> float:
+    """The smallest δ for which the mechanism is (εd, δ)-private: proven, as it is rounded up (HLM14 Def 1).
+
+    max over pairs of Σ_z max(0, K[x, z] - e^{εd(x, x')} K[x', z]), which the worst set of reports attains. Rounding
+    adds about 1e-14, and budgets over 700 count as 700.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Of n secrets and m reports; it takes n²·m operations.
+    epsilon : float
+        Per unit of distance, 0 or more; at 0 it is the largest distance of two rows in total variation.
+    pairs : {"all", "adjacent"}
+        Which ordered pairs of secrets are bound, as for `dx.Problem`.
+
+    Raises
+    ------
+    SpecError
+        If ε is negative or infinite, or pairs are of no such kind.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> mechanism = dx.classic.geometric(dx.line(3), epsilon=1.0)
+    >>> print(round(dx.evaluate.smallest_delta(mechanism, 0.5), 3))
+    0.462
+    """
+    required_mechanism(mechanism, Mechanism)
+    epsilon = number_of(epsilon, "epsilon") if isinstance(epsilon, str) else epsilon
+    if not (math.isfinite(epsilon) and epsilon >= 0):
+        raise SpecError("epsilon", f"is {epsilon:g}", "give a finite number of 0 or more")
+    distances = mechanism.space.distances
+    return least_delta(mechanism.matrix, distances, epsilon, bound_pairs(distances, pairs))
+
+
+def smallest_epsilon(mechanism: Mechanism, delta: float = 0.0, *, pairs: str = "all") -> float:
+    """The smallest ε for which the mechanism is (εd, δ)-private: proven, as it is rounded up (HLM14 Def 1).
+
+    Infinite where there is none, and where only budgets over 700 would do.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Of n secrets and m reports; it takes a few times n²·m operations.
+    delta : float
+        From 0 to below 1.
+    pairs : {"all", "adjacent"}
+        Which ordered pairs of secrets are bound, as for `dx.Problem`.
+
+    Raises
+    ------
+    SpecError
+        If δ is out of range, or pairs are of no such kind.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> mechanism = dx.Mechanism.from_matrix(dx.line(2), [[0.75, 0.25], [0.25, 0.75]])
+    >>> print(round(dx.evaluate.smallest_epsilon(mechanism), 4))
+    1.0986
+    """
+    required_mechanism(mechanism, Mechanism)
+    distances = mechanism.space.distances
+    return least_epsilon(mechanism.matrix, distances, checked_delta(delta), bound_pairs(distances, pairs))
+
+
+def privacy_profile(mechanism: Mechanism, epsilons: ArrayLike, *, pairs: str = "all") -> NDArray[np.float64]:
+    """`smallest_delta` at each of k values ε, `(k,)`: the whole trade between ε and δ.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    epsilons : (k,) array
+        Per unit of distance, 0 or more.
+    pairs : {"all", "adjacent"}
+        As for `smallest_delta`.
+
+    Raises
+    ------
+    SpecError
+        As for `smallest_delta`.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> mechanism = dx.classic.geometric(dx.line(3), epsilon=1.0)
+    >>> print(dx.evaluate.privacy_profile(mechanism, [0, 0.5, 1]).round(3).tolist())
+    [0.632, 0.462, 0.0]
+    """
+    return np.array([smallest_delta(mechanism, float(one), pairs=pairs) for one in np.asarray(epsilons).ravel()])
+
+
+Array = NDArray[np.float64]
+Divergence = Callable[[Array, Array], float]
+
+
+def _max(p: Array, q: Array) -> float:
+    return max(float(_log_ratio(p, q)[p > 0].max(initial=0.0)), 0.0)
+
+
+def _kullback_leibler(p: Array, q: Array) -> float:
+    return max(math.fsum(p[p > 0] * _log_ratio(p, q)[p > 0]), 0.0)
+
+
+def _total_variation(p: Array, q: Array) -> float:
+    return 0.5 * math.fsum(np.abs(p - q))
+
+
+def _chi_squared(p: Array, q: Array) -> float:
+    if ((q == 0) & (p > 0)).any():
+        return math.inf
+    return math.fsum((p - q)[q > 0] ** 2 / q[q > 0])
+
+
+def _hellinger(p: Array, q: Array) -> float:
+    return math.sqrt(0.5 * math.fsum((np.sqrt(p) - np.sqrt(q)) ** 2))
+
+
+DIVERGENCES: dict[str, Divergence] = {
+    "max": _max,
+    "kullback_leibler": _kullback_leibler,
+    "total_variation": _total_variation,
+    "chi_squared": _chi_squared,
+    "hellinger": _hellinger,
+}
+RENYI = "renyi"
+
+
+def divergence(
+    mechanism: Mechanism, kind: str | Divergence, *, order: float | None = None, pairs: str = "adjacent"
+) -> float:
+    """The largest divergence of the reports of one secret from those of another, over all that are related.
+
+    Any relation goes with any divergence (Des20, adjacency relation divergence): the relation is that of the space of
+    the mechanism, such as one of `dx.neighbours`. Computed in doubles, and not proven.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    kind : str or callable
+        "max" (what ε bounds), "kullback_leibler", "renyi", "total_variation", "chi_squared", "hellinger"; or a
+        function of two distributions p, q `(m,)`. In nats; infinite where p has a report that q has not, if the
+        divergence is.
+    order : float, optional
+        α of "renyi", positive and not 1.
+    pairs : {"adjacent", "all"}
+        Which ordered pairs of secrets are related, as for `dx.Problem`.
+
+    Raises
+    ------
+    SpecError
+        If there is no such divergence, or its order is wrong.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> mechanism = dx.classic.geometric(dx.line(3), epsilon=1.0)
+    >>> for kind in ("max", "kullback_leibler", "total_variation"):
+    ...     print(kind, round(dx.evaluate.divergence(mechanism, kind), 3))
+    max 1.0
+    kullback_leibler 0.462
+    total_variation 0.462
+    """
+    chosen = _chosen(kind, order)
+    channel = mechanism.matrix
+    related = np.argwhere(bound_pairs(mechanism.space.distances, pairs))
+    return max((float(chosen(channel[x], channel[other])) for x, other in related), default=0.0)
+
+
+def _chosen(kind: str | Divergence, order: float | None) -> Divergence:
+    if kind == RENYI:
+        if order is None or not (0 < order < math.inf) or order == 1:
+            raise SpecError("order", f"is {order}", "give a positive number other than 1")
+        return lambda p, q: _renyi(p, q, order)
+    if order is not None:
+        raise SpecError("order", f"is {order} for {kind}", "leave it out, or ask for renyi")
+    if callable(kind):
+        return kind
+    if kind not in DIVERGENCES:
+        raise SpecError("kind", f"there is no {kind!r}", f"choose one of {', '.join([*DIVERGENCES, RENYI])}")
+    return DIVERGENCES[kind]
+
+
+def _renyi(p: Array, q: Array, order: float) -> float:
+    """ln Σ p^α q^{1-α} / (α - 1), over the reports that p has, from logarithms so that no power overflows."""
+    there = p > 0
+    if order > 1 and (q[there] == 0).any():
+        return math.inf
+    both = there & (q > 0)
+    if not both.any():
+        return math.inf
+    logs = order * np.log(p[both]) + (1 - order) * np.log(q[both])
+    highest = float(logs.max())
+    return max((highest + math.log(math.fsum(np.exp(logs - highest)))) / (order - 1), 0.0)
+
+
+def _log_ratio(p: Array, q: Array) -> Array:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.log(p) - np.log(q)
+
+
+_SUM = 1e-9
+
+
+@dataclass(frozen=True, repr=False)
+class BeliefLevel(Shown):
+    """The smallest ε at which a mechanism keeps pairs of beliefs together, and what needs it.
+
+    Attributes
+    ----------
+    epsilon : float
+        Rounded up: proven. Infinite where a report is possible under one belief of a pair alone.
+    pair : int or None
+        The pair that needs it; None where all beliefs expect the same reports.
+    name : str
+        What that pair is about.
+    report : str
+        The label of the report that shows it, or its number.
+    expected : (float, float)
+        How probable that report is under the first and under the second belief of the pair.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> rain = dx.BeliefPairs([[0.8, 0.2]], [[0.4, 0.6]], names=["rain or not"])
+    >>> found = dx.evaluate.belief_level([[0.7, 0.3], [0.3, 0.7]], rain)
+    >>> print(found.name, round(found.epsilon, 3))
+    rain or not 0.298
+    """
+
+    epsilon: float
+    pair: int | None = None
+    name: str = ""
+    report: str = ""
+    expected: tuple[float, float] = (0.0, 0.0)
+
+    def __float__(self) -> float:
+        return self.epsilon
+
+    def __str__(self) -> str:
+        if self.pair is None:
+            return f"epsilon {self.epsilon:.6g}: no report tells any beliefs apart"
+        one, other = self.expected
+        return f"epsilon {self.epsilon:.6g}: report {self.report} has {one:.6g} and {other:.6g} for {self.name}"
+
+
+def belief_level(mechanism: Sampler | ArrayLike, pairs: Pairs) -> BeliefLevel:
+    """The smallest ε for which θK ≤ e^{εd} θ'K holds for all pairs in every report, rounded up, and its witness.
+
+    Parameters
+    ----------
+    mechanism : Mechanism, IntegerTable or (n, m) array
+        Of any kind, with or without a proof; its matrix is computed.
+    pairs : BeliefPairs
+        Over its n secrets; their own level does not matter.
+
+    Raises
+    ------
+    SpecError
+        If it is no channel, or the pairs are about other secrets.
+    UnsupportedError
+        If its matrix would be too large.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> space = dx.line(3)
+    >>> pairs = dx.BeliefPairs.of(space, [([0.8, 0.2, 0], [0, 0.2, 0.8])])
+    >>> print(round(dx.evaluate.belief_level(dx.classic.geometric(space, epsilon=1.0), pairs).epsilon, 3))
+    1.569
+    """
+    if not isinstance(pairs, Pairs):
+        raise SpecError("pairs", f"are of type {type(pairs).__name__}", "give dx.BeliefPairs")
+    rounded = 0.0
+    if isinstance(mechanism, Sampler):
+        if pairs.labels is not None and tuple(pairs.labels) != tuple(mechanism.space.labels):
+            raise SpecError("pairs", "are about other secrets than the mechanism", "make them for its space")
+        channel, labels = channel_of(mechanism), mechanism.reports.labels
+        # doubles are within 2^-53 of the entries of a table, so that a ratio of mixtures is within twice that
+        rounded = 0.0 if isinstance(mechanism, Mechanism) else 4 * UNIT
+    else:
+        channel = _channel(mechanism)
+        labels = [str(report) for report in range(channel.shape[1])]
+    if len(channel) != pairs.secrets:
+        wrong = f"are about {pairs.secrets} secrets, the mechanism about {len(channel)}"
+        raise SpecError("pairs", wrong, "make them for its space")
+    epsilon, worst = least_level(pairs.first, pairs.second, pairs.distances, channel)
+    epsilon = (epsilon + rounded / float(pairs.distances.min())) * (1 + rounded)
+    if worst is None:
+        return BeliefLevel(epsilon)
+    pair, report = worst
+    one, other = (float(side[pair] @ channel[:, report]) for side in (pairs.first, pairs.second))
+    return BeliefLevel(epsilon, pair, pairs.names[pair], str(labels[report]), (one, other))
+
+
+def _channel(given: ArrayLike) -> np.ndarray:
+    """Rows of probabilities; SpecError where they are none."""
+    try:
+        array = np.array(given, dtype=float)
+    except (TypeError, ValueError):
+        raise SpecError("mechanism", f"is of type {type(given).__name__}", "give a mechanism or a matrix") from None
+    if array.ndim != 2 or not array.size or not (np.isfinite(array) & (array >= 0)).all():
+        raise SpecError("mechanism", "is no matrix of probabilities", "give a row for each secret")
+    if (np.abs(array.sum(axis=1) - 1) > _SUM).any():
+        raise SpecError(
+            "mechanism", "has a row that does not sum to 1", "give a row of probabilities for each secret"
+        )
+    return array

@@ -1,0 +1,139 @@
+"""Base class of mechanisms in closed form, and the tables of their names."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import UnsupportedError
+from dxopt.model.loss import LossLike, Reports
+from dxopt.model.mechanism import Mechanism
+from dxopt.model.prior import Prior
+from dxopt.model.problem import Problem
+from dxopt.numerics.number_syntax import Written
+from dxopt.proofs.candidate import Candidate
+from dxopt.proofs.certify import certify
+from dxopt.runtime.registry import Registry
+from dxopt.spaces.space import MetricSpace
+
+_SECONDS = 5e-8
+"""For each entry of a channel, where nothing else is known."""
+
+
+class Classic(Protocol):
+    """A mechanism that needs no solver. It depends on the space, ε, δ and the reports, not on prior and loss.
+
+    Attributes
+    ----------
+    name : str
+        As a method of `dx.solve`.
+    instead : str
+        What to do where it is refused, besides solving the problem.
+    """
+
+    name: ClassVar[str]
+    instead: ClassVar[str]
+
+    def refuses(self, problem: Problem) -> str | None:
+        """Return the reason why there is none, or None."""
+        ...
+
+    def channel(self, problem: Problem) -> NDArray[np.float64]:
+        """The channel `(n, m)`, private up to rounding."""
+        ...
+
+    def implicit(self, problem: Problem) -> Mechanism | None:
+        """The mechanism without a matrix, proven private as it is made; None where it is to be a matrix."""
+        return None
+
+    def expected_seconds(self, problem: Problem) -> float:
+        """About how long `channel` takes for a problem that is not refused, on an idle core."""
+        return _SECONDS * problem.variables
+
+    @staticmethod
+    def examples() -> list[Problem]:
+        """Problems that it does not refuse, for the contract test."""
+        ...
+
+
+class Baseline(Protocol):
+    """A mechanism that need not be private at any ε, to show in a comparison what privacy costs.
+
+    Attributes
+    ----------
+    name : str
+        As in a comparison.
+    """
+
+    name: ClassVar[str]
+
+    def refuses(self, problem: Problem) -> str | None:
+        """Return the reason why there is none, or None."""
+        ...
+
+    def channel(self, problem: Problem) -> NDArray[np.float64]:
+        """The channel `(n, m)`, whose rows sum to 1; there is nothing to repair and no proof."""
+        ...
+
+    @staticmethod
+    def examples() -> list[Problem]:
+        """Problems that it does not refuse, for the contract test."""
+        ...
+
+
+CLASSICS: Registry[type[Classic]] = Registry("method")
+BASELINES: Registry[type[Baseline]] = Registry("method")
+
+
+def title(classic: Classic | Baseline | type[Classic | Baseline]) -> str:
+    """The name of the mechanism in a report."""
+    return titled(classic.name)
+
+
+def titled(name: str) -> str:
+    """The name in a report of the mechanism that a method names."""
+    return f"{name.replace('_', ' ')} mechanism"
+
+
+def require(classic: Classic, refused: str | None) -> None:
+    """Raise UnsupportedError if there is a reason why the mechanism does not exist for a space."""
+    if refused is not None:
+        raise UnsupportedError("space", f"{classic.name} {refused}", f"{classic.instead}, or dx.solve")
+
+
+def proven(
+    classic: Classic,
+    space: MetricSpace,
+    epsilon: Written,
+    *,
+    delta: float = 0.0,
+    reports: Reports | None = None,
+    loss: LossLike | None = None,
+) -> Mechanism:
+    """The mechanism, repaired and proven private for ε·d, up to δ.
+
+    Parameters
+    ----------
+    classic : Classic
+    space : MetricSpace
+    epsilon, delta : float
+    reports : Reports, optional
+        The secrets by default.
+    loss : str or (n, m) array, optional
+        What the repair is to keep small; by default it counts all wrong reports alike.
+
+    Raises
+    ------
+    SpecError
+        If ε or δ is out of range, or the mechanism does not exist for the space (UnsupportedError).
+    """
+    if loss is None:
+        loss = "binary" if reports is None else np.zeros((len(space), len(reports)))
+    problem = Problem(space, epsilon=epsilon, prior=Prior.uniform(space), loss=loss, reports=reports, delta=delta)
+    require(classic, classic.refuses(problem))
+    implicit = classic.implicit(problem)
+    if implicit is not None:
+        return implicit
+    return certify(problem, Candidate(classic.channel(problem), name=title(classic))).mechanism

@@ -1,0 +1,184 @@
+"""Combine mechanisms: independent releases as one mechanism, and a random choice among several."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dxopt.analysis.arguments import channel_of
+from dxopt.analysis.composition import require_same
+from dxopt.errors import SpecError, UnsupportedError
+from dxopt.model.loss import Reports
+from dxopt.model.mechanism import Mechanism, Privacy
+from dxopt.model.sampling import Sampler
+from dxopt.model.validation import required_mechanism
+from dxopt.proofs.user_channel import certify
+from dxopt.spaces.labels import Tuples
+from dxopt.spaces.space import MetricSpace
+
+MOST_CELLS = 5_000_000
+"""The most probabilities of all tuples."""
+
+
+def together(mechanisms: Sequence[Sampler]) -> Mechanism:
+    """Independent reports of several mechanisms about one secret, as one mechanism with tuples as reports.
+
+    P[(z_1, …, z_k) | x] = K_1[x, z_1] … K_k[x, z_k]. It is proven at the sum of their levels, Σ ε_j, and of their δ_j
+    (ECP14 §2: levels of independent releases add up); where rounding of products broke that, entries are raised by
+    about as much. `compose` says what the releases give away at other levels, without writing tuples down. A product
+    of mechanisms over the coordinates of a secret is another thing: see `dx.product`.
+
+    Parameters
+    ----------
+    mechanisms : sequence of k Mechanism or IntegerTable
+        About the same n secrets, each proven private. Name one twice where it is used twice.
+
+    Returns
+    -------
+    Mechanism
+        Reports are all tuples, the last report fastest.
+
+    Raises
+    ------
+    SpecError
+        If mechanisms are about different secrets, or not proven private.
+    UnsupportedError
+        If there are too many tuples: 5 million probabilities in all.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> line = dx.line(3)
+    >>> both = dx.together([dx.classic.geometric(line, epsilon=0.5), dx.classic.geometric(line, epsilon=1.0)])
+    >>> print(both.matrix.shape, both.reports.labels[:2], round(both.privacy.epsilon, 6))
+    (3, 9) ('(0, 0)', '(0, 1)') 1.5
+    """
+    levels = levels_of(mechanisms)
+    first = mechanisms[0]
+    cells = len(first.space) * math.prod(len(one.reports) for one in mechanisms)
+    if cells > MOST_CELLS:
+        wrong = f"have {cells:,} probabilities of tuples together"
+        raise UnsupportedError("mechanisms", wrong, f"take fewer than {MOST_CELLS:,}, or dx.compose")
+    delta = math.fsum(level.delta for level in levels)
+    if delta >= 1:
+        raise SpecError("mechanisms", f"have delta {delta:g} together", "take fewer, or dx.compose")
+    rows = reduce(_joined, (channel_of(one) for one in mechanisms))
+    labels = Tuples(tuple(tuple(one.reports.labels) for one in mechanisms))
+    name = " and ".join(getattr(one, "name", "mechanism") for one in mechanisms)
+    epsilon = math.nextafter(math.fsum(level.epsilon for level in levels), math.inf)
+    return proven(rows, first.space, epsilon, delta, levels, Reports(labels), name)
+
+
+def _joined(rows: Any, more: Any) -> np.ndarray:
+    """The products of entries of each row, `(n, m)` and `(n, w)` to `(n, mw)`."""
+    return (rows[:, :, None] * more[:, None, :]).reshape(len(rows), -1)
+
+
+def proven(
+    rows: Any,
+    space: MetricSpace,
+    epsilon: float,
+    delta: float,
+    levels: Sequence[Privacy],
+    reports: Reports,
+    name: str,
+) -> Mechanism:
+    """Prove what mechanisms of these levels were made into, at ε and at a δ that is rounded up."""
+    # Pairs that only one of them binds are not bound together.
+    pairs = "adjacent" if any(level.delta and level.pairs == "adjacent" for level in levels) else "all"
+    above = math.nextafter(delta, 1.0) if delta else 0.0
+    return certify(rows, space, epsilon, reports=reports, delta=above, pairs=pairs, repair=True, name=name)
+
+
+def levels_of(mechanisms: Sequence[Sampler]) -> list[Privacy]:
+    """Return what is proven of each mechanism; SpecError unless all are private, and about the same secrets."""
+    if not isinstance(mechanisms, Sequence) or not mechanisms:
+        raise SpecError("mechanisms", "are no list of mechanisms", "give a list, such as [mechanism, mechanism]")
+    for one in mechanisms:
+        required_mechanism(one)
+    for one in mechanisms[1:]:
+        require_same(mechanisms[0].space, one.space)
+    levels = [_level_of(one) for one in mechanisms]
+    if any(math.isinf(level.epsilon) for level in levels):
+        raise SpecError("mechanisms", "are private at no epsilon, one of them", "take private ones")
+    return levels
+
+
+def _level_of(given: Sampler) -> Privacy:
+    """Return what was proven of a mechanism or a table."""
+    if isinstance(given, Mechanism):
+        if given.privacy is None:
+            fix = "prove it with dx.certify(mechanism, space, epsilon)"
+            raise SpecError("mechanisms", f"are not all proven private: {given.name} is not", fix)
+        return given.privacy
+    channel_of(given)
+    table: Any = given
+    return Privacy(table.epsilon, "integers", table.delta, table.pairs)
+
+
+def choice(mechanisms: Sequence[Sampler], weights: ArrayLike | None = None, *, visible: bool = True) -> Mechanism:
+    """One of several mechanisms about one secret, drawn with given probabilities, as one mechanism.
+
+    A visible choice tells which one was drawn: "0: a" is the report a of the first mechanism. A hidden one does not:
+    P[z | x] = Σ_j w_j K_j[x, z]. The visible one refines the hidden one. The draw does not depend on the secret, so
+    that both are private at the largest of the levels, and at the average of their δ: proven.
+
+    Parameters
+    ----------
+    mechanisms : sequence of k Mechanism or IntegerTable
+        About the same n secrets, each proven private; for a hidden choice with the same reports.
+    weights : (k,) array, optional
+        How likely each is, of any positive sum; all alike by default.
+    visible : bool
+
+    Raises
+    ------
+    SpecError
+        If mechanisms are about different secrets, or not proven private, or their reports differ and the choice is
+        hidden, or weights do not fit.
+    UnsupportedError
+        If there are over 5 million probabilities.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> line = dx.line(3)
+    >>> weak, strong = dx.classic.geometric(line, epsilon=1.0), dx.classic.geometric(line, epsilon=0.5)
+    >>> mixed = dx.choice([strong, weak], [3, 1])
+    >>> print(mixed.reports.labels[:4], round(mixed.privacy.epsilon, 6))
+    ('0: 0', '0: 1', '0: 2', '1: 0') 1.0
+    """
+    levels = levels_of(mechanisms)
+    shares = _shares(weights, len(mechanisms))
+    first = mechanisms[0]
+    cells = len(first.space) * sum(len(one.reports) for one in mechanisms)
+    if cells > MOST_CELLS:
+        raise UnsupportedError("mechanisms", f"have {cells:,} probabilities", f"take fewer than {MOST_CELLS:,}")
+    epsilon = max(level.epsilon for level in levels)
+    delta = math.fsum(share * level.delta for share, level in zip(shares, levels, strict=True))
+    rows = [share * channel_of(one) for share, one in zip(shares, mechanisms, strict=True)]
+    if visible:
+        labels = [f"{number}: {label}" for number, one in enumerate(mechanisms) for label in one.reports.labels]
+        matrix, reports = np.concatenate(rows, axis=1), Reports(tuple(labels))
+    else:
+        if any(tuple(one.reports.labels) != tuple(first.reports.labels) for one in mechanisms):
+            raise SpecError("mechanisms", "have different reports", "write visible=True, or take the same reports")
+        matrix, reports = np.sum(rows, axis=0), first.reports
+    names = " or ".join(getattr(one, "name", "mechanism") for one in mechanisms)
+    return proven(matrix, first.space, epsilon, delta, levels, reports, f"{names}, {'seen' if visible else 'unseen'}")
+
+
+def _shares(weights: ArrayLike | None, size: int) -> list[float]:
+    """Check the weights of the mechanisms; SpecError unless there is one for each."""
+    try:
+        given = np.ones(size) if weights is None else np.array(weights, dtype=float)
+    except (TypeError, ValueError):
+        raise SpecError("weights", "are not all numbers", "give how likely each mechanism is") from None
+    if given.shape != (size,) or not (np.isfinite(given) & (given >= 0)).all() or not given.sum() > 0:
+        raise SpecError("weights", "do not fit", f"give {size} numbers of 0 or more that are not all 0")
+    return (given / given.sum()).tolist()

@@ -1,0 +1,91 @@
+"""Align what is given for points with a space: weights by label, and priors by their space."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dxopt.errors import SpecError
+from dxopt.spaces.geo.points import known
+from dxopt.spaces.space import MetricSpace
+
+_CLOSE = 1e-9
+"""Largest distance in degrees between positions that count as the same."""
+
+
+def in_order(space: MetricSpace, weights: Any) -> Any:
+    """The weights of a pandas Series in the order of the points, where its index has their labels; else as given.
+
+    An index of whole numbers counts as a numbering of rows, unless labels of points are whole numbers as well.
+
+    Raises
+    ------
+    SpecError
+        If the index has names, and they are not the labels of the points.
+    """
+    index = getattr(weights, "index", None)
+    if index is None or callable(index) or not hasattr(weights, "to_numpy") or len(index) != len(space):
+        return weights
+    names = [_written(name) for name in index]
+    labels = space.labels
+    if names == list(labels):
+        return weights
+    positions = {name: row for row, name in enumerate(names)}
+    if len(positions) == len(names) and all(label in positions for label in labels):
+        return np.asarray(weights)[[positions[label] for label in labels]]
+    numbered = all(map(_whole, names))
+    if numbered and (names == [str(row) for row in range(len(names))] or not all(map(_whole, labels))):
+        return weights
+    stranger = next((name for name in names if name not in set(labels)), names[0])
+    wrong = f"is a Series whose index has {stranger!r}, which is no label of the points"
+    if stranger in set(labels):
+        wrong = f"is a Series whose index has {_repeated(names)!r} twice"
+    fix = "match it by dx.prior_from_frame, or give series.to_numpy() in the order of the points"
+    raise SpecError("prior", wrong, fix)
+
+
+def require_same(mine: MetricSpace, theirs: MetricSpace) -> None:
+    """Raise SpecError where the points of two spaces of the same size are not the same, as a prior would take them.
+
+    They are where they lie at the same positions on the Earth; or, of other spaces, where they have the same labels.
+    """
+    if mine is theirs or len(mine) != len(theirs):
+        return
+    here, there = known(mine), known(theirs)
+    if here is not None and there is not None:
+        off = np.abs(here.degrees - there.degrees).max(axis=1)
+        if (off <= _CLOSE).all():
+            return
+        first = int((off > _CLOSE).argmax())
+        seen = (f"{tuple(places.degrees[first].tolist())}" for places in (there, here))
+    else:
+        if mine.points is not None and theirs.points is not None and np.array_equal(mine.points, theirs.points):
+            return
+        differing = (i for i, pair in enumerate(zip(theirs.labels, mine.labels, strict=True)) if pair[0] != pair[1])
+        first = next(differing, None)
+        if first is None:
+            return
+        seen = (repr(labels[first]) for labels in (theirs.labels, mine.labels))
+    their, my = seen
+    raise SpecError(
+        "prior",
+        f"is of another space: its point {first} is {their}, here it is {my}",
+        "make one on this space, or give dx.Prior(prior.probabilities) where these are the numbers meant",
+    )
+
+
+def _written(name: Any) -> str:
+    """A name as labels of points are written: whole numbers without a point."""
+    whole = isinstance(name, float) and name.is_integer()
+    return str(int(name) if whole else name)
+
+
+def _whole(name: str) -> bool:
+    return name.lstrip("-").isdigit()
+
+
+def _repeated(names: Sequence[str]) -> str:
+    seen: set[str] = set()
+    return next((name for name in names if name in seen or seen.add(name)), names[0])

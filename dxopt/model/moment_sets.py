@@ -1,0 +1,181 @@
+"""All priors that fit given totals: of regions, of marginals, or of any numbers that points have.
+
+The largest expected loss over them is a linear program. By its dual, any numbers y prove an upper bound on it:
+Σ_x π_x r_x ≤ Σ_i max(y_i low_i, y_i high_i) + max_x (r_x - Σ_i y_i A_ix), where the sum of a prior is one row more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import SpecError, UnsupportedError
+from dxopt.model.prior_sets import PriorSet
+from dxopt.numerics.prior_polytope import Mixtures
+from dxopt.spaces.space import MetricSpace
+
+Array = NDArray[np.float64]
+_INSIDE = 0.5
+"""Members are found within this share of the slack, so that rounding does not lead out of it."""
+_FINEST = 1e-10
+_AS_GOOD = 1e-9
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Fitting(PriorSet):
+    """All π ≥ 0 with low - within ≤ A π ≤ high + within, and whose sum is 1 up to `within`.
+
+    Attributes
+    ----------
+    forms : (q, n) array
+        A: what each point counts in each total.
+    low, high : (q,) arrays
+    within : float
+        More than 0.
+    proof : (q + 1,) array, optional
+        Numbers y that are known to prove the least upper bound on some loss; taken where they are as good as others.
+    around : (n,) array, optional
+        The centre, where it is known.
+    """
+
+    forms: Array
+    low: Array
+    high: Array
+    within: float
+    space: MetricSpace | None = None
+    proof: Array | None = None
+    around: Array | None = None
+    kind: ClassVar[str] = "fitting"
+
+    @property
+    def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return f"fitting {len(self.low)} totals"
+
+    @property
+    def sides(self) -> tuple[Array, Array, Array]:
+        """A with a last row for the sum, and the bounds with their slack."""
+        forms = np.vstack([self.forms, np.ones(len(self))])
+        low, high = np.append(self.low, 1.0) - self.within, np.append(self.high, 1.0) + self.within
+        return forms, np.nextafter(low, -np.inf), np.nextafter(high, np.inf)
+
+    def __len__(self) -> int:
+        return self.forms.shape[1]
+
+    @property
+    def reach(self) -> NDArray[np.bool_]:
+        """All secrets that no total of 0 leaves out."""
+        empty = (self.high <= 0) & (self.forms.min(axis=1) >= 0)
+        return np.asarray(~(self.forms[empty] > 0).any(axis=0))
+
+    def require_members(self) -> None:
+        """SpecError where no prior fits."""
+        _ = self.centre
+
+    def _centre(self) -> Array:
+        """The prior whose least probability, where there is any, is largest."""
+        if self.around is not None:
+            return self.around
+        size = len(self)
+        reached = self.reach.astype(float)
+        found = self._program(np.append(np.zeros(size), 1.0), np.column_stack([-np.eye(size), reached]))
+        if found is None:
+            raise SpecError("prior", "no prior fits the totals", "widen them, or raise within")
+        return self._member(found[0][:size])
+
+    def _mixtures(self) -> Mixtures:
+        return Mixtures.hull(self.centre[None, :])
+
+    def members(self) -> Array:
+        """A first few priors of the set `(k, n)`: the centre, and those that have most of each total."""
+        return np.array([self.centre, *(self.worst(form) for form in self.forms)])
+
+    def arrays(self) -> dict[str, Any]:
+        return {"forms": self.forms, "low": self.low, "high": self.high, "within": self.within}
+
+    def worst(self, losses: Any) -> Array:
+        found = self._program(np.where(self.reach, np.asarray(losses, dtype=float), 0.0))
+        return self.centre if found is None else self._member(found[0])
+
+    def largest(self, losses: Any) -> float:
+        known = np.where(self.reach, np.asarray(losses, dtype=float), 0.0)
+        return self.ceiling(known, self.multipliers(known))
+
+    def multipliers(self, losses: Array) -> Array:
+        """y `(q + 1,)`, which proves about the least upper bound on the loss."""
+        found = self._program(np.where(self.reach, losses, 0.0))
+        mine = np.zeros(len(self.low) + 1) if found is None else found[1]
+        if self.proof is None:
+            return mine
+        least = self.ceiling(losses, mine)
+        return self.proof if self.ceiling(losses, self.proof) <= least + _AS_GOOD * abs(least) else mine
+
+    def ceiling(self, losses: Array, multipliers: Array) -> float:
+        """The upper bound that some y prove."""
+        forms, low, high = self.sides
+        left = np.where(self.reach, losses - multipliers @ forms, -np.inf)
+        raised = multipliers.copy()
+        raised[-1] += left.max()
+        return math.fsum(np.maximum(raised * low, raised * high))
+
+    def has(self, member: Array) -> bool:
+        """Decide exactly whether a prior `(n,)` is one of the set."""
+        if not (np.isfinite(member) & (member >= 0)).all() or (member[~self.reach] > 0).any():
+            return False
+        exact = [Fraction(float(one)) for one in member]
+        forms, _, _ = self.sides
+        for form, low, high in zip(forms.tolist(), [*self.low, 1.0], [*self.high, 1.0], strict=True):
+            total = sum((Fraction(one) * share for one, share in zip(form, exact, strict=True) if one), Fraction(0))
+            missed = max(Fraction(float(low)) - total, total - Fraction(float(high)))
+            if missed > Fraction(self.within):
+                return False
+        return True
+
+    def _member(self, found: Array) -> Array:
+        kept = np.where(self.reach, np.maximum(found, 0.0), 0.0)
+        return kept / math.fsum(kept)
+
+    def _program(self, gains: Array, below: Array | None = None) -> tuple[Array, Array] | None:
+        """The largest gain over the set and its multipliers y, by HiGHS; None where nothing fits.
+
+        Gains may be about more variables than the priors; `below` has rows of these that are at most 0.
+        """
+        try:
+            from scipy.optimize import linprog
+        except ImportError:
+            raise UnsupportedError("scipy", "is not installed", "install dxopt[solve]") from None
+        size = len(self)
+        slack = _INSIDE * self.within
+        more = len(gains) - size
+        forms = np.column_stack([self.forms, np.zeros((len(self.low), more))])
+        rows = np.vstack([forms, -forms] + ([] if below is None else [below]))
+        sides = np.concatenate([self.high + slack, -(self.low - slack), np.zeros(0 if below is None else len(below))])
+        scale = float(np.abs(gains).max()) or 1.0
+        ends = [(0.0, None if one else 0.0) for one in self.reach] + [(None, None)] * more
+        total = np.append(np.ones(size), np.zeros(more))[None, :]
+        options = {"primal_feasibility_tolerance": _FINEST, "dual_feasibility_tolerance": _FINEST}
+        found = linprog(-gains / scale, rows, sides, total, [1.0], ends, method="highs", options=options)
+        if found.x is None:
+            return None
+        up, down = np.split(found.ineqlin.marginals[: 2 * len(self.low)], 2)
+        return found.x, -scale * np.append(up - down, found.eqlin.marginals)
+
+
+def unpack_fitting(prior: Array, arrays: Mapping[str, Any]) -> Fitting:
+    """The set that `arrays` described, with its centre; SpecError where the arrays are none of such a set."""
+    size = len(prior)
+    forms, low, high = (np.array(arrays[key], dtype=float) for key in ("forms", "low", "high"))
+    within = float(arrays["within"])
+    if forms.shape != (len(low), size) or low.shape != high.shape or low.ndim != 1 or not 0 < within < 1:
+        raise SpecError("prior", "has totals that do not fit the points", "solve the problem again")
+    if not (np.isfinite(forms).all() and np.isfinite(low).all() and np.isfinite(high).all()):
+        raise SpecError("prior", "has totals that are no numbers", "solve the problem again")
+    proof = np.array(arrays["proof"], dtype=float) if "proof" in arrays else None
+    if proof is not None and (proof.shape != (len(low) + 1,) or not np.isfinite(proof).all()):
+        raise SpecError("prior", "has a proof that does not fit its totals", "solve the problem again")
+    return Fitting(forms, low, high, within, proof=proof, around=prior)

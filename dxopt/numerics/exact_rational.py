@@ -1,0 +1,88 @@
+"""Amounts of privacy as the rationals that they are: their sums are exact and never drift."""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from fractions import Fraction
+
+import numpy as np
+
+from dxopt.errors import SpecError
+from dxopt.numerics.number_syntax import number_of
+
+Amount = float | int | Fraction
+_TIMES = re.compile(r"([0-9]+) *x *(.+)")
+_LONGEST = 4_000
+"""Decimal digits of an amount as text; Python reads 4,300 at most."""
+
+
+def exactly(amount: Amount, field: str) -> Fraction:
+    """An amount as the rational that it is; SpecError unless it is a finite number from 0."""
+    amount = amount.item() if isinstance(amount, np.generic) else amount
+    if isinstance(amount, bool) or not isinstance(amount, float | int | Fraction):
+        raise SpecError(field, f"is {amount!r}", "give a finite number")
+    if not abs(amount) <= sys.float_info.max:
+        raise SpecError(field, "is not a finite double", "give a finite number")
+    if amount < 0:
+        raise SpecError(field, f"is {float(amount):g}", "give a number from 0")
+    return Fraction(amount)
+
+
+def positive(amount: Amount, field: str) -> Fraction:
+    """An amount as the rational that it is; SpecError unless it is positive and finite."""
+    exact = exactly(amount, field)
+    if not exact:
+        raise SpecError(field, "is 0", "give a positive finite number")
+    return exact
+
+
+def level_of(amount: Amount, field: str) -> float:
+    """A positive level as the largest double that is not above it."""
+    level = float_below(positive(amount, field))
+    positive(level, field)  # a positive rational below all positive doubles became 0
+    return level
+
+
+def float_above(exact: Fraction) -> float:
+    """The least double that is not below a rational."""
+    # The conversion rounds to the nearest double; comparisons of a double with a rational are exact.
+    if exact > sys.float_info.max:
+        return math.inf
+    near = float(exact)
+    return near if near >= exact else math.nextafter(near, math.inf)
+
+
+def float_below(exact: Fraction) -> float:
+    """The largest double that is not above a rational."""
+    near = float(min(exact, Fraction(sys.float_info.max)))
+    return near if near <= exact else math.nextafter(near, -math.inf)
+
+
+def amount_of(given: Amount | str, field: str) -> Fraction:
+    """An amount as a person writes it: a number, or text such as "0.5", "ln(4)", "1/2" or "10x0.1".
+
+    Text means the double that it means as a level in a problem file, so that a budget of "0.1" pays for one release
+    at 0.1 exactly, and "10x0.1" for ten.
+
+    Raises
+    ------
+    SpecError
+        Unless it is a finite number from 0.
+    """
+    if not isinstance(given, str):
+        return exactly(given, field)
+    times = _TIMES.fullmatch(given.strip())
+    if times and len(times[1]) > len(str(sys.maxsize)):
+        raise SpecError(field, "counts too many releases", "give a smaller number before the x")
+    count, each = (int(times[1]), times[2]) if times else (1, given.strip())
+    return count * exactly(number_of(each, field), field)
+
+
+def as_text(exact: Fraction, field: str) -> str:
+    """A rational as text that `Fraction` reads back; SpecError where that is too long."""
+    # 10^d has more than 3.3·d bits
+    if max(abs(exact.numerator).bit_length(), exact.denominator.bit_length()) > 3.3 * _LONGEST:
+        raise SpecError(field, f"has more than {_LONGEST:,} digits", "give doubles, or fractions alike")
+    return str(exact)

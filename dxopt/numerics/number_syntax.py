@@ -1,0 +1,159 @@
+"""Numbers as text: read from ln(a), log2(a), sqrt(a), a/b, and written with the digits that matter."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+
+from dxopt.errors import SpecError
+
+Written = float | str
+"""A number, or how it is written."""
+DECIMAL = r"-?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
+_PLAIN = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+CALL = rf"(?:ln|log2|sqrt)\( *{DECIMAL} *\)"
+EXPRESSION = rf"{CALL}|(?:{CALL}|{DECIMAL}) */ *{DECIMAL}"
+"""A function of a plain number; and one, or a plain number, divided by a plain one."""
+_TERMS = re.compile(rf"(?:(ln|log2|sqrt)\( *)?({DECIMAL})(?: *\))?(?: */ *({DECIMAL}))?")
+_EXPRESSION = re.compile(EXPRESSION)
+_FUNCTIONS: dict[str, Callable[[float], float]] = {"ln": math.log, "log2": math.log2, "sqrt": math.sqrt}
+_LONGEST = 60
+
+
+def shortened(text: str) -> str:
+    """A text as a message quotes it: cut where it is long."""
+    return repr(text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "...")
+
+
+def is_plain(text: str) -> bool:
+    """Return True if a text is a plain decimal number."""
+    return _PLAIN.fullmatch(text) is not None
+
+
+def is_expression(text: str) -> bool:
+    """Return True if a text is a function of a number, or a quotient."""
+    return _EXPRESSION.fullmatch(text) is not None
+
+
+def number_of(text: str, field: str) -> float:
+    """The double that a text means: a plain number, or ln(a), log2(a), sqrt(a), a/b or ln(a)/b with a and b plain.
+
+    Raises
+    ------
+    SpecError
+        About the field, if it is no such text, or no finite real number.
+    """
+    terms = _TERMS.fullmatch(text) if is_expression(text) else None
+    try:
+        if terms:
+            called, argument, divisor = terms.groups()
+            value = _FUNCTIONS.get(called, float)(float(argument))
+            value /= 1.0 if divisor is None else float(divisor)
+        else:
+            value = math.nan if text.lower().lstrip("+-.") in ("nan", "inf") else float(text)
+    except ZeroDivisionError:
+        raise SpecError(field, f"{text} divides by 0", "give another divisor") from None
+    except ValueError:
+        if terms:
+            raise SpecError(field, f"{text} is not a real number", "give another argument") from None
+        fix = "give a number, plain or written ln(a), log2(a), sqrt(a), a/b or ln(a)/b with a and b plain"
+        raise SpecError(field, f"is the text {shortened(text)}", fix) from None
+    if not math.isfinite(value):
+        raise SpecError(field, f"is {text}, which is not a finite number", "give a finite number")
+    return value
+
+
+_FEWEST = 7
+_EVERY = 17
+_GROUPED = 1000
+_LARGE = 1e9
+_MOST_FACTOR = 1e6
+"""Larger factors are told as powers of ten: hardly anything is hidden there."""
+_LEAST = 1e-300
+"""Smaller numbers have not three digits to spare."""
+_WHOLE = 1e-4
+"""Up to this relative difference a factor is told as a whole number, and not as one that was rounded."""
+
+
+def ordered(low: float, high: float) -> tuple[str, str]:
+    """Two different numbers as text that shows which is lower: 7 digits, more where these are not enough.
+
+    Parameters
+    ----------
+    low, high : float
+        The first is below the second.
+    """
+    for digits in range(_FEWEST, _EVERY):
+        texts = f"{low:.{digits}g}", f"{high:.{digits}g}"
+        if float(texts[0]) < float(texts[1]):
+            return texts
+    return f"{low:.{_EVERY}g}", f"{high:.{_EVERY}g}"
+
+
+def three_digits(value: float) -> str:
+    """A number to three digits for people; places before the point are never cut, and whole numbers stay whole."""
+    if not math.isfinite(value):
+        return "unknown" if math.isnan(value) else f"{'-' if value < 0 else ''}infinite"
+    if abs(value) >= _LARGE:
+        return f"{value:.2e}"
+    short = f"{value:.3g}"
+    return f"{value:,.0f}" if abs(float(short)) >= _GROUPED or value == int(value) else short
+
+
+def at_most(value: float) -> str:
+    """A positive number to three digits, rounded up: what is at most the number is at most what stands there."""
+    return three_digits(_rounded_up(value) if math.isfinite(value) and value > 0 else value)
+
+
+def _rounded_up(value: float) -> float:
+    value = max(value, _LEAST)
+    place = 10.0 ** (math.floor(math.log10(value)) - 2)
+    # what is above three digits by the rounding of doubles alone is not rounded up
+    steps = math.ceil(value / place * (1 - 1e-9)) if value < _GROUPED else math.ceil(value * (1 - 1e-9))
+    return float(f"{steps * place:.3g}") if value < _GROUPED else float(steps)
+
+
+def apart(low: float, high: float) -> tuple[str, str]:
+    """Two numbers as text for people, the first rounded down and the second up.
+
+    They have three digits, or more where the second one would not be above the first if it were just rounded.
+
+    Parameters
+    ----------
+    low, high : float
+        The first is 0 or more, and below the second.
+    """
+    for digits in range(3, _EVERY):
+        place = 10.0 ** (math.floor(math.log10(high)) - digits + 1)
+        below, above = math.floor(low / place * (1 + 1e-12)), math.ceil(high / place * (1 - 1e-9))
+        if round(high / place) > below:
+            return _to(digits, below * place), _to(digits, above * place)
+    return f"{low:.{_EVERY}g}", f"{high:.{_EVERY}g}"
+
+
+def _to(digits: int, value: float) -> str:
+    short = f"{value:.{digits}g}"
+    return three_digits(float(short)) if digits == 3 else short
+
+
+def floor_of(value: float) -> float:
+    """A positive number cut to three digits, so that what holds within it is not said of more."""
+    if value < _LEAST:
+        return value
+    place = 10.0 ** (math.floor(math.log10(value)) - 2)
+    return math.floor(value / place * (1 + 1e-12)) * place
+
+
+def factor(exponent: float) -> str:
+    """e^exponent in words, never less than it is.
+
+    What was rounded shows its three digits: 26.96 is told as 27.0, as its square is 727 and not 729.
+    """
+    if exponent > math.log(_MOST_FACTOR):
+        power, share = divmod(exponent / math.log(10), 1)
+        return f"{at_most(10**share)}·10^{power:.0f} (hardly anything is hidden)"
+    value = math.exp(exponent)
+    rounded = _rounded_up(value)
+    up = rounded < _GROUPED and rounded > value * (1 + _WHOLE)
+    return f"{rounded:#.3g}".rstrip(".") if up else at_most(value)

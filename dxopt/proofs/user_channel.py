@@ -1,0 +1,337 @@
+"""Prove a mechanism from anywhere: a matrix or a mechanism, certified, repaired, or refused with the reason."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from decimal import Context, Decimal
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dxopt.errors import CertificateError, DxoptError, SpecError, UnsupportedError
+from dxopt.model.loss import Loss, Reports
+from dxopt.model.mechanism import MatrixMechanism, Mechanism, unpacked
+from dxopt.model.problem import PROBLEM_CELLS, Problem
+from dxopt.numerics.coerce import as_numbers
+from dxopt.numerics.hockey_stick import bound_pairs, excesses, least_delta
+from dxopt.numerics.number_syntax import Written
+from dxopt.proofs.beliefs import prove_beliefs
+from dxopt.proofs.bounds import proven_bound
+from dxopt.proofs.candidate import Candidate
+from dxopt.proofs.certify import (
+    Certificate,
+    Proven,
+    gap,
+    objective_value,
+    privacy_alone,
+    proven_privacy,
+    proven_repair,
+)
+from dxopt.proofs.certify import certify as repaired
+from dxopt.proofs.privacy import ROW_SUM_ERROR, realised_levels, require_channel
+from dxopt.proofs.repair import repair as brought_to_privacy
+from dxopt.spaces.archive import are_same
+from dxopt.spaces.space import MetricSpace, required_space
+
+ROUNDING = 1e-9
+"""Entries that a repair moves by no more were wrong by rounding alone."""
+_DIGITS = 6
+_EXACT = Context(prec=60)
+
+
+def refused(problem: Problem, matrix: NDArray[np.float64]) -> SpecError:
+    """Explain why a matrix is not private, by how much, and what would be right."""
+    mended = "write dx.certify(..., repair=True) to have it changed" if problem.private else ""
+    try:
+        require_channel(matrix)
+    except CertificateError:
+        off = np.array([abs(math.fsum([-1.0, *row])) for row in matrix])
+        wrong = f"row {int(off.argmax())} sums to 1 only within {off.max():.1e}; {ROW_SUM_ERROR:.1e} is allowed"
+        return SpecError("matrix", wrong, _either("divide each row by its sum", mended))
+    if problem.delta:
+        bound = bound_pairs(problem.separations, problem.pairs)
+        least = least_delta(matrix, problem.separations, problem.epsilon, bound)
+        apart = excesses(matrix, problem.separations, problem.epsilon, bound)
+        x, other = (problem.space.labels[int(i)] for i in np.unravel_index(int(apart.argmax()), apart.shape))
+        told = f"{x} is told from {other} by delta {_above(min(least, 1.0))}"
+        wrong = f"is not private at epsilon {problem.epsilon:.6g}: {told}"
+        fix = _either(f"give delta {_above(least)} or more" if least < 1 else "", mended)
+        return SpecError("matrix", f"{wrong}, above {problem.delta:.6g}", fix)
+    return _above_level(problem, matrix, mended)
+
+
+def _either(*ways: str) -> str:
+    return ", or ".join(filter(None, ways))
+
+
+def _above_level(problem: Problem, matrix: NDArray[np.float64], mended: str) -> SpecError:
+    """Name the pair of secrets that needs the largest ε, and in which report."""
+    distances = problem.space.distances
+    levels = realised_levels(matrix, distances)
+    x, other = (int(index) for index in np.unravel_index(int(levels.argmax()), levels.shape))
+    least = float(levels.max())
+    labels = problem.space.labels
+    with np.errstate(divide="ignore", over="ignore"):
+        ratios = np.divide(matrix[x], matrix[other], out=np.zeros(matrix.shape[1]), where=matrix[x] > 0)
+    report = int(ratios.argmax())
+    where = f"report {problem.reports.labels[report]} has probability {matrix[x, report]:.6g} for {labels[x]} and "
+    where += f"{matrix[other, report]:.6g} for {labels[other]}"
+    if math.isinf(least):
+        apart = "at distance 0" if distances[x, other] == 0 else f"{distances[x, other]:.6g} apart"
+        wrong = f"is private at no epsilon: {where}, which are {apart}"
+        return SpecError("matrix", wrong, mended)
+    if least <= problem.epsilon * (1 + ROUNDING):
+        allowed, found = (
+            _limit(problem.epsilon, distances[x, other]),
+            _ratio(matrix[x, report], matrix[other, report]),
+        )
+        near = "above" if found > allowed else "too close to"
+        limit = f"e^(epsilon d) = {allowed:.18g}, as epsilon is the double {problem.epsilon!r}"
+        wrong = f"is private but for rounding: {where}, a ratio of {found:.18g}, {near} {limit}"
+        return SpecError(
+            "matrix", wrong, "write dx.certify(..., repair=True), which moves entries by about as much as rounding"
+        )
+    allowed = math.exp(min(float(problem.budgets[x, other]), 700.0))
+    budget = f"{distances[x, other]:.6g} apart, a factor {ratios[report]:.6g} where {allowed:.6g} is allowed"
+    wrong = f"is not private at epsilon {problem.epsilon:.6g}: {where}, {budget}"
+    return SpecError("matrix", wrong, _either(f"give epsilon {_above(least)} or more", mended))
+
+
+def _limit(epsilon: float, distance: float) -> Decimal:
+    """e^{εd} of the real product of two doubles."""
+    return _EXACT.exp(_EXACT.multiply(Decimal(epsilon), Decimal(float(distance))))
+
+
+def _ratio(more: float, less: float) -> Decimal:
+    return _EXACT.divide(Decimal(float(more)), Decimal(float(less)))
+
+
+def _above(number: float) -> str:
+    """Return a number rounded up to some digits."""
+    if not 0 < number < math.inf:
+        return f"{number:g}"
+    unit = 10.0 ** (math.floor(math.log10(number)) - _DIGITS + 1)
+    return f"{math.ceil(number / unit) * unit:.{_DIGITS}g}"
+
+
+WRITTEN_TRIPLES = 50_000_000
+"""Up to this n²·m an implicit mechanism is written down, and its matrix is proven, which tells the least ε."""
+
+
+def certify(
+    mechanism: Mechanism | ArrayLike,
+    space: MetricSpace,
+    epsilon: Written,
+    *,
+    reports: Reports | None = None,
+    delta: float = 0.0,
+    pairs: str = "all",
+    repair: bool = False,
+    name: str | None = None,
+) -> Mechanism:
+    """Prove a mechanism of one's own private: K[x, z] ≤ e^{εd(x, x')} K[x', z], every pair in every report.
+
+    Nothing is changed: a matrix that is not private is refused, with a pair that shows it and the least ε at which it
+    is. Tables of integers, comparisons and whatever else needs a proof take the result.
+
+    Parameters
+    ----------
+    mechanism : Mechanism or (n, m) array
+        Probabilities, or any mechanism, with or without a proof. Mechanisms of more than 50 million entries need to
+        be of a kind that dxopt makes, whose proof is then repeated from what they follow from.
+    space : MetricSpace
+        The n secrets, with the distances that count. It may be another one than that of the mechanism.
+    epsilon : float or str
+        Per unit of distance, as for `Problem`.
+    reports : Reports, optional
+        Those of the mechanism; for an array the secrets, or columns numbered from 0.
+    delta, pairs
+        As for `Problem`.
+    repair : bool
+        Change what is not private: entries are raised as little as the inequalities ask for, and rows scaled to sum
+        to 1. `privacy.how` of the result states by how much entries moved.
+    name : str, optional
+
+    Returns
+    -------
+    Mechanism
+        With its proof as `privacy`: the realised ε (at most the one asked), and how it was proven.
+
+    Raises
+    ------
+    SpecError
+        If it is no channel on the space, or not private; the message names the secrets and the report.
+    UnsupportedError
+        If it is too large to be proven.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> space = dx.line(2)
+    >>> print(round(dx.certify([[0.7, 0.3], [0.3, 0.7]], space, 1.0).privacy.epsilon, 4))
+    0.8473
+    >>> try:
+    ...     dx.certify([[0.8, 0.2], [0.2, 0.8]], space, 1.0)
+    ... except dx.SpecError as error:
+    ...     print(error.field)
+    matrix
+    """
+    required_space(space)
+    given = _channel(mechanism, space, reports)
+    problem = privacy_alone(space, given.reports, epsilon, delta, pairs)
+    if not repair:
+        return proven_as_it_is(problem, given, name)
+    _require_cells(problem, given)
+    return repaired(_unlikely(problem, given), Candidate(given.matrix, name=name or given.name)).mechanism
+
+
+def proven_as_it_is(problem: Problem, mechanism: Mechanism | ArrayLike, name: str | None = None) -> Mechanism:
+    """Return a mechanism proven to be as private as a problem asks for; its objective and loss do not matter.
+
+    Raises
+    ------
+    SpecError
+        If it does not fit the problem, or is not private.
+    UnsupportedError
+        If it is too large to be proven.
+    """
+    given = _channel(mechanism, problem.space, problem.reports)
+    called = name or given.name
+    triples = len(problem.space) * problem.variables
+    if triples > WRITTEN_TRIPLES and not isinstance(given, MatrixMechanism):
+        known = _proven_again(problem, given)
+        if known is not None:
+            return known
+    _require_cells(problem, given)
+    matrix = given.matrix
+    try:
+        privacy = proven_privacy(problem, matrix)
+    except CertificateError as error:
+        known = None if isinstance(given, MatrixMechanism) else _proven_again(problem, given)
+        if known is not None:
+            return known
+        raise refused(problem, matrix) from error
+    pairs = f"{int(np.isfinite(problem.separations).sum()) - len(problem.space):,}"
+    proof = replace(privacy, how=privacy.how.format(pairs=pairs)) if problem.private else None
+    return Mechanism.from_matrix(problem.space, matrix, given.reports, name=called, privacy=proof)
+
+
+def proven_but_for_rounding(problem: Problem, mechanism: Mechanism | ArrayLike, name: str | None = None) -> Mechanism:
+    """Do the same, moving entries by 1e-9 at most if privacy fails by rounding alone; `privacy.how` states it.
+
+    Raises
+    ------
+    SpecError, UnsupportedError
+        As `proven_as_it_is`.
+    """
+    try:
+        return proven_as_it_is(problem, mechanism, name)
+    except SpecError:
+        if not problem.private:
+            raise
+    given = _channel(mechanism, problem.space, problem.reports)
+    _require_cells(problem, given)
+    matrix = given.matrix
+    alone = privacy_alone(problem.space, given.reports, problem.epsilon, problem.delta, problem.pairs)
+    asked = _unlikely(alone, given)
+    channel = brought_to_privacy(asked, matrix)
+    if np.abs(channel - matrix).max() > ROUNDING:
+        raise refused(asked, matrix)
+    return proven_repair(asked, matrix, channel, name or given.name)[0]
+
+
+def proven_answer(problem: Problem, mechanism: Mechanism) -> Proven:
+    """Prove a mechanism as an answer to a problem as it is: its privacy, its value, and the bound that needs no dual.
+
+    Raises
+    ------
+    CertificateError
+        If privacy is not proven, or the loss exceeds its budget.
+    """
+    if not isinstance(mechanism, MatrixMechanism):
+        return repaired(problem, Candidate(mechanism))
+    channel = mechanism.matrix
+    privacy = proven_privacy(problem, channel)
+    level = None if problem.beliefs is None else prove_beliefs(problem, channel)
+    value = objective_value(problem, channel)
+    bound, how = proven_bound(problem, None)
+    hows = {"privacy": privacy.how if mechanism.privacy is None else mechanism.privacy.how, "bound": how}
+    proof = Certificate(
+        problem.private, privacy.epsilon, value, bound, gap(value, bound), hows, privacy.delta, belief_level=level
+    )
+    return Proven(mechanism, proof, None, "valid")
+
+
+def _unlikely(problem: Problem, given: Mechanism) -> Problem:
+    """Return the problem for repairs: what they have to give to some report goes where the mechanism often goes."""
+    return problem.but(loss=Loss(1.0 - given.matrix, given.reports, "unlikely"))
+
+
+def _channel(given: Any, space: MetricSpace, reports: Reports | None) -> Mechanism:
+    """Return a mechanism on the space with these reports; SpecError where an array or a mechanism does not fit."""
+    if isinstance(given, Mechanism):
+        secrets = len(given.space)
+        columns = len(given.reports)
+        if secrets != len(space) or (reports is not None and columns != len(reports)):
+            wanted = f"{len(space):,} secrets" + ("" if reports is None else f" and {len(reports):,} reports")
+            wrong = f"{given.name} has {secrets:,} secrets and {columns:,} reports, not {wanted}"
+            raise SpecError("mechanism", wrong, "make it for this space and these reports")
+        if given.space is not space and _differing(given.space.labels, space.labels) is not None:
+            raise _elsewhere("secrets", given, given.space.labels, space.labels)
+        same = reports is None or (given.reports.secrets and reports.secrets)
+        if reports is not None and not same and _differing(given.reports.labels, reports.labels) is not None:
+            raise _elsewhere("reports", given, given.reports.labels, reports.labels)
+        return given
+    if hasattr(given, "columns"):
+        fix = "use dx.mechanism_from_frame(space, frame), which matches labels, and certify what it returns"
+        raise SpecError("matrix", f"is a {type(given).__name__}, which has labels of its own", fix)
+    matrix = as_numbers(given, "matrix", "give an array of probabilities, or a mechanism")
+    if reports is not None and matrix.shape != (len(space), len(reports)):
+        wrong = f"has shape {matrix.shape}, not {(len(space), len(reports))}"
+        raise SpecError("matrix", wrong, "give a row for each secret and a column for each report")
+    if matrix.ndim != 2 or len(matrix) != len(space) or not matrix.size:
+        fix = f"give a row of probabilities for each of the {len(space):,} secrets"
+        raise SpecError("matrix", f"has shape {matrix.shape}", fix)
+    if reports is None:
+        square = matrix.shape[1] == len(space)
+        reports = Reports.of(space) if square else Reports(tuple(map(str, range(matrix.shape[1]))))
+    return Mechanism.from_matrix(space, matrix, reports, name="own mechanism")
+
+
+def _differing(one: Sequence[str], other: Sequence[str]) -> int | None:
+    """Return the first position at which labels differ, of as many."""
+    return next((index for index, (ours, theirs) in enumerate(zip(one, other, strict=True)) if ours != theirs), None)
+
+
+def _elsewhere(what: str, given: Mechanism, one: Sequence[str], other: Sequence[str]) -> SpecError:
+    """Explain that a mechanism is about other secrets, or other reports, of the same number."""
+    index = _differing(one, other) or 0
+    wrong = f"{given.name} has other {what}: number {index} is {one[index]!r}, not {other[index]!r}"
+    return SpecError("mechanism", wrong, f"give its matrix, if its {what} are these in this order")
+
+
+def _proven_again(problem: Problem, given: Mechanism) -> Mechanism | None:
+    """Return the mechanism itself, where its kind is proven from what it follows from, at the problem's level."""
+    if given.privacy is None or problem.delta or not are_same(given.space, problem.space):
+        return None
+    try:
+        found = unpacked({name: np.asarray(array) for name, array in given.packed().items()})
+    except (DxoptError, KeyError):
+        return None
+    privacy = found.privacy
+    if type(found) is not type(given) or privacy is None or privacy.delta or privacy.epsilon > problem.epsilon:
+        return None
+    return given
+
+
+def _require_cells(problem: Problem, given: Mechanism) -> None:
+    """UnsupportedError where the matrix of a mechanism is too large to be proven."""
+    if max(problem.variables, len(problem.space) ** 2) > PROBLEM_CELLS:
+        if given.privacy is not None and given.privacy.epsilon > problem.epsilon:
+            wrong = f"is proven private at epsilon {given.privacy.epsilon:.6g}, not at {problem.epsilon:.6g}"
+            raise UnsupportedError("mechanism", wrong, f"make it at {problem.epsilon:.6g}")
+        wrong = f"has {len(problem.space):,} secrets and {len(problem.reports):,} reports, too many for a proof"
+        raise UnsupportedError("mechanism", wrong, "take fewer, or dx.tight_constraints or dx.solve on this space")

@@ -1,0 +1,537 @@
+"""Map columns of the data to secrets, snap their values, and lay out the columns of the output."""
+
+from __future__ import annotations
+
+import math
+import re
+import warnings
+from collections.abc import Hashable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import import_module
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import PlausibilityWarning, SpecError, UnsupportedError
+from dxopt.release.tables.table import IntegerTable
+from dxopt.runtime.header_guess import no_column
+from dxopt.spaces.axes import require_latitude_first
+from dxopt.spaces.geo.nearest import nearest_of
+from dxopt.spaces.geo.points import known
+from dxopt.spaces.geo.reach import ELLIPSOID, reach
+from dxopt.spaces.metrics import Haversine, OnEarth
+from dxopt.spaces.space import MetricSpace
+from dxopt.verify.published.sidecar import GENERALIZATIONS, SHARE
+
+Kind = Literal["earth", "plane", "value", "label"]
+
+
+@dataclass(frozen=True)
+class Where:
+    """The columns that have the secrets.
+
+    Attributes
+    ----------
+    kind : {"earth", "plane", "value", "label"}
+        Latitude and longitude in degrees; two coordinates; one coordinate; labels.
+    names : tuple of str
+        The columns, in this order.
+    geometry : bool
+        Whether it is one column of points, each longitude and latitude.
+    """
+
+    kind: Kind
+    names: tuple[str, ...]
+    geometry: bool = False
+
+    @property
+    def noun(self) -> str:
+        """What a row has there: a position, a value or a label."""
+        return self.kind if self.kind in ("value", "label") else "position"
+
+    @classmethod
+    def of(
+        cls,
+        space: MetricSpace,
+        *,
+        lat: str | None = None,
+        lon: str | None = None,
+        x: str | None = None,
+        y: str | None = None,
+        column: str | None = None,
+        label: str | None = None,
+        geometry: str | None = None,
+    ) -> Where:
+        """The columns that are named, or else the geometry, where the data has one.
+
+        Raises
+        ------
+        SpecError
+            If none or too many are named, or they do not suit the space.
+        """
+        pairs = {"lat": lat, "lon": lon, "x": x, "y": y, "column": column, "label": label}
+        given = {key: name for key, name in pairs.items() if name is not None}
+        match tuple(given):
+            case () if geometry is not None:
+                _require_earth(space, "geometry")
+                return cls("earth", (geometry,), geometry=True)
+            case ("lat", "lon"):
+                require_latitude_first(tuple(given.values()), "lat")
+                _require_earth(space, "lat")
+                kind = "earth"
+            case ("x", "y"):
+                _require_plane(space)
+                kind = "plane"
+            case ("column",):
+                kind = "value" if _on_a_line(space) else "label"
+            case ("label",):
+                kind = "label"
+            case ():
+                raise SpecError("columns", "are not named", "name lat and lon, x and y, column, or label")
+            case keys:
+                wrong = f"are named by {' and '.join(keys)}"
+                raise SpecError("columns", wrong, "name lat and lon, or x and y, or column, or label")
+        names = tuple(given.values())
+        if len(set(names)) < len(names):
+            raise SpecError("columns", f"are both {names[0]!r}", "name one column for each coordinate")
+        return cls(kind, names)
+
+    def require(self, names: Sequence[str]) -> None:
+        """Raise SpecError unless the data has these columns."""
+        for name in self.names:
+            require_column(name, names, "columns")
+
+
+def require_column(name: str, names: Sequence[str], field: str) -> None:
+    """Raise SpecError where data with these columns has no such one."""
+    if name not in names:
+        raise SpecError(field, *no_column(name, names))
+
+
+def report_coordinates(table: IntegerTable, where: Where) -> NDArray[np.float64] | None:
+    """The coordinates of the reports as the data has them, `(m, k)`; none for labels.
+
+    Raises
+    ------
+    UnsupportedError
+        If the reports have none that suit the columns.
+    """
+    if where.kind == "label":
+        return None
+    reports = table.reports
+    if where.kind == "earth":
+        found = known(table.space)
+        if reports.secrets and found is not None:
+            return found.degrees
+        if reports.points is not None and isinstance(table.space.metric, OnEarth):
+            return np.asarray(reports.points, dtype=float)
+        raise UnsupportedError("reports", "have no positions on the Earth", "take the secrets as reports")
+    if reports.points is None:
+        raise UnsupportedError("reports", "have no coordinates", "name a column of labels: label")
+    return np.asarray(reports.points, dtype=float)
+
+
+def _require_earth(space: MetricSpace, field: str) -> None:
+    if known(space) is None:
+        raise SpecError(field, "the secrets have no positions on the Earth", "name x and y, column, or label")
+
+
+def _require_plane(space: MetricSpace) -> None:
+    if known(space) is not None:
+        raise SpecError("x", "the secrets are on the Earth", "name lat and lon, in degrees (WGS 84)")
+    if space.points is None or space.points.shape[1] != 2 or space.points.dtype.kind != "f" or space.metric is None:
+        raise SpecError("x", "the secrets have no two coordinates with a metric", "name column, or label")
+
+
+def _on_a_line(space: MetricSpace) -> bool:
+    """Whether secrets are numbers on one axis."""
+    points = space.points
+    return points is not None and points.shape[1] == 1 and points.dtype.kind == "f" and space.metric is not None
+
+
+GOOD, BAD, NO_DEGREES, OUTSIDE, UNKNOWN = range(5)
+"""What a row is: a secret; empty or no number; no latitude and longitude; too far from all secrets; another label."""
+_SLACK = 1e-9
+"""How far beyond `within` is rounding: in parts of it and of the largest coordinate."""
+
+
+@dataclass(frozen=True, eq=False)
+class Snapped:
+    """The secrets of k rows.
+
+    Attributes
+    ----------
+    index : (k,) array
+        Of the nearest secret; 0 where there is none.
+    apart : (k,) array
+        How far it is; 0 for labels.
+    code : (k,) array
+        What the row is: one of `GOOD`, `BAD`, `NO_DEGREES`, `OUTSIDE` and `UNKNOWN`.
+    """
+
+    index: NDArray[np.int64]
+    apart: NDArray[np.float64]
+    code: NDArray[np.int8]
+
+
+@dataclass(frozen=True, eq=False)
+class Snapper:
+    """Finds the secret that a row stands for.
+
+    Attributes
+    ----------
+    space : MetricSpace
+    where : Where
+    within : float
+        How far a position may be from its secret; 0 for labels.
+    unit : str
+        Of `within`; blank for coordinates without one.
+    derived : bool
+        Whether `within` follows from the space.
+    """
+
+    space: MetricSpace
+    where: Where
+    within: float
+    unit: str
+    derived: bool
+
+    @classmethod
+    def of(cls, space: MetricSpace, where: Where, within: float | None) -> Snapper:
+        """The snapper of a space; without `within`, that which follows from the space alone.
+
+        Raises
+        ------
+        SpecError
+            If `within` is no finite number of 0 or more, is given for labels, or does not follow from the space.
+        UnsupportedError
+            If SciPy is not installed, which finds the nearest secrets.
+        """
+        if within is not None and not (isinstance(within, int | float) and 0 <= within < math.inf):
+            raise SpecError("within", f"is {within!r}", "give a finite distance of 0 or more")
+        if where.kind == "label":
+            if within is not None:
+                raise SpecError("within", "is given for labels, which are secrets or not", "leave it out")
+            return cls(space, where, 0.0, "", False)
+        try:
+            import_module("scipy.spatial")
+        except ImportError:
+            raise UnsupportedError(
+                "scipy", "is not installed", "install dxopt[geo], or name a column of labels"
+            ) from None
+        found = known(space)
+        unit = found.unit if found is not None else space.unit
+        return cls(space, where, reach(space) if within is None else float(within), unit, within is None)
+
+    def snap(self, values: Sequence[Any], *, swapped: bool = False) -> Snapped:
+        """The secrets of rows whose columns have these values; with the first two columns exchanged if asked."""
+        if self.where.kind == "label":
+            return self._labelled(values[0])
+        columns = [numbers(column) for column in (reversed(values) if swapped else values)]
+        located = np.column_stack(columns) if len(columns[0]) else np.empty((0, len(columns)))
+        code = np.where(np.isfinite(located).all(axis=1), GOOD, BAD).astype(np.int8)
+        if self.where.kind == "earth":
+            with np.errstate(invalid="ignore"):
+                off = (np.abs(located) > (90.0, 360.0)).any(axis=1)
+            code[off & (code == GOOD)] = NO_DEGREES
+        index = np.zeros(len(located), dtype=np.int64)
+        apart = np.zeros(len(located))
+        usable = code == GOOD
+        if usable.any():
+            found = nearest_of(self.space, located[usable])
+            index[usable] = found.index
+            apart[usable] = found.apart
+            code[usable] = np.where(found.apart > self._furthest, OUTSIDE, GOOD)
+        return Snapped(index, apart, code)
+
+    def off(self, snapped: Snapped) -> NDArray[np.bool_]:
+        """Which rows are not where their secret is `(k,)`, but for rounding."""
+        return snapped.apart > self._beyond(0.0)
+
+    @property
+    def _furthest(self) -> float:
+        return self._beyond(self.within)
+
+    def _beyond(self, distance: float) -> float:
+        """A distance, and what rounding adds to it."""
+        points = self.space.points
+        scale = 1.0 if self.where.kind == "earth" or points is None else float(np.abs(points).max())
+        return distance + _SLACK * (distance + scale)
+
+    def _labelled(self, values: Any) -> Snapped:
+        known_labels: dict[Any, tuple[int, int]] = {}
+        listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
+        index = np.zeros(len(listed), dtype=np.int64)
+        code = np.zeros(len(listed), dtype=np.int8)
+        for row, value in enumerate(listed):
+            # True is 1 and 7.0 is 7, so that the type belongs to the key; text does as well for what has no hash
+            key = type(value), value if isinstance(value, Hashable) else str(value)
+            if key not in known_labels:
+                known_labels[key] = self._label(value)
+            index[row], code[row] = known_labels[key]
+        return Snapped(index, np.zeros(len(listed)), code)
+
+    def _label(self, value: Any) -> tuple[int, int]:
+        """The secret of a label, and what the row is."""
+        if is_missing(value) or value == "":
+            return 0, BAD
+        found = self.space.naming.lookup.label(value)
+        return (0, UNKNOWN) if found is None else (found, GOOD)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value stands for none: None, or what is not equal to itself, as NaN and NA are."""
+    try:
+        return value is None or bool(value != value)
+    except (TypeError, ValueError):
+        return True
+
+
+def numbers(column: Any) -> NDArray[np.float64]:
+    """The values of a column as numbers `(k,)`; NaN for whatever is none."""
+    array = np.asarray(column)
+    if array.dtype.kind in "fiu":
+        return array.astype(float)
+    if array.dtype.kind not in "UO":
+        return np.full(len(array), np.nan)
+    if array.dtype.kind == "U" and not (np.char.find(array, "_") >= 0).any():
+        with suppress(ValueError):
+            return array.astype(float)
+    return np.array([_number(value) for value in array.tolist()], dtype=float)
+
+
+def _number(value: Any) -> float:
+    # Python takes 1_0 for ten
+    if isinstance(value, bool) or (isinstance(value, str) and "_" in value):
+        return math.nan
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return math.nan
+
+
+_ROUNDING = 1e-9
+"""A share is reached where it is by as much, so that rounding never makes a radius too small."""
+
+
+@dataclass(frozen=True, eq=False)
+class Radii:
+    """Radii that hold the true position, `within` included.
+
+    Attributes
+    ----------
+    posterior : (m,) array
+        For each report the smallest that holds it with 95 % under the prior, given that report; where the prior gives
+        a report probability 0, the largest distance to a secret that may be behind it.
+    worst : float
+        The smallest that holds the report with 95 %, whatever the secret is.
+    unit : str
+        "m" on the Earth, in whole metres, rounded up; else that of distances, blank where it has no name.
+    """
+
+    posterior: NDArray[np.float64]
+    worst: float
+    unit: str
+
+
+def radii(table: IntegerTable, prior: NDArray[np.float64], snapper: Snapper) -> Radii | None:
+    """The radii of a table, or None where there are no distances between secrets and reports."""
+    apart = _distances(table, snapper)
+    if apart is None:
+        return None
+    chances = table.counts.astype(float) / float(table.total)
+    joint = prior[:, None] * chances
+    columns = [_behind(apart[:, z], joint[:, z], chances[:, z]) for z in range(len(table.reports))]
+    worst = max(_smallest(row, weights) for row, weights in zip(apart, chances, strict=True))
+    found = np.array([*columns, worst]) + snapper.within
+    if snapper.where.kind != "earth":
+        return Radii(found[:-1], float(found[-1]), table.space.unit)
+    metres = found * (1000.0 / Haversine.units[snapper.unit]) * ELLIPSOID
+    whole = np.ceil(metres - _ROUNDING)
+    return Radii(whole[:-1], float(whole[-1]), "m")
+
+
+def _behind(apart: NDArray[np.float64], joint: NDArray[np.float64], chances: NDArray[np.float64]) -> float:
+    """The smallest distance from a report within which its secret is with 95 %."""
+    if joint.sum() > 0:
+        return _smallest(apart, joint)
+    return float(apart[chances > 0].max(initial=0.0))
+
+
+def _smallest(apart: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
+    """The smallest distance within which there is 95 % of the weight, which need not sum to 1."""
+    order = np.argsort(apart, kind="stable")
+    reached = np.cumsum(weights[order])
+    place = int(np.searchsorted(reached, (SHARE + _ROUNDING) * reached[-1]))
+    return float(apart[order[min(place, len(order) - 1)]])
+
+
+def _distances(table: IntegerTable, snapper: Snapper) -> NDArray[np.float64] | None:
+    """The distances between secrets and reports `(n, m)`: great circles on the Earth, else those of the space."""
+    space = table.space
+    found = known(space)
+    if snapper.where.kind == "earth" and found is not None:
+        coordinates = report_coordinates(table, snapper.where)
+        if coordinates is not None:
+            return Haversine(found.unit).block(found.degrees, coordinates)
+    if table.reports.secrets:
+        return space.distances
+    if table.reports.points is None or space.metric is None:
+        return None
+    try:
+        return space.distances_to(table.reports.points)
+    except SpecError:
+        return None
+
+
+def shown(radius: float) -> float | None:
+    """A radius for JSON, which has no infinity."""
+    return radius if math.isfinite(radius) else None
+
+
+UNCERTAINTY = "coordinateUncertaintyInMeters"
+"""A term of Darwin Core, as GENERALIZATIONS is; the others are names of dxopt's own."""
+_WORST = {UNCERTAINTY: "worstCaseUncertaintyInMeters", "uncertainty": "worst_case_uncertainty"}
+_LOCATE = {
+    *("address", "addr", "street", "road", "zip", "zipcode", "postal", "postcode", "plz", "geohash", "geom"),
+    *("geometry", "wkt", "wkb", "h3", "s2", "mgrs", "utm", "easting", "northing", "place", "location", "locality"),
+    *("city", "town", "village", "municipality", "county", "district", "ward", "neighborhood", "neighbourhood"),
+    *("lat", "latitude", "lon", "lng", "long", "longitude", "coordinate", "coordinates", "coords", "position"),
+    *("gps", "ip", "pluscode", "what3words", "w3w", "cell", "station", "home", "verbatim", "elevation", "altitude"),
+}
+_WORDS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+")
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """What is written of each row.
+
+    Attributes
+    ----------
+    order : tuple of str
+        The columns of the output.
+    made : dict of (m,) array, or (m, 2) array for geometry
+        The value of a column for each report: whatever is not here is kept from the input. Coordinates of geometry
+        are latitude and longitude.
+    left_out : tuple of str
+        Columns of the input that the output has not.
+    """
+
+    order: tuple[str, ...]
+    made: dict[str, NDArray[Any]]
+    left_out: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls,
+        names: Sequence[str],
+        where: Where,
+        made: dict[str, NDArray[Any]],
+        *,
+        keep: Sequence[str] | None = None,
+        drop: Sequence[str] = (),
+        hidden: Sequence[str] = (),
+    ) -> Layout:
+        """The columns of an output.
+
+        Parameters
+        ----------
+        names : sequence of str
+            The columns of the input.
+        made : dict
+            The columns that are made.
+        keep : sequence of str, optional
+            Other columns of the input that are kept; all by default.
+        drop : sequence of str
+            Columns that are not.
+        hidden : sequence of str
+            Columns that repeat the true position, which are never kept.
+
+        Raises
+        ------
+        SpecError
+            If a column is not there, the input has one of the name of a new one, or none is left with the report.
+        """
+        for field, given in (("keep", keep), ("drop", drop)):
+            if isinstance(given, str):
+                raise SpecError(field, f"is the text {given!r}", f"give a list: [{given!r}]")
+            for name in given or ():
+                require_column(name, names, field)
+        away = {*drop, *hidden}
+        if keep is not None:
+            away |= set(names) - {*keep, *where.names}
+        rest = [name for name in names if name not in away]
+        replaced = {*where.names, UNCERTAINTY}
+        taken = next((name for name in made if name in rest and name not in replaced), None)
+        if taken is not None:
+            raise SpecError(
+                "data", f"has a column {taken!r}, as the output will", "rename it, or leave it out by drop"
+            )
+        order = (*rest, *(name for name in made if name not in rest and name not in away.intersection(where.names)))
+        if not {*where.names, "report"}.intersection(order):
+            raise SpecError("drop", "leaves no column with the report", f"keep {where.names[0]!r}")
+        if where.kind != "value":
+            # the place of a count is no secret
+            _warn_of([name for name in rest if name not in made])
+        left_out = tuple(name for name in names if name in away)
+        return cls(order, {name: made[name] for name in order if name in made}, left_out)
+
+
+def columns_of_reports(
+    table: IntegerTable, where: Where, radii: Radii | None, said: str, *, worst: bool, lean: bool
+) -> dict[str, NDArray[Any]]:
+    """The columns that are made, each a value for every report `(m,)`: whoever has the report has all of them.
+
+    The lean ones are the report, where the secret was, and its radii.
+    """
+    labels = np.array(list(table.reports.labels), dtype=object)
+    coordinates = report_coordinates(table, where)
+    made: dict[str, NDArray[Any]] = {}
+    if coordinates is None:
+        made[where.names[0]] = labels
+    elif where.geometry:
+        made[where.names[0]] = coordinates
+    else:
+        whole = where.kind != "earth" and bool((coordinates == np.round(coordinates)).all())
+        for name, axis in zip(where.names, coordinates.T, strict=True):
+            made[name] = axis.astype(np.int64) if whole else np.array(axis)
+    every = len(labels)
+    if not lean:
+        if coordinates is not None:
+            made["report"] = labels
+        made["epsilon"] = np.full(every, float(table.epsilon))
+        if table.delta:
+            made["delta"] = np.full(every, float(table.delta))
+    if radii is not None:
+        name = UNCERTAINTY if radii.unit == "m" and where.kind == "earth" else "uncertainty"
+        made[name] = _whole(radii.posterior)
+        if worst:
+            made[_WORST[name]] = _whole(np.full(every, radii.worst))
+    if not lean:
+        made[GENERALIZATIONS] = np.array([said] * every, dtype=object)
+    return made
+
+
+def _whole(numbers: NDArray[np.float64]) -> NDArray[Any]:
+    """Numbers as integers where all are whole."""
+    return numbers.astype(np.int64) if (np.isfinite(numbers) & (numbers == np.round(numbers))).all() else numbers
+
+
+def _words(name: str) -> set[str]:
+    """The words of a name, also two in a row as one: `GeoHash` is `geo`, `hash` and `geohash`."""
+    words = [word.lower() for word in _WORDS.findall(name)]
+    return {*words, *(one + other for one, other in pairwise(words))}
+
+
+def _warn_of(kept: Sequence[str]) -> None:
+    """Warn of columns that are kept and whose names say that they locate somebody."""
+    found = [name for name in kept if _LOCATE & _words(name)]
+    if found:
+        seen = f"columns are kept that may locate somebody: {', '.join(map(repr, found[:5]))}"
+        more = f" and {len(found) - 5:,} more" if len(found) > 5 else ""
+        fix = "often as well as the position does: leave them out by drop, or name those to keep"
+        # the caller of `apply`, which is as many calls up for frames as for files
+        warnings.warn(PlausibilityWarning("columns_locate", "data", seen + more, fix), stacklevel=6)

@@ -1,0 +1,254 @@
+"""Check the rows of the data: what is found by line, repeated rows, and why data is refused."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import Option, PlausibilityWarning, SpecError
+from dxopt.release.applying.column_mapping import BAD, GOOD, NO_DEGREES, OUTSIDE, UNKNOWN, Snapped, Snapper
+
+OUTSIDE_POLICIES = ("refuse", "nearest", "drop")
+_DROP = Option("outside", "drop")
+_WIDER = ("give a larger ", Option("within"))
+_OTHERWISE = (", or ", Option("outside", "nearest"), " or ", _DROP)
+_SHOWN = 5
+_SWAPPED = 0.95
+"""Coordinates are swapped where most rows are outside and this share of them fits the other way round."""
+
+
+@dataclass(frozen=True)
+class Moved:
+    """Values that are no secrets themselves, and were taken for the nearest.
+
+    Attributes
+    ----------
+    values : int
+        How many.
+    furthest : float
+        How far the nearest is at most, in the unit of distances.
+    """
+
+    values: int = 0
+    furthest: float = 0.0
+
+
+class Tally:
+    """Counts rows by what they are.
+
+    Attributes
+    ----------
+    rows : int
+    dropped : list of int
+        The lines that are left out, as they are outside or unusable.
+    moved : Moved
+        Which values were taken for the nearest secret.
+    unpaid_rows, unpaid_persons : int
+        How many rows are left out for want of budget, and of how many persons.
+    """
+
+    def __init__(self, snapper: Snapper, policy: str, noun: str) -> None:
+        if policy not in OUTSIDE_POLICIES:
+            raise SpecError("outside", f"is {policy!r}", f"choose one of {', '.join(OUTSIDE_POLICIES)}")
+        self._snapper = snapper
+        self._policy = policy
+        self._noun = noun
+        self.rows = 0
+        self.dropped: list[int] = []
+        self.moved = Moved()
+        self._counts = np.zeros(5, dtype=np.int64)
+        self._first: dict[int, list[int]] = {}
+        self._swapped = 0
+        self._nameless: list[int] = []
+        self._without = 0
+        self.unpaid_rows = 0
+        self.unpaid_persons = 0
+
+    @property
+    def outside(self) -> int:
+        """How many rows are outside of the space."""
+        return int(self._counts[OUTSIDE] + self._counts[UNKNOWN])
+
+    @property
+    def bad(self) -> int:
+        """How many rows have no secret at all."""
+        return int(self._counts[BAD] + self._counts[NO_DEGREES])
+
+    def add(self, lines: NDArray[np.int64], values: list, snapped: Snapped) -> NDArray[np.bool_]:
+        """Count rows, and say which of them are kept `(k,)`."""
+        self.rows += len(lines)
+        code = snapped.code
+        self._counts += np.bincount(code, minlength=5)
+        for kind in np.unique(code[code != GOOD]).tolist():
+            first = self._first.setdefault(kind, [])
+            first += lines[code == kind][: _SHOWN - len(first)].tolist()
+        self._look_at_swapped(values, code)
+        kept = code == GOOD
+        if self._policy == "nearest":
+            kept |= code == OUTSIDE
+        if self._snapper.where.kind == "value":
+            apart = snapped.apart[kept & self._snapper.off(snapped)]
+            furthest = max(self.moved.furthest, apart.max(initial=0.0))
+            self.moved = Moved(self.moved.values + len(apart), float(furthest))
+        if self._policy == "drop":
+            self.dropped += lines[~kept].tolist()
+        return kept
+
+    def add_nameless(self, lines: list[int]) -> None:
+        """Count rows that are kept and say not whose they are."""
+        self._without += len(lines)
+        self._nameless += lines[: _SHOWN - len(self._nameless)]
+
+    def add_unpaid(self, rows: list[int]) -> None:
+        """Count the rows of persons who lose some for want of budget."""
+        self.unpaid_rows += sum(rows)
+        self.unpaid_persons += len(rows)
+
+    def _look_at_swapped(self, values: list, code: NDArray[np.int8]) -> None:
+        off = (code == OUTSIDE) | (code == NO_DEGREES)
+        if len(values) == 2 and off.any():
+            tried = self._snapper.snap([np.asarray(column)[off] for column in values], swapped=True)
+            self._swapped += int((tried.code == GOOD).sum())
+
+    def require(self) -> None:
+        """Raise SpecError where the data is refused."""
+        if not self.rows:
+            raise SpecError("data", "has no rows", "give at least one")
+        off = int(self._counts[OUTSIDE] + self._counts[NO_DEGREES])
+        if off > self.rows / 2 and self._swapped >= _SWAPPED * off:
+            wrong = f"{off:,} of {self.rows:,} rows lie outside of the space, but fit with their coordinates swapped"
+            raise SpecError("data", wrong, "exchange the names of the two columns")
+        unwanted = self._policy != "drop"
+        if unwanted and self._counts[NO_DEGREES]:
+            wrong = f"{self._share(NO_DEGREES)} no latitude and longitude in degrees"
+            raise SpecError("data", wrong, "convert them to WGS 84 (EPSG:4326) first, or mend them")
+        if unwanted and self._counts[BAD]:
+            fix = "mend them (numbers have a decimal point), or leave them out: "
+            raise SpecError("data", f"{self._share(BAD)} empty or no {self._kind}", fix, _DROP)
+        if unwanted and self._counts[UNKNOWN]:
+            fix = "mend them, or leave them out: "
+            raise SpecError("data", f"{self._share(UNKNOWN)} no label of a secret", fix, _DROP)
+        if self._policy == "refuse" and self._counts[OUTSIDE]:
+            raise self._outside()
+        if self._without:
+            rows = listed(self._nameless, self._noun, self._without)
+            wrong = f"{self._without:,} of {self.rows:,} rows ({rows}) name nobody"
+            raise SpecError("person", wrong, "name a person in each row, or remove it")
+        if not self._counts[GOOD]:
+            what = self._snapper.where.noun
+            raise SpecError("data", f"has no row whose {what} is within the space", "check columns, unit and space")
+
+    @property
+    def _kind(self) -> str:
+        where = self._snapper.where
+        return "point" if where.geometry else "label" if where.kind == "label" else "number"
+
+    def _outside(self) -> SpecError:
+        snapper = self._snapper
+        points = snapper.space.points
+        share = self._share(OUTSIDE)
+        reach = f"{snapper.within:,.4g} {snapper.unit}".rstrip()
+        wrong = f"{share} further than {reach} from every secret"
+        if snapper.where.kind != "value" or points is None:
+            return SpecError("data", wrong, "check their columns and unit, ", *_WIDER, *_OTHERWISE)
+        fix: tuple[str | Option, ...] = ("take a line of all values that may be, or ", *_WIDER)
+        if not snapper.within:
+            wrong = f"{share} none of the secrets"
+            meaning = " (how far a value may be from the secret that stands for it)"
+            fix = ("mend them, take a line that has them, or ", *_WIDER, meaning)
+        # of the space, not of the data: how far a row is away would tell what it has
+        whole = len(points) > 1 and bool((np.diff(np.sort(points[:, 0])) == 1).all() and points[0, 0] % 1 == 0)
+        run = "are the whole numbers" if whole else "run"
+        wrong += f", which {run} from {points.min():.10g} to {points.max():.10g}"
+        return SpecError("data", wrong, *fix, *_OTHERWISE)
+
+    def _share(self, kind: int) -> str:
+        """How many rows are of one kind, with the first of them."""
+        count = int(self._counts[kind])
+        verb = "is" if count == 1 else "are"
+        return f"{count:,} of {self.rows:,} rows ({listed(self._first[kind], self._noun, count)}) {verb}"
+
+
+def listed(lines: Iterable[int], noun: str, count: int) -> str:
+    """The first lines of so many, as text."""
+    first = [f"{line:,}" for line in lines]
+    more = ", …" if count > len(first) else ""
+    return f"{noun}{'s' if count > 1 else ''} {', '.join(first)}{more}"
+
+
+LOOKED_AT = 1 << 22
+"""So many rows are compared at most, as each takes 8 bytes."""
+_STEPS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
+"""Of the generator SplitMix64, which spreads numbers over 64 bits."""
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+_MISSING = np.uint64(0xD1B54A32D192ED03)
+
+Fingerprints = NDArray[np.uint64]
+
+
+class Repeats:
+    """Counts rows that are the same as earlier ones, by their fingerprints."""
+
+    def __init__(self) -> None:
+        self._seen: list[Fingerprints] = []
+        self._rows = 0
+        self._all = True
+
+    def add(self, found: Fingerprints) -> None:
+        """Look at rows `(k,)`."""
+        room = LOOKED_AT - self._rows
+        self._all &= len(found) <= room
+        self._seen.append(found[:room])
+        self._rows += len(self._seen[-1])
+
+    def warn(self, noun: str) -> None:
+        """Warn of rows that are the same as earlier ones, as the second function that `apply` calls."""
+        count = self._rows - len(np.unique(np.concatenate(self._seen))) if self._seen else 0
+        if not count:
+            return
+        what = f"{noun} is the same as an earlier one" if count == 1 else f"{noun}s are the same as earlier ones"
+        among = "" if self._all else f" among the first {self._rows:,}"
+        seen = (
+            f"{count:,} {what} in every column{among}: each gets a report of its own, and n reports of a secret "
+            "protect it n times less"
+        )
+        fix = f"often data that were appended or joined twice: remove such {noun}s, unless each is somebody else's"
+        warnings.warn(PlausibilityWarning("rows_twice", "data", seen, fix), stacklevel=4)
+
+
+def of_columns(columns: Iterable[NDArray[np.uint64]], size: int) -> Fingerprints:
+    """A number for each of so many rows, the same for rows that are the same in every column."""
+    found = np.zeros(size, dtype=np.uint64)
+    for column in columns:
+        found = found * _ODD + column
+        for shift, factor in _STEPS:
+            found = (found ^ (found >> np.uint64(shift))) * np.uint64(factor)
+        found ^= found >> np.uint64(31)
+    return found
+
+
+def of_numbers(column: NDArray[Any], missing: NDArray[np.bool_] | None = None) -> Fingerprints:
+    """A number for each number or time `(k,)`, by its bits."""
+    kind = column.dtype.kind
+    wide = column.astype(np.float64) if kind == "f" else column if kind in "mM" else column.astype(np.int64)
+    found = np.ascontiguousarray(wide).view(np.uint64)
+    return found if missing is None else np.where(missing, _MISSING, found)
+
+
+def of_texts(column: Iterable[Any], size: int) -> Fingerprints:
+    """A number for each value of any kind, of so many."""
+    return np.fromiter(map(_number, column), np.int64, size).view(np.uint64)
+
+
+def _number(value: Any) -> int:
+    if isinstance(value, str):
+        return hash(value)
+    if hasattr(value, "wkb"):
+        # the text of a shape is rounded
+        return hash(value.wkb)
+    return hash(repr(value.tolist() if isinstance(value, np.ndarray) else value))

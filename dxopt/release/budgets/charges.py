@@ -1,0 +1,608 @@
+"""Charge rows in one transaction: runs, what persons can afford, what budgets are set to, totals and histories."""
+
+from __future__ import annotations
+
+import secrets
+import sqlite3
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+from functools import lru_cache
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import BudgetExceeded, Fix, Option, SpecError
+from dxopt.numerics.exact_rational import Amount, as_text, exactly, float_above
+from dxopt.release.budgets.accounts import Account, Payment, Totals, apart, enough, shown
+from dxopt.release.budgets.ledger_file import NEW, Tags, encodable, read
+
+_AT_A_TIME = 500
+"""Parameters of one statement; SQLite takes 999 everywhere."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """What a row costs: ε and δ, exactly, and their unit."""
+
+    epsilon: Fraction
+    delta: Fraction
+    unit: str
+
+
+@dataclass
+class Found:
+    """A person's account as a transaction found it, and the rows that it pays for: all, and those with a key."""
+
+    id: int
+    account: Account
+    rows: int = 0
+    keyed: int = 0
+
+    def after(self, level: Level) -> tuple[Fraction, Fraction]:
+        """What is spent of ε and δ once the rows are paid."""
+        spent = self.account.spent + self.rows * level.epsilon
+        return spent, self.account.spent_delta + self.rows * level.delta if level.delta else self.account.spent_delta
+
+
+def now() -> str:
+    """The time in UTC, as "2026-01-31T12:00:00Z"."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def charge(
+    db: sqlite3.Connection,
+    run: int,
+    first: int | None,
+    persons: Sequence[str],
+    names: Sequence[str],
+    level: Level,
+    tags: Tags | None,
+) -> NDArray[np.bool_]:
+    """Charge rows within a transaction.
+
+    Parameters
+    ----------
+    db : Connection
+        In a transaction that writes.
+    run : int
+    first : int or None
+        The number of the first row in its run; None where rows are not numbered, and nothing goes on later.
+    persons, names : (k,) sequences
+        Who is charged for each row: as errors name them, and as stored.
+    level : Level
+        What each row costs.
+    tags : Tags, optional
+        What was drawn with a key: a person pays once for a tag at a level.
+
+    Returns
+    -------
+    (k,) array of bool
+        Which rows were paid for now.
+
+    Raises
+    ------
+    BudgetExceeded
+        Naming the first person who has not enough left.
+    SpecError
+        If a row of this run was charged to another person, or at another level.
+    """
+    keep_unit(db, level.unit)
+    level_id = _level(db, level)
+    found = _accounts(db, names)
+
+    # Rows that this run has paid for before it was killed cost nothing.
+    paid = np.zeros(len(names), dtype=bool)
+    before = {} if first is None else _before(db, run, first, len(names))
+    for at, name in enumerate(names):
+        person = found[name]
+        if first is not None and (known := before.get(first + at)) is not None:
+            if known != (person.id, level_id):
+                wrong = f"{first + at} was charged to another person or at another level, before the run was stopped"
+                raise SpecError("row", wrong, "give the table as it was, or close the run to begin anew")
+            continue
+
+        # A tag is written once for a person and a level; where it was there, it was paid for.
+        tag = None if tags is None else tags.fingerprints[at]
+        if tag is not None:
+            asked = db.execute("INSERT OR IGNORE INTO tags VALUES (?, ?, ?)", (person.id, level_id, tag))
+            if not asked.rowcount:
+                continue
+            person.keyed += 1
+        paid[at] = True
+        person.rows += 1
+
+    payers = [payer for payer in found.values() if payer.rows]
+    after = [payer.after(level) for payer in payers]
+    broke = {
+        payer.account.person for payer, spent in zip(payers, after, strict=True) if not payer.account.allows(*spent)
+    }
+    if broke:
+        first_name = next(at for at, name in enumerate(names) if name in broke)
+        payer = found[names[first_name]]
+        short = [payer for payer in payers if payer.account.person in broke]
+        needed = largest(lacking(payer.account, payer.rows, level) for payer in short)
+        raise refusal(persons[first_name], payer.account, payer.rows, level, over=len(short), needed=needed)
+    _write(db, run, level_id, payers, after, NEW if tags is None else tags.key)
+    if first is not None:
+        new = ((run, first + at, found[names[at]].id, level_id) for at in np.flatnonzero(paid).tolist())
+        db.executemany("INSERT INTO rows VALUES (?, ?, ?, ?)", new)
+    return paid
+
+
+def keep_unit(db: sqlite3.Connection, unit: str) -> None:
+    """Set the unit of the ledger where it has none; SpecError if it has another."""
+    if not isinstance(unit, str) or not unit.strip():
+        raise SpecError("unit", f"is {unit!r}", 'say what a level is per, such as "per km"')
+    encodable(unit, "unit")
+    kept = setting(db, "unit")
+    if kept is None:
+        db.execute("INSERT INTO settings VALUES ('unit', ?)", (unit,))
+    else:
+        require_unit(kept, unit)
+
+
+def require_unit(kept: str | None, unit: str) -> None:
+    """Raise SpecError where a ledger has another unit than a level."""
+    if kept is not None and kept != unit:
+        wrong = f"is {unit!r}, but the ledger is in {kept!r}"
+        fix = f'keep a ledger for each unit: dxopt budget LEDGER --set AMOUNT --unit "{unit}"'
+        raise SpecError("unit", wrong, fix)
+
+
+def setting(db: sqlite3.Connection, name: str) -> str | None:
+    """A setting of the ledger, or None."""
+    row = db.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
+    return None if row is None else row[0]
+
+
+def defaults(db: sqlite3.Connection) -> tuple[str | None, str | None]:
+    """The budget of persons without their own, ε and δ, as text."""
+    return setting(db, "epsilon"), setting(db, "delta")
+
+
+@lru_cache(maxsize=1 << 16)
+def rational(text: str) -> Fraction:
+    """An amount from the text that is stored; many persons have the same."""
+    try:
+        return Fraction(text)
+    except (ValueError, TypeError):
+        raise SpecError("ledger", f"has the amount {text!r}", "it was altered; take a copy from before") from None
+
+
+def account_of(
+    person: str, own: tuple[str | None, str | None], default: tuple[str | None, str | None], spent: tuple[str, str]
+) -> Account:
+    """An account from the text that is stored."""
+    budget, budget_delta = own if own[0] is not None else default
+    return Account(
+        person,
+        None if budget is None else rational(budget),
+        None if budget_delta is None else rational(budget_delta),
+        own[0] is not None,
+        rational(spent[0]),
+        rational(spent[1]),
+    )
+
+
+def find(db: sqlite3.Connection, names: Sequence[str]) -> Iterator[tuple[int, Account]]:
+    """The ids and accounts of those among different names who are in the ledger."""
+    default = defaults(db)
+    columns = "id, person, epsilon, delta, spent_epsilon, spent_delta"
+    for start in range(0, len(names), _AT_A_TIME):
+        some = names[start : start + _AT_A_TIME]
+        marks = ", ".join("?" * len(some))
+        for at, name, *own, spent, delta in db.execute(
+            f"SELECT {columns} FROM persons WHERE person IN ({marks})", some
+        ):
+            yield at, account_of(name, (own[0], own[1]), default, (spent, delta))
+
+
+def _accounts(db: sqlite3.Connection, names: Sequence[str]) -> dict[str, Found]:
+    """The accounts of all persons by name; who is new gets one."""
+    different = list(dict.fromkeys(names))
+    db.executemany("INSERT OR IGNORE INTO persons (person) VALUES (?)", ((name,) for name in different))
+    return {account.person: Found(at, account) for at, account in find(db, different)}
+
+
+def _level(db: sqlite3.Connection, level: Level) -> int:
+    """The id of a level."""
+    texts = as_text(level.epsilon, "level"), as_text(level.delta, "delta")
+    db.execute("INSERT OR IGNORE INTO levels (epsilon, delta) VALUES (?, ?)", texts)
+    return db.execute("SELECT id FROM levels WHERE epsilon = ? AND delta = ?", texts).fetchone()[0]
+
+
+def _before(db: sqlite3.Connection, run: int, first: int, count: int) -> dict[int, tuple[int, int]]:
+    """The person and level of each of these rows that its run has paid for."""
+    asked = "SELECT row, person, level FROM rows WHERE run = ? AND row >= ? AND row < ?"
+    return {row: (person, level) for row, person, level in db.execute(asked, (run, first, first + count))}
+
+
+def lacking(account: Account, count: int, level: Level) -> tuple[Fraction, Fraction]:
+    """The budgets of ε and δ that would pay for so many rows more."""
+    return account.spent + count * level.epsilon, account.spent_delta + count * level.delta
+
+
+def largest(budgets: Iterable[tuple[Fraction, Fraction]]) -> tuple[Fraction, Fraction]:
+    """The ε and the δ that are enough for each of several persons."""
+    epsilons, deltas = zip(*budgets, strict=True)
+    return max(epsilons), max(deltas)
+
+
+def refusal(
+    person: str,
+    account: Account,
+    count: int,
+    level: Level,
+    *,
+    over: int = 1,
+    needed: tuple[Fraction, Fraction] | None = None,
+    other: Fix = ("release nothing, or ",),
+) -> BudgetExceeded:
+    """The error about a person who cannot pay for the rows.
+
+    Parameters
+    ----------
+    over : int
+        How many persons cannot.
+    needed : tuple of Fraction, optional
+        The ε and δ that would pay for each of them; for this one by default.
+    other : Fix
+        What may be done instead of setting a larger budget.
+    """
+    asked, left, budget, kind = count * level.epsilon, account.left, account.budget, ""
+    who = f"{over:,} persons have too little left; the first, {person!r}," if over > 1 else f"person {person!r}"
+    if budget is None:
+        fix = "set one, or a default: dxopt budget LEDGER --set AMOUNT"
+        return BudgetExceeded(person, asked, left, f"{who} has no budget", fix)
+    wanted = enough((needed or lacking(account, count, level))[0])
+    if asked <= left:
+        asked, left, kind = count * level.delta, account.left_delta, "delta "
+        budget = account.budget_delta or Fraction(0)
+        wanted = enough((needed or lacking(account, count, level))[1])
+    has, more = apart(left, asked)
+    rows = f" for {count:,} rows" if count > 1 else ""
+    unit = f" {level.unit}" if not kind else ""
+    wrong = f"{who} has {kind}{has} left of {float(budget):.3g}{unit}, but {more} is asked{rows}"
+    whom = " for each of them" if over > 1 else ""
+    return BudgetExceeded(person, asked, left, wrong, *other, f"set {kind}{wanted} or more{whom}")
+
+
+def _write(
+    db: sqlite3.Connection,
+    run: int,
+    level: int,
+    payers: Sequence[Found],
+    after: Sequence[tuple[Fraction, Fraction]],
+    key: str,
+) -> None:
+    """Write what persons have spent afterwards, and their payments: for new draws, and for those with the key."""
+    spent = (
+        (as_text(epsilon, "spent"), as_text(delta, "spent"), payer.id)
+        for payer, (epsilon, delta) in zip(payers, after, strict=True)
+    )
+    db.executemany("UPDATE persons SET spent_epsilon = ?, spent_delta = ? WHERE id = ?", spent)
+    time = now()
+    db.executemany(
+        "INSERT INTO payments VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (person, run, level, key) "
+        "DO UPDATE SET rows = rows + excluded.rows, last = excluded.last",
+        (
+            (payer.id, run, level, drawn, rows, time, time)
+            for payer in payers
+            for drawn, rows in ((NEW, payer.rows - payer.keyed), (key, payer.keyed))
+            if rows
+        ),
+    )
+
+
+_TAGS = "SELECT person, level, count(*) FROM tags GROUP BY person, level"
+_KEYED = "SELECT person, level, sum(rows) FROM payments WHERE key <> ? GROUP BY person, level"
+
+
+def default_of(db: sqlite3.Connection) -> tuple[Fraction | None, Fraction | None]:
+    """The budget of persons without their own, ε and δ."""
+    epsilon, delta = defaults(db)
+    return None if epsilon is None else rational(epsilon), None if delta is None else rational(delta)
+
+
+def each_account(db: sqlite3.Connection) -> Iterator[tuple[int, Account]]:
+    """All accounts with their ids."""
+    default = defaults(db)
+    columns = "id, person, epsilon, delta, spent_epsilon, spent_delta"
+    for number, person, epsilon, delta, spent, spent_delta in db.execute(f"SELECT {columns} FROM persons"):
+        yield number, account_of(person, (epsilon, delta), default, (spent, spent_delta))
+
+
+def accounts(db: sqlite3.Connection) -> list[Account]:
+    """All accounts, those with the least left first, and by name where that is equal."""
+    found = [account for _, account in each_account(db)]
+    return sorted(found, key=lambda account: (account.left, account.person))
+
+
+def history(db: sqlite3.Connection, name: str) -> list[Payment]:
+    """The payments of a person, stored under a name, in the order of time."""
+    rows = db.execute(
+        "SELECT runs.release, payments.first, payments.last, levels.epsilon, levels.delta, payments.rows, "
+        "runs.finished IS NOT NULL OR runs.token IS NULL, payments.key "
+        "FROM payments JOIN persons ON persons.id = payments.person JOIN runs ON runs.id = payments.run "
+        "JOIN levels ON levels.id = payments.level WHERE persons.person = ? "
+        "ORDER BY payments.first, runs.id, levels.id, payments.key",
+        (name,),
+    )
+    return [
+        Payment(release, first, last, rational(epsilon), rational(delta), count, bool(finished), *read(key))
+        for release, first, last, epsilon, delta, count, finished, key in rows
+    ]
+
+
+def totals(db: sqlite3.Connection) -> Totals:
+    """The ledger in a few numbers."""
+    spent = max((account.spent for _, account in each_account(db)), default=Fraction(0))
+    persons = db.execute("SELECT count(*) FROM persons").fetchone()[0]
+    rows = dict(db.execute("SELECT key, sum(rows) FROM payments GROUP BY key"))
+    paid = sum(rows.values())
+    unfinished = "SELECT name FROM runs WHERE finished IS NULL AND token IS NOT NULL ORDER BY id"
+    names = tuple(name for (name,) in db.execute(unfinished))
+    return Totals(persons, paid, spent, names, paid - rows.get(NEW, 0))
+
+
+def check(db: sqlite3.Connection, damaged: Callable[[], SpecError]) -> None:
+    """SpecError unless the database is whole, and accounts, payments, rows and tags agree, within the budgets."""
+    if [row[0] for row in db.execute("PRAGMA integrity_check")] != ["ok"]:
+        raise damaged()
+
+    # Add up all payments by person.
+    paid: dict[int, list[Fraction]] = defaultdict(lambda: [Fraction(0), Fraction(0)])
+    asked = (
+        "SELECT payments.person, levels.epsilon, levels.delta, sum(payments.rows) FROM payments "
+        "JOIN levels ON levels.id = payments.level GROUP BY payments.person, payments.level"
+    )
+    for number, epsilon, delta, rows in db.execute(asked):
+        paid[number][0] += rows * rational(epsilon)
+        paid[number][1] += rows * rational(delta)
+
+    for number, account in each_account(db):
+        if [account.spent, account.spent_delta] != paid.pop(number, [0, 0]):
+            wrong = f"says that {account.person!r} has spent {shown(account.spent)}, but the payments say otherwise"
+            raise SpecError("ledger", wrong, "it was altered; take a copy from before")
+        if account.budget is not None and not account.allows(account.spent, account.spent_delta):
+            raise SpecError("ledger", f"says that {account.person!r} has overspent", "it was altered")
+    if paid:
+        raise damaged()
+
+    # A run that is not finished knows its rows one by one.
+    numbered = "SELECT run, person, level, count(*) FROM rows GROUP BY run, person, level"
+    running = (
+        "SELECT run, person, level, sum(rows) FROM payments WHERE run IN "
+        "(SELECT id FROM runs WHERE finished IS NULL AND token IS NOT NULL) GROUP BY run, person, level"
+    )
+    if sorted(db.execute(numbered).fetchall()) != sorted(db.execute(running).fetchall()):
+        raise SpecError("ledger", "has rows of a run that do not match its payments", "it was altered")
+
+    # A draw with a key left a tag when it was paid for.
+    if sorted(db.execute(_TAGS)) != sorted(db.execute(_KEYED, (NEW,))):
+        raise SpecError("ledger", "has draws with a key that do not match their tags", "it was altered")
+
+
+_OTHER = ("keep the first rows of each person that the budget pays for: ", Option("over_budget", "drop"), ", or ")
+
+
+def affordable(
+    accounts: Sequence[Account], needed: Mapping[str, int], paid: Mapping[str, int], level: Level, *, drop: bool
+) -> dict[str, int]:
+    """How many of their rows persons can pay for.
+
+    Parameters
+    ----------
+    accounts : sequence of Account
+        Of the persons in `needed`, in that order.
+    needed, paid : mapping of str to int
+        How many rows each person has, and how many of these are paid for already.
+    level : Level
+    drop : bool
+        Whether there may be more rows than can be paid for.
+
+    Raises
+    ------
+    BudgetExceeded
+        Without `drop`, where there are.
+    """
+    found: dict[str, int] = {}
+    short: list[tuple[str, Account, int]] = []
+    for (person, rows), account in zip(needed.items(), accounts, strict=True):
+        found[person] = min(rows, paid[person] + _rows(account, level, rows))
+        if found[person] < rows:
+            short.append((person, account, rows - paid[person]))
+    if short and not drop:
+        most = largest(lacking(account, rows, level) for _, account, rows in short)
+        raise refusal(*short[0], level, over=len(short), needed=most, other=_OTHER)
+    return found
+
+
+def _rows(account: Account, level: Level, most: int) -> int:
+    """How many rows, up to a number, an account pays for."""
+    if account.budget is None:
+        return 0
+    pairs = ((account.left, level.epsilon), (account.left_delta, level.delta))
+    return min([most, *(left // each for left, each in pairs if each)])
+
+
+def put(db: sqlite3.Connection, name: str, value: str) -> None:
+    """Write a setting of the ledger."""
+    db.execute(
+        "INSERT INTO settings VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value", (name, value)
+    )
+
+
+def set_default(db: sqlite3.Connection, budget: Fraction, delta: Fraction) -> None:
+    """Set the budget of persons without their own."""
+    spending = db.execute("SELECT person, spent_epsilon, spent_delta FROM persons WHERE epsilon IS NULL")
+    for person, spent, spent_delta in spending:
+        _not_below(budget, delta, rational(spent), rational(spent_delta), person)
+    put(db, "epsilon", as_text(budget, "budget"))
+    put(db, "delta", as_text(delta, "delta"))
+
+
+def set_person(db: sqlite3.Connection, name: str, person: str, budget: Fraction, delta: Fraction) -> None:
+    """Set the budget of a person, stored under a name."""
+    db.execute("INSERT OR IGNORE INTO persons (person) VALUES (?)", (name,))
+    asked = "SELECT spent_epsilon, spent_delta FROM persons WHERE person = ?"
+    spent, spent_delta = db.execute(asked, (name,)).fetchone()
+    _not_below(budget, delta, rational(spent), rational(spent_delta), person)
+    texts = as_text(budget, "budget"), as_text(delta, "delta")
+    db.execute("UPDATE persons SET epsilon = ?, delta = ? WHERE person = ?", (*texts, name))
+
+
+def unset_person(
+    db: sqlite3.Connection, name: str, person: str, default: tuple[Fraction | None, Fraction | None]
+) -> None:
+    """Give a person the default budget again."""
+    asked = "SELECT spent_epsilon, spent_delta FROM persons WHERE person = ?"
+    spent = db.execute(asked, (name,)).fetchone()
+    if spent is None:
+        return
+    if default[0] is not None:
+        _not_below(default[0], default[1] or Fraction(0), rational(spent[0]), rational(spent[1]), person)
+    db.execute("UPDATE persons SET epsilon = NULL, delta = NULL WHERE person = ?", (name,))
+
+
+def _not_below(budget: Fraction, delta: Fraction, spent: Fraction, spent_delta: Fraction, person: str) -> None:
+    for field, wanted, least in (("budget", budget, spent), ("delta", delta, spent_delta)):
+        if wanted < least:
+            said = f"is {float(wanted)!r}, but person {person!r} has spent {shown(least)}"
+            raise SpecError(field, said, f"set {float_above(least)!r} or more")
+
+
+_UNFINISHED = "finished IS NULL AND token IS NOT NULL"
+
+
+def begin(db: sqlite3.Connection, name: str, release: str) -> str:
+    """A new token for the unfinished run of a name, or for a new run. Tokens that it had before are worth nothing."""
+    token = secrets.token_hex(16)
+    again = db.execute(f"UPDATE runs SET token = ? WHERE name = ? AND {_UNFINISHED}", (token, name))
+    if not again.rowcount:
+        new = "INSERT INTO runs (name, release, token, begun) VALUES (?, ?, ?, ?)"
+        db.execute(new, (name, release, token, now()))
+    return token
+
+
+def open_ended(db: sqlite3.Connection, release: str) -> int:
+    """The run of all draws of a release one by one: without an end, and without a token, so no `begin` finds it."""
+    found = db.execute("SELECT id FROM runs WHERE name = ? AND token IS NULL", (release,)).fetchone()
+    if found:
+        return found[0]
+    made = db.execute("INSERT INTO runs (name, release, begun) VALUES (?, ?, ?)", (release, release, now()))
+    return int(made.lastrowid or 0)
+
+
+def run_of(db: sqlite3.Connection, token: str) -> tuple[int, bool]:
+    """The run of a token, and whether it is finished."""
+    found = db.execute("SELECT id, finished FROM runs WHERE token = ?", (token,)).fetchone()
+    if found is None:
+        wrong = "is another process's now, or was closed, or never begun"
+        raise SpecError("run", wrong, "publish nothing of it, and begin again")
+    return found[0], found[1] is not None
+
+
+def finish(db: sqlite3.Connection, run: int) -> None:
+    """End a run. Which rows it paid for is known by person from now on, no longer one by one."""
+    db.execute("UPDATE runs SET finished = ? WHERE id = ?", (now(), run))
+    db.execute("DELETE FROM rows WHERE run = ?", (run,))
+
+
+def paid_in(db: sqlite3.Connection, name: str) -> dict[str, int]:
+    """How many rows the unfinished run of a name has paid for, by persons as stored."""
+    asked = (
+        "SELECT persons.person, sum(payments.rows) FROM payments JOIN persons ON persons.id = payments.person "
+        f"WHERE payments.run IN (SELECT id FROM runs WHERE name = ? AND {_UNFINISHED}) GROUP BY payments.person"
+    )
+    return dict(db.execute(asked, (name,)))
+
+
+def give_up(db: sqlite3.Connection, run: int, *, refund: bool) -> None:
+    """End a run of which nothing was published, and leave no trace of one that nobody has paid in.
+
+    Draws with a key stay paid, as another run may have shown them without paying again.
+    """
+    if refund:
+        paid = db.execute(
+            "SELECT payments.person, payments.rows, levels.epsilon, levels.delta FROM payments "
+            "JOIN levels ON levels.id = payments.level WHERE payments.run = ? AND payments.key = ?",
+            (run, NEW),
+        ).fetchall()
+        for person, rows, epsilon, delta in paid:
+            spent = db.execute("SELECT spent_epsilon, spent_delta FROM persons WHERE id = ?", (person,)).fetchone()
+            left = (
+                as_text(rational(text) - rows * rational(each), "spent")
+                for text, each in zip(spent, (epsilon, delta), strict=True)
+            )
+            db.execute("UPDATE persons SET spent_epsilon = ?, spent_delta = ? WHERE id = ?", (*left, person))
+        db.execute("DELETE FROM payments WHERE run = ? AND key = ?", (run, NEW))
+    finish(db, run)
+    db.execute("DELETE FROM runs WHERE id = ? AND id NOT IN (SELECT run FROM payments)", (run,))
+
+
+def close(db: sqlite3.Connection, name: str | None) -> int:
+    """End all unfinished runs, or those of one name, and take their tokens away: their output is not whole."""
+    unfinished = db.execute(f"SELECT id, name FROM runs WHERE {_UNFINISHED}").fetchall()
+    closed = [run for run, its_name in unfinished if name in (None, its_name)]
+    for run in closed:
+        finish(db, run)
+        db.execute("UPDATE runs SET token = ? WHERE id = ?", (secrets.token_hex(16), run))
+    return len(closed)
+
+
+class Payee(Protocol):
+    """A ledger that one person pays in."""
+
+    def account(self, person: str) -> Account: ...
+
+    def pay(self, person: str, level: Amount | str, *, unit: str, release: str) -> bool: ...
+
+
+@dataclass(frozen=True)
+class Purse:
+    """One person's part of a ledger; made by `Budgets.purse`.
+
+    Attributes
+    ----------
+    budgets : Budgets
+    person, unit, release : str
+        As for `Budgets.pay`.
+    """
+
+    budgets: Payee
+    person: str
+    unit: str
+    release: str
+
+    @property
+    def left(self) -> Fraction:
+        """Amount that may still be spent."""
+        return self.budgets.account(self.person).left
+
+    def require(self, level: Amount) -> None:
+        """Ask whether a draw could be paid now, and pay nothing.
+
+        Raises
+        ------
+        BudgetExceeded
+            If there is not that much left.
+        """
+        cost = Level(exactly(level, "level"), Fraction(0), self.unit)
+        account = self.budgets.account(self.person)
+        if not account.allows(account.spent + cost.epsilon, account.spent_delta):
+            raise refusal(self.person, account, 1, cost)
+
+    def pay(self, level: Amount) -> None:
+        """Pay for one draw before it is made.
+
+        Raises
+        ------
+        BudgetExceeded
+            If there is not that much left. Nothing is charged.
+        """
+        self.budgets.pay(self.person, level, unit=self.unit, release=self.release)

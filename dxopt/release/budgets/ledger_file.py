@@ -1,0 +1,290 @@
+"""The tables in the file of a ledger."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from dxopt.errors import SpecError
+from dxopt.numerics.exact_rational import exactly
+from dxopt.release.keys import Key
+
+FORMAT = 2
+"""The version of ledgers."""
+APPLICATION = 0x64786267
+"""What the head of the database says of its program: "dxbg"."""
+_SCHEMA = """
+CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE persons (
+    id INTEGER PRIMARY KEY, person TEXT NOT NULL UNIQUE, epsilon TEXT, delta TEXT,
+    spent_epsilon TEXT NOT NULL DEFAULT '0', spent_delta TEXT NOT NULL DEFAULT '0');
+CREATE TABLE levels (
+    id INTEGER PRIMARY KEY, epsilon TEXT NOT NULL, delta TEXT NOT NULL, UNIQUE (epsilon, delta));
+CREATE TABLE runs (
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL, release TEXT NOT NULL, token TEXT UNIQUE, begun TEXT NOT NULL,
+    finished TEXT);
+CREATE INDEX runs_name ON runs (name, finished);
+CREATE TABLE rows (
+    run INTEGER NOT NULL REFERENCES runs, row INTEGER NOT NULL, person INTEGER NOT NULL, level INTEGER NOT NULL,
+    PRIMARY KEY (run, row)) WITHOUT ROWID;
+CREATE TABLE tags (
+    person INTEGER NOT NULL, level INTEGER NOT NULL, tag BLOB NOT NULL,
+    PRIMARY KEY (person, level, tag)) WITHOUT ROWID;
+CREATE TABLE payments (
+    person INTEGER NOT NULL REFERENCES persons, run INTEGER NOT NULL REFERENCES runs,
+    level INTEGER NOT NULL REFERENCES levels, key TEXT NOT NULL, rows INTEGER NOT NULL, first TEXT NOT NULL,
+    last TEXT NOT NULL, PRIMARY KEY (person, run, level, key)) WITHOUT ROWID
+"""
+TABLES = {"settings", "persons", "levels", "runs", "payments", "rows", "tags"}
+
+
+def head(db: sqlite3.Connection, name: str) -> int:
+    """A number in the head of the database."""
+    return db.execute(f"PRAGMA {name}").fetchone()[0]
+
+
+def make(db: sqlite3.Connection) -> None:
+    """Make the tables, within a transaction that writes."""
+    for statement in _SCHEMA.split(";\n"):
+        db.execute(statement)
+    db.execute(f"PRAGMA application_id = {APPLICATION}")
+    db.execute(f"PRAGMA user_version = {FORMAT}")
+
+
+_CHECK = "dxopt ledger 1: key"
+_PERSON = "dxopt ledger 1: person"
+
+
+def mark(key: Key | None) -> str:
+    """What a ledger stores to know its key again; empty without one. SpecError if it is no key."""
+    if key is None:
+        return ""
+    if not isinstance(key, Key):
+        raise SpecError("key", f"is of type {type(key).__name__}", "give a dx.Key")
+    return key.digest(_CHECK).hex()
+
+
+def stored(persons: Sequence[str], key: Key | None) -> list[str]:
+    """The names under which a ledger stores persons: as given, or HMAC-SHA256 of them in hexadecimal.
+
+    Raises
+    ------
+    SpecError
+        If one is no text, or empty.
+    """
+    if isinstance(persons, str):
+        raise SpecError("persons", "are one text", "give a list of persons, one for each row")
+    names = []
+    for at, person in enumerate(persons):
+        if not isinstance(person, str) or not person:
+            said = "is empty" if person == "" else f"is of type {type(person).__name__}"
+            raise SpecError("persons", f"{at} {said}", "name a person in each row, as text")
+        encodable(person, "persons")
+        names.append(str(person) if key is None else key.digest(_PERSON, person).hex())
+    return names
+
+
+def text(given: str, field: str) -> str:
+    """A name of something; SpecError if it is none."""
+    if not isinstance(given, str) or not given.strip():
+        raise SpecError(field, f"is {given!r}", "give it a name")
+    encodable(given, field)
+    return given
+
+
+def encodable(given: str, field: str) -> None:
+    """SpecError unless a text can be stored."""
+    try:
+        given.encode()
+    except UnicodeEncodeError:
+        raise SpecError(field, f"{given!r} has a character that is none", "give Unicode text") from None
+
+
+NEW = "none"
+"""What a ledger stores of the key of new draws,"""
+UNNAMED = "unnamed"
+"""and of draws with a key that was not given."""
+
+
+@dataclass(frozen=True)
+class Tags:
+    """Fingerprints of draws `(k,)`, None for new draws, and what is stored of their key."""
+
+    fingerprints: Sequence[bytes | None]
+    key: str
+
+    @classmethod
+    def of(cls, tags: Sequence[bytes | None] | None, key: Key | None, rows: int) -> Tags | None:
+        """The tags of so many rows, if there are any; SpecError where they do not fit."""
+        if key is not None and not isinstance(key, Key):
+            raise SpecError("key", f"is of type {type(key).__name__}", "give a dx.Key")
+        if tags is None:
+            if key is not None:
+                raise SpecError("key", "is given without tags", "give the tags of draws with a key, or leave it out")
+            return None
+        if len(tags) != rows:
+            raise SpecError("tags", f"are {len(tags)} for {rows} rows", "give one for each row, or None")
+        if not all(tag is None or isinstance(tag, bytes) for tag in tags):
+            raise SpecError("tags", "are not all bytes or None", "give fingerprints, such as Key.digest")
+        return cls(tags, UNNAMED if key is None else key.fingerprint)
+
+
+def read(stored: str) -> tuple[bool, str | None]:
+    """Return whether rows were drawn with a key, and its fingerprint as far as it is known."""
+    if stored == NEW:
+        return False, None
+    return True, None if stored == UNNAMED else stored
+
+
+# What SQLite says, by its result code, extended or primary, in plain words.
+_WORDS = {
+    sqlite3.SQLITE_BUSY: ("is locked by another process", "wait until it ends, and try again"),
+    sqlite3.SQLITE_LOCKED: ("is locked by another process", "wait until it ends, and try again"),
+    sqlite3.SQLITE_READONLY: ("cannot be written", "allow writing to it and to its folder"),
+    sqlite3.SQLITE_READONLY_DBMOVED: ("was moved or deleted since it was opened", "open it where it is now"),
+    sqlite3.SQLITE_PERM: ("cannot be written", "allow writing to it and to its folder"),
+    sqlite3.SQLITE_CANTOPEN: ("cannot be opened", "allow reading and writing it and its folder"),
+    sqlite3.SQLITE_FULL: ("cannot be written, as the disk is full", "make room; nothing of this was charged"),
+    sqlite3.SQLITE_IOERR: ("cannot be read or written", "look at the disk; nothing of this was charged"),
+    sqlite3.SQLITE_CORRUPT: ("is damaged", "take a copy from before, and charge again what was released since"),
+    sqlite3.SQLITE_NOTADB: ("is no ledger", "name a file that `dxopt budget` made"),
+}
+
+
+class LedgerFile:
+    """An open ledger. One object may be used by several threads, but not by a forked copy of the process.
+
+    Parameters
+    ----------
+    file : Path
+    create : bool
+        Whether to make the file where there is none.
+    kept : mapping
+        Settings of a ledger that is made.
+    wait : float
+        How long to wait for other processes, in seconds.
+    """
+
+    def __init__(self, file: Path, *, create: bool, kept: Mapping[str, str], wait: float) -> None:
+        exactly(wait, "wait")
+        self.file = file
+        self._lock = threading.RLock()
+        self._process = os.getpid()
+
+        new = not file.exists()
+        if new and not create:
+            raise SpecError("ledger", f"{file} is not there", "make it: dxopt budget LEDGER --set AMOUNT --unit UNIT")
+        if not new and not file.is_file():
+            raise SpecError("ledger", f"{file} is no file", "name the file of a ledger")
+        with self._plainly():
+            # By name, and never read with Python's own `open`: to close a file that SQLite has open in the same
+            # process drops its locks.
+            uri = f"file:{quote(file.absolute().as_posix())}?mode={'rwc' if create else 'rw'}"
+            self._db = sqlite3.connect(uri, uri=True, timeout=wait, isolation_level=None, check_same_thread=False)
+        try:
+            with self._plainly():
+                # A rollback journal, deleted at each commit, with the file, the journal and their folder flushed to
+                # disk (EXTRA): a commit that was reported survives kill -9 and a power cut, and one that was not is
+                # undone by whoever opens the file next. A write-ahead log would do as well, but part of the ledger
+                # would then lie in a second file, and a copy that leaves it behind has spent less than was spent.
+                self._db.execute("PRAGMA synchronous = EXTRA")
+                self._db.execute("PRAGMA trusted_schema = OFF")
+                self._db.execute("PRAGMA cache_size = -65536")  # 64 MiB: few charges touch more than that
+                if new:
+                    file.chmod(0o600)  # it says who was where how often
+            if create:
+                self._make(kept)
+            self._check()
+        except BaseException:
+            self._db.close()
+            raise
+
+    def close(self) -> None:
+        """Close the file; again is allowed."""
+        self._db.close()
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """One transaction that no other process is in: all of it is written, or nothing."""
+        with self._lock, self._plainly():
+            self._same_process()
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._db
+                self._db.execute("COMMIT")
+            except BaseException:
+                # SQLite may have rolled back by itself, as where the disk is full.
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """One transaction that sees a single state of the ledger, and changes nothing."""
+        with self._lock, self._plainly():
+            self._same_process()
+            self._db.execute("BEGIN")
+            try:
+                yield self._db
+            finally:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+
+    def _same_process(self) -> None:
+        if os.getpid() != self._process:
+            raise SpecError("ledger", f"{self.file} was opened by another process", "open it anew in each process")
+
+    def _make(self, kept: Mapping[str, str]) -> None:
+        """Make the tables, unless there are some: another process may be as quick."""
+        with self.writing() as db:
+            empty = not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+            if empty and not head(db, "application_id"):
+                make(db)
+                db.executemany("INSERT INTO settings VALUES (?, ?)", kept.items())
+
+    def _check(self) -> None:
+        """Raise SpecError unless the file is a ledger that this dxopt knows."""
+        with self.reading() as db:
+            tables = {name for kind, name in db.execute("SELECT type, name FROM sqlite_master") if kind != "index"}
+            if not tables:
+                raise SpecError(
+                    "ledger", f"{self.file} is empty", "make it: dxopt budget LEDGER --set AMOUNT --unit UNIT"
+                )
+            if head(db, "application_id") != APPLICATION:
+                raise SpecError("ledger", f"{self.file} is the database of another program", "name another file")
+            version = head(db, "user_version")
+            if version > FORMAT:
+                raise SpecError("ledger", f"{self.file} was made by a later dxopt (format {version})", "update dxopt")
+            if version != FORMAT or tables != TABLES:
+                raise self.damaged()
+
+    def damaged(self) -> SpecError:
+        """The error about contents that no ledger has."""
+        return SpecError(
+            "ledger", f"{self.file} {_WORDS[sqlite3.SQLITE_CORRUPT][0]}", _WORDS[sqlite3.SQLITE_CORRUPT][1]
+        )
+
+    def _is_closed(self) -> bool:
+        try:
+            return self._db.total_changes < 0
+        except sqlite3.ProgrammingError:
+            return True
+
+    @contextmanager
+    def _plainly(self) -> Iterator[None]:
+        """A context in which errors of SQLite become one line in plain words."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            code = getattr(error, "sqlite_errorcode", 0)
+            if isinstance(error, sqlite3.ProgrammingError) and self._is_closed():
+                raise SpecError("ledger", f"{self.file} is closed", "open it again") from None
+            unknown = f"cannot be used: {error}", "look at the file"
+            wrong, fix = _WORDS.get(code) or _WORDS.get(code & 0xFF) or unknown
+            raise SpecError("ledger", f"{self.file} {wrong}", fix) from error

@@ -1,0 +1,194 @@
+"""Arrays of a report's parts in a folder: sets of priors, beliefs, held-out data, units."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+
+from dxopt.analysis.held_out import AtPositions, HeldOut, Observed, worth_on
+from dxopt.errors import CertificateError, SpecError
+from dxopt.model.beliefs.notions import BeliefPairs
+from dxopt.model.beliefs.pairs import Pairs
+from dxopt.model.mechanism import MatrixMechanism, Mechanism
+from dxopt.model.moment_sets import Fitting, unpack_fitting
+from dxopt.model.objective import Objective, WorstExpectedLoss, WorstRegret, losses_of
+from dxopt.model.prior import Prior
+from dxopt.model.prior_sets import Hull, PriorSet, unpack_set
+from dxopt.model.problem import Problem
+from dxopt.proofs.certify import Certificate
+from dxopt.results.folder import HELD_OUT, finite
+from dxopt.spaces.units import per
+from dxopt.words.report import named_loss
+
+_KEYS = ("distance", "loss", "value")
+
+
+def content(problem: Problem) -> dict[str, str]:
+    """Return the units of distances, losses and the value, "" where they are not known."""
+    return dict(zip(_KEYS, (problem.space.unit, problem.loss.unit, problem.unit), strict=True))
+
+
+def level_axis(problem: Problem) -> str:
+    """The label of an axis of levels."""
+    return f"ε {per(problem.space.unit)}"
+
+
+def value_axis(problem: Problem) -> str:
+    """The label of an axis of what the objective is about."""
+    unit = problem.unit if problem.objective.sign < 0 else named_loss(problem)
+    return f"{problem.objective.title} ({unit})" if unit else problem.objective.title
+
+
+_SET = "prior_set"
+
+
+def packed_set(problem: Problem, mechanism: Mechanism) -> dict[str, Any]:
+    """The arrays of a set beside its centre, with what proves a mechanism's value; none where there is no set."""
+    priors = problem.priors
+    if priors is None:
+        return {}
+    arrays = priors.arrays()
+    if isinstance(problem.objective, WorstRegret):
+        arrays |= {"lowest": problem.objective.lowest, "highest": problem.objective.highest}
+    if isinstance(priors, Fitting) and isinstance(mechanism, MatrixMechanism):
+        arrays["proof"] = priors.multipliers(losses_of(problem, mechanism.matrix, priors.reach))
+    return {_SET: priors.kind, **{f"{_SET}.{key}": array for key, array in arrays.items()}}
+
+
+def believed(name: str, objective: str, asked: Mapping[str, Any]) -> Prior | PriorSet:
+    """The prior of problem.npz, or the set of priors where the objective is about one.
+
+    Raises
+    ------
+    SpecError
+        If the arrays are none of a prior or a set, or of another one than is said.
+    """
+    prior = Prior(asked["prior"], name)
+    if objective not in (WorstExpectedLoss.name, WorstRegret.name):
+        return prior
+    arrays = {key.removeprefix(f"{_SET}."): array for key, array in asked.items() if key.startswith(f"{_SET}.")}
+    if str(asked[_SET]) == Fitting.kind:
+        return unpack_fitting(prior.probabilities, arrays)
+    return unpack_set(str(asked[_SET]), prior.probabilities, name, arrays)
+
+
+def against_known(prior: Prior | PriorSet, asked: Mapping[str, Any], objective: str | Objective) -> str | Objective:
+    """The objective, with what problem.npz has of the optima that a regret is against.
+
+    Raises
+    ------
+    SpecError
+        If there is not one number for each prior.
+    """
+    if objective != WorstRegret.name or not isinstance(prior, Hull):
+        return objective
+    lowest, highest = (np.array(asked[f"{_SET}.{key}"], dtype=float) for key in ("lowest", "highest"))
+    for known in (lowest, highest):
+        if known.shape != (len(prior.members),) or not np.isfinite(known).all():
+            raise SpecError("prior", "has no optimum for each of its members", "solve the problem again")
+    return WorstRegret(prior, lowest, highest)
+
+
+def require_optima(objective: Objective, members: Sequence[tuple[Problem, Certificate]]) -> None:
+    """CertificateError unless some answers prove the optima that a regret is against."""
+    if not isinstance(objective, WorstRegret) or objective.lowest is None or objective.highest is None:
+        return
+    if len(members) != len(objective.lowest):
+        raise CertificateError("there is not an optimum for each prior that the regret is about")
+    each = zip(members, objective.priors.members, objective.lowest, objective.highest, strict=True)
+    for (problem, proof), member, low, high in each:
+        same = problem.objective.name == "expected_loss" and np.array_equal(problem.prior.probabilities, member)
+        if not same or proof.bound != low or proof.value != high:
+            raise CertificateError(f"the optimum for {problem.prior.name} is not the one that was saved")
+
+
+PREFIX = "belief_"
+KEYS = ("first", "second", "distances", "epsilon", "names", "left_out")
+NO_TABLE = "rounded to integers it would not be proven for the pairs of beliefs"
+
+
+def pack_beliefs(pairs: Pairs | None) -> dict[str, Any]:
+    """The arrays of problem.npz that pairs of beliefs are made of; none where there are none."""
+    if pairs is None:
+        return {}
+    found = {key: getattr(pairs, key) for key in ("first", "second", "distances")}
+    found |= {"epsilon": pairs.level, "names": np.array(pairs.names), "left_out": np.array(pairs.left_out, dtype=str)}
+    return {PREFIX + key: found[key] for key in KEYS}
+
+
+def unpack_beliefs(arrays: Mapping[str, Any], labels: Sequence[str]) -> BeliefPairs | None:
+    """The pairs of `pack_beliefs`, about secrets of these labels.
+
+    Raises
+    ------
+    SpecError
+        If only some of the arrays are there, or they are no pairs of beliefs.
+    """
+    there = [key for key in KEYS if PREFIX + key in arrays]
+    if not there:
+        return None
+    if len(there) < len(KEYS):
+        raise SpecError("beliefs", f"lack {(set(KEYS) - {*there}).pop()}", "solve the problem again")
+    found = {key: arrays[PREFIX + key] for key in KEYS}
+    return BeliefPairs(
+        found["first"],
+        found["second"],
+        distances=found["distances"],
+        epsilon=float(found["epsilon"]),
+        names=[str(name) for name in found["names"]],
+        labels=labels,
+        left_out=[str(name) for name in found["left_out"]],
+    )
+
+
+Arrays = Mapping[str, Any]
+
+
+def notes(several: Sequence[HeldOut]) -> list[dict[str, float | None] | None]:
+    """Return the losses at positions for notes.json: the positions are not in the folder, so nothing proves them."""
+    return [
+        found.positions and {key: _finite(value) for key, value in asdict(found.positions).items()}
+        for found in several
+    ]
+
+
+def pack(several: Sequence[HeldOut]) -> Arrays:
+    """Return the arrays of held_out.npz: how much of the data is at each secret, from which its losses follow."""
+    arrays: dict[str, Any] = {}
+    for place, found in enumerate(several):
+        for key in ("name", "weights", "squares", "rows", "outside"):
+            arrays[f"{place}/{key}"] = getattr(found.data, key)
+    return arrays
+
+
+def unpack(
+    arrays: Arrays, positions: Sequence[AtPositions | None], mechanism: Mechanism, problem: Problem
+) -> tuple[HeldOut, ...]:
+    """Return the inverse of `pack`, with all but the losses at positions computed again.
+
+    Raises
+    ------
+    SpecError
+        If the arrays are not about the secrets.
+    """
+    several = []
+    for place, at in enumerate(positions):
+        weights, squares = (np.asarray(arrays[f"{place}/{key}"], dtype=float) for key in ("weights", "squares"))
+        rows, outside = int(arrays[f"{place}/rows"]), float(arrays[f"{place}/outside"])
+        wanted = (len(mechanism.space),)
+        good = all(found.shape == wanted and np.isfinite(found).all() for found in (weights, squares))
+        if not (
+            good and min(weights.min(), squares.min()) >= 0 and weights.any() and rows > 0 and 0 <= outside < np.inf
+        ):
+            raise SpecError(HELD_OUT, f"set {place} is no data about {wanted[0]} secrets", "solve the problem again")
+        data = Observed(str(arrays[f"{place}/name"]), weights, squares, rows, outside)
+        again = worth_on(data, mechanism, problem.loss, problem.prior.probabilities)
+        several.append(replace(again, positions=at))
+    return tuple(several)
+
+
+def _finite(number: float | None) -> float | None:
+    return None if number is None else finite(number)

@@ -1,0 +1,233 @@
+"""The sections of a page with charts: comparisons, sweeps, ranges, published values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.model.objective import OBJECTIVES
+from dxopt.numerics.number_syntax import apart, three_digits
+from dxopt.results.compared import Compared, excess_cell, lines_of
+from dxopt.results.comparison import Comparison
+from dxopt.results.figures import plots
+from dxopt.results.frontier import staircases
+from dxopt.results.page.markup import Cell, Markup, drawn, element, folded, number, table, told
+from dxopt.results.page.words import level_table
+from dxopt.results.report import Report
+from dxopt.results.sweep import EpsilonSweep
+from dxopt.spaces.units import in_unit
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def compared(found: Comparison, unit: str, name: str) -> Iterator[Markup]:
+    """Bars, tables, what refines what, and why some are missing; values are in the unit."""
+    found = found.told
+    rows = [row for row in found.rows if row.value is not None]
+    header = [
+        "mechanism",
+        f"{found.objective}{in_unit(unit)}",
+        "excess",
+        "remapped",
+        "excess remapped",
+        "gap to bound",
+        "leakage (bits)",
+    ]
+    yield drawn(found.figure(), name)
+    yield table("Mechanisms side by side", [*header, "privacy"], [_compared(row) for row in rows])
+    if found.bound is not None:
+        yield element(
+            "p", told("No mechanism of that privacy is better than {bound}.", bound=number(found.bound, unit))
+        )
+    if found.verdict is not None:
+        yield element("p", f"The prior is {found.verdict}.")
+    priors = list(rows[0].under) if rows else []
+    if priors:
+        under = [_under(row, priors) for row in rows]
+        bounds = [found.bound, *(found.bounds.get(prior) for prior in priors)]
+        under.append([Cell("bound"), *(Cell.number(bound) for bound in bounds)])
+        heads = ["mechanism", "as asked", *(f"under {prior}" for prior in priors)]
+        yield table(f"{found.objective.capitalize()}{in_unit(unit)} under other priors", heads, under)
+    order = [element("li", line) for line in lines_of(found.refinements)]
+    if order:
+        yield element(
+            "p", "One mechanism refines another if, after the best remaps, it is no worse for any prior and loss:"
+        )
+        yield element("ul", *order)
+    notes = [element("li", f"{row.name}: {row.note}") for row in found.rows if row.note]
+    if notes:
+        yield folded("Notes", element("ul", *notes))
+
+
+def _compared(row: Compared) -> list[Cell]:
+    return [
+        Cell(row.name),
+        Cell.number(row.value),
+        _share(row.excess),
+        Cell.number(row.remapped),
+        _share(row.remapped_excess),
+        Cell.number(row.gap),
+        Cell.number(row.leakage),
+        Cell(privacy(row)),
+    ]
+
+
+def _share(excess: float | None) -> Cell:
+    return Cell("") if excess is None else Cell(excess_cell(excess), excess)
+
+
+def _under(row: Compared, priors: list[str]) -> list[Cell]:
+    values = [row.value, *(row.under.get(prior) for prior in priors)]
+    return [Cell(row.name), *(Cell.number(value) for value in values)]
+
+
+def privacy(row: Compared) -> str:
+    """How private a mechanism is, in words."""
+    realised = three_digits(row.epsilon) if row.epsilon is not None else ""
+    realised += f", δ {three_digits(row.delta)}" if row.delta else ""
+    if row.private:
+        return f"proven, ε {realised}"
+    if row.baseline:
+        return f"not private, ε {realised or '∞'}"
+    return "not asked"
+
+
+def against_epsilon(sweep: EpsilonSweep, name: str) -> list[Markup]:
+    """Charts of loss and leakage, and the numbers."""
+    problem = sweep.problem
+    levels = sweep.epsilons.tolist()
+    reached = (
+        f"{len(levels)} levels" if len(levels) == len(sweep.asked) else f"{len(levels)} of {len(sweep.asked)} levels"
+    )
+    title = f"{problem.name}: {problem.objective.title} and min-entropy leakage at {reached} ({sweep.status})"
+    header = ["mechanism", "ε", problem.objective.title, "remapped", "gap to bound", "leakage (bits)", "privacy"]
+    rows = [
+        [
+            Cell(row.name),
+            Cell.number(report.problem.epsilon),
+            Cell.number(row.value),
+            Cell.number(row.remapped),
+            Cell.number(row.gap),
+            Cell.number(row.leakage),
+            Cell(privacy(row)),
+        ]
+        for report in sweep.reports
+        for row in (report.comparison.rows if report.comparison else ())
+        if row.value is not None
+    ]
+    return [
+        drawn(sweep.figure(), name, title),
+        level_table(sweep.reports),
+        folded("The numbers", table("Mechanisms at each level", header, rows)),
+    ]
+
+
+def level(found: Mapping[str, Any]) -> Markup:
+    """What level.json says, in a sentence."""
+    below, epsilon = found["below"], found["epsilon"]
+    lower, upper = (three_digits(below), "") if epsilon is None else apart(below, epsilon)
+    parts = {"loss": number(found["max_loss"]), "below": number(below, short=lower)}
+    if epsilon is None:
+        template = "No level was found with a loss of at most {loss}; it is above {below}"
+    else:
+        parts["level"] = number(epsilon, short=upper)
+        template = "At ε = {level} a loss of at most {loss} is possible, "
+        template += "at ε = {below} it is not" if below > 0 else "no lower level is excluded"
+        template += ": both proven"
+    return told(f"{template} ({found['status']}).", **parts)
+
+
+def frontier(name: str, found: Mapping[str, Any], key: str) -> tuple[str, list[Markup]]:
+    """What frontier.json says: a title, and a chart with its numbers."""
+    by_level = "epsilons" in found
+    levels, values, bounds = found["epsilons" if by_level else "budgets"], found["values"], found["bounds"]
+    across = "ε per unit of distance" if by_level else "loss budget"
+    title = OBJECTIVES[found["objective"]].title
+    caption = f"{name}: {found['status']}"
+    caption += "" if found["resolution"] is None else f", resolution {found['resolution']:.2g}"
+    if by_level and None not in (*values, *bounds):
+        figure = staircases(levels, values, bounds, "", title, across)
+        caption += "; at every level the best value lies within the shaded band: proven"
+    else:
+        lines = [
+            plots.Curve("possible", levels, _ranges_numbers(values), marker="o"),
+            plots.Curve("bound: proven", levels, _ranges_numbers(bounds), "points", colour=1, marker="_"),
+        ]
+        figure = plots.against_epsilon(lines, title="", quantity=title, level=across)
+    rows = [[Cell.number(value) for value in row] for row in zip(levels, values, bounds, strict=True)]
+    listed = table("What is possible and what is proven", [across, "possible", "bound"], rows)
+    return f"{title} against {across}".capitalize(), [drawn(figure, key, caption), folded("The numbers", listed)]
+
+
+def _ranges_numbers(found: Sequence[float | None]) -> list[float]:
+    """Numbers with nan for None."""
+    return [math.nan if one is None else one for one in found]
+
+
+MOST = 100
+"""So many secrets are drawn, evenly spaced where there are more."""
+_SHARES = (0.025, 0.25, 0.5, 0.75, 0.975)
+_HEADER = ("true", "mean", "median", "50 % from", "to", "95 % from", "to")
+Array = NDArray[np.float64]
+
+
+def published(report: Report, name: str) -> list[Markup]:
+    """The chart of what is published of each true value, with its numbers; empty where secrets are no numbers."""
+    space, reports = report.mechanism.space, report.mechanism.reports
+    true, said = _numbers(space.points), _numbers(space.points if reports.secrets else reports.points)
+    if true is None or said is None or len(true) < 2:
+        return []
+    chosen = np.argsort(true, kind="stable")[_spread(len(true))]
+    levels = true[chosen].tolist()
+    found = np.array([_spread_of(report.mechanism.row(index=int(x)), said) for x in chosen])
+    every = "" if len(levels) == len(true) else f", at {len(levels)} of {len(true):,} values"
+    figure = _figure(levels, found, in_unit(space.unit))
+    chart = drawn(figure, name, f"What is published of each true value, and how far off that is{every}")
+    rows = [
+        [Cell.number(number) for number in (level, at[0], at[3], at[2], at[4], at[1], at[5])]
+        for level, at in zip(levels, found.tolist(), strict=True)
+    ]
+    return [chart, folded("The numbers", table("What is published of each true value", _HEADER, rows))]
+
+
+def _figure(levels: list[float], found: Array, unit: str) -> Figure:
+    """Return two panels over the true values: means and quantiles `(k, 6)`, and how far they are off."""
+    with plots.style():
+        figure = plots.blank(7.2, 7.4)
+        panels = figure.subplots(2, 1, sharex=True)
+        for axes, label, values in zip(
+            panels, ("published", "published − true"), (found, found - np.array(levels)[:, None]), strict=True
+        ):
+            mean, lowest, low, middle, high, highest = values.T
+            shade = {"color": plots.COLOURS[0], "alpha": 0.16, "linewidth": 0}
+            axes.fill_between(levels, lowest, highest, label="95 % of the reports", **shade)
+            axes.fill_between(levels, low, high, label="half of the reports", **shade)
+            plots.draw(axes, [plots.Curve("median", levels, middle), plots.Curve("mean", levels, mean, "dashed", 1)])
+            axes.set(ylabel=f"{label}{unit}")
+        panels[1].set(xlabel=f"true value{unit}")
+        plots.name_below(figure, *panels[0].get_legend_handles_labels())
+    return figure
+
+
+def _numbers(points: NDArray | None) -> Array | None:
+    """One number for each point, or None."""
+    if points is None or not np.issubdtype(points.dtype, np.number):
+        return None
+    return points.reshape(len(points)).astype(float) if points.size == len(points) else None
+
+
+def _spread(size: int) -> NDArray[np.int64]:
+    return np.unique(np.linspace(0, size - 1, min(size, MOST)).round().astype(np.int64))
+
+
+def _spread_of(row: Array, said: Array) -> Array:
+    """The mean and the quantiles of one row: of each share the least report that so many are at or below."""
+    order = np.argsort(said, kind="stable")
+    below = np.cumsum(row[order])
+    places = np.searchsorted(below, np.array(_SHARES) * below[-1] * (1 - 1e-12))
+    return np.concatenate([[row @ said], said[order][np.minimum(places, len(said) - 1)]])

@@ -1,0 +1,92 @@
+"""Show objects to people: one line in a terminal, a table in a notebook."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from fractions import Fraction
+from numbers import Integral, Real
+from typing import Any
+
+Lines = Sequence[tuple[str, str]]
+"""Names and what they are."""
+_FEW = 6
+"""That many entries of a sequence or mapping are told."""
+
+
+class Shown:
+    """An object whose `repr` is one line, and which notebooks show as a table.
+
+    A subclass that is a dataclass is declared with `repr=False`. By default the line is the first one of `str`, and
+    the table has its fields, numbers to three digits.
+    """
+
+    def _said(self) -> str:
+        """The line, without the name of the class."""
+        return str(self).partition("\n")[0]
+
+    def _lines(self) -> Lines:
+        """The table."""
+        content: Any = self
+        shown = (field.name for field in fields(content) if field.repr and not field.name.startswith("_"))
+        return [(name.replace("_", " "), told(getattr(self, name))) for name in shown]
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._said()}>"
+
+    def __str__(self) -> str:
+        return "; ".join(f"{name} {value}" for name, value in self._lines())
+
+    def _repr_html_(self) -> str:
+        return as_html(self._lines())
+
+
+def told(value: Any) -> str:
+    """A value for people: numbers to three digits, arrays by their shape."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, Integral):
+        return f"{int(value):,}"
+    if isinstance(value, Real | Fraction):
+        return f"{float(value):.3g}"
+    if hasattr(value, "shape"):
+        return f"array of {' by '.join(f'{size:,}' for size in value.shape)}"
+    if isinstance(value, Mapping):
+        return _several(f"{told(key)}: {told(one)}" for key, one in value.items())
+    if isinstance(value, Sequence):
+        return _several(map(told, value))
+    return repr(value).partition("\n")[0]
+
+
+def _several(texts: Iterable[str]) -> str:
+    first = list(texts)
+    more = f", … ({len(first):,} in all)" if len(first) > _FEW else ""
+    return ", ".join(first[:_FEW]) + more
+
+
+def as_html(lines: Lines) -> str:
+    """Lines as a table for a notebook."""
+    cells = "".join(
+        f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
+        f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
+        for name, value in lines
+    )
+    return f"<table>{cells}</table>"
+
+
+def as_html_table(table: Sequence[Sequence[str]]) -> str:
+    """A table for a notebook, the names of its columns first."""
+    head, *body = table
+    first = "".join(f"<th scope='col'>{html.escape(cell)}</th>" for cell in head)
+    rows = ("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in body)
+    return f"<table><thead><tr>{first}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+
+
+def as_html_text(lines: Iterable[str]) -> str:
+    """Lines of text for a notebook."""
+    return f"<p>{'<br>'.join(map(html.escape, lines))}</p>"

@@ -1,0 +1,227 @@
+"""The unit of the costs of a program: about its optimum, so that solvers see numbers near 1.
+
+Privacy is K[b, z] ≥ e^{-εd(a, b)} K[a, z] for all points a, b and reports z. A dual (`Dual`) has multipliers λ ≥ 0
+for some of these, listed with a as `first` and b as `second`, and a price y(x) for each point. The residual of x in
+report z is r[x, z] = c[x, z] - Σ_a λ(a, x, z) + Σ_b λ(x, b, z) e^{-εd(x, b)}: a multiplier lowers it at `second` and
+raises it at `first`. Where y(x) ≤ r[x, z] for all z, the dual proves that no channel costs less than Σ_x y(x).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.errors import SolveError
+from dxopt.model.problem import Problem
+from dxopt.numerics.partition import Partition
+from dxopt.numerics.rounding import ALIKE, totals
+from dxopt.proofs.applied import AppliedReduction
+from dxopt.proofs.candidate import Candidate
+from dxopt.proofs.duals import Dual
+from dxopt.solving.programs.program import ChannelProgram, ChannelSolution
+
+SMALLEST_SHARE = 1e-40
+"""Of the largest cost: with a much smaller unit, costs or their powers would overflow."""
+
+
+def unit(optimum: float, largest: float) -> float:
+    """Return the number that costs are divided by.
+
+    Parameters
+    ----------
+    optimum : float
+        About the optimum, 0 or more.
+    largest : float
+        The largest size of a cost.
+
+    Returns
+    -------
+    float
+        The optimum, unless it is next to nothing beside the largest cost; that one where the optimum is 0; 1 where
+        both are.
+    """
+    if not optimum:
+        return float(largest) or 1.0
+    return float(max(optimum, SMALLEST_SHARE * largest))
+
+
+class Formulation(Protocol):
+    """One way to pose a problem; docstrings have the sections Poses, Requires, Guarantees, Size, Reference."""
+
+    def apply(self, problem: Problem) -> Compiled:
+        """Pose a problem as a channel program."""
+        ...
+
+    def recover(self, compiled: Compiled, solution: ChannelSolution) -> Candidate:
+        """Return the channel and the dual of the problem, given a solution of its program."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Compiled:
+    """A channel program on the classes of points to be reported alike, its costs shifted and scaled.
+
+    A value v of the program is the value `offset + sign · scale · v` of the problem, with the objective's sign.
+
+    Attributes
+    ----------
+    smaller : ChannelProgram
+    problem : Problem
+    formulation : Formulation
+    partition : Partition
+    offset : float
+    scale : float
+    shift : (k,) array
+        What was taken off each row of the costs.
+    """
+
+    smaller: ChannelProgram
+    problem: Problem
+    formulation: Formulation
+    partition: Partition
+    offset: float
+    scale: float
+    shift: NDArray[np.float64]
+
+    @property
+    def records(self) -> tuple[AppliedReduction, ...]:
+        """Describe what the classes save."""
+        points = len(self.partition.index)
+        classes = self.partition.size
+        return (AppliedReduction("merged points", True, points, classes, "points at distance 0"),)
+
+    def lift(self, solution: ChannelSolution) -> Candidate:
+        """Return the candidate for the problem, with the reductions that changed a size."""
+        candidate = self.formulation.recover(self, solution)
+        records = (*self.records, *solution.reductions)
+        return replace(candidate, reductions=tuple(one for one in records if one.before != one.after))
+
+    def channel_of(self, solution: ChannelSolution) -> NDArray[np.float64]:
+        """Return the channel `(n, m)` of the problem, given one of its program.
+
+        Raises
+        ------
+        SolveError
+            If the solver found none.
+        """
+        if solution.channel is None:
+            raise SolveError(solution.message)
+        return self.partition.expand(solution.channel)
+
+
+Array = NDArray[np.float64]
+
+
+def classes(problem: Problem) -> tuple[Partition, Array]:
+    """Classes of points at distance (nearly) 0, one way or both, or by chains, and the budgets εd between them.
+
+    d(a, b) = 0 gives K[b, z] ≥ K[a, z] in every report, and both rows sum to 1, so that they are equal. As all rows
+    of a class are, of the budgets between the members of two classes the least is the one that binds.
+    """
+    # With δ distance 0 does not make rows equal: each point is a class of its own. So it is with pairs of beliefs,
+    # which tell apart what the members of a class weigh.
+    if problem.delta or problem.beliefs is not None:
+        return Partition(np.arange(len(problem.space))), problem.budgets
+    partition = Partition.joining(problem.budgets <= ALIKE)
+    budgets = partition.least(problem.budgets)
+    np.fill_diagonal(budgets, 0.0)
+    return partition, budgets
+
+
+def unscaled(dual: Dual | None, compiled: Compiled, shift: Array, costs: Array) -> Dual | None:
+    """Return the dual of a problem of these costs `(n, m)` from one of its program: carried from classes to points.
+
+    Parameters
+    ----------
+    dual : Dual or None
+        Of a program whose costs are (C - shift) / scale. C `(k, m)` are the costs of the classes, the sums of those
+        of their points.
+    compiled : Compiled
+        With the scale.
+    shift : (k,) array
+        What was taken off each row of C.
+    costs : (n, m) array
+        c, with the prior or other weights of the points in it.
+    """
+    if dual is None:
+        return None
+    # 1. undo the scale and the shift of the costs: with costs C, the residuals of each class are its price or more
+    # (what overflows is infinite, and proves nothing)
+    with np.errstate(over="ignore"):
+        prices = shift + compiled.scale * dual.prices
+        multiplier = compiled.scale * dual.multiplier
+    partition = compiled.partition
+    budgets = compiled.problem.budgets
+    # where every class is a point, it only may have another number
+    if partition.trivial:
+        first = partition.representatives[dual.first]
+        second = partition.representatives[dual.second]
+        return Dual(prices[partition.index], dual.report, first, second, multiplier)
+    # 2. a pair of classes is represented by its two closest members, whose budget is that of the classes, so that in
+    #    each report the residuals of the members sum to that of the class; prices are 0 here and set in
+    #    `_within_classes`
+    first, second = (points[dual.first, dual.second] for points in partition.closest(budgets))
+    lifted = Dual(np.zeros(len(partition.index)), dual.report, first, second, multiplier)
+    return _within_classes(lifted, prices, costs, budgets, partition)
+
+
+def _within_classes(dual: Dual, class_prices: Array, costs: Array, budgets: Array, partition: Partition) -> Dual:
+    """Return the dual of the points, with multipliers within the classes, that proves the bound of the classes.
+
+    Given is that in each report the residuals of the members of a class sum to the price of the class or more. But
+    each point needs a residual of its own price or more. So the residual of every point but one, the root of its
+    class, is made the same number in all reports, which is its price; what it was above or below that is moved to the
+    root along distances of 0, which leaves the sums as they are. The price of the root is that of the class less the
+    other ones, so that its residual is no less, and the prices of the class sum to its price.
+
+    Distances that are only nearly 0, with budgets up to 2^-26, count as 0 here. The bound is then proven up to about
+    2^-26 of the multipliers: whoever certifies it computes it again from λ.
+    """
+    # the residual c - A'λ of every point in every report, without multipliers within the classes
+    back = dual.multiplier * np.exp(-budgets[dual.first, dual.second])
+    residual = costs - totals((dual.second, dual.report), dual.multiplier, costs.shape)
+    residual += totals((dual.first, dual.report), back, costs.shape)
+    # A class is a tree of points at distance 0, one way or both. From the leaves on, so that a child has received all
+    # from its own children, the difference of its residual and its price moves to its parent, report by report:
+    # - where d(parent, child) is 0, by multipliers of (parent, child), which lower the child and raise the parent;
+    #   being ≥ 0, they bring the child to its least residual over the reports;
+    # - else d(child, parent) is 0: by those of (child, parent), which raise the child to its largest residual and
+    #   lower the parent.
+    prices = np.zeros(len(partition.index))
+    reports = np.arange(residual.shape[1])
+    extra: list[tuple[NDArray[np.int64], int, int, Array]] = []
+    for which in np.flatnonzero(np.bincount(partition.index) > 1):
+        members = partition.members(int(which))
+        for child, parent in reversed(_tree(budgets, members)):
+            lowered = budgets[parent, child] <= ALIKE
+            first, second = (parent, child) if lowered else (child, parent)
+            prices[child] = residual[child].min() if lowered else residual[child].max()
+            moved = np.abs(residual[child] - prices[child])
+            residual[parent] += residual[child] - prices[child]
+            extra.append((reports, first, second, moved))
+        prices[members[0]] = class_prices[which] - prices[members[1:]].sum()
+    singles = np.bincount(partition.index)[partition.index] == 1
+    prices[singles] = class_prices[partition.index][singles]
+    return Dual(
+        prices,
+        np.concatenate([dual.report, *(report for report, _, _, _ in extra)]),
+        np.concatenate([dual.first, *(np.full(len(reports), a) for _, a, _, _ in extra)]),
+        np.concatenate([dual.second, *(np.full(len(reports), b) for _, _, b, _ in extra)]),
+        np.concatenate([dual.multiplier, *(moved for _, _, _, moved in extra)]),
+    )
+
+
+def _tree(budgets: Array, members: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """(child, parent) pairs at distance (nearly) 0, one way or both, that join the members to the first one.
+
+    In breadth-first order: each parent is the first member, or the child of an earlier pair.
+    """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import breadth_first_order
+
+    alike = csr_array(budgets[np.ix_(members, members)] <= ALIKE)
+    reached, above = breadth_first_order(alike, 0, directed=False)
+    return [(int(members[child]), int(members[above[child]])) for child in reached[1:]]

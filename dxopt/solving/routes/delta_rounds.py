@@ -1,0 +1,167 @@
+"""Privacy relaxed by δ: linear programs with the pairs of secrets and the reports that matter.
+
+An entry is a pair of secrets and a report, by which the pair may exceed its budget. Nearly all pairs use their δ, but
+each in a few reports: the entries that matter are found in rounds. A program with some of them is a relaxation, whose
+dual proves a bound; where its channel breaks δ, entries join.
+
+What an optimum of a relaxation breaks says little of what binds in the end. So entries join first that are broken a
+tenth of the way from a private channel to that optimum; those next to the optimum itself only where there are few of
+them. For the same reason early programs are solved roughly, whose solutions are central.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.model.problem import Problem
+from dxopt.numerics.hockey_stick import bound_pairs, excesses
+from dxopt.proofs.applied import AppliedReduction
+from dxopt.solving.formulations.base import Compiled, Formulation
+from dxopt.solving.formulations.extensions import WithDelta
+from dxopt.solving.options import Options
+from dxopt.solving.programs.program import ChannelSolution, LinearProgram, Rows
+from dxopt.solving.reductions.folding import moved
+from dxopt.solving.routes.running import FAR, solve_linear
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Entries = NDArray[np.int64]
+_WORSE = 1e-6
+_FINER = 100.0
+_FINEST = 1e-12
+"""What a solver leaves over δ costs as much of the channel as it is of δ."""
+_ROUGH = (1e-2, 1e-4)
+"""Accuracies of the first program, and of those that follow while many entries join."""
+_FEW_ENTRIES = 2000
+"""Up to so many all are there at once."""
+_SHARES = (0.1, 0.5, 1.0)
+"""How far from a private channel to the solution of a program entries are looked for."""
+_MANY = 0.5
+"""Beyond this share of new entries none is looked for farther out."""
+_NEARLY = 0.02
+"""With a smaller share of new entries the accuracy rises."""
+_USED = 0.9
+_CLOSE = 0.7
+"""Of pairs that use so much of δ, entries next to exceeding join before programs are solved finely."""
+_WHOLE = 0.1
+"""Broken pairs join with all of their reports where that is no larger a share."""
+_FAINT = 0.01
+"""Else those reports may wait that exceed by less than this share of what is over δ, spread over all reports."""
+
+
+def has_many_entries(problem: Problem) -> bool:
+    """Tell whether entries join in rounds, which take a private channel."""
+    return int(_bound(problem).sum()) * problem.shape[1] > _FEW_ENTRIES
+
+
+def solve_with_delta(
+    problem: Problem, base: Formulation, solver: str, within: Array | None, options: Options
+) -> tuple[Compiled, ChannelSolution]:
+    """In rounds, until the repair can do the rest.
+
+    Parameters
+    ----------
+    problem : Problem
+    base : Formulation
+        Of the problem without δ.
+    solver : str
+    within : (n, m) array or None
+        A channel that is private without δ; None where all entries are there at once.
+    options : Options
+    """
+    finest = max(_FINEST, 1e-4 * options.tolerance * min(1.0, _FINER * problem.delta))
+    steps = [finest] if within is None else [*(max(finest, one) for one in _ROUGH), finest]
+    step = 0
+    whole = base.apply(problem)
+    linear = solve_linear(whole, solver, options, lambda _: steps[step])
+    symmetry = None if within is None else moved(whole.smaller, lambda: options.stop.requested)
+    bound = _bound(problem)
+    entries = _every(problem, bound) if within is None else _first(problem, bound)
+    rounds = 0
+    finished: tuple[Compiled, ChannelSolution] | None = None
+    while True:
+        # 1. a relaxation; one that is stopped proves next to nothing, the one before it does
+        rounds += 1
+        entries = entries if symmetry is None else symmetry.closed(entries)
+        compiled = WithDelta(base, entries).apply(problem)
+        program = LinearProgram.of(compiled.smaller, Rows.everywhere(compiled.smaller))
+        if symmetry is None:
+            found = linear(program)
+        else:
+            folding = symmetry.folding(entries)
+            found = folding.lift(linear(folding.apply(program)))
+        solution = ChannelSolution.read(compiled.smaller, found)
+        if options.stop.requested and finished is not None:
+            compiled, solution = finished
+        if solution.channel is None or within is None or options.stop.requested:
+            break
+        finished = compiled, solution
+
+        # 2. the entries that it breaks; none where it was solved finely is the end
+        joined = entries
+        for share in _SHARES:
+            mixed = share * np.maximum(solution.channel, 0.0) + (1 - share) * within
+            more = _broken(problem, mixed, bound, _WORSE * options.tolerance, int(_WHOLE * len(entries)))
+            joined = np.unique(np.concatenate([joined, more]), axis=0)
+            if len(joined) > (1 + _MANY) * len(entries):
+                break
+        new = len(joined) - len(entries)
+        if not new and step == len(steps) - 1:
+            break
+        if not step or (new <= _NEARLY * len(entries) and step < len(steps) - 1):
+            step += 1
+            if step == len(steps) - 1:
+                near = _nearly_broken(problem, solution.channel, bound)
+                joined = np.unique(np.concatenate([joined, near]), axis=0)
+        entries = joined
+    everything = int(bound.sum()) * problem.shape[1]
+    note = f"{rounds} round{'s' if rounds > 1 else ''}; ordered pairs of secrets that are bound, in each report"
+    record = AppliedReduction("lazy pairs", True, everything, len(entries), note)
+    records = (record,) if symmetry is None else (symmetry.record(), record)
+    return compiled, replace(solution, reductions=records)
+
+
+def _bound(problem: Problem) -> Mask:
+    """Return the pairs of secrets that are bound; those of large budgets are left to the repair."""
+    return bound_pairs(problem.separations, problem.pairs) & (problem.budgets <= FAR)
+
+
+def _every(problem: Problem, bound: Mask) -> Entries:
+    """Return all pairs in all reports."""
+    return np.argwhere(np.repeat(bound[:, :, None], problem.shape[1], axis=2))
+
+
+def _first(problem: Problem, bound: Mask) -> Entries:
+    """Return all pairs, each in the report that costs its first secret least."""
+    first, second = np.nonzero(bound)
+    return np.stack([first, second, problem.losses.argmin(axis=1)[first]], axis=1)
+
+
+def _broken(problem: Problem, channel: Array, bound: Mask, allowed: float, whole: int) -> Entries:
+    """Find the entries `(t, 3)` of pairs that exceed δ and what is allowed: up to `whole` all, else what matters."""
+    over = excesses(channel, problem.separations, problem.epsilon, bound) - problem.delta
+    broken = over > allowed
+    if np.count_nonzero(broken) * channel.shape[1] <= whole:
+        return _every(problem, broken)
+    found = [np.zeros((0, 3), dtype=np.int64)]
+    for first in np.flatnonzero(broken.any(axis=1)):
+        second = np.flatnonzero(broken[first])
+        entry = channel[first] - np.exp(problem.budgets[first, second])[:, None] * channel[second]
+        pair, report = np.nonzero(entry > _FAINT * over[first, second][:, None] / channel.shape[1])
+        found.append(np.stack([np.full(len(pair), first), second[pair], report], axis=1))
+    return np.concatenate(found)
+
+
+def _nearly_broken(problem: Problem, channel: Array, bound: Mask) -> Entries:
+    """Return the entries that are next to exceeding, of pairs that use their δ."""
+    used = excesses(channel, problem.separations, problem.epsilon, bound) > _USED * problem.delta
+    found = [np.zeros((0, 3), dtype=np.int64)]
+    for first in np.flatnonzero(used.any(axis=1)):
+        second = np.flatnonzero(used[first])
+        most = np.exp(problem.budgets[first, second])[:, None] * channel[second]
+        pair, report = np.nonzero(channel[first] > _CLOSE * most)
+        found.append(np.stack([np.full(len(pair), first), second[pair], report], axis=1))
+    return np.concatenate(found)

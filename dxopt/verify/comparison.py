@@ -1,0 +1,494 @@
+"""The comparison in a report's folder, proven again: its parts, their order, and the verdict on the prior.
+
+Statement. Points are put in the coarsest classes in which all have the same probability and the same numbers of
+points of each class at each distance, from them and to them. Averaging over classes commutes with Φ, so that there is
+a solution μ ≥ 0 exactly where there is one that is constant on classes: Ar = 1 with A[i, j] = Σ_y Φ[x_i, y] π_j / π_i
+over y in class j, and μ = rπ. For any Y with ‖I - YA‖ < 1 in the norm of largest row sums, A is invertible, and r is
+within |Y(1 - As)| + rows ‖Y(1 - As)‖ / (1 - ‖rows‖) of any s, where rows are the row sums of |I - YA|.
+
+A sum of k products in any order is off by less than (k + 2)·2^-53 of the sum of their sizes to first order, of which
+twice is counted; A is within (k + 16)·2^-52 of its doubles relative, which counts that of e^{-εd}, enclosed by
+rationals, of the sum and of the two scalings; factors below e^-700 count as 0 within 1e-290 of all entries.
+
+Statement. For channels A `(n, a)` and B `(n, b)` let t be the least max_x Σ_w max(0, B[x, w] - (AR)[x, w]) of all
+channels R. Then for any prior and any gain from 0 to 1 the best remap of A gains at most t less than that of B. Some
+R of rows that sum to 1 at most proves that t is no more than a number, some Y ≥ 0 `(n, g)` that it is no less:
+Σ_w max_y (Y'B)[y, w] ≤ Σ_z max_y (Y'A)[y, z] + t Σ_x max_y Y[x, y], as Σ max_y is convex and homogeneous.
+
+Each private mechanism is the report itself or a part, which states what is proven of it. Here follow that parts are
+about the same problem, what their channels are worth under it and under other priors, their order, and the verdict on
+the prior. The bound on every private mechanism is that of the parts. Of baselines no privacy is claimed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.verify import claims
+from dxopt.verify.exact import BITS, Exact, at_most, dot, exp_bounds
+from dxopt.verify.files import PARTS, Arrays, check_digests, numbers, part, read_arrays, read_json
+from dxopt.verify.folder import Result, as_number
+from dxopt.verify.parts import COMPARISON, Checks, in_one, part_folders, require_all, unlike
+from dxopt.verify.values import AGREEMENT
+from dxopt.verify.verdict import Broken, Check, Outcome, Unproved
+
+Array = NDArray[np.float64]
+_ROOM = 2.0**-52
+_TINY = 1e-290
+_MOST_SECRETS = 600
+_SAFE = 700
+_SPREAD = 1e9
+
+
+@dataclass(frozen=True)
+class Weights:
+    """μ, between two bounds for each secret, `(n,)`."""
+
+    low: Array
+    high: Array
+
+
+def check_verdict(result: Result, status: object) -> str:
+    """Prove the verdict on the prior again.
+
+    Raises
+    ------
+    Broken
+        If it is proven to be wrong.
+    Unproved
+        If it is not decided.
+    """
+    if status == "undecided":
+        return "it claims nothing"
+    if status not in ("regular", "not regular"):
+        raise Broken(f"comparison.json: the verdict is {status!r}")
+    if not result.private:
+        raise Broken("comparison.json: there is a verdict, but no privacy was asked for")
+    # What is true: a reason that is decided exactly, or else the sign of μ, enclosed by doubles.
+    found = next(_exactly_irregular(result), None)
+    if found is None:
+        weights = _weights(result)
+        if weights is None:
+            raise Unproved("μ is not enclosed closely enough")
+        x = int(weights.high.argmin())
+        if weights.high[x] < 0:
+            found = f"μ is {weights.high[x]:.3g} or less at {result.secret(x)}"
+        elif (weights.low < 0).any():
+            raise Unproved("μ is not enclosed closely enough")
+    known = "regular" if found is None else "not regular"
+    if status != known:
+        raise Broken(
+            f"comparison.json: the verdict is {status}, but the prior is {known}: {found or 'μ is positive'}"
+        )
+    return found or "every entry of μ is 0 or more"
+
+
+def _exactly_irregular(result: Result) -> Iterator[str]:
+    """Why no μ ≥ 0 solves it, decided exactly."""
+    prior = result.prior
+    distances = result.distances
+    # 1. Some μ_w > 0 makes π_y > 0; a secret at finite distance to y is at finite distance to w, so that it is likely
+    #    as well.
+    for x in np.flatnonzero(prior == 0).tolist():
+        near = np.flatnonzero(np.isfinite(distances[x]) & (prior > 0))
+        if len(near):
+            yield f"{result.secret(x)} has probability 0, but not {result.secret(int(near[0]))}, which is near"
+    # 2. Secrets with the same distances have the same row in Φ. Adding 0 makes -0 a 0, as rows are compared by bytes.
+    seen: dict[bytes, int] = {}
+    for x, row in enumerate(distances):
+        twin = seen.setdefault((row + 0.0).tobytes(), x)
+        if prior[twin] != prior[x]:
+            yield f"{result.secret(twin)} and {result.secret(x)} differ in probability alone"
+    # 3. Rows of Φ are alike up to a factor, and so are the probabilities that they make.
+    yield from _regular_unlike(result)
+
+
+def _regular_unlike(result: Result) -> Iterator[str]:
+    """A pair with π_a > t π_b, where t is the largest Φ[a, y] / Φ[b, y], e^{ε max (d(b, y) - d(a, y))}."""
+    prior = result.prior
+    distances = result.distances
+    level = Fraction(result.epsilon)
+    # The pair is chosen in doubles, as the one that exceeds e^{εd} most, and decided exactly.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        excess = np.log(prior)[:, None] - np.log(prior)[None] - result.epsilon * distances.T
+    excess[np.isnan(excess)] = -np.inf
+    a, b = np.unravel_index(int(excess.argmax()), excess.shape)
+    reached = np.flatnonzero(np.isfinite(distances[a]))
+    if excess[a, b] <= 0 or not np.isfinite(distances[b, reached]).all():
+        return
+    longer = max(Fraction(float(distances[b, y])) - Fraction(float(distances[a, y])) for y in reached.tolist())
+    more, less = (Fraction(float(prior[x])) for x in (a, b))
+    scale = more.denominator * less.denominator
+    if longer >= 0 and not at_most(int(more * scale), level * longer, int(less * scale)):
+        yield f"{result.secret(int(a))} is more than e^(epsilon d) as likely as {result.secret(int(b))}"
+
+
+def _weights(result: Result) -> Weights | None:
+    """μ, constant on classes, enclosed; None where the system is singular or nearly so."""
+    # 1. Secrets of probability 0 are far from all others here: μ is 0 there, and they are left out.
+    support = np.flatnonzero(result.prior > 0)
+    if len(support) > _MOST_SECRETS:
+        raise Unproved(f"there are more than {_MOST_SECRETS} secrets")
+    inside = result.distances[np.ix_(support, support)]
+    # 2. One equation and one unknown for each class; `first` is a member of each, `weight` its probability.
+    classes = _classes(inside, result.prior[support])
+    first, sizes = np.unique(classes, return_index=True, return_counts=True)[1:]
+    weight = result.prior[support][first]
+    if weight.max() > _SPREAD * weight.min():
+        return None
+    # 3. A[i, j] = Σ_y Φ[x_i, y] π_j / π_i over y in class j: columns sorted by class are summed class by class.
+    order = np.argsort(classes, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    factors = _factors(inside[np.ix_(first, order)], Fraction(result.epsilon))
+    system = np.add.reduceat(factors, starts, axis=1) * (weight[None] / weight[:, None])
+    solved = _enclosed(system, (int(sizes.max()) + 16) * _ROOM)
+    if solved is None:
+        return None
+    # 4. μ = rπ, rounded outwards, the same for all members of a class.
+    low, high = np.zeros(result.size), np.zeros(result.size)
+    for bounds, ratios, outwards in ((low, solved[0], -np.inf), (high, solved[1], np.inf)):
+        bounds[support] = np.nextafter(ratios * weight, outwards)[classes]
+    return Weights(low, high)
+
+
+def _factors(distances: Array, level: Fraction) -> Array:
+    """e^{-εd} within 2^-52 relative, 0 where d is infinite or the factor below e^-700."""
+    distinct, which = np.unique(distances, return_inverse=True)
+    found = []
+    for distance in distinct.tolist():
+        exponent = level * Fraction(distance) if np.isfinite(distance) else None
+        large = exponent is None or exponent > _SAFE
+        found.append(0.0 if large else float(Fraction(1 << BITS, exp_bounds(exponent or Fraction(0))[1])))
+    return np.array(found)[which.reshape(distances.shape)]
+
+
+def _enclosed(system: Array, relative: float) -> tuple[Array, Array] | None:
+    """Bounds on the solution of Ar = 1 for all A within so much of a system `(k, k)`.
+
+    None where no such A is proven to be invertible. Doubles throughout: Y is any approximate inverse, s any
+    approximate solution, and all that is off is counted in bounds that are widened by the roundings of computing
+    them.
+    """
+    size = len(system)
+    if not np.isfinite(system).all():
+        return None
+    try:
+        inverse = np.linalg.inv(system)
+    except np.linalg.LinAlgError:
+        return None
+    # A sum of k products is off by `grow` of the sum of their sizes, with every constant generously rounded up.
+    grow = 2 * (size + 10) * 2.0**-53
+    unit = np.eye(size)
+    radius = system * relative + _TINY
+    with np.errstate(over="ignore", invalid="ignore"):
+        # 1. Row sums of |I - YA|: what the double computation gives, what A may differ from the system, and
+        #    roundings. Below 1, which ½ leaves room for, A is invertible.
+        off = np.abs(unit - inverse @ system) + 2 * grow * unit
+        off += (np.abs(inverse) @ (radius + 2 * grow * system)) * (1 + 4 * grow) + _TINY
+        rows = off.sum(axis=1) * (1 + 4 * grow)
+        if not rows.max() < 0.5:
+            return None
+        # 2. s, refined twice: any s would do, and a good one gives narrow bounds.
+        solution = inverse @ np.ones(size)
+        for _ in range(2):
+            solution = solution + inverse @ (1.0 - system @ solution)
+        # 3. |1 - As| at most, and |Y(1 - As)| from it.
+        left = np.abs(1.0 - system @ solution) + 2 * grow
+        left += (radius + 2 * grow * system) @ np.abs(solution) * (1 + 4 * grow)
+        moved = (np.abs(inverse) @ left) * (1 + 4 * grow)
+        # 4. |r - s| ≤ |Y(1 - As)| + rows ‖Y(1 - As)‖ / (1 - ‖rows‖).
+        error = (moved + rows * moved.max() / (1 - rows.max())) * (1 + 8 * grow) + _TINY
+    return np.nextafter(solution - error, -np.inf), np.nextafter(solution + error, np.inf)
+
+
+def _classes(distances: Array, prior: Array) -> NDArray[np.int64]:
+    """The class `(s,)` of each point, numbered from 0: the coarsest classes of the statement above."""
+    levels, kinds = np.unique(distances, return_inverse=True)
+    kinds = kinds.reshape(distances.shape)
+    # Points differ by probability at first, then by which classes they see at which distances, from them and to
+    # them, until that makes no more classes. A pair (class, distance) is one integer; sorting counts them.
+    classes = np.unique(prior, return_inverse=True)[1]
+    while True:
+        views = [np.sort(classes[None] * len(levels) + view, axis=1) for view in (kinds, kinds.T)]
+        keys = np.concatenate([classes[:, None], *views], axis=1)
+        refined = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
+        if refined.max() == classes.max():
+            return refined
+        classes = refined
+
+
+WITNESSES = "comparison.npz"
+
+
+def check_refined(entry: Mapping[str, Any], better: Array, worse: Array, proof: Arrays) -> None:
+    """Broken unless one mechanism refines another, or does not, by the amount that is claimed, up to 1e-12."""
+    source = f"comparison.json: whether {entry['better']} refines {entry['worse']}"
+    if entry["holds"] is None:
+        if entry["shortfall"] is not None:
+            raise Broken(f"{source}: it is undecided, but has a shortfall")
+        return
+    claimed = Fraction(as_number(entry["shortfall"], f"{source}: shortfall"))
+    if entry["holds"]:
+        remap = _nonnegative(proof, "remap", better.shape[1], worse.shape[1])
+        found = shortfall_of(better, worse, remap)
+        holds = found <= claimed + AGREEMENT
+    else:
+        if claimed <= 0:
+            raise Broken(f"{source}: it is said not to, but by a shortfall of {float(claimed):.17g}")
+        found = advantage_of(better, worse, _nonnegative(proof, "gains", len(better), None))
+        holds = found >= claimed - AGREEMENT
+    if not holds:
+        raise Broken(f"{source}: the shortfall is {float(claimed):.17g}, but {WITNESSES} proves {float(found):.17g}")
+
+
+def shortfall_of(better: Array, worse: Array, remap: Array) -> Fraction:
+    """max_x Σ_w max(0, B[x, w] - Σ_z A[x, z] R[z, w]), exactly; Broken where R has more than 1 in a row."""
+    entries, wanted = Exact.of(better), Exact.of(worse)
+    columns = Exact.of(remap.T)
+    if any(sum(row) > 1 << columns.bits for row in zip(*columns.rows, strict=True)):
+        raise Broken(f"{WITNESSES}: a remap has more than 1 in a row")
+    bits = max(entries.bits + columns.bits, wanted.bits)
+    up, asked = bits - entries.bits - columns.bits, bits - wanted.bits
+    most = 0
+    for row, target in zip(entries.rows, wanted.rows, strict=True):
+        made = (dot(row, column) << up for column in columns.rows)
+        most = max(most, sum(max(0, (aim << asked) - got) for aim, got in zip(target, made, strict=True)))
+    return Fraction(most, 1 << bits)
+
+
+def advantage_of(better: Array, worse: Array, gains: Array) -> Fraction:
+    """(Σ_w max_y (Y'B)[y, w] - Σ_z max_y (Y'A)[y, z]) / Σ_x max_y Y[x, y], exactly."""
+    guesses = Exact.of(gains.T)
+    size = sum(map(max, zip(*guesses.rows, strict=True)))
+    if not size:
+        raise Broken(f"{WITNESSES}: gains are all 0")
+    return (_gained(worse, guesses) - _gained(better, guesses)) / Fraction(size, 1 << guesses.bits)
+
+
+def _gained(channel: Array, guesses: Exact) -> Fraction:
+    """Σ_z max_y Σ_x Y[x, y] K[x, z]."""
+    columns = Exact.of(channel.T)
+    best = sum(max(dot(guess, column) for guess in guesses.rows) for column in columns.rows)
+    return Fraction(best, 1 << columns.bits + guesses.bits)
+
+
+def _nonnegative(arrays: Arrays, key: str, rows: int, columns: int | None) -> Array:
+    """Return an array of finite numbers of 0 or more; Broken where it is none."""
+    found = numbers(arrays, key, rows, columns)
+    if not (np.isfinite(found).all() and (found >= 0).all()):
+        raise Broken(f"{WITNESSES}: an entry of {key} is negative or infinite")
+    return found
+
+
+CLAIMS = "comparison.json"
+OWN = "own"
+_FORMAT = 2
+_MISSING = {"name", "part", "prior", "note"}
+_ROW = {*_MISSING, "value", "under"}
+_ENTRIES = {"format", "rows", "verdict", "refinements", "interrupted"}
+_SETS = ("prior_set", "belief_")
+Row = dict[str, Any]
+
+
+def holds_comparison(folder: Path) -> bool:
+    """Tell whether the folder of a report has a comparison."""
+    return (folder / PARTS / COMPARISON).is_dir()
+
+
+def comparison_proofs(result: Result, checks: Checks) -> Iterator[tuple[str, Callable[[], str]]]:
+    """Yield what is to be proven of the comparison in the folder of a report, by name.
+
+    Parameters
+    ----------
+    result : Result
+        The report itself.
+    checks : callable
+        The checks of a result folder, for the parts.
+
+    Raises
+    ------
+    Broken
+        If the comparison cannot be read.
+    """
+    found = Compared.read(result, checks)
+    content = found.content
+    yield "comparison", found.check_files
+    for index, row in enumerate(content["rows"]):
+        if "value" in row:
+            yield f"comparison: {row['name']}", partial(found.check_row, index, row)
+    if found.priors:
+        yield "comparison: other priors", found.check_priors
+    for better in dict.fromkeys(entry["better"] for entry in content["refinements"]):
+        yield f"comparison: what {better} refines", partial(found.check_order, better)
+    if content["verdict"] is not None:
+        yield "comparison: verdict", partial(check_verdict, result, content["verdict"]["status"])
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A comparison, none of it trusted.
+
+    Attributes
+    ----------
+    result : Result
+        The report in whose folder it is.
+    folder : Path
+    content : dict
+        comparison.json.
+    arrays : mapping of names to arrays
+        comparison.npz.
+    priors : mapping of names to arrays
+        The other priors.
+    parts : mapping of names to Check
+        What was found of each part.
+    """
+
+    result: Result
+    folder: Path
+    content: dict[str, Any]
+    arrays: Arrays
+    priors: Mapping[str, Any]
+    parts: Mapping[str, Check]
+    _known: dict[str, Result | Broken] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, result: Result, checks: Checks) -> Compared:
+        """Read the files and prove the parts; Broken names a file that cannot be read."""
+        folder = result.folder / PARTS / COMPARISON
+        content = read_json(folder, CLAIMS)
+        if {*content} != _ENTRIES or content["format"] != _FORMAT:
+            raise Broken(f"{CLAIMS} has the entries {', '.join(content)}, format {content.get('format')!r}")
+        arrays = read_arrays(folder, WITNESSES)
+        names = [str(name) for name in arrays.get("priors", ())]
+        priors = numbers(arrays, "probabilities", len(names), result.size) if names else ()
+        parts = {path.name: in_one(path.name, list(checks(path))) for path in part_folders(folder)}
+        return cls(result, folder, content, arrays, dict(zip(names, priors, strict=True)), parts)
+
+    def check_files(self) -> str:
+        """Check the digests, and that the parts are those of the rows, once each."""
+        check_digests(self.folder)
+        rows = self.content["rows"]
+        if len({row["name"] for row in rows}) < len(rows):
+            raise Broken(f"{CLAIMS}: two rows have the same name")
+        named = [row["part"] for row in rows if row["part"] not in (None, OWN)]
+        if sorted(named) != sorted(self.parts):
+            raise Broken(f"{CLAIMS}: the rows are about the parts {named}, but there are {[*self.parts]}")
+        for index, row in enumerate(rows):
+            there = row["part"] is not None or f"{index}/matrix" in self.arrays
+            if {*row} != (_ROW if there else _MISSING) or (row["prior"] and row["prior"] not in self.priors):
+                raise Broken(f"{CLAIMS}: {row['name']} has {', '.join(row)}, and the prior {row['prior']!r}")
+        return f"{len(rows)} rows, {len(self.parts)} parts"
+
+    def _proven(self, row: Row) -> Result:
+        """Return the part of a row.
+
+        Raises
+        ------
+        Broken
+            If it does not hold, or is about another problem.
+        """
+        if row["name"] not in self._known:
+            try:
+                self._known[row["name"]] = self._read_part(row["part"], row["prior"])
+            except Broken as error:
+                self._known[row["name"]] = error
+        found = self._known[row["name"]]
+        if isinstance(found, Result):
+            return found
+        raise found
+
+    def _read_part(self, name: str, prior: str) -> Result:
+        """Read a part; Broken as for `_proven`."""
+        found = self.result
+        if name != OWN:
+            if self.parts[name].status is Outcome.FAILS:
+                raise Broken(f"{PARTS}/{name}: {self.parts[name].detail}")
+            found = Result.read(self.folder / PARTS / name)
+        elif not prior:
+            return found
+        where = _unlike(found, self._under(prior) if prior else self.result)
+        if where:
+            raise Broken(f"{PARTS}/{name}: it is about another problem: another {where}")
+        return found
+
+    def _under(self, prior: str) -> Result:
+        """Return the report under another prior, alone where there is a set: losses are then expected under it."""
+        result = self.result
+        named = result.named
+        if result.objective in ("worst_expected_loss", "regret"):
+            named = {**named, "objective": "expected_loss"}
+        problem = {key: array for key, array in result.problem.items() if not key.startswith("prior_set")}
+        return replace(result, named=named, problem={**problem, "prior": self.priors[prior]})
+
+    def _channel(self, index: int, row: Row) -> Result:
+        """Return the channel of a row as that of the report, under whose problem it is looked at."""
+        source = f"{CLAIMS}: {row['name']}"
+        if row["part"] is not None:
+            return replace(self.result, mechanism=self._proven(row).mechanism, source=source, certificate=row)
+        if row["prior"]:
+            raise Broken(f"{source}: a baseline is the optimum for no prior")
+        # what mechanism.npz says of its own privacy is not about this channel
+        rest = {key: array for key, array in self.result.mechanism.items() if key not in ("epsilon", "delta")}
+        matrix = numbers(self.arrays, f"{index}/matrix", *self.result.matrix.shape)
+        return replace(self.result, mechanism={**rest, "matrix": matrix}, source=source, certificate=row)
+
+    def check_row(self, index: int, row: Row) -> str:
+        """Prove the part of a row, and check what its channel is worth, also under other priors."""
+        about = self._channel(index, row)
+        about.require_written()
+        if row["part"] is None:
+            claims.check_rows(about)
+        claims.check_attained(about)
+        if {*row["under"]} != {*self.priors}:
+            raise Broken(f"{about.source}: it is evaluated under {', '.join(row['under']) or 'no other prior'}")
+        for name in self.priors:
+            under = replace(self._under(name), mechanism=about.mechanism)
+            claims.check_attained(replace(under, certificate={"value": row["under"][name]}, source=about.source))
+        if row["part"] is None:
+            return "a baseline, of which no privacy is claimed"
+        if row["part"] != OWN:
+            require_all([self.parts[row["part"]]])
+        return "proven as a part"
+
+    def check_priors(self) -> str:
+        """Check that each of the other priors is one."""
+        for name in self.priors:
+            try:
+                claims.check_prior(self._under(name))
+            except Broken as error:
+                raise Broken(f"{WITNESSES}: the prior {name}: {error}") from None
+        return f"{len(self.priors)} priors"
+
+    def check_order(self, better: str) -> str:
+        """Prove which others a mechanism refines, and which it does not, from a remap or gains for each."""
+        rows = {row["name"]: (index, row) for index, row in enumerate(self.content["rows"]) if "value" in row}
+        counts = {True: 0, False: 0, None: 0}
+        for number, entry in enumerate(self.content["refinements"]):
+            if entry["better"] != better:
+                continue
+            if not {better, entry["worse"]} <= rows.keys() or entry["holds"] not in counts:
+                raise Broken(f"{CLAIMS}: whether {better} refines {entry['worse']} is no question about two rows")
+            one, other = (self._channel(*rows[name]).matrix for name in (better, entry["worse"]))
+            check_refined(entry, one, other, part(self.arrays, f"refined/{number}"))
+            counts[entry["holds"]] += 1
+        return f"refines {counts[True]}, does not refine {counts[False]}, is left undecided beside {counts[None]}"
+
+
+def _unlike(found: Result, like: Result) -> str | None:
+    """Return where a part is about another problem than a report, apart from the names of both and of the priors."""
+    named = {**like.named, **{key: found.named.get(key) for key in ("name", "prior")}}
+    where = unlike(found, replace(like, named=named), "")
+    sets = {key for key in (*found.problem, *like.problem) if key.startswith(_SETS) and key != "prior_set.proof"}
+    for key in sorted(sets):
+        mine, theirs = found.problem.get(key), like.problem.get(key)
+        if mine is None or theirs is None or mine.shape != theirs.shape or (mine != theirs).any():
+            where = where or key
+    return where

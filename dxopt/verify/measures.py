@@ -1,0 +1,488 @@
+"""The measures in claims.json, computed again: losses, leakage, beliefs, records, error bounds and least levels."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxopt.verify.claims import distinguished
+from dxopt.verify.exact import BITS, Exact, exp_bounds, is_exponential, is_power_of_two
+from dxopt.verify.folder import Result, as_number
+from dxopt.verify.implicit import claims as implicit
+from dxopt.verify.privacy import LEAST_DELTA, Levels, Triple, bound_pairs, excess, is_least, violation
+from dxopt.verify.values import AGREEMENT, LEAST, Enclosed
+from dxopt.verify.verdict import Broken, Unproved
+
+
+def agree(name: str, exact: Enclosed, claimed: float) -> None:
+    """Broken unless a number is the exact one to 1e-12 of the size of its terms."""
+    if not exact.agrees(claimed):
+        raise Broken(f"claims.json: {name} is {float(exact.low):.17g}, not {claimed:.17g}")
+
+
+def agree_product(name: str, claimed: float, level: float, distance: float) -> None:
+    """Broken unless a number is level·distance, which may be infinite."""
+    if math.isinf(level) or math.isinf(distance):
+        if claimed != level * distance:
+            raise Broken(f"claims.json: {name} is infinite, not {claimed:.17g}")
+        return
+    product = Fraction(level) * Fraction(distance)
+    agree(name, Enclosed(product, product, product), claimed)
+
+
+_CLOSE = Fraction(1, 10**13)
+_MARGIN = 1e-9
+Array = NDArray[np.float64]
+Polynomial = tuple[int, int, int]
+
+
+class _Case(NamedTuple):
+    """The odds of a secret after an event Z: A(Z) B(Z) / (C(Z) D(Z)), by what each report adds to the four.
+
+    A and C are the probabilities of Z at this secret, B and D those of Z under the prior the other way round.
+    """
+
+    reports: list[tuple[int, int, int, int]]
+
+    def over(self, first: int, second: int) -> Polynomial:
+        """AB for a weight of 1 for one report and t for another, as a polynomial in t."""
+        return _product(self.reports[first][:2], self.reports[second][:2])
+
+    def under(self, first: int, second: int) -> Polynomial:
+        """CD likewise."""
+        return _product(self.reports[first][2:], self.reports[second][2:])
+
+    def silent_pairs(self) -> Iterator[tuple[int, int]]:
+        """Pairs of which one report has no weight in C or in D."""
+        for first, (_, _, c, d) in enumerate(self.reports):
+            if c == 0 or d == 0:
+                yield from ((first, second) for second in range(len(self.reports)))
+
+    def ratios(self) -> tuple[Array, Array]:
+        """A/C and B/D of each report in doubles, right to a relative 1e-15; infinite over 0, and 0 for 0/0."""
+        one, other = (np.array([_over(report[part], report[part + 2]) for report in self.reports]) for part in (0, 1))
+        return one, other
+
+    def cap(self) -> float:
+        """No factor is above it: both ratios at their largest, each at a report of its own."""
+        one, other = self.ratios()
+        return float(one.max() * other.max()) * (1 + _MARGIN)
+
+    def pairs_above(self, factor: Fraction) -> Iterator[tuple[int, int]]:
+        """Pairs of reports that may exceed a factor: larger ratios of the two come to so much."""
+        if self.cap() <= factor:
+            return
+        one, other = self.ratios()
+        for first in range(len(self.reports)):
+            with np.errstate(invalid="ignore"):  # where all of one ratio are 0, nothing exceeds anything
+                most = np.maximum(one[first], one[first:]) * np.maximum(other[first], other[first:])
+            yield from ((first, first + int(later)) for later in np.flatnonzero(most * (1 + _MARGIN) > float(factor)))
+
+
+def largest_factor(weights: Sequence[int], rows: Sequence[Sequence[int]], instead: Sequence[int]) -> Fraction | None:
+    """The largest factor between beliefs with hiding and without, for any weights of reports; None if endless.
+
+    Weights from 0 to 1 are events that a coin tells, and their scale cancels. If some weights exceed a factor f, two
+    reports do: two linear conditions have a solution with two. The largest f is guessed in doubles and then proven:
+    it is attained, and AB ≤ f(1 + 1e-13)CD is decided for all pairs of reports and all t by the signs of a quadratic.
+
+    Raises
+    ------
+    Unproved
+        If the guess is not good enough.
+    """
+    cases = list(_cases(weights, rows, instead))
+    if any(_endless(case, *pair) for case in cases for pair in case.silent_pairs()):
+        return None
+    best = Fraction(1)
+    for case in sorted(cases, key=_Case.cap, reverse=True):
+        if case.cap() > best:
+            best = max(best, _guessed(case))
+    limit = best * (1 + _CLOSE)
+    for case in cases:
+        if any(_exceeds(case.over(*pair), case.under(*pair), limit) for pair in case.pairs_above(limit)):
+            raise Unproved("the largest factor between two beliefs is not found in doubles")
+    return best
+
+
+def _cases(weights: Sequence[int], rows: Sequence[Sequence[int]], instead: Sequence[int]) -> Iterator[_Case]:
+    plain = [sum(map(int.__mul__, weights, column)) for column in zip(*rows, strict=True)]
+    hidden = [sum(map(int.__mul__, weights, column)) for column in zip(*(rows[x] for x in instead), strict=True)]
+    for secret, weight in enumerate(weights):
+        if weight:
+            mine, other = rows[secret], rows[instead[secret]]
+            for four in ((mine, hidden, other, plain), (other, plain, mine, hidden)):
+                yield _Case([report for report in zip(*four, strict=True) if report[1] or report[3]])
+
+
+def _over(one: int, other: int) -> float:
+    try:
+        return one / other if other else math.inf if one else 0.0
+    except OverflowError:
+        return math.inf
+
+
+def _product(one: tuple[int, ...], other: tuple[int, ...]) -> Polynomial:
+    """(u + tu')(v + tv')."""
+    (u, v), (more_u, more_v) = one, other
+    return u * v, u * more_v + more_u * v, more_u * more_v
+
+
+def _endless(case: _Case, first: int, second: int) -> bool:
+    """Whether the factor is infinite for a weight, or grows without end where one of the two weights vanishes."""
+    for one, other in ((first, second), (second, first)):
+        over, under = case.over(one, other), case.under(one, other)
+        if under[0] == 0 and (over[0] > 0 or (under[1] == 0 and over[1] > 0)):
+            return True
+    return False
+
+
+def _exceeds(over: Polynomial, under: Polynomial, factor: Fraction) -> bool:
+    """Whether over(t) > factor·under(t) for some t ≥ 0."""
+    up, down = factor.numerator, factor.denominator
+    constant, linear, square = (down * more - up * less for more, less in zip(over, under, strict=True))
+    if constant > 0 or square > 0:
+        return True
+    return linear > 0 and linear * linear > 4 * constant * square
+
+
+def _guessed(case: _Case) -> Fraction:
+    """The factor at the weights that are best in doubles: never above the largest."""
+    scale = [more + less for _, more, _, less in case.reports]
+    a, b, c, d = (
+        np.array([entry / size for entry, size in zip(column, scale, strict=True)])
+        for column in zip(*case.reports, strict=True)
+    )
+    over = _terms(a, b)
+    under = _terms(c, d)
+    with np.errstate(all="ignore"):
+        # where the derivative of the quotient vanishes, and at t = 0; all pairs both ways, so that t → ∞ is there too
+        zero = over[1] * under[0] - over[0] * under[1]
+        one = over[2] * under[0] - over[0] * under[2]
+        two = over[2] * under[1] - over[1] * under[2]
+        root = np.sqrt(one * one - zero * two)
+        weights = [
+            np.zeros_like(one),
+            (root - one) / two,
+            (-root - one) / two,
+            zero / (-one - root),
+            zero / (root - one),
+        ]
+        factors = [
+            (over[0] + t * (over[1] + t * over[2])) / (under[0] + t * (under[1] + t * under[2])) for t in weights
+        ]
+        factors[0] = np.where(under[0] > 0, factors[0], over[1] / under[1])
+    best = Fraction(0)
+    for t, factor in zip(weights, factors, strict=True):
+        usable = np.isfinite(t) & (t >= 0) & np.isfinite(factor)
+        first, second = np.unravel_index(int(np.argmax(np.where(usable, factor, -1.0))), factor.shape)
+        if usable[first, second]:
+            ratio = Fraction(float(t[first, second])) * Fraction(scale[first], scale[second])
+            best = max(best, _at(case, int(first), int(second), ratio))
+    return best
+
+
+def _terms(u: Array, v: Array) -> tuple[Array, Array, Array]:
+    mixed = np.outer(u, v)
+    ones = np.ones_like(mixed)
+    return (u * v)[:, None] * ones, mixed + mixed.T, (u * v) * ones
+
+
+def _at(case: _Case, first: int, second: int, weight: Fraction) -> Fraction:
+    over, under = case.over(first, second), case.under(first, second)
+    below = under[0] + weight * (under[1] + weight * under[2])
+    if below:
+        return (over[0] + weight * (over[1] + weight * over[2])) / below
+    return Fraction(over[1], under[1]) if under[1] else Fraction(0)
+
+
+_AT_MOST = ", at most"
+
+
+def check_beliefs(result: Result, name: str, claimed: float) -> None:
+    """What reports reveal at most about some beliefs, or, by the end of its name, what privacy promises of that.
+
+    Raises
+    ------
+    Broken
+        If it is another number.
+    Unproved
+        If claims.json has no such beliefs.
+    """
+    asked = {entry["name"]: entry for entry in result.claims.get("beliefs", ())}.get(name.removesuffix(_AT_MOST))
+    if asked is None:
+        raise Unproved(f"{claimed:.12g}: claims.json does not say what it is about")
+    members = _secrets(result, asked["places"])
+    hiding = bool(asked["hiding"])
+    if hiding and len(members) != result.size:
+        raise Broken(f"claims.json: {asked['name']} names {len(members)} secrets, not {result.size}")
+    if name.endswith(_AT_MOST):
+        distance = _hidden(result, members) if hiding else _diameter(result, members)
+        agree_product(name, claimed, (2 if hiding else 1) * result.claimed("epsilon"), distance)
+        return
+    # The claim is the logarithm of the largest factor of all events: ln f = claimed is checked as f = e^claimed.
+    largest = _of_hiding(result, members) if hiding else _of_knowing(result, members)
+    if largest is None:
+        if math.isfinite(claimed):
+            raise Broken(f"claims.json: {name} is infinite, not {claimed:.17g}")
+        return
+    slack = AGREEMENT * max(1, Fraction(claimed)) if 0 <= claimed < math.inf else None
+    if slack is None or not is_exponential(largest, claimed, slack):
+        raise Broken(f"claims.json: {name} is {math.log(largest):.17g}, not {claimed:.17g}")
+
+
+def _secrets(result: Result, named: Any) -> list[int]:
+    """Indices of secrets in claims.json; Broken where one is none."""
+    for index in named:
+        if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < result.size:
+            raise Broken(f"claims.json: beliefs are about a secret {index!r}, of {result.size}")
+    return list(named)
+
+
+def _of_knowing(result: Result, members: Sequence[int]) -> Fraction | None:
+    """How far the probability of a member is moved at most, as a factor from 1 on; None where to 0.
+
+    The secret is known to be a member. After report z, the probability of x changes by K[x, z] over the mean of K[·,
+    z] under the prior on the members; the scale of the integers cancels. No event moves it further than its reports.
+    """
+    weights = [Fraction(float(result.prior[x])) for x in members]
+    total = sum(weights)
+    if not total:
+        raise Broken("claims.json: beliefs are about secrets of probability 0")
+    largest = Fraction(1)
+    for column in zip(*(result.channel.rows[x] for x in members), strict=True):
+        likely = [entry for entry, weight in zip(column, weights, strict=True) if weight]
+        mean = sum(map(Fraction.__mul__, weights, map(Fraction, column)), Fraction(0)) / total
+        if mean and not min(likely):
+            return None
+        if mean:
+            largest = max(largest, mean / min(likely), max(likely) / mean)
+    return largest
+
+
+def _of_hiding(result: Result, instead: Sequence[int]) -> Fraction | None:
+    """The same for beliefs where each secret x was replaced by instead[x] or not."""
+    weights = Exact.of(result.prior).rows[0]
+    return largest_factor(weights, result.channel.rows, instead)
+
+
+def _diameter(result: Result, members: Sequence[int]) -> float:
+    """The largest distance of two members."""
+    return float(result.distances[np.ix_(members, members)].max())
+
+
+def _hidden(result: Result, instead: Sequence[int]) -> float:
+    """The largest distance of a secret to the one that it was replaced by."""
+    return float(result.distances[np.arange(result.size), instead].max())
+
+
+_LEAST = 1e-11
+_SMALLEST = 2.0**-1022
+
+
+def check_error_bound(result: Result, claimed: float) -> None:
+    """The best pair, or the best secret with its k nearest: found in doubles, then exactly for the one found best.
+
+    A number is no proven bound above what is shown exactly, and 1e-11 below it is not the best.
+    """
+    distances = result.distances
+    level = Fraction(result.epsilon)
+    if not np.array_equal(distances, distances.T):
+        raise Unproved(f"{claimed:.12g}: the bounds are about symmetric distances")
+    rest = 1 - Fraction(result.delta)
+    found = Fraction(0)
+    # How alike any two secrets are at least, e^{-εd}, in doubles.
+    with np.errstate(invalid="ignore", over="ignore"):
+        alike = np.exp(-result.epsilon * distances)
+    np.fill_diagonal(alike, 0.0)
+    alike[alike < _SMALLEST] = 0.0
+    # A pair at distance d: each report costs the two d in total, so that one of them errs by (1 - δ) d / (1 + e^{εd})
+    # at least (Thm 6, without its factor of 2). With e^{εd} rounded up, what is computed is below it.
+    pairs = np.where(alike > 0, distances * alike / (1 + alike), 0.0)
+    x, other = np.unravel_index(int(pairs.argmax()), pairs.shape)
+    if pairs[x, other] > 0:
+        apart = Fraction(float(distances[x, other]))
+        found = rest * apart / (1 + _exponential(level * apart))
+    # Thm 7: with k others within d of a secret, and all secrets at least r apart, some secret errs by
+    # (1 - δ) r k / (k + e^{εd}) at least.
+    nearest = distances[~np.eye(len(distances), dtype=bool)].min(initial=np.inf)
+    if result.secrets and 0 < nearest < np.inf:
+        counts = np.arange(1, len(distances))
+        sorted_alike = -np.sort(-alike, axis=1)[:, :-1]
+        shares = counts * sorted_alike / (1 + counts * sorted_alike)
+        x, rank = np.unravel_index(int(shares.argmax()), shares.shape)
+        if shares[x, rank] > 0:
+            apart = Fraction(float(np.sort(np.delete(distances[x], x))[rank]))
+            count = int(counts[rank])
+            packed = rest * Fraction(float(nearest)) * count / (count + _exponential(level * apart))
+            found = max(found, packed)
+    if not found * (1 - Fraction(_LEAST)) - 4 * LEAST <= Fraction(claimed) <= found * (1 + AGREEMENT) + 4 * LEAST:
+        raise Broken(f"claims.json: error_bound is {float(found):.17g}, not {claimed:.17g}")
+
+
+def _exponential(exponent: Fraction) -> Fraction:
+    """A number above e^exponent, relatively by 2^-100 or so."""
+    return Fraction(exp_bounds(exponent)[1], 1 << BITS)
+
+
+_LESS = Fraction(10**9 - 1, 10**9)
+_LARGEST = 699
+
+
+def check_least_level(result: Result, bound: NDArray[np.bool_], epsilon: float, delta: Fraction, claim: str) -> None:
+    """Broken unless ε is the least at which a channel is (εd, δ)-private, up to 1e-9 with δ and to 1e-12 without.
+
+    Infinite is right where no level gives all pairs apart a budget of 700 or less.
+
+    Parameters
+    ----------
+    result : Result
+    bound : (n, n) array of bool
+        The ordered pairs that are to be private.
+    epsilon : float
+    delta : Fraction
+    claim : str
+        What claims it, for errors.
+    """
+    if math.isinf(epsilon):
+        budgets = np.where(result.distances > 0, 1.0, 0.0)
+        if _broken(result, Levels.of(budgets, bound, Fraction(_LARGEST)), delta) is None:
+            raise Broken(f"{claim}: epsilon is finite")
+        return
+    if epsilon < 0:
+        raise Broken(f"{claim}: epsilon is {epsilon:.17g}")
+    levels = Levels.of(result.distances, bound, Fraction(epsilon))
+    found = _broken(result, levels, delta)
+    if found is not None:
+        raise Broken(f"{claim}: {distinguished(result, found)} at epsilon {epsilon:.17g}")
+    if not delta:
+        least = is_least(result.channel, levels)
+    else:
+        lower = Levels.of(result.distances, bound, Fraction(epsilon) * _LESS)
+        least = not epsilon or _broken(result, lower, delta) is not None
+    if not least:
+        raise Broken(f"{claim}: epsilon {epsilon:.17g} is not the least")
+
+
+def _broken(result: Result, levels: Levels, delta: Fraction) -> Triple | None:
+    """A triple that tells secrets apart by more than δ."""
+    return excess(result.channel, levels, delta)[1] if delta else violation(result.channel, levels)
+
+
+_RECORDS = re.compile(r"expected loss of (\d+) records|(epsilon|delta) of one record")
+
+
+def is_of_records(name: str) -> bool:
+    """Whether a measure is about records, by its name."""
+    return _RECORDS.fullmatch(name) is not None
+
+
+def check_records(result: Result, name: str, claimed: float) -> None:
+    """n records lose n times what one does; one record is known to all but by εd, with d the largest distance."""
+    found = _RECORDS.fullmatch(name)
+    if found is None:
+        raise Unproved(f"{claimed:.12g}: it is about no records")
+    count = found[1]
+    which = found[2]
+    delta = result.claimed("delta") if result.private else 0.0
+    if count is not None:
+        one = result.worth.expected_loss(result.losses)
+        records = int(count)
+        agree(name, Enclosed(records * one.low, records * one.high, records * one.size), claimed)
+    elif which == "delta":
+        if claimed != delta:
+            raise Broken(f"claims.json: {name} is {delta:.17g}, not {claimed:.17g}")
+    elif result.private and (not result.delta or result.named.get("pairs") == "all"):
+        agree_product(name, claimed, result.claimed("epsilon"), float(result.distances.max()))
+    else:
+        # Where not all pairs are bound, εd is the least at which all of them are private.
+        largest = float(result.distances.max())
+        if not 0 < largest < math.inf:
+            raise Unproved(f"{claimed:.12g}: it is of a distance {largest:g}")
+        bound = bound_pairs(result.distances, "all")
+        check_least_level(result, bound, claimed / largest, Fraction(delta), f"claims.json: {name}")
+
+
+def check_measure(result: Result, name: str, claimed: object) -> str:
+    """A measure of the channel, to 1e-12 of the size of its terms."""
+    number = as_number(claimed, f"claims.json: {name}")
+    if not result.written and name == "expected_loss":
+        agree(name, implicit.expected_loss(result), number)
+        return f"{number:.12g}"
+    result.require_written()
+    if name in _MEASURES:
+        _MEASURES[name](result, name, number)
+    elif is_of_records(name):
+        check_records(result, name, number)
+    else:
+        check_beliefs(result, name, number)
+    return f"{number:.12g}"
+
+
+def _expected(result: Result, name: str, claimed: float) -> None:
+    agree(name, result.worth.expected_loss(result.losses), claimed)
+
+
+def _worst(result: Result, name: str, claimed: float) -> None:
+    agree(name, result.worth.worst_loss(result.all_losses), claimed)
+
+
+def _utility(result: Result, name: str, claimed: float) -> None:
+    correct = result.worth.correct()
+    agree(name, Enclosed(correct, correct, correct), claimed)
+
+
+def check_leakage(result: Result, name: str, claimed: float) -> None:
+    """The min-entropy leakage, to 1e-12 bits."""
+    ratio = result.worth.correct() / Fraction(float(result.prior.max()))
+    if not (math.isfinite(claimed) and is_power_of_two(ratio, claimed, AGREEMENT)):
+        raise Broken(f"claims.json: {name} is {math.log2(ratio):.17g}, not {claimed:.17g}")
+
+
+def _min_capacity(result: Result, name: str, claimed: float) -> None:
+    """log2 Σ_z max_x K[x, z], to 1e-12 bits."""
+    total = sum(map(Fraction, result.matrix.max(axis=0).tolist()), Fraction(0))
+    if not (math.isfinite(claimed) and is_power_of_two(max(total, Fraction(1)), claimed, AGREEMENT)):
+        raise Broken(f"claims.json: {name} is {math.log2(total):.17g}, not {claimed:.17g}")
+
+
+def _additive_capacity(result: Result, name: str, claimed: float) -> None:
+    """1 - Σ_z min_x K[x, z]."""
+    least = sum(map(Fraction, result.matrix.min(axis=0).tolist()), Fraction(0))
+    exact = max(Fraction(0), 1 - least)
+    agree(name, Enclosed(exact, exact, Fraction(1)), claimed)
+
+
+def _adversary(result: Result, name: str, claimed: float) -> None:
+    agree(name, result.worth.adversary_error(result.distances), claimed)
+
+
+def _error_bound(result: Result, name: str, claimed: float) -> None:
+    check_error_bound(result, claimed)
+
+
+def _delta(result: Result, name: str, claimed: float) -> None:
+    bound = bound_pairs(result.distances, str(result.named.get("pairs")))
+    levels = Levels.of(result.distances, bound, Fraction(result.epsilon))
+    largest, violated = excess(result.channel, levels, Fraction(claimed))
+    if violated is not None or largest < Fraction(claimed) - LEAST_DELTA:
+        raise Broken(f"claims.json: {name} is not {claimed:.17g}, but at least {float(largest):.17g}")
+
+
+_MEASURES: dict[str, Callable[[Result, str, float], None]] = {
+    "expected_loss": _expected,
+    "worst_loss": _worst,
+    "utility": _utility,
+    "min_entropy_leakage": check_leakage,
+    "adversary_error": _adversary,
+    "min_capacity": _min_capacity,
+    "additive_capacity": _additive_capacity,
+    "smallest_delta": _delta,
+    "error_bound": _error_bound,
+}

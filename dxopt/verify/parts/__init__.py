@@ -1,1 +1,0 @@
-"""Levels, frontiers and sweeps, proven again from the results that they rest on."""
