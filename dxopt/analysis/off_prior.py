@@ -126,14 +126,6 @@ def ends(mechanism: Mechanism, silent: NDArray[np.int64]) -> tuple[tuple[str, st
     -------
     lowest, highest : pair of str, or None
         None where that end is reported, and where secrets are no numbers or not the reports.
-
-    Examples
-    --------
-    >>> import dxopt as dx
-    >>> import numpy as np
-    >>> from dxopt.analysis.off_prior import ends
-    >>> print(ends(dx.classic.geometric(dx.line(5), epsilon=1.0), np.array([0, 1])))
-    (('0', '2'), None)
     """
     space = mechanism.space
     if space.structure.kind != "path" or not mechanism.reports.secrets or space.points is None:

@@ -19,6 +19,7 @@ from dxopt.model.sampling import Sampler
 from dxopt.model.validation import required_mechanism
 from dxopt.proofs.user_channel import certify
 from dxopt.spaces.labels import Tuples
+from dxopt.spaces.space import MetricSpace
 
 MOST_CELLS = 5_000_000
 """The most probabilities of all tuples."""
@@ -57,39 +58,20 @@ def together(mechanisms: Sequence[Sampler]) -> Mechanism:
     >>> print(both.matrix.shape, both.reports.labels[:2], round(both.privacy.epsilon, 6))
     (3, 9) ('(0, 0)', '(0, 1)') 1.5
     """
-    if not isinstance(mechanisms, Sequence) or not mechanisms:
-        raise SpecError("mechanisms", "are no list of mechanisms", "give a list, such as [mechanism, mechanism]")
-    for one in mechanisms:
-        required_mechanism(one)
+    levels = levels_of(mechanisms)
     first = mechanisms[0]
     cells = len(first.space) * math.prod(len(one.reports) for one in mechanisms)
     if cells > MOST_CELLS:
         wrong = f"have {cells:,} probabilities of tuples together"
         raise UnsupportedError("mechanisms", wrong, f"take fewer than {MOST_CELLS:,}, or dx.compose")
-    levels = [level_of(one) for one in mechanisms]
-    for one in mechanisms[1:]:
-        require_same(first.space, one.space)
-    if any(math.isinf(level.epsilon) for level in levels):
-        raise SpecError("mechanisms", "are private at no epsilon, one of them", "compose private ones")
     delta = math.fsum(level.delta for level in levels)
     if delta >= 1:
         raise SpecError("mechanisms", f"have delta {delta:g} together", "take fewer, or dx.compose")
-    # Pairs that only one of them binds are not bound together.
-    pairs = "adjacent" if any(level.delta and level.pairs == "adjacent" for level in levels) else "all"
-
     rows = reduce(_joined, (channel_of(one) for one in mechanisms))
     labels = Tuples(tuple(tuple(one.reports.labels) for one in mechanisms))
     name = " and ".join(getattr(one, "name", "mechanism") for one in mechanisms)
-    return certify(
-        rows,
-        first.space,
-        math.nextafter(math.fsum(level.epsilon for level in levels), math.inf),
-        reports=Reports(labels),
-        delta=math.nextafter(delta, 1.0) if delta else 0.0,
-        pairs=pairs,
-        repair=True,
-        name=name,
-    )
+    epsilon = math.nextafter(math.fsum(level.epsilon for level in levels), math.inf)
+    return proven(rows, first.space, epsilon, delta, levels, Reports(labels), name)
 
 
 def _joined(rows: Any, more: Any) -> np.ndarray:
@@ -97,8 +79,38 @@ def _joined(rows: Any, more: Any) -> np.ndarray:
     return (rows[:, :, None] * more[:, None, :]).reshape(len(rows), -1)
 
 
-def level_of(given: Sampler) -> Privacy:
-    """Return the proven privacy of a mechanism or a table."""
+def proven(
+    rows: Any,
+    space: MetricSpace,
+    epsilon: float,
+    delta: float,
+    levels: Sequence[Privacy],
+    reports: Reports,
+    name: str,
+) -> Mechanism:
+    """Prove what mechanisms of these levels were made into, at ε and at a δ that is rounded up."""
+    # Pairs that only one of them binds are not bound together.
+    pairs = "adjacent" if any(level.delta and level.pairs == "adjacent" for level in levels) else "all"
+    above = math.nextafter(delta, 1.0) if delta else 0.0
+    return certify(rows, space, epsilon, reports=reports, delta=above, pairs=pairs, repair=True, name=name)
+
+
+def levels_of(mechanisms: Sequence[Sampler]) -> list[Privacy]:
+    """Return what is proven of each mechanism; SpecError unless all are private, and about the same secrets."""
+    if not isinstance(mechanisms, Sequence) or not mechanisms:
+        raise SpecError("mechanisms", "are no list of mechanisms", "give a list, such as [mechanism, mechanism]")
+    for one in mechanisms:
+        required_mechanism(one)
+    for one in mechanisms[1:]:
+        require_same(mechanisms[0].space, one.space)
+    levels = [_level_of(one) for one in mechanisms]
+    if any(math.isinf(level.epsilon) for level in levels):
+        raise SpecError("mechanisms", "are private at no epsilon, one of them", "take private ones")
+    return levels
+
+
+def _level_of(given: Sampler) -> Privacy:
+    """Return what was proven of a mechanism or a table."""
     if isinstance(given, Mechanism):
         if given.privacy is None:
             fix = "prove it with dx.certify(mechanism, space, epsilon)"
@@ -141,19 +153,13 @@ def choice(mechanisms: Sequence[Sampler], weights: ArrayLike | None = None, *, v
     >>> print(mixed.reports.labels[:4], round(mixed.privacy.epsilon, 6))
     ('0: 0', '0: 1', '0: 2', '1: 0') 1.0
     """
-    if not isinstance(mechanisms, Sequence) or not mechanisms:
-        raise SpecError("mechanisms", "are no list of mechanisms", "give a list, such as [one, other]")
+    levels = levels_of(mechanisms)
     shares = _shares(weights, len(mechanisms))
-    levels = [level_of(one) for one in mechanisms]
     first = mechanisms[0]
-    for one in mechanisms[1:]:
-        require_same(first.space, one.space)
     cells = len(first.space) * sum(len(one.reports) for one in mechanisms)
     if cells > MOST_CELLS:
         raise UnsupportedError("mechanisms", f"have {cells:,} probabilities", f"take fewer than {MOST_CELLS:,}")
     epsilon = max(level.epsilon for level in levels)
-    if math.isinf(epsilon):
-        raise SpecError("mechanisms", "are private at no epsilon, one of them", "choose among private ones")
     delta = math.fsum(share * level.delta for share, level in zip(shares, levels, strict=True))
     rows = [share * channel_of(one) for share, one in zip(shares, mechanisms, strict=True)]
     if visible:
@@ -163,19 +169,8 @@ def choice(mechanisms: Sequence[Sampler], weights: ArrayLike | None = None, *, v
         if any(tuple(one.reports.labels) != tuple(first.reports.labels) for one in mechanisms):
             raise SpecError("mechanisms", "have different reports", "write visible=True, or take the same reports")
         matrix, reports = np.sum(rows, axis=0), first.reports
-    # Pairs that only one of them binds are not bound by the choice.
-    pairs = "adjacent" if any(level.delta and level.pairs == "adjacent" for level in levels) else "all"
     names = " or ".join(getattr(one, "name", "mechanism") for one in mechanisms)
-    return certify(
-        matrix,
-        first.space,
-        epsilon,
-        reports=reports,
-        delta=math.nextafter(delta, 1.0) if delta else 0.0,
-        pairs=pairs,
-        repair=True,
-        name=f"{names}, {'seen' if visible else 'unseen'}",
-    )
+    return proven(matrix, first.space, epsilon, delta, levels, reports, f"{names}, {'seen' if visible else 'unseen'}")
 
 
 def _shares(weights: ArrayLike | None, size: int) -> list[float]:

@@ -16,7 +16,7 @@ _LEAST_BUDGET = 1e-300
 """Smaller budgets count as this one, so that no quotient overflows."""
 
 
-def lowered_epsilon(space: MetricSpace, epsilon: float, roundings: int, distance_error: float = 0.0) -> float:
+def lowered_epsilon(space: MetricSpace, epsilon: float, roundings: float, distance_error: float = 0.0) -> float:
     """The ε' < ε such that e^{ε'd(1 + distance_error)} (1 + 2^-53)^roundings ≤ e^{εd} for all d > 0.
 
     A mechanism that is private at ε', with respect to distances that are off by that relative error, is private at ε
@@ -30,9 +30,8 @@ def lowered_epsilon(space: MetricSpace, epsilon: float, roundings: int, distance
     # The rounding of entries is covered by the least budget: (ε - ε')d ≥ εd · cut for the least d, and so for all.
     cut = distance_error + roundings * UNIT / max(epsilon * space.nearest, _LEAST_BUDGET) + 8 * UNIT
     if not cut < _LARGEST_CUT:
-        raise UnsupportedError(
-            "space", f"has points {space.nearest:.3g} apart, too close at epsilon = {epsilon:g}", "raise epsilon"
-        )
+        wrong = f"has points {space.nearest:.3g} apart, too close at epsilon = {epsilon:g}"
+        raise UnsupportedError("space", wrong, "join them, or raise epsilon")
     return epsilon * (1 - 1.01 * cut)
 
 
@@ -48,20 +47,11 @@ def epsilon_of_weights(space: MetricSpace, epsilon: float, kernel: System) -> fl
     UnsupportedError
         If points are at distance 0, or so close that ε' would be below about 0.999 ε.
     """
-    nearest = space.nearest
-    if not math.isfinite(nearest):
+    if not math.isfinite(space.nearest):
         return epsilon
     if _has_twins(space):
         raise UnsupportedError("space", "has points at distance 0", "join them")
-    entries = 2 * kernel.entry_error + 32 * UNIT
-    cut = distance_error(space) + entries / max(epsilon * nearest, _LEAST_BUDGET) + 8 * UNIT
-    if not cut < _LARGEST_CUT:
-        raise UnsupportedError(
-            "space",
-            f"has points {nearest:.3g} apart, too close at epsilon = {epsilon:g}",
-            "join them, or raise epsilon",
-        )
-    return epsilon * (1 - 1.01 * cut)
+    return lowered_epsilon(space, epsilon, 2 * kernel.entry_error / UNIT + 32, distance_error(space))
 
 
 def _has_twins(space: MetricSpace) -> bool:

@@ -50,9 +50,7 @@ class Exponential(Classic):
         """Return the reason why there is none, or None."""
         if self.scores is not None:
             return None if self.scores.shape == problem.shape else "needs a score for each secret and report"
-        if not problem.reports.secrets and (problem.reports.points is None or problem.space.metric is None):
-            return "needs distances between secrets and reports"
-        return None
+        return without_distances(problem)
 
     def channel(self, problem: Problem) -> Array:
         """The channel `(n, m)`, up to rounding.
@@ -64,10 +62,7 @@ class Exponential(Classic):
         """
         if self.scores is not None:
             return _scored(self.scores, problem)
-        scores = exponents(problem)
-        # Less the least exponent, so that no row underflows.
-        weights = np.exp(-0.5 * (scores - scores.min(axis=1, keepdims=True)))
-        return weights / weights.sum(axis=1, keepdims=True)
+        return exponential_rows(exponents(problem))
 
     @staticmethod
     def examples() -> list[Problem]:
@@ -76,6 +71,20 @@ class Exponential(Classic):
         one_way = MetricSpace.from_distances([[0, 1, 2], [2, 0, 1], [np.inf, 2, 0]], close=True)
         spaces = ((grid((2, 3)), None), (one_way, None), (numbers, Reports.at([[0.5], [2.5]])))
         return [Problem(s, epsilon=1.0, prior=Prior.uniform(s), loss="distance", reports=r) for s, r in spaces]
+
+
+def without_distances(problem: Problem) -> str | None:
+    """Return the reason why there are no distances between secrets and reports, or None."""
+    if not problem.reports.secrets and (problem.reports.points is None or problem.space.metric is None):
+        return "needs distances between secrets and reports"
+    return None
+
+
+def exponential_rows(exponents: Array) -> Array:
+    """Return rows in proportion to e^{-exponent/2}, `(n, m)`."""
+    # Less the least exponent, so that no row underflows.
+    weights = np.exp(-0.5 * (exponents - exponents.min(axis=1, keepdims=True)))
+    return weights / weights.sum(axis=1, keepdims=True)
 
 
 def exponents(problem: Problem) -> Array:
@@ -203,17 +212,12 @@ class TruncatedExponential(Classic):
 
     def refuses(self, problem: Problem) -> str | None:
         """Return the reason why there is none, or None."""
-        if not problem.reports.secrets and (problem.reports.points is None or problem.space.metric is None):
-            return "needs distances between secrets and reports"
-        return None
+        return without_distances(problem)
 
     def channel(self, problem: Problem) -> Array:
         """The channel `(n, m)`, up to rounding."""
         radius = radius_for(problem, self.failure) if self.radius is None else self.radius
-        capped = np.minimum(exponents(problem), problem.epsilon * radius)
-        # Less the least exponent, so that no row underflows.
-        weights = np.exp(-0.5 * (capped - capped.min(axis=1, keepdims=True)))
-        return weights / weights.sum(axis=1, keepdims=True)
+        return exponential_rows(np.minimum(exponents(problem), problem.epsilon * radius))
 
     @staticmethod
     def examples() -> list[Problem]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxopt.errors import SpecError
+from dxopt.mechanisms.traces.managers import check_count
 from dxopt.mechanisms.traces.streams import KINDS, Kind, Run, TraceMechanism
 from dxopt.runtime.display import Shown
 
@@ -61,13 +62,8 @@ class TraceEvaluation(Shown):
     def __str__(self) -> str:
         quantiles = ", ".join(f"{p:.0%} within {error:.4g}" for p, error in self.error_quantiles.items())
         made = ", ".join(f"{share:.0%} {kind}" for kind, share in self.shares.items())
-        mean = f"{self.mean_error:.4g}" if np.isnan(self.standard_error) else self._mean
-        return f"mean error {mean}, {quantiles}; {made}; spent {self.spent:.4g} in the mean"
-
-    @property
-    def _mean(self) -> str:
-        """The mean error, with its standard error."""
-        return f"{self.mean_error:.4g} ± {self.standard_error:.1g}"
+        doubt = "" if np.isnan(self.standard_error) else f" ± {self.standard_error:.1g}"
+        return f"mean error {self.mean_error:.4g}{doubt}, {quantiles}; {made}; spent {self.spent:.4g} in the mean"
 
 
 def evaluate(
@@ -107,8 +103,7 @@ def evaluate(
     >>> print(found.runs, round(found.mean_error, 2), round(found.shares["easy"], 2), round(found.spent, 1))
     6 0.17 0.65 84.0
     """
-    if isinstance(repetitions, bool) or not isinstance(repetitions, int) or repetitions < 1:
-        raise SpecError("repetitions", f"is {repetitions!r}", "give a whole number from 1")
+    check_count("repetitions", repetitions)
     if not isinstance(traces, Sequence | np.ndarray) or not len(traces):
         raise SpecError("traces", "are none, or no sequence", "give a list of at least one trace")
     if not isinstance(quantiles, Sequence) or not all(isinstance(p, int | float) and 0 <= p <= 1 for p in quantiles):
