@@ -20,6 +20,7 @@ from dxopt.model.loss import Loss, Reports
 from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
 from dxopt.numerics.rounding import UNIT
+from dxopt.spaces.distances import BLOCK_CELLS
 from dxopt.spaces.products import sides
 from dxopt.spaces.space import MetricSpace
 
@@ -175,7 +176,8 @@ def _losses(
     if not np.isfinite(matrix).all():
         return "some losses are infinite"
     summands = _summands(matrix, shape)
-    total = reduce(_outer_sum, summands)
+    # a(x, z) + b(x', z') over pairs (x, x') and (z, z')
+    total = reduce(lambda a, b: (a[:, None, :, None] + b[None, :, None, :]).reshape(len(a) * len(b), -1), summands)
     missed = np.abs(matrix - total).max(axis=1)
     size = float(np.abs(matrix).max())
     if missed.max() > FACTOR_SLACK * size:
@@ -197,15 +199,10 @@ def _summands(matrix: Array, shape: tuple[int, ...]) -> list[Array]:
     return parts
 
 
-def _outer_sum(sums: Array, more: Array) -> Array:
-    """a(x, z) + b(x', z') over pairs (x, x') and (z, z')."""
-    return (sums[:, None, :, None] + more[None, :, None, :]).reshape(len(sums) * len(more), -1)
-
-
 def _largest(loss: Loss) -> Array:
     """max_z |l(x, z)| for each secret x, `(n,)`."""
     size = len(loss.reports)
-    step = max(1, 4_000_000 // size)
+    step = max(1, BLOCK_CELLS // size)
     return np.concatenate(
         [np.abs(loss.rows(secrets)).max(axis=1) for secrets in np.split(np.arange(size), range(step, size, step))]
     )

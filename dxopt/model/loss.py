@@ -17,6 +17,7 @@ from dxopt.runtime.display import Lines, Shown
 from dxopt.runtime.plugins import OrPlugins, Plugin, Plugins, said
 from dxopt.runtime.registry import Registry
 from dxopt.spaces.callables import number_of
+from dxopt.spaces.distances import BLOCK_CELLS
 from dxopt.spaces.space import MetricSpace
 from dxopt.spaces.units import checked_unit, squared_unit
 
@@ -257,9 +258,14 @@ class Loss(Shown):
             name = getattr(loss, "__name__", "callable")
             name = f"own {name}" if name in LOSSES else name
         else:
-            matrix = _numbers(loss)
+            matrix = as_numbers(loss, "loss", "give an (n, m) array of numbers")
+            if matrix.ndim != 2 or not matrix.size:
+                fix = "give one row per secret and one column per report"
+                raise SpecError("loss", f"has shape {matrix.shape}", fix)
             name = "matrix"
-            reports = reports or _columns(matrix, space)
+            columns = matrix.shape[1]
+            secrets = columns == len(space)
+            reports = reports or (Reports.of(space) if secrets else Reports(tuple(map(str, range(columns)))))
         if matrix.shape != (len(space), len(reports)):
             square = name == "matrix" and matrix.shape[0] == matrix.shape[1]
             raise SpecError(
@@ -279,25 +285,8 @@ class Loss(Shown):
     def _named(cls, name: str, space: MetricSpace, reports: Reports) -> Loss:
         source = partial(LOSSES.get(name), space, reports)
         source(np.zeros(1, dtype=np.int64))  # fails here rather than later where the reports do not suit the loss
-        return cls(source, reports, name, len(space), unit_of_loss(name, space))
-
-
-def unit_of_loss(name: str, space: MetricSpace) -> str:
-    """The unit of a named loss; "" for one that has none."""
-    return {"distance": space.unit, "squared": squared_unit(space.unit)}.get(name, "")
-
-
-def _numbers(loss: ArrayLike) -> NDArray[np.float64]:
-    matrix = as_numbers(loss, "loss", "give an (n, m) array of numbers")
-    if matrix.ndim != 2 or not matrix.size:
-        raise SpecError("loss", f"has shape {matrix.shape}", "give one row per secret and one column per report")
-    return matrix
-
-
-def _columns(matrix: NDArray[np.float64], space: MetricSpace) -> Reports:
-    if matrix.shape[1] == len(space):
-        return Reports.of(space)
-    return Reports(tuple(str(column) for column in range(matrix.shape[1])))
+        unit = {"distance": space.unit, "squared": squared_unit(space.unit)}.get(name, "")
+        return cls(source, reports, name, len(space), unit)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -307,9 +296,6 @@ class _Watched(Loss):
     def rows(self, secrets: NDArray[np.int64]) -> NDArray[np.float64]:
         self.look()
         return super().rows(secrets)
-
-
-_BLOCK_CELLS = 4_000_000
 
 
 def require_finite(space: MetricSpace, reach: NDArray[np.bool_], loss: Loss, where: str) -> None:
@@ -334,7 +320,7 @@ def _infinite(space: MetricSpace, reach: NDArray[np.bool_], loss: Loss) -> tuple
     everything = np.arange(len(space))
     if loss.by_distance and _bounded(space) and np.isfinite(loss.rows(everything[[0, -1]])).all():
         return None
-    step = max(1, _BLOCK_CELLS // len(loss.reports))
+    step = max(1, BLOCK_CELLS // len(loss.reports))
     for secrets in np.split(everything, range(step, len(space), step)):
         found = np.argwhere(np.isinf(loss.rows(secrets)) & reach[secrets][:, None])
         if len(found):

@@ -24,12 +24,12 @@ from dxopt.numerics.draws import by_rows
 from dxopt.runtime.archive import Arrays, read, write
 from dxopt.runtime.reading import as_path
 from dxopt.spaces.archive import pack
+from dxopt.spaces.distances import BLOCK_CELLS
 from dxopt.spaces.space import MetricSpace
 
 CHANNEL_CELLS = 200_000_000
 """The most entries of the matrix of a mechanism."""
 STRUCTURED_CELLS = 25_000_000
-_BLOCK_CELLS = 4_000_000
 
 
 class Rows(Sampler):
@@ -94,7 +94,7 @@ class Rows(Sampler):
         ...     print(secrets.tolist(), rows.shape)
         [0, 1, 2] (3, 3)
         """
-        step = max(1, _BLOCK_CELLS // len(self.reports))
+        step = max(1, BLOCK_CELLS // len(self.reports))
         for start in range(0, len(self.space), step):
             secrets = np.arange(start, min(start + step, len(self.space)))
             yield secrets, self.rows(secrets)
@@ -136,7 +136,7 @@ class Rows(Sampler):
     def losses(self, loss: Loss, secrets: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
         """Σ_z K[x, z] l(x, z) of k secrets, all by default, `(k,)`; reports of probability 0 cost nothing."""
         chosen = np.arange(len(self.space)) if secrets is None else secrets
-        step = max(1, _BLOCK_CELLS // len(self.reports))
+        step = max(1, BLOCK_CELLS // len(self.reports))
         found = np.empty(len(chosen))
         for start in range(0, len(chosen), step):
             some = chosen[start : start + step]

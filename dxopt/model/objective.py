@@ -14,6 +14,7 @@ from dxopt.errors import SpecError, UnsupportedError
 from dxopt.model.loss import Loss, LossLike
 from dxopt.model.prior import Prior
 from dxopt.model.prior_sets import Everyone, Hull, PriorSet
+from dxopt.numerics.coerce import as_number
 from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
@@ -157,10 +158,7 @@ class AdversaryError(Objective):
     adversary_loss: LossLike | Loss
 
     def __init__(self, max_loss: float, adversary_loss: LossLike | Loss = "distance") -> None:
-        try:
-            budget = float(max_loss)
-        except (TypeError, ValueError):
-            raise SpecError("max_loss", f"{max_loss!r} is not a number", "give a finite number") from None
+        budget = as_number(max_loss, "max_loss", "give a finite number")
         if not math.isfinite(budget):
             raise SpecError("max_loss", f"is {budget:g}", "give a finite number")
         object.__setattr__(self, "budget", budget)
@@ -221,11 +219,8 @@ class WorstRegret(Objective):
         if self.lowest is None:
             raise SpecError("objective", "regret is against optima that are not known yet", "use dx.solve")
         losses = losses_of(problem, channel, self.priors.reach)
-        each = [
-            math.fsum([*(member * losses), -low])
-            for member, low in zip(self.priors.members, self.lowest, strict=True)
-        ]
-        return max(each)
+        known = zip(self.priors.members, self.lowest, strict=True)
+        return max(math.fsum([*(member * losses), -low]) for member, low in known)
 
     def among(self, size: int) -> PriorSet:
         return self.priors

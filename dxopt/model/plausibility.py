@@ -27,13 +27,7 @@ LEAST_BUDGET = 0.1
 """Of ε times the diameter: below, no report is over e^0.1 = 1.1 times as likely for one secret as for any other."""
 MOST_BUDGET = 10.0
 """Of ε times the distance between neighbours: above, some report may be over e^10 = 22,000 times as likely."""
-LEVELS: tuple[str, ...] = (
-    "level_too_low",
-    "level_too_high",
-    "radius_too_large",
-    "positions_forgotten",
-    "cells_below_radius",
-)
+LEVELS = ("level_too_low", "level_too_high", "radius_too_large", "positions_forgotten", "cells_below_radius")
 """The checks that are about ε."""
 
 _WIDE = 2.0
@@ -53,6 +47,7 @@ _OFF_CENTRE = 5.0
 """which is this many of its sides away from 0 in some coordinate,"""
 _DECIMALS = 3
 """and most of their coordinates have more digits than this behind the point."""
+_EXPLAINING = ("level_too_low", "radius_too_large", "prior_on_one_point", "space_degenerate")
 _ALIKE = 1e-6
 _ROWS = 16
 """Rows of a mechanism without a matrix that are looked at."""
@@ -71,16 +66,7 @@ def of_priors(priors: Iterable[Prior]) -> Warnings:
 def of_answer(problem: Problem, mechanism: Mechanism) -> Warnings:
     """Return warnings about a problem, and about its answer where the problem alone does not explain it."""
     found = of_problem(problem)
-    explained = any(
-        warning.kind
-        in (
-            "level_too_low",
-            "radius_too_large",
-            "prior_on_one_point",
-            "space_degenerate",
-        )
-        for warning in found
-    )
+    explained = any(warning.kind in _EXPLAINING for warning in found)
     return found if explained else (*found, *_constant(problem, mechanism))
 
 

@@ -31,7 +31,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """Distances that were given, one for each pair of points; a source of distances, as `graphs.Paths` is.
+    """Distances that were given, one for each pair of points; a source of distances, as `Paths` is.
 
     Attributes
     ----------
@@ -145,7 +145,7 @@ def metric_matrix(matrix: Array, names: Sequence[str], *, close: bool, slack: fl
     if close:
         return path_closure(matrix)
     i, j, k = broken
-    a, b, c = (names[index] for index in broken)
+    a, b, c = names[i], names[j], names[k]
     raise BrokenTriangle(
         "distances",
         f"d({a}, {c}) = {matrix[i, k]:.6g} exceeds d({a}, {b}) + d({b}, {c}) = {matrix[i, j] + matrix[j, k]:.6g}",
@@ -191,7 +191,7 @@ MATRIX_AT_ONCE = 4_000
 
 @dataclass(frozen=True, eq=False)
 class Paths:
-    """Lengths of shortest paths, computed when they are read; a source of distances, as `matrices.Matrix` is.
+    """Lengths of shortest paths, computed when they are read; a source of distances, as `Matrix` is.
 
     `matrix` of an undirected graph is exactly symmetric. Above 4,000 points `block` and `row` run from their
     rows alone and keep nothing, and d(x, x') agrees with d(x', x) up to rounding only.

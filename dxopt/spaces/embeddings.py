@@ -10,7 +10,6 @@ from contextlib import closing
 from io import BufferedReader
 from itertools import islice
 from pathlib import Path
-from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,11 +114,11 @@ def _chosen(path: Path, words: Iterable[str]) -> dict[str, Array]:
     asked = [words] if isinstance(words, str) else list(words)
     if not asked or not all(isinstance(word, str) for word in asked):
         raise SpecError("words", "are no words", "give at least one, as text")
-    twice = next((word for word in asked if asked.count(word) > 1), None) if len(set(asked)) < len(asked) else None
-    if twice is not None:
+    missing = set(asked)
+    if len(missing) < len(asked):
+        twice = next(word for word in asked if asked.count(word) > 1)
         raise SpecError("words", f"name {twice!r} twice", "name it once")
     found: dict[str, Array] = {}
-    missing = set(asked)
     for _, word, vector in _vectors(path, missing):
         missing.discard(word)
         found[word] = vector
@@ -190,24 +189,19 @@ def _lines(path: Path) -> Generator[tuple[int, str]]:
     except UnicodeDecodeError:
         fix = "save binary vectors as text, as by gensim's save_word2vec_format; other text as UTF-8"
         raise _wrong(path, number, "is no text in UTF-8", fix) from None
+    except SpecError:
+        raise
+    except FileNotFoundError:
+        raise SpecError("file", f"there is no file {str(path)!r}", "check the name") from None
+    except IsADirectoryError:
+        raise SpecError("file", f"{str(path)!r} is a folder", "name a file") from None
     except (OSError, ValueError, EOFError, zlib.error) as error:
-        _refuse(path, error)
+        raise SpecError("file", f"{str(path)!r} cannot be read ({error})", "mend the file or its name") from None
 
 
 def _unpacked(raw: BufferedReader) -> BufferedReader | gzip.GzipFile:
     """The stream itself, or what is packed in it."""
     return gzip.GzipFile(fileobj=raw) if raw.peek(2)[:2] == _GZIP else raw
-
-
-def _refuse(path: Path, error: Exception) -> NoReturn:
-    """Return the reason why a file cannot be read, in one line."""
-    if isinstance(error, SpecError):
-        raise error
-    if isinstance(error, FileNotFoundError):
-        raise SpecError("file", f"there is no file {str(path)!r}", "check the name") from None
-    if isinstance(error, IsADirectoryError):
-        raise SpecError("file", f"{str(path)!r} is a folder", "name a file") from None
-    raise SpecError("file", f"{str(path)!r} cannot be read ({error})", "mend the file or its name") from None
 
 
 def _wrong(path: Path, line: int, wrong: str, fix: str) -> SpecError:

@@ -10,6 +10,7 @@ Both are derived from the points alone.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -301,10 +302,8 @@ def _reached(centres: NDArray[np.float64], pairs: tuple[NDArray[Any], ...], with
 
 def _apart(space: MetricSpace, near: float, most: float) -> tuple[float, tuple[NDArray[Any], ...]]:
     """The largest distance up to `near`, and pairs of points from there up to `most`, with their distances."""
-    everything = np.arange(len(space))
     found, largest = [], 0.0
-    for start in range(0, len(space), _ROWS):
-        apart = space.block(everything[start : start + _ROWS], everything)
+    for start, apart in _blocks(space):
         largest = max(largest, float(apart[apart <= near].max(initial=0.0)))
         first, second = np.nonzero((apart > near) & (apart <= most))
         once = first + start < second
@@ -314,10 +313,14 @@ def _apart(space: MetricSpace, near: float, most: float) -> tuple[float, tuple[N
 
 def _largest(space: MetricSpace, most: float) -> float:
     """The largest distance up to `most`, by blocks of rows; 0 where there is none."""
+    return max(float(apart[apart <= most].max(initial=0.0)) for _, apart in _blocks(space))
+
+
+def _blocks(space: MetricSpace) -> Iterator[tuple[int, NDArray[np.float64]]]:
+    """Yield the first of some rows of distances, and these rows."""
     everything = np.arange(len(space))
-    rows = [everything[start : start + _ROWS] for start in range(0, len(space), _ROWS)]
-    blocks = (space.block(some, everything) for some in rows)
-    return max(float(apart[apart <= most].max(initial=0.0)) for apart in blocks)
+    for start in range(0, len(space), _ROWS):
+        yield start, space.block(everything[start : start + _ROWS], everything)
 
 
 def _mean_ways(corners: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -384,10 +387,8 @@ def _widest(points: NDArray[np.float64]) -> float:
 
 def _by_distances(space: MetricSpace) -> float:
     """The largest distance of a point to its nearest neighbour, by blocks of rows of distances."""
-    everything = np.arange(len(space))
     widest = 0.0
-    for start in range(0, len(space), _ROWS):
-        apart = space.block(everything[start : start + _ROWS], everything)
+    for _, apart in _blocks(space):
         apart = np.where((apart > 0) & np.isfinite(apart), apart, np.inf).min(axis=1)
         widest = max(widest, float(apart[np.isfinite(apart)].max(initial=0.0)))
     return _positive(widest)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Protocol
 from dxopt.errors import SpecError, required
 from dxopt.runtime.registry import Registry
 from dxopt.spaces.space import MetricSpace
-from dxopt.spaces.universes import Kind, Universe
+from dxopt.spaces.universes import Universe
 
 
 class Relation(Protocol):
@@ -23,16 +23,11 @@ class Relation(Protocol):
         Whether a step back is no step.
     """
 
-    kind: ClassVar[Kind | str]
-    one_way: ClassVar[bool]
+    kind: ClassVar[str] = ""
+    one_way: ClassVar[bool] = False
 
     def steps(self, universe: Universe, secret: Any) -> Iterable[Hashable]:
         """The neighbours of a secret, some perhaps outside the universe."""
-        ...
-
-    @staticmethod
-    def examples() -> list[tuple[Universe, Relation]]:
-        """For the contract test."""
         ...
 
 

@@ -13,11 +13,10 @@ from dxopt.spaces.neighbours.base import RELATIONS, Relation
 from dxopt.spaces.universes import Universe
 
 
-class _OneRecord(ABC):
+class _OneRecord(Relation, ABC):
     """A step changes the value of one record into another, where `changes` allows."""
 
     kind: ClassVar[str] = "databases"
-    one_way: ClassVar[bool] = False
 
     @abstractmethod
     def changes(self, old: Any, new: Any) -> bool:
@@ -35,10 +34,6 @@ def replaced(secret: tuple, index: int, value: Any) -> tuple:
     return (*secret[:index], value, *secret[index + 1 :])
 
 
-def _two_records(absent: bool = False) -> Universe:
-    return Universe.databases(range(3), 2, absent=absent)
-
-
 @RELATIONS.register("bounded")
 @dataclass(frozen=True)
 class Bounded(_OneRecord):
@@ -46,10 +41,6 @@ class Bounded(_OneRecord):
 
     def changes(self, old: Any, new: Any) -> bool:
         return old is not None and new is not None
-
-    @staticmethod
-    def examples() -> list[tuple[Universe, Relation]]:
-        return [(_two_records(), Bounded()), (_two_records(absent=True), Bounded())]
 
 
 @RELATIONS.register("unbounded")
@@ -60,10 +51,6 @@ class Unbounded(_OneRecord):
     def changes(self, old: Any, new: Any) -> bool:
         return (old is None) != (new is None)
 
-    @staticmethod
-    def examples() -> list[tuple[Universe, Relation]]:
-        return [(_two_records(absent=True), Unbounded())]
-
 
 @RELATIONS.register("both")
 @dataclass(frozen=True)
@@ -73,10 +60,6 @@ class Both(_OneRecord):
     def changes(self, old: Any, new: Any) -> bool:
         return True
 
-    @staticmethod
-    def examples() -> list[tuple[Universe, Relation]]:
-        return [(_two_records(absent=True), Both())]
-
 
 @RELATIONS.register("attribute")
 @dataclass(frozen=True)
@@ -85,11 +68,6 @@ class Attribute(_OneRecord):
 
     def changes(self, old: Any, new: Any) -> bool:
         return old is not None and new is not None and _differing(old, new) == 1
-
-    @staticmethod
-    def examples() -> list[tuple[Universe, Relation]]:
-        records = itertools.product(range(2), range(3))
-        return [(Universe.databases(records, 2), Attribute())]
 
 
 @RELATIONS.register("bit")
@@ -102,10 +80,6 @@ class Bit(_OneRecord):
             return False
         pairs = zip(_attributes(old), _attributes(new), strict=True)
         return sum((a ^ b).bit_count() for a, b in pairs) == 1
-
-    @staticmethod
-    def examples() -> list[tuple[Universe, Relation]]:
-        return [(Universe.databases(range(4), 2), Bit())]
 
 
 @RELATIONS.register("one_sided")
@@ -124,10 +98,6 @@ class OneSided(_OneRecord):
 
     def changes(self, old: Any, new: Any) -> bool:
         return old in self.sensitive and new is not None
-
-    @staticmethod
-    def examples() -> list[tuple[Universe, Relation]]:
-        return [(_two_records(), OneSided((2,)))]
 
 
 @RELATIONS.register("blowfish")
@@ -148,10 +118,6 @@ class Blowfish(_OneRecord):
     def changes(self, old: Any, new: Any) -> bool:
         return any((old, new) in ((a, b), (b, a)) for a, b in self.policy)
 
-    @staticmethod
-    def examples() -> list[tuple[Universe, Relation]]:
-        return [(_two_records().where(lambda x: sum(x) < 4), Blowfish(((0, 1), (1, 2))))]
-
 
 def _attributes(record: Any) -> tuple:
     return record if isinstance(record, tuple) else (record,)
@@ -163,7 +129,7 @@ def _differing(first: Any, second: Any) -> int:
 
 @RELATIONS.register("group")
 @dataclass(frozen=True)
-class Group:
+class Group(Relation):
     """Up to `size` records are added, removed or changed: group privacy, DP under correlation (Des20 §2.2.3).
 
     Parameters
@@ -174,20 +140,15 @@ class Group:
 
     size: int
     kind: ClassVar[str] = "databases"
-    one_way: ClassVar[bool] = False
 
     def steps(self, universe: Universe, secret: tuple) -> Iterator[Hashable]:
         for records in itertools.combinations(range(len(secret)), min(self.size, len(secret))):
             yield from _rewritten(universe, secret, records)
 
-    @staticmethod
-    def examples() -> list[tuple[Universe, Relation]]:
-        return [(Universe.databases(range(2), 3), Group(2))]
-
 
 @RELATIONS.register("dependent")
 @dataclass(frozen=True)
-class Dependent:
+class Dependent(Relation):
     """One record changes, and with it others that depend on it; `size` at most in all (Des20 Def 22).
 
     Who is there stays known: values change into values, and an absent record stays absent.
@@ -203,7 +164,6 @@ class Dependent:
     related: Sequence[Collection[int]]
     size: int
     kind: ClassVar[str] = "databases"
-    one_way: ClassVar[bool] = False
 
     def steps(self, universe: Universe, secret: tuple) -> Iterator[Hashable]:
         known = range(len(secret))
@@ -219,14 +179,10 @@ class Dependent:
                     if other[record] != secret[record] and _same_records(secret, other):
                         yield other
 
-    @staticmethod
-    def examples() -> list[tuple[Universe, Relation]]:
-        return [(Universe.databases(range(2), 3), Dependent(((1,), (2,), ()), 2))]
-
 
 @RELATIONS.register("individual")
 @dataclass(frozen=True)
-class Individual:
+class Individual(Relation):
     """One record of one given database is added, removed or changed (Des20 Def 24).
 
     Parameters
@@ -237,14 +193,9 @@ class Individual:
 
     at: tuple
     kind: ClassVar[str] = "databases"
-    one_way: ClassVar[bool] = False
 
     def steps(self, universe: Universe, secret: tuple) -> Iterable[Hashable]:
         return Both().steps(universe, secret) if secret == tuple(self.at) else ()
-
-    @staticmethod
-    def examples() -> list[tuple[Universe, Relation]]:
-        return [(Universe.databases(range(3), 2), Individual((0, 1)))]
 
 
 def _same_records(first: tuple, second: tuple) -> bool:

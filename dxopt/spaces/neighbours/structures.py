@@ -15,23 +15,16 @@ from dxopt.spaces.universes import Universe
 
 @RELATIONS.register("free_lunch")
 @dataclass(frozen=True)
-class FreeLunch:
+class FreeLunch(Relation):
     """Any two secrets are neighbours (Des20 Def 23)."""
-
-    kind: ClassVar[str] = ""
-    one_way: ClassVar[bool] = False
 
     def steps(self, universe: Universe, secret: Hashable) -> Iterable[Hashable]:
         return universe.secrets
 
-    @staticmethod
-    def examples() -> list[tuple[Universe, Relation]]:
-        return [(Universe.databases(range(3), 2), FreeLunch()), (Universe.graphs(3), FreeLunch())]
-
 
 @RELATIONS.register("generic")
 @dataclass(frozen=True)
-class Generic:
+class Generic(Relation):
     """Two secrets are neighbours where a function holds of them, both ways (Des20 Def 25).
 
     Parameters
@@ -41,15 +34,9 @@ class Generic:
     """
 
     holds: Callable[[Any, Any], bool]
-    kind: ClassVar[str] = ""
-    one_way: ClassVar[bool] = False
 
     def steps(self, universe: Universe, secret: Hashable) -> Iterable[Hashable]:
         return (other for other in universe.secrets if self.holds(secret, other))
-
-    @staticmethod
-    def examples() -> list[tuple[Universe, Relation]]:
-        return [(Universe.databases(range(3), 2), Generic(lambda x, other: abs(sum(x) - sum(other)) <= 1))]
 
 
 @RELATIONS.register("generic_one_way")
@@ -59,14 +46,10 @@ class GenericOneWay(Generic):
 
     one_way: ClassVar[bool] = True
 
-    @staticmethod
-    def examples() -> list[tuple[Universe, Relation]]:
-        return [(Universe.databases(range(3), 2), GenericOneWay(lambda x, other: sum(x) == sum(other) + 1))]
-
 
 @RELATIONS.register("listed")
 @dataclass(frozen=True)
-class Listed:
+class Listed(Relation):
     """Pairs of secrets that are written out, both ways (Des20 Def 25).
 
     Parameters
@@ -75,8 +58,6 @@ class Listed:
     """
 
     joined: Iterable[tuple[Any, Any]]
-    kind: ClassVar[str] = ""
-    one_way: ClassVar[bool] = False
 
     def steps(self, universe: Universe, secret: Hashable) -> Iterable[Hashable]:
         for pair in self.joined:
@@ -84,10 +65,6 @@ class Listed:
                 if one not in universe.places:
                     raise SpecError("joined", f"has {one!r}, which is no secret", "write secrets of the universe")
         return [other for x, other in self.joined if x == secret]
-
-    @staticmethod
-    def examples() -> list[tuple[Universe, Relation]]:
-        return [(Universe.databases(range(2), 2), Listed([((0, 0), (0, 1)), ((0, 1), (1, 1))]))]
 
 
 @RELATIONS.register("listed_one_way")
@@ -97,34 +74,24 @@ class ListedOneWay(Listed):
 
     one_way: ClassVar[bool] = True
 
-    @staticmethod
-    def examples() -> list[tuple[Universe, Relation]]:
-        return [(Universe.databases(range(2), 2), ListedOneWay([((0, 0), (0, 1)), ((1, 1), (0, 1))]))]
-
 
 @RELATIONS.register("edge")
 @dataclass(frozen=True)
-class Edge:
+class Edge(Relation):
     """One edge of a graph is added or removed (Des20 §2.2.3)."""
 
     kind: ClassVar[str] = "graphs"
-    one_way: ClassVar[bool] = False
 
     def steps(self, universe: Universe, secret: frozenset) -> Iterator[Hashable]:
         return (secret ^ {pair} for pair in itertools.combinations(universe.values, 2))
 
-    @staticmethod
-    def examples() -> list[tuple[Universe, Relation]]:
-        return [(Universe.graphs(3), Edge())]
-
 
 @RELATIONS.register("node")
 @dataclass(frozen=True)
-class Node:
+class Node(Relation):
     """All edges of one node are others; the set of nodes is known (Des20 §2.2.3)."""
 
     kind: ClassVar[str] = "graphs"
-    one_way: ClassVar[bool] = False
 
     def steps(self, universe: Universe, secret: frozenset) -> Iterator[Hashable]:
         for node in universe.values:
@@ -134,34 +101,24 @@ class Node:
                 for chosen in itertools.combinations(pairs, count):
                     yield rest | set(chosen)
 
-    @staticmethod
-    def examples() -> list[tuple[Universe, Relation]]:
-        return [(Universe.graphs(4), Node())]
-
 
 @RELATIONS.register("event")
 @dataclass(frozen=True)
-class Event:
+class Event(Relation):
     """One event of a stream is another (Des20 §2.2.3, event-level)."""
 
     kind: ClassVar[str] = "streams"
-    one_way: ClassVar[bool] = False
 
     def steps(self, universe: Universe, secret: tuple) -> Iterator[Hashable]:
         return WEvent(1).steps(universe, secret)
 
-    @staticmethod
-    def examples() -> list[tuple[Universe, Relation]]:
-        return [(Universe.streams(range(2), 3), Event())]
-
 
 @RELATIONS.register("user")
 @dataclass(frozen=True)
-class User:
+class User(Relation):
     """All events of one user of a stream are others (Des20 §2.2.3, user-level)."""
 
     kind: ClassVar[str] = "streams"
-    one_way: ClassVar[bool] = False
 
     def steps(self, universe: Universe, secret: tuple) -> Iterator[Hashable]:
         for user in range(len(secret[0])):
@@ -169,14 +126,10 @@ class User:
                 pairs = zip(secret, events, strict=True)
                 yield tuple(replaced(at_once, user, event) for at_once, event in pairs)
 
-    @staticmethod
-    def examples() -> list[tuple[Universe, Relation]]:
-        return [(Universe.streams(range(2), 2, users=2), User())]
-
 
 @RELATIONS.register("w_event")
 @dataclass(frozen=True)
-class WEvent:
+class WEvent(Relation):
     """Within a window of times, one event at each time is another (Des20 §2.2.3, w-event).
 
     Parameters
@@ -187,7 +140,6 @@ class WEvent:
 
     window: int
     kind: ClassVar[str] = "streams"
-    one_way: ClassVar[bool] = False
 
     def steps(self, universe: Universe, secret: tuple) -> Iterator[Hashable]:
         width = min(self.window, len(secret))
@@ -200,45 +152,31 @@ class WEvent:
             for events in itertools.product(*choices):
                 yield (*secret[:start], *events, *secret[start + width :])
 
-    @staticmethod
-    def examples() -> list[tuple[Universe, Relation]]:
-        return [(Universe.streams(range(2), 3), WEvent(2))]
-
 
 @RELATIONS.register("substitution")
 @dataclass(frozen=True)
-class Substitution:
+class Substitution(Relation):
     """One letter of a word is another: Hamming distance, infinite between lengths (Des20 §2.2.3)."""
 
     kind: ClassVar[str] = "words"
-    one_way: ClassVar[bool] = False
 
     def steps(self, universe: Universe, secret: tuple) -> Iterator[Hashable]:
         for index in range(len(secret)):
             yield from (replaced(secret, index, letter) for letter in universe.values)
 
-    @staticmethod
-    def examples() -> list[tuple[Universe, Relation]]:
-        return [(Universe.words("ab", 3, shortest=2), Substitution())]
-
 
 @RELATIONS.register("edit")
 @dataclass(frozen=True)
-class Edit:
+class Edit(Relation):
     """One letter of a word is inserted, removed or another: Levenshtein distance (Des20 §2.2.3).
 
     On all words up to a length; among fewer, steps lead through these alone.
     """
 
     kind: ClassVar[str] = "words"
-    one_way: ClassVar[bool] = False
 
     def steps(self, universe: Universe, secret: tuple) -> Iterator[Hashable]:
         yield from Substitution().steps(universe, secret)
         yield from (secret[:index] + secret[index + 1 :] for index in range(len(secret)))
         for index in range(len(secret) + 1):
             yield from ((*secret[:index], letter, *secret[index:]) for letter in universe.values)
-
-    @staticmethod
-    def examples() -> list[tuple[Universe, Relation]]:
-        return [(Universe.words("ab", 3, shortest=0), Edit())]
