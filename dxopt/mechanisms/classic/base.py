@@ -52,11 +52,6 @@ class Classic(Protocol):
         """About how long `channel` takes for a problem that is not refused, on an idle core."""
         return _SECONDS * problem.variables
 
-    @staticmethod
-    def examples() -> list[Problem]:
-        """Problems that it does not refuse, for the contract test."""
-        ...
-
 
 class Baseline(Protocol):
     """A mechanism that need not be private at any ε, to show in a comparison what privacy costs.
@@ -75,11 +70,6 @@ class Baseline(Protocol):
 
     def channel(self, problem: Problem) -> NDArray[np.float64]:
         """The channel `(n, m)`, whose rows sum to 1; there is nothing to repair and no proof."""
-        ...
-
-    @staticmethod
-    def examples() -> list[Problem]:
-        """Problems that it does not refuse, for the contract test."""
         ...
 
 

@@ -14,9 +14,7 @@ from dxopt.errors import SpecError, UnsupportedError
 from dxopt.mechanisms.classic.base import BASELINES
 from dxopt.model.loss import Reports
 from dxopt.model.mechanism import Mechanism, Privacy
-from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
-from dxopt.spaces.lattices import grid, line
 from dxopt.spaces.metrics import OnEarth
 from dxopt.spaces.positions import local_plane
 from dxopt.spaces.space import MetricSpace
@@ -56,13 +54,6 @@ class Cloaking:
     def channel(self, problem: Problem) -> Array:
         """The channel `(n, n)`, of zeros and ones."""
         return cloaking(problem.space, side=_comparable_side(problem.space, problem.epsilon)).matrix
-
-    @staticmethod
-    def examples() -> list[Problem]:
-        """A grid, a line, and points on the globe."""
-        globe = MetricSpace.from_points([[45.5, 179.9], [45.6, -179.9], [45.7, 179.8]], "haversine")
-        spaces = (grid((5, 4)), line(9), globe)
-        return [Problem(space, epsilon=1.5, prior=Prior.uniform(space)) for space in spaces]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -213,13 +204,3 @@ class RateDistortionChannel:
         slope = 0.5 * problem.epsilon * (1 - _LOWERED)
         found = rate_distortion(problem.space, problem.prior, problem.loss, slope=slope)
         return found.mechanism.matrix
-
-    @staticmethod
-    def examples() -> list[Problem]:
-        """A loss that makes it private, and one that does not."""
-        numbers = line(5)
-        plane = grid((2, 3))
-        return [
-            Problem(numbers, epsilon=0.7, prior=Prior.from_weights(numbers, [1, 2, 3, 2, 2])),
-            Problem(plane, epsilon=1.0, prior=Prior.uniform(plane), loss="squared"),
-        ]

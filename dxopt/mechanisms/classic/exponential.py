@@ -16,11 +16,9 @@ from dxopt.mechanisms.classic.calibration import CALIBRATED_BELOW, largest_priva
 from dxopt.mechanisms.noise.base import checked_positive
 from dxopt.model.loss import Loss, Reports
 from dxopt.model.mechanism import Mechanism
-from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
 from dxopt.numerics.number_syntax import Written
 from dxopt.spaces.distances import path_closure
-from dxopt.spaces.lattices import grid, line
 from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
@@ -63,14 +61,6 @@ class Exponential(Classic):
         if self.scores is not None:
             return _scored(self.scores, problem)
         return exponential_rows(exponents(problem))
-
-    @staticmethod
-    def examples() -> list[Problem]:
-        """A grid, an asymmetric space, and reports between the secrets."""
-        numbers = line(4)
-        one_way = MetricSpace.from_distances([[0, 1, 2], [2, 0, 1], [np.inf, 2, 0]], close=True)
-        spaces = ((grid((2, 3)), None), (one_way, None), (numbers, Reports.at([[0.5], [2.5]])))
-        return [Problem(s, epsilon=1.0, prior=Prior.uniform(s), loss="distance", reports=r) for s, r in spaces]
 
 
 def without_distances(problem: Problem) -> str | None:
@@ -219,14 +209,6 @@ class TruncatedExponential(Classic):
         radius = radius_for(problem, self.failure) if self.radius is None else self.radius
         return exponential_rows(np.minimum(exponents(problem), problem.epsilon * radius))
 
-    @staticmethod
-    def examples() -> list[Problem]:
-        """A grid that is larger than the radius, an asymmetric space, and reports between the secrets."""
-        plane = grid((2, 30), spacing=2.0)
-        one_way = MetricSpace.from_distances([[0, 1, 2], [2, 0, 1], [np.inf, 2, 0]], close=True)
-        spaces = ((plane, None), (one_way, None), (plane, Reports.at([[0.5, 0.5], [2.0, 70.0]])))
-        return [Problem(s, epsilon=1.0, prior=Prior.uniform(s), loss="distance", reports=r) for s, r in spaces]
-
 
 def radius_for(problem: Problem, failure: float = FAILURE) -> float:
     """The least radius γ beyond which no secret is reported with more than a probability β, in the unit of distances.
@@ -342,18 +324,6 @@ class GraphExponential(Classic):
         """About how long `channel` takes."""
         tried = self.rate is None and len(problem.space) < CALIBRATED_BELOW
         return super().expected_seconds(problem) + tried * _SECONDS * len(problem.space) ** 3
-
-    @staticmethod
-    def examples() -> list[Problem]:
-        """A tree, streets around a block, and the same with one of them one-way."""
-        import networkx as nx
-
-        block = nx.cycle_graph(5)
-        one_way = block.to_directed()
-        one_way.remove_edge(1, 0)
-        graphs = (nx.balanced_tree(2, 2), block, one_way)
-        spaces = [MetricSpace.from_graph(graph) for graph in graphs]
-        return [Problem(space, epsilon=0.9, prior=Prior.uniform(space), loss="distance") for space in spaces]
 
 
 def _at(apart: Array, share: float) -> Array:

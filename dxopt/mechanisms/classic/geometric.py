@@ -17,11 +17,9 @@ from dxopt.mechanisms.classic.calibration import Positioned, largest_rate, manha
 from dxopt.mechanisms.kernel import kernel_mechanism
 from dxopt.mechanisms.lowering import epsilon_of_weights
 from dxopt.model.mechanism import Mechanism
-from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
 from dxopt.numerics.number_syntax import Written
 from dxopt.spaces.kernels.systems import system
-from dxopt.spaces.lattices import grid, line
 from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
@@ -77,14 +75,6 @@ class Geometric(Positioned, Classic):
             weights = np.maximum(kernel.approximate(np.ones(len(space))), 0.0)
             return replace(kernel_mechanism(space, epsilon, kernel, lowered, weights), name=title(self))
         return None
-
-    @staticmethod
-    def examples() -> list[Problem]:
-        """A line of uneven steps, grids in three metrics, and a path of which only the distances are given."""
-        uneven = MetricSpace.from_points([0.0, 3.0, 1.0, 1.5])
-        grids = [grid((3, 2), metric=metric) for metric in ("euclidean", "manhattan", "chebyshev")]
-        path = MetricSpace.from_distances(line(4).distances)
-        return [Problem(s, epsilon=0.9, prior=Prior.uniform(s), loss="binary") for s in (uneven, *grids, path)]
 
 
 def _axes(positions: Array) -> list[tuple[Array, Indices]] | None:

@@ -17,10 +17,8 @@ from dxopt.mechanisms.noise.laplace import Laplace as LaplaceNoise
 from dxopt.mechanisms.noise.staircase import Staircase as StaircaseNoise
 from dxopt.model.loss import Reports
 from dxopt.model.mechanism import Mechanism
-from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
 from dxopt.numerics.number_syntax import Written
-from dxopt.spaces.lattices import grid, line
 from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
@@ -75,14 +73,6 @@ class Laplace(Positioned, Classic):
         if reports is None:
             return math.inf
         return _SECONDS * sum(problem.shape) * math.prod(len(np.unique(column)) for column in reports.T)
-
-    @staticmethod
-    def examples() -> list[Problem]:
-        """A line of uneven steps, a grid, scattered points, and reports between the secrets."""
-        uneven = MetricSpace.from_points([0.0, 3.0, 1.0, 1.5])
-        scattered = MetricSpace.from_points([[0.0, 0.3], [1.0, 2.0], [2.5, 0.0], [0.9, 1.1]], "manhattan")
-        spaces = ((uneven, None), (grid((3, 2)), None), (scattered, None), (line(4), Reports.at([[0.5], [2.5]])))
-        return [Problem(s, epsilon=0.9, prior=Prior.uniform(s), loss="distance", reports=r) for s, r in spaces]
 
 
 def moved(noise: LineNoise | None, numbers: Array, values: Array) -> Array:
@@ -219,19 +209,6 @@ class Staircase(Positioned, Classic):
         """The largest level per step of Δ, and Δ."""
         sensitivity = self.sensitivity or _widest_step(problem.budgets, apart)
         return largest_rate(problem.budgets, _ceiling(apart / sensitivity)), sensitivity
-
-    @staticmethod
-    def examples() -> list[Problem]:
-        """A line, uneven steps, and sums where numbers up to five apart are at distance 1."""
-        uneven = MetricSpace.from_points([0.0, 3.0, 1.0, 1.5])
-        spaces = (line(4), uneven, _sums(12, 5))
-        return [Problem(s, epsilon=0.9, prior=Prior.uniform(s), loss="binary") for s in spaces]
-
-
-def _sums(size: int, widest: int) -> MetricSpace:
-    """Answers of a sum query where one record counts for 0 to `widest`."""
-    apart = np.abs(np.subtract.outer(np.arange(size), np.arange(size)))
-    return MetricSpace.from_distances(-(-apart // widest))
 
 
 def _widest_step(budgets: Array, apart: Array) -> float:

@@ -15,10 +15,8 @@ from dxopt.mechanisms.noise.base import checked_positive
 from dxopt.mechanisms.noise.laplace import MultivariateLaplace as MultivariateNoise
 from dxopt.model.loss import Reports
 from dxopt.model.mechanism import Mechanism
-from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
 from dxopt.numerics.number_syntax import Written
-from dxopt.spaces.lattices import grid
 from dxopt.spaces.space import MetricSpace
 
 Array = NDArray[np.float64]
@@ -118,19 +116,6 @@ class MultivariateLaplace(Classic):
         entries = secrets * nodes_around(secrets, dimensions) * (secrets + reports)
         each = _SECONDS[0] + _SECONDS[1] * dimensions
         return entries * each * (_TRIED if secrets < CALIBRATED_BELOW else 1)
-
-    @staticmethod
-    def examples() -> list[Problem]:
-        """A grid in space, scattered points of five coordinates of which two coincide, and reports between them."""
-        cube = grid((2, 3, 2), spacing=2.0)
-        scattered = np.random.default_rng(1).normal(size=(7, 5))
-        scattered[6] = scattered[0]
-        spaces = (
-            (cube, None),
-            (MetricSpace.from_points(scattered), None),
-            (cube, Reports.at([[0, 1, 2], [2, 2, 2]])),
-        )
-        return [Problem(s, epsilon=0.8, prior=Prior.uniform(s), loss="distance", reports=r) for s, r in spaces]
 
 
 def nodes_around(secrets: int, dimensions: int) -> int:

@@ -14,11 +14,9 @@ from dxopt.mechanisms.classic.on_grid import NAME, SLACK, OnGrid, level_per_step
 from dxopt.mechanisms.classic.voronoi import CELLS, Voronoi
 from dxopt.model.loss import Reports
 from dxopt.model.mechanism import Mechanism
-from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
 from dxopt.numerics.number_syntax import Written
 from dxopt.numerics.rounding import ALIKE
-from dxopt.spaces.lattices import grid
 from dxopt.spaces.metrics import METRICS_ON_EARTH, OnEarth
 from dxopt.spaces.positions import local_plane
 from dxopt.spaces.space import MetricSpace
@@ -69,17 +67,6 @@ class PlanarLaplace(Classic):
         if _implicit(problem.space, problem.reports):
             return super().expected_seconds(problem)
         return (4 if len(problem.space) < IMPLICIT_FROM else 1) * _SECONDS * problem.variables
-
-    @staticmethod
-    def examples() -> list[Problem]:
-        """Grids, scattered and collinear points, points on the globe, and reports between the secrets."""
-        scattered = MetricSpace.from_points([[0.0, 0.0], [1.0, 0.3], [0.2, 2.0], [3.0, 1.0], [1.0, 0.3]])
-        collinear = MetricSpace.from_points([[0.0, 0.0], [3.0, 3.0], [1.0, 1.0]])
-        globe = MetricSpace.from_points([[45.5, 179.99], [45.51, -179.98], [45.52, 179.97]], "haversine")
-        spaces = (grid((3, 4)), grid((1, 3), spacing=5.0), scattered, collinear, globe)
-        between = Reports.at([[0.5, 0.5], [2.0, 0.0], [0.0, 9.0]])
-        cases = [*((space, None) for space in spaces), (spaces[0], between)]
-        return [Problem(s, epsilon=0.8, prior=Prior.uniform(s), loss="distance", reports=r) for s, r in cases]
 
 
 def noise_rate(problem: Problem) -> float:

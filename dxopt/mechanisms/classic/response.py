@@ -9,11 +9,9 @@ from numpy.typing import NDArray
 
 from dxopt.mechanisms.classic.base import CLASSICS, Classic, proven
 from dxopt.model.mechanism import Mechanism
-from dxopt.model.prior import Prior
 from dxopt.model.problem import Problem
 from dxopt.numerics.number_syntax import Written
 from dxopt.numerics.rounding import UNIT, factor_above
-from dxopt.spaces.lattices import grid
 from dxopt.spaces.space import MetricSpace
 
 
@@ -50,14 +48,6 @@ class RandomisedResponse(Classic):
         channel = np.full((secrets, secrets), other)
         np.fill_diagonal(channel, 1 - (secrets - 1) * other)
         return channel
-
-    @staticmethod
-    def examples() -> list[Problem]:
-        """Categories, a grid, and a space that is neither symmetric nor bounded."""
-        categories = MetricSpace.from_points(["tea", "coffee", "milk", "water"], "discrete")
-        one_way = MetricSpace.from_distances([[0, 1, 2], [2, 0, 1], [np.inf, 2, 0]], close=True)
-        spaces = (categories, grid((2, 3)), one_way)
-        return [Problem(space, epsilon=1.2, prior=Prior.uniform(space), loss="binary") for space in spaces]
 
 
 def randomised_response(space: MetricSpace, *, epsilon: Written, delta: float = 0.0) -> Mechanism:

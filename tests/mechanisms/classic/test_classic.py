@@ -12,6 +12,7 @@ from dxopt.model.mechanism import MatrixMechanism
 from dxopt.solving.routes.choice import METHODS
 from tests.judges.exact import row_sum_errors, violations
 from tests.material.checks import assert_proven
+from tests.material.classics import EXAMPLES
 
 FUNCTIONS = {name: getattr(dx.classic, name) for name in CLASSICS}
 
@@ -71,7 +72,7 @@ def test_the_level_is_used_up_where_theory_says_so(name: str) -> None:
 @pytest.mark.parametrize("name", list(CLASSICS))
 def test_classic_keeps_its_contract(name: str) -> None:
     classic = CLASSICS.get(name)()
-    examples = classic.examples()
+    examples = EXAMPLES[name]()
     assert classic.name == name
     assert name in METHODS
     assert examples
@@ -89,7 +90,7 @@ def test_classic_keeps_its_contract(name: str) -> None:
 
 @pytest.mark.parametrize("name", list(CLASSICS))
 def test_the_function_gives_the_same_mechanism_proven_private(name: str) -> None:
-    for problem in CLASSICS.get(name).examples():
+    for problem in EXAMPLES[name]():
         if not problem.reports.secrets:
             continue
         mechanism = FUNCTIONS[name](problem.space, epsilon=problem.epsilon)
