@@ -20,6 +20,19 @@ from dxopt.spaces.chains import EQUAL, TightChains
 from dxopt.spaces.naming import Naming
 from dxopt.spaces.space import MetricSpace
 
+__all__ = [
+    "Learned",
+    "Tightness",
+    "after_hiding",
+    "diameter",
+    "hiding_distance",
+    "hiding_tightness",
+    "multiplicative_distance",
+    "neighbourhood_tightness",
+    "posterior",
+    "within",
+]
+
 Array = NDArray[np.float64]
 ENUMERATED = 16
 _UNREACHED = -1.0
