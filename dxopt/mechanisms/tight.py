@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import replace
 
 import numpy as np
 import scipy
@@ -24,7 +23,7 @@ from dxopt.model.problem import Problem
 from dxopt.numerics.number_syntax import Written
 from dxopt.numerics.partition import Partition
 from dxopt.numerics.rounding import ALIKE, UNIT
-from dxopt.proofs.candidate import Candidate, Claim
+from dxopt.proofs.candidate import Candidate
 from dxopt.proofs.certify import certify
 from dxopt.proofs.duals import Dual
 from dxopt.runtime.progress import Progress, shows, told
@@ -145,77 +144,21 @@ PREFER_WRITTEN = 300
 """Up to this many points it is a matrix where the space has no structure."""
 
 
-@dataclass(frozen=True, eq=False)
-class CompiledTight:
-    """The system Φw = 1 of a problem."""
-
-    problem: Problem
-
-    def solve(self) -> Weights:
-        """Solve for w."""
-        return weighting(self.problem.space, self.problem.epsilon)
-
-
-class Tight:
-    """K[x, z] = e^{-εd(x, z)} w_z with Φw = 1.
-
-    Poses
-        Φw = 1 and, for the bound, μΦ = π.
-    Requires
-        Symmetric distances, the secrets as reports, and w ≥ 0 (otherwise there is no such mechanism).
-    Guarantees
-        A private channel. Exact for binary loss where π is regular (μ ≥ 0), for any such π.
-    Size
-        One system of n equations, solved by the structure of the space; without structure on classes of like points.
-    Reference
-        ECP14, Definition 6, Propositions 6 to 8, Theorems 2 and 4.
-    """
-
-    name: ClassVar[str] = "tight"
-    claim: ClassVar[Claim] = "valid"
-
-    def refuses(self, problem: Problem) -> str | None:
-        """The reason why the formulation does not apply, or None."""
-        if problem.delta or not problem.private:
-            return f"does not apply, as {problem.why_coupled}"
-        if not problem.space.symmetric:
-            return "needs symmetric distances"
-        if not problem.reports.secrets:
-            return "needs the secrets themselves as reports"
-        return None
-
-    def compile(self, problem: Problem) -> CompiledTight:
-        """The system of a problem that is not refused."""
-        return CompiledTight(problem)
-
-    def recover(self, compiled: CompiledTight, solution: Weights) -> Candidate | None:
-        """The channel and, where it is optimal, the dual that proves it; None where no weights w ≥ 0 were found."""
-        problem = compiled.problem
-        found = feasible(problem.space, problem.epsilon, solution)
-        if found is None:
-            return None
-        dual = self._dual(problem)
-        return Candidate(np.exp(-problem.budgets) * found, dual, self.claim if dual is None else "exact")
-
-    def _dual(self, problem: Problem) -> Dual | None:
-        """Multipliers that prove the channel optimal; None where it need not be (ECP14, Thm 2).
-
-        For binary loss and regular π = μΦ, the multiplier of e^{-εd(z, x)} K[z, z] ≤ K[x, z] is μ_x for all x ≠ z.
-        """
-        if problem.why_coupled is not None or not problem.loss.is_binary:
-            return None
-        # The prior is regular if μ ≥ 0; μ is known up to an error, and none of it may be surely negative.
-        found = verdict(problem.prior, problem.space, problem.epsilon)
-        if found.mu is None or found.error is None or (found.mu + found.error < 0).any():
-            return None
-        # The prices of the rows are π - μ; there is one multiplier for each pair x ≠ z that privacy binds.
-        mu = np.maximum(found.mu, 0.0)
-        x, z = np.nonzero(np.isfinite(problem.budgets) & ~np.eye(len(mu), dtype=bool))
-        return Dual(problem.prior.probabilities - mu, z, z, x, mu[x])
+def refuses_tight(problem: Problem) -> str | None:
+    """Return the reason why the tight-constraints mechanism does not apply to a problem, or None."""
+    if problem.delta or not problem.private:
+        return f"does not apply, as {problem.why_coupled}"
+    if not problem.space.symmetric:
+        return "needs symmetric distances"
+    if not problem.reports.secrets:
+        return "needs the secrets themselves as reports"
+    return None
 
 
 def tight_candidate(problem: Problem, *, diagnose: bool = True) -> Candidate:
-    """The candidate of the tight-constraints mechanism for a problem.
+    """Make the channel K[x, z] = e^{-εd(x, z)} w_z with Φw = 1 and, where it is optimal, the dual that proves it.
+
+    It is exact for binary loss and a regular prior (ECP14, Definition 6, Propositions 6 to 8, Theorems 2 and 4).
 
     Parameters
     ----------
@@ -229,17 +172,33 @@ def tight_candidate(problem: Problem, *, diagnose: bool = True) -> Candidate:
     NoTightMechanism
         If there is no such mechanism.
     """
-    tight = Tight()
-    reason = tight.refuses(problem)
+    reason = refuses_tight(problem)
     if reason:
         raise MethodRefused("tight", reason)
     require_apart(problem)
-    compiled = tight.compile(problem)
-    solution = compiled.solve()
-    candidate = tight.recover(compiled, solution)
-    if candidate is None:
+    solution = weighting(problem.space, problem.epsilon)
+    found = feasible(problem.space, problem.epsilon, solution)
+    if found is None:
         raise missing(problem.space, problem.epsilon, solution, diagnose=diagnose)
-    return candidate
+    dual = _dual(problem)
+    return Candidate(np.exp(-problem.budgets) * found, dual, "valid" if dual is None else "exact")
+
+
+def _dual(problem: Problem) -> Dual | None:
+    """Return multipliers that prove the channel optimal; None where it need not be (ECP14, Thm 2).
+
+    For binary loss and regular π = μΦ, the multiplier of e^{-εd(z, x)} K[z, z] ≤ K[x, z] is μ_x for all x ≠ z.
+    """
+    if problem.why_coupled is not None or not problem.loss.is_binary:
+        return None
+    # The prior is regular if μ ≥ 0; μ is known up to an error, and none of it may be surely negative.
+    found = verdict(problem.prior, problem.space, problem.epsilon)
+    if found.mu is None or found.error is None or (found.mu + found.error < 0).any():
+        return None
+    # The prices of the rows are π - μ; there is one multiplier for each pair x ≠ z that privacy binds.
+    mu = np.maximum(found.mu, 0.0)
+    x, z = np.nonzero(np.isfinite(problem.budgets) & ~np.eye(len(mu), dtype=bool))
+    return Dual(problem.prior.probabilities - mu, z, z, x, mu[x])
 
 
 @shows

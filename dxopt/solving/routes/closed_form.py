@@ -16,7 +16,7 @@ from dxopt.mechanisms.classic.exponential import GraphExponential, TruncatedExpo
 from dxopt.mechanisms.classic.laplace import Laplace
 from dxopt.mechanisms.classic.multivariate_laplace import MultivariateLaplace
 from dxopt.mechanisms.classic.planar_laplace import PlanarLaplace
-from dxopt.mechanisms.tight import Tight, tight_candidate
+from dxopt.mechanisms.tight import refuses_tight, tight_candidate
 from dxopt.model.loss import Reports
 from dxopt.model.mechanism import Mechanism, post_processed
 from dxopt.model.objective import ExpectedLoss, WorstLoss
@@ -82,7 +82,7 @@ def _why_not_exact(problem: Problem, options: Options) -> str | None:
         return "not proven optimal where a spanner is asked for"
     if not problem.loss.is_binary:
         return f"proven optimal for binary loss only, not for {problem.loss.name}"
-    reason = Tight().refuses(problem)
+    reason = refuses_tight(problem)
     if reason is None and not is_written(problem):
         return "not written down for so many points; dx.tight_constraints makes it without a matrix"
     return reason
@@ -285,7 +285,7 @@ def _forms(problem: Problem) -> Iterator[_Form]:
         seconds = classic.expected_seconds(problem) + remap
         if name != Laplace.name or seconds < _CHEAP or PlanarLaplace.name not in there:
             yield _Form(title(classic), seconds, lambda classic=classic: classic.channel(problem))
-    if Tight().refuses(problem) is None:
+    if refuses_tight(problem) is None:
         yield _Form(TIGHT, _SYSTEM * rows**2 + remap, lambda: _tight(problem))
 
 
