@@ -29,14 +29,14 @@ from dxopt.runtime.reading import MOST_ARRAYS, content, is_file, is_folder, no_r
 from dxopt.spaces.archive import pack, unpack
 
 Parts = dict[str, Any]
-PORTABLE_SUFFIX = ".dxt"
+DXT = ".dxt"
 MAGIC = b"dxtable1"
 VERSION = 1
 _AGAIN = "write it again, by dxopt export or IntegerTable.save"
 _NUMBERS = ("epsilon", "delta", "cost", "variation")
 
 
-def portable_write(parts: Parts, file: Path) -> Path:
+def write_dxt(parts: Parts, file: Path) -> Path:
     """Write what a table is made of to a file `*.dxt`; SpecError where it cannot be written."""
     written = encoded(parts)
     with replacing(file, "file") as stream:
@@ -44,7 +44,7 @@ def portable_write(parts: Parts, file: Path) -> Path:
     return file
 
 
-def portable_read(file: Path) -> Parts:
+def read_dxt(file: Path) -> Parts:
     """What the table of a file `*.dxt` is made of, of which nothing is proven; SpecError where it is damaged."""
     try:
         return decoded(content(file, MOST_ARRAYS))
@@ -180,16 +180,14 @@ def _parts(written: bytes) -> Parts:
     reports = Reports.of(space) if found["secrets_are_reports"] else named
 
     # 3. counts are the differences of steps
-    counts = _portable_counts(section("starts", "<u8"), section("reports", "<u4"), section("steps", "u1"), found)
+    counts = _dxt_counts(section("starts", "<u8"), section("reports", "<u4"), section("steps", "u1"), found)
     prior = section("prior", "<f8").astype(np.float64) if "prior" in found["sections"] else None
     claims = {name: math.nan if found[name] is None else float(found[name]) for name in _NUMBERS}
     known = {"space": space, "reports": reports, "counts": counts, "bits": found["bits"], "prior": prior}
     return known | claims | {"pairs": found["pairs"], "name": found["name"]}
 
 
-def _portable_counts(
-    starts: NDArray[Any], reports: NDArray[Any], steps: NDArray[Any], content: dict[str, Any]
-) -> Counts:
+def _dxt_counts(starts: NDArray[Any], reports: NDArray[Any], steps: NDArray[Any], content: dict[str, Any]) -> Counts:
     counts = np.zeros((len(content["secrets"]), len(content["reports"])), dtype=object)
     width = content["bits"] // 8
     numbers = steps.tobytes()
@@ -211,11 +209,11 @@ CLAIMS = {"epsilon": float, "delta": float, "pairs": str, "cost": float, "variat
 
 def save_table(parts: Parts, file: Path) -> Path:
     """Write what a table is made of to a file; see `IntegerTable.save`."""
-    if file.suffix == PORTABLE_SUFFIX:
-        return portable_write(parts, file)
+    if file.suffix == DXT:
+        return write_dxt(parts, file)
     if file.suffix != SUFFIX:
-        wrong = f"{file} has neither the ending {SUFFIX} nor {PORTABLE_SUFFIX}"
-        fix = f"name it {file.stem}{SUFFIX}, or {file.stem}{PORTABLE_SUFFIX} for other languages"
+        wrong = f"{file} has neither the ending {SUFFIX} nor {DXT}"
+        fix = f"name it {file.stem}{SUFFIX}, or {file.stem}{DXT} for other languages"
         raise SpecError("file", wrong, fix)
     claims = {name: parts[name] for name in CLAIMS}
     known = {} if parts["prior"] is None else {"prior": parts["prior"]}
@@ -227,10 +225,10 @@ def load_table(file: Path) -> Parts:
     """What the table is made of that `save_table` wrote, not yet proven; see `IntegerTable.load`."""
     if is_folder(file):
         file = _inside(file)
-    if file.suffix == PORTABLE_SUFFIX:
-        return portable_read(file)
+    if file.suffix == DXT:
+        return read_dxt(file)
     if file.suffix != SUFFIX and is_file(file):
-        fix = f"name the folder that `dxopt solve` wrote, or a file *{SUFFIX} or *{PORTABLE_SUFFIX}"
+        fix = f"name the folder that `dxopt solve` wrote, or a file *{SUFFIX} or *{DXT}"
         raise no_result(file, "table", "is no result folder, and no table file", fix)
     return read(file, _unpacked, FORMAT, "table")
 
