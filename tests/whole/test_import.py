@@ -147,7 +147,7 @@ for command in COMMANDS:
         print(command.split()[0], ended.code)
 """
     saved_result(tmp_path)
-    names = ("solve a.yaml", "compare a.yaml", "explain folder", "report folder", "map folder", "schema", "warm-up")
+    names = ("solve a.yaml", "compare a.yaml", "explain folder", "map folder", "schema", "warm-up")
     done = without(SOLVING, program.replace("COMMANDS", repr(names)), tmp_path)
     assert done.stdout.split("\n")[:-1] == [f"{name.split()[0]} 2" for name in names], done.stderr
     said = done.stderr.splitlines()

@@ -14,7 +14,7 @@ from typing import IO, Any
 from dxopt.errors import BudgetExceeded, Option, SpecError
 from dxopt.release.applying.column_mapping import Where
 from dxopt.release.applying.csv_files import CsvFile
-from dxopt.release.applying.formats import Chunk, Source
+from dxopt.release.applying.formats import Chunk
 from dxopt.release.applying.geojson_files import GeoJsonFile
 from dxopt.release.applying.parquet_files import ParquetFile
 from dxopt.release.applying.plan import Payment, Plan, Settled
@@ -113,7 +113,9 @@ def digest_of(file: Path) -> str:
 
 
 Progress = Callable[[str, float], None]
-FORMATS: dict[str, Callable[[Path], Source]] = {
+Source = CsvFile | ParquetFile | GeoJsonFile
+"""A file of rows. `lines` of its chunks count what its `noun` says; `hidden` are columns that repeat the position."""
+FORMATS: dict[str, type[Source]] = {
     ".csv": CsvFile,
     ".tsv": CsvFile,
     ".txt": CsvFile,

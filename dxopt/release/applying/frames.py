@@ -14,7 +14,7 @@ from dxopt.errors import SpecError, UnsupportedError
 from dxopt.release.applying.column_mapping import Layout
 from dxopt.release.applying.formats import ROWS, places_of_shapes, require_wgs84
 from dxopt.release.applying.plan import Payment, Plan, Settled
-from dxopt.release.applying.row_checks import Fingerprints, Repeats, Tally, of_columns, of_numbers, of_texts
+from dxopt.release.applying.row_checks import Fingerprints, Repeats, Tally, of_frame
 from dxopt.runtime.header_guess import NAME_THEM, looks_like_data
 from dxopt.spaces.axes import names_of
 from dxopt.verify.published.sidecar import Noun
@@ -91,13 +91,10 @@ class Frame:
         """The column of persons, or None where none are asked for."""
         return None if plan.persons is None else self._frame[plan.persons.column].to_list()
 
-    def fingerprints(self, some: slice) -> Fingerprints:
-        """A number for each of some rows `(k,)`, the same for rows that are the same in every column."""
-        part = self._frame[some]
-        columns = [_fingerprints(part[name]) for name in self.names]
-        if self._index is not None:
-            columns.append(of_texts(self._index[some].tolist(), len(part)))
-        return of_columns(columns, len(part))
+    def fingerprints(self) -> Fingerprints:
+        """Return a number for each row, the same for rows that are the same in every column."""
+        part = self._frame.to_pandas()
+        return of_frame(part if self._index is None else part.reset_index())
 
     def has_others(self, plan: Plan) -> bool:
         """Whether there is more in a row than what is replaced, or repeats it."""
@@ -132,16 +129,6 @@ class Frame:
         return frame.select(*layout.order).to_native()
 
 
-def _fingerprints(column: Any) -> Fingerprints:
-    """A number for each value of a column."""
-    kind = column.dtype
-    if kind.is_integer() or kind.is_float():
-        return of_numbers(column.fill_null(0).to_numpy(), column.is_null().to_numpy())
-    if kind.is_temporal() and (times := column.to_numpy()).dtype.kind == "M":
-        return of_numbers(times)
-    return of_texts(column.to_list(), len(column))
-
-
 def apply_to_frame(
     plan: Plan, frame: Frame, progress: Callable[[str, float], None] | None
 ) -> tuple[Any, Layout, Tally]:
@@ -154,7 +141,6 @@ def apply_to_frame(
     named = frame.persons(plan)
     secrets = []
     persons: list[str] = []
-    repeats = Repeats()
     for start in range(0, size, ROWS):
         some = slice(start, min(start + ROWS, size))
         lines = np.arange(some.start, some.stop) + 1
@@ -162,11 +148,11 @@ def apply_to_frame(
         kept[some] = part.kept
         secrets.append(part.secrets)
         persons += part.persons
-        if plan.persons is None:
-            repeats.add(frame.fingerprints(some)[part.kept])
         tell(f"checking, {some.stop:,} rows", some.stop / size)
     tally.require()
-    if frame.has_others(plan):
+    if plan.persons is None and frame.has_others(plan):
+        repeats = Repeats()
+        repeats.add(frame.fingerprints()[kept])
         repeats.warn("row")
     layout = plan.layout(frame.names, frame.hidden(plan))
     settled = Settled(kept, np.concatenate(secrets), persons)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dxopt.errors import SpecError
 from dxopt.release.applying.column_mapping import Layout
 from dxopt.release.applying.formats import ROWS, Chunk, require_wgs84
-from dxopt.release.applying.row_checks import Fingerprints, of_texts
+from dxopt.release.applying.row_checks import Fingerprints
 from dxopt.verify.published.sidecar import Noun
 
 _BLOCK = 1 << 20
@@ -201,7 +201,7 @@ class GeoJsonFile:
 
     def fingerprints(self, chunk: Chunk) -> Fingerprints:
         """A number for each feature `(k,)`, the same for features that are written in the same way."""
-        return of_texts(chunk.rows, len(chunk.rows))
+        return np.fromiter(map(hash, map(repr, chunk.rows)), np.int64, len(chunk.rows)).view(np.uint64)
 
     def sink(self, stream: IO[bytes], layout: Layout) -> GeoJsonSink:
         """Where the features are written to."""

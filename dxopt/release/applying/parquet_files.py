@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dxopt.errors import SpecError, UnsupportedError
 from dxopt.release.applying.column_mapping import Layout
 from dxopt.release.applying.formats import ROWS, Chunk, places_of, require_wgs84, written_points
-from dxopt.release.applying.row_checks import Fingerprints, of_columns, of_numbers, of_texts
+from dxopt.release.applying.row_checks import Fingerprints, of_frame
 from dxopt.verify.published.sidecar import Noun
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class ParquetFile:
 
     def fingerprints(self, chunk: Chunk) -> Fingerprints:
         """A number for each row `(k,)`, the same for rows that are the same in every column."""
-        return of_columns(map(_fingerprints, chunk.rows.columns), len(chunk.rows))
+        return of_frame(chunk.rows.to_pandas(ignore_metadata=True, types_mapper=_nullable))
 
     def sink(self, stream: IO[bytes], layout: Layout) -> ParquetSink:
         """Where the rows are written to."""
@@ -152,16 +152,16 @@ class ParquetSink:
         self._writer.close()
 
 
-def _fingerprints(column: pa.Array) -> Fingerprints:
-    """A number for each value of a column."""
+def _nullable(kind: pa.DataType) -> Any:
+    """Return a type of pandas that has missing values, so that every batch of a column has the same."""
+    import pandas as pd
     from pyarrow import types
 
-    if types.is_integer(column.type) or types.is_float32(column.type) or types.is_float64(column.type):
-        filled = column.fill_null(0).to_numpy(zero_copy_only=False)
-        return of_numbers(filled, column.is_null().to_numpy(zero_copy_only=False))
-    if types.is_timestamp(column.type):
-        return of_numbers(column.to_numpy(zero_copy_only=False))
-    return of_texts(column.to_pylist(), len(column))
+    if types.is_uint64(kind):
+        return pd.UInt64Dtype()
+    if types.is_integer(kind):
+        return pd.Int64Dtype()
+    return pd.BooleanDtype() if types.is_boolean(kind) else None
 
 
 def _described(schema: pa.Schema) -> dict[str, Any]:
