@@ -218,13 +218,14 @@ class Repeats:
 
 def of_frame(frame: Any) -> Fingerprints:
     """Return a number for each row of a frame of pandas `(k,)`, the same for rows that are the same everywhere."""
+    from pandas.api.types import is_object_dtype
     from pandas.util import hash_pandas_object
 
     # lists and the like have no hash, and texts of long arrays are cut
     texts = {
         name: [repr(value.tolist() if isinstance(value, np.ndarray) else value) for value in frame[name]]
         for name, kind in frame.dtypes.items()
-        if kind == object
+        if is_object_dtype(kind)
     }
     found = hash_pandas_object(frame.assign(**texts), index=False)  # pyright: ignore[reportCallIssue]
     return found.to_numpy()

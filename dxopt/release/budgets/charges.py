@@ -159,11 +159,6 @@ def setting(db: sqlite3.Connection, name: str) -> str | None:
     return None if row is None else row[0]
 
 
-def defaults(db: sqlite3.Connection) -> tuple[str | None, str | None]:
-    """The budget of persons without their own, ε and δ, as text."""
-    return setting(db, "epsilon"), setting(db, "delta")
-
-
 @lru_cache(maxsize=1 << 16)
 def rational(text: str) -> Fraction:
     """An amount from the text that is stored; many persons have the same."""
@@ -173,32 +168,29 @@ def rational(text: str) -> Fraction:
         raise SpecError("ledger", f"has the amount {text!r}", "it was altered; take a copy from before") from None
 
 
-def account_of(
-    person: str, own: tuple[str | None, str | None], default: tuple[str | None, str | None], spent: tuple[str, str]
-) -> Account:
-    """An account from the text that is stored."""
-    budget, budget_delta = own if own[0] is not None else default
-    return Account(
-        person,
-        None if budget is None else rational(budget),
-        None if budget_delta is None else rational(budget_delta),
-        own[0] is not None,
-        rational(spent[0]),
-        rational(spent[1]),
-    )
+def default_of(db: sqlite3.Connection) -> tuple[Fraction | None, Fraction | None]:
+    """Return the budget of persons without their own, ε and δ."""
+    epsilon, delta = setting(db, "epsilon"), setting(db, "delta")
+    return None if epsilon is None else rational(epsilon), None if delta is None else rational(delta)
+
+
+def each_account(
+    db: sqlite3.Connection, where: str = "", values: Sequence[str] = ()
+) -> Iterator[tuple[int, Account]]:
+    """Yield the ids and accounts of persons: of all, or of those that a clause of SQL selects."""
+    default = default_of(db)
+    columns = "id, person, epsilon, delta, spent_epsilon, spent_delta"
+    for number, person, epsilon, delta, *spent in db.execute(f"SELECT {columns} FROM persons {where}", values):
+        own = epsilon is not None
+        budget = (rational(epsilon), rational(delta)) if own else default
+        yield number, Account(person, *budget, own, *map(rational, spent))
 
 
 def find(db: sqlite3.Connection, names: Sequence[str]) -> Iterator[tuple[int, Account]]:
-    """The ids and accounts of those among different names who are in the ledger."""
-    default = defaults(db)
-    columns = "id, person, epsilon, delta, spent_epsilon, spent_delta"
+    """Yield the ids and accounts of those among different names who are in the ledger."""
     for start in range(0, len(names), _AT_A_TIME):
         some = names[start : start + _AT_A_TIME]
-        marks = ", ".join("?" * len(some))
-        for at, name, *own, spent, delta in db.execute(
-            f"SELECT {columns} FROM persons WHERE person IN ({marks})", some
-        ):
-            yield at, account_of(name, (own[0], own[1]), default, (spent, delta))
+        yield from each_account(db, f"WHERE person IN ({', '.join('?' * len(some))})", some)
 
 
 def _accounts(db: sqlite3.Connection, names: Sequence[str]) -> dict[str, Found]:
@@ -300,20 +292,6 @@ def _write(
 
 _TAGS = "SELECT person, level, count(*) FROM tags GROUP BY person, level"
 _KEYED = "SELECT person, level, sum(rows) FROM payments WHERE key <> ? GROUP BY person, level"
-
-
-def default_of(db: sqlite3.Connection) -> tuple[Fraction | None, Fraction | None]:
-    """The budget of persons without their own, ε and δ."""
-    epsilon, delta = defaults(db)
-    return None if epsilon is None else rational(epsilon), None if delta is None else rational(delta)
-
-
-def each_account(db: sqlite3.Connection) -> Iterator[tuple[int, Account]]:
-    """All accounts with their ids."""
-    default = defaults(db)
-    columns = "id, person, epsilon, delta, spent_epsilon, spent_delta"
-    for number, person, epsilon, delta, spent, spent_delta in db.execute(f"SELECT {columns} FROM persons"):
-        yield number, account_of(person, (epsilon, delta), default, (spent, spent_delta))
 
 
 def accounts(db: sqlite3.Connection) -> list[Account]:
@@ -439,38 +417,31 @@ def put(db: sqlite3.Connection, name: str, value: str) -> None:
 
 def set_default(db: sqlite3.Connection, budget: Fraction, delta: Fraction) -> None:
     """Set the budget of persons without their own."""
-    spending = db.execute("SELECT person, spent_epsilon, spent_delta FROM persons WHERE epsilon IS NULL")
-    for person, spent, spent_delta in spending:
-        _not_below(budget, delta, rational(spent), rational(spent_delta), person)
+    for _, account in each_account(db, "WHERE epsilon IS NULL"):
+        _require_not_below(budget, delta, account, account.person)
     put(db, "epsilon", as_text(budget, "budget"))
     put(db, "delta", as_text(delta, "delta"))
 
 
 def set_person(db: sqlite3.Connection, name: str, person: str, budget: Fraction, delta: Fraction) -> None:
     """Set the budget of a person, stored under a name."""
-    db.execute("INSERT OR IGNORE INTO persons (person) VALUES (?)", (name,))
-    asked = "SELECT spent_epsilon, spent_delta FROM persons WHERE person = ?"
-    spent, spent_delta = db.execute(asked, (name,)).fetchone()
-    _not_below(budget, delta, rational(spent), rational(spent_delta), person)
+    found = _accounts(db, [name])[name]
+    _require_not_below(budget, delta, found.account, person)
     texts = as_text(budget, "budget"), as_text(delta, "delta")
-    db.execute("UPDATE persons SET epsilon = ?, delta = ? WHERE person = ?", (*texts, name))
+    db.execute("UPDATE persons SET epsilon = ?, delta = ? WHERE id = ?", (*texts, found.id))
 
 
-def unset_person(
-    db: sqlite3.Connection, name: str, person: str, default: tuple[Fraction | None, Fraction | None]
-) -> None:
+def unset_person(db: sqlite3.Connection, name: str, person: str) -> None:
     """Give a person the default budget again."""
-    asked = "SELECT spent_epsilon, spent_delta FROM persons WHERE person = ?"
-    spent = db.execute(asked, (name,)).fetchone()
-    if spent is None:
-        return
-    if default[0] is not None:
-        _not_below(default[0], default[1] or Fraction(0), rational(spent[0]), rational(spent[1]), person)
-    db.execute("UPDATE persons SET epsilon = NULL, delta = NULL WHERE person = ?", (name,))
+    budget, delta = default_of(db)
+    for number, account in find(db, [name]):
+        if budget is not None:
+            _require_not_below(budget, delta or Fraction(0), account, person)
+        db.execute("UPDATE persons SET epsilon = NULL, delta = NULL WHERE id = ?", (number,))
 
 
-def _not_below(budget: Fraction, delta: Fraction, spent: Fraction, spent_delta: Fraction, person: str) -> None:
-    for field, wanted, least in (("budget", budget, spent), ("delta", delta, spent_delta)):
+def _require_not_below(budget: Fraction, delta: Fraction, account: Account, person: str) -> None:
+    for field, wanted, least in (("budget", budget, account.spent), ("delta", delta, account.spent_delta)):
         if wanted < least:
             said = f"is {float(wanted)!r}, but person {person!r} has spent {shown(least)}"
             raise SpecError(field, said, f"set {float_above(least)!r} or more")
