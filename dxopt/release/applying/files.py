@@ -127,7 +127,7 @@ FORMATS: dict[str, type[Source]] = {
 
 
 def opened(data: Path) -> Source:
-    """The rows of a file, by its ending.
+    """Return the rows of a file, by its ending.
 
     Raises
     ------
@@ -232,7 +232,7 @@ def _left_behind(plan: Plan, name: Callable[[], str], output: Path) -> Sidecar |
 
 
 def _run_of(plan: Plan, data: Path, output: Path) -> Callable[[], str]:
-    """The name of a run in a ledger: the same for the same data, table, options and output."""
+    """Return the name of a run in a ledger: the same for the same data, table, options and output."""
 
     def name() -> str:
         said = [digest_of(data), plan.table.digest, repr(plan.where), repr(plan.options), str(output.resolve())]
@@ -244,12 +244,12 @@ def _run_of(plan: Plan, data: Path, output: Path) -> Callable[[], str]:
 
 
 def values_of(source: Source, chunk: Chunk, where: Where) -> list[Any]:
-    """The columns of a chunk that have the secrets."""
+    """Return the columns of a chunk that have the secrets."""
     return list(source.places(chunk)) if where.geometry else [source.values(chunk, name) for name in where.names]
 
 
 def _settled(plan: Plan, source: Source, tally: Tally, tell: Progress, stage: str) -> Iterator[tuple[Chunk, Settled]]:
-    """Each chunk, with what is known of its rows."""
+    """Yield each chunk, with what is known of its rows."""
     for chunk in source.chunks():
         persons = None if plan.persons is None else source.values(chunk, plan.persons.column)
         yield chunk, plan.settle(values_of(source, chunk, plan.where), persons, chunk.lines, tally)

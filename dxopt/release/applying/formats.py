@@ -17,7 +17,7 @@ _POINT = struct.Struct("<BIdd")
 
 
 def places_of(column: Sequence[bytes | None]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Latitudes and longitudes of points in well-known binary `(k,)`; NaN where there is none, or another shape.
+    """Return latitudes and longitudes of points in well-known binary `(k,)`; NaN for other shapes and missing ones.
 
     Raises
     ------
@@ -38,7 +38,7 @@ def places_of(column: Sequence[bytes | None]) -> tuple[NDArray[np.float64], NDAr
 
 
 def places_of_shapes(shapes: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Latitudes and longitudes of points of shapely `(k,)`; NaN where there is none, or another shape."""
+    """Return latitudes and longitudes of points of shapely `(k,)`; NaN where there is none, or another shape."""
     import shapely
 
     shapes = np.asarray(shapes, dtype=object)
@@ -47,7 +47,7 @@ def places_of_shapes(shapes: Any) -> tuple[NDArray[np.float64], NDArray[np.float
 
 
 def written_points(places: NDArray[np.float64]) -> list[bytes]:
-    """Points `(m, 2)`, latitude first, in well-known binary, longitude first."""
+    """Return points `(m, 2)`, latitude first, in well-known binary, longitude first."""
     return [_POINT.pack(1, 1, lon, lat) for lat, lon in places.tolist()]
 
 
@@ -60,7 +60,7 @@ def require_wgs84(authority: Any, code: Any) -> None:
 
 
 ROWS = 1 << 16
-"""How many rows are in memory at once."""
+"""Number of rows in memory at once."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -60,7 +60,7 @@ class Frame:
         self._index = index if any(name is not None for name in getattr(index, "names", ())) else None
 
     def _geometries(self) -> list[str]:
-        """The columns of geometry of a GeoDataFrame."""
+        """Return the columns of geometry of a GeoDataFrame."""
         if not type(self._native).__module__.startswith("geopandas"):
             return []
         return [str(name) for name, kind in self._native.dtypes.items() if str(kind) == "geometry"]
@@ -69,7 +69,7 @@ class Frame:
         return len(self._frame)
 
     def hidden(self, plan: Plan) -> list[str]:
-        """The columns of geometry that are not replaced."""
+        """Return the columns of geometry that are not replaced."""
         return [name for name in self._shapes if name not in plan.where.names]
 
     def require_points(self) -> None:
@@ -81,14 +81,14 @@ class Frame:
         require_wgs84(authority, code)
 
     def values(self, plan: Plan) -> list[NDArray[Any]]:
-        """The columns that have the secrets."""
+        """Return the columns that have the secrets."""
         where = plan.where
         if where.geometry:
             return list(places_of_shapes(self._native[where.names[0]].to_numpy()))
         return [self._frame[name].to_numpy() for name in where.names]
 
     def persons(self, plan: Plan) -> Any:
-        """The column of persons, or None where none are asked for."""
+        """Return the column of persons, or None where none are asked for."""
         return None if plan.persons is None else self._frame[plan.persons.column].to_list()
 
     def fingerprints(self) -> Fingerprints:
@@ -97,11 +97,11 @@ class Frame:
         return of_frame(part if self._index is None else part.reset_index())
 
     def has_others(self, plan: Plan) -> bool:
-        """Whether there is more in a row than what is replaced, or repeats it."""
+        """Return whether rows have columns besides those that are replaced or hidden."""
         return self._index is not None or bool({*self.names} - {*plan.where.names, *self.hidden(plan)})
 
     def replaced(self, layout: Layout, kept: NDArray[np.bool_], drawn: NDArray[np.int64]) -> Any:
-        """A frame of the same kind with the rows that are kept and the reports that were drawn for them."""
+        """Return a frame of the same kind with the rows that are kept and the reports that were drawn for them."""
         import narwhals as nw
 
         frame = self._frame if kept.all() else self._frame.filter(kept.tolist())
@@ -132,7 +132,7 @@ class Frame:
 def apply_to_frame(
     plan: Plan, frame: Frame, progress: Callable[[str, float], None] | None
 ) -> tuple[Any, Layout, Tally]:
-    """A frame of reports, its columns, and what was found of the rows; SpecError where rows are refused."""
+    """Return a frame of reports, its columns, and what was found of the rows; SpecError where rows are refused."""
     tell = progress or (lambda stage, share: None)
     columns = frame.values(plan)
     tally = plan.tally("row")

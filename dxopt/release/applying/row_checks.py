@@ -39,7 +39,7 @@ class Moved:
 
 
 class Tally:
-    """Counts rows by what they are.
+    """Counter of rows by kind.
 
     Attributes
     ----------
@@ -71,12 +71,12 @@ class Tally:
 
     @property
     def outside(self) -> int:
-        """How many rows are outside of the space."""
+        """Number of rows outside of the space."""
         return int(self._counts[OUTSIDE] + self._counts[UNKNOWN])
 
     @property
     def bad(self) -> int:
-        """How many rows have no secret at all."""
+        """Number of rows without a usable secret."""
         return int(self._counts[BAD] + self._counts[NO_DEGREES])
 
     def add(self, lines: NDArray[np.int64], values: list, snapped: Snapped) -> NDArray[np.bool_]:
@@ -168,14 +168,14 @@ class Tally:
         return SpecError("data", wrong, *fix, *_OTHERWISE)
 
     def _share(self, kind: int) -> str:
-        """How many rows are of one kind, with the first of them."""
+        """Return the number of rows of one kind, with the first of them."""
         count = int(self._counts[kind])
         verb = "is" if count == 1 else "are"
         return f"{count:,} of {self.rows:,} rows ({listed(self._first[kind], self._noun, count)}) {verb}"
 
 
 def listed(lines: Iterable[int], noun: str, count: int) -> str:
-    """The first lines of so many, as text."""
+    """Return the first of `count` lines as text."""
     first = [f"{line:,}" for line in lines]
     more = ", …" if count > len(first) else ""
     return f"{noun}{'s' if count > 1 else ''} {', '.join(first)}{more}"
@@ -187,7 +187,7 @@ Fingerprints = NDArray[np.uint64]
 
 
 class Repeats:
-    """Counts rows that are the same as earlier ones, by their fingerprints."""
+    """Counter of rows that equal earlier ones, by their fingerprints."""
 
     def __init__(self) -> None:
         self._seen: list[Fingerprints] = []

@@ -107,18 +107,18 @@ class Budgets(Shown):
 
     @property
     def file(self) -> Path:
-        """Where the ledger is."""
+        """Path of the ledger."""
         return self._file.file
 
     @property
     def unit(self) -> str | None:
-        """What levels are per; None before the first charge."""
+        """Unit of levels, such as "per km"; None before the first charge."""
         with self._file.reading() as db:
             return charges.setting(db, "unit")
 
     @property
     def hashed(self) -> bool:
-        """Whether persons are stored as keyed hashes."""
+        """True if persons are stored as keyed hashes."""
         return self._key is not None
 
     @property
@@ -134,11 +134,11 @@ class Budgets(Shown):
             return charges.default_of(db)[1]
 
     def left(self, persons: Sequence[str]) -> list[Fraction]:
-        """What each person may still spend `(k,)`; 0 without a budget."""
+        """Return the amount that each person may still spend `(k,)`; 0 without a budget."""
         return [account.left for account in self._accounts(persons)]
 
     def account(self, person: str) -> Account:
-        """The account of a person, also of one who is not in the ledger yet.
+        """Return the account of a person, also of one who is not in the ledger yet.
 
         Examples
         --------
@@ -152,7 +152,7 @@ class Budgets(Shown):
         return self._accounts([person])[0]
 
     def accounts(self) -> list[Account]:
-        """All accounts, those with the least left first.
+        """Return all accounts, those with the least left first.
 
         Examples
         --------
@@ -166,7 +166,7 @@ class Budgets(Shown):
             return charges.accounts(db)
 
     def history(self, person: str) -> list[Payment]:
-        """What a person paid for, in the order of time.
+        """Return the payments of a person, in the order of time.
 
         Examples
         --------
@@ -180,7 +180,7 @@ class Budgets(Shown):
             return charges.history(db, stored([person], self._key)[0])
 
     def composed(self, person: str, tables: Mapping[str, IntegerTable], *, pairs: str = "all") -> Composition:
-        """What a person has paid for, as (ε, δ): less than the sum of levels where there are many releases.
+        """Compose what a person has paid for as (ε, δ): less than the sum of levels for many releases.
 
         It holds for draws about one secret that stays, as a home or a count does. For a person who moves, levels add
         up, as the ledger has it: budgets are always refused by sums. Who has paid twice under one key in a release
@@ -212,7 +212,7 @@ class Budgets(Shown):
         return composed(self.history(person), tables, pairs)
 
     def totals(self) -> Totals:
-        """The ledger in a few numbers.
+        """Return the ledger in a few numbers.
 
         Examples
         --------
@@ -331,7 +331,7 @@ class Budgets(Shown):
                 charges.finish(db, number)
 
     def finished(self, run: str) -> bool:
-        """Whether a run is finished, so that its output may be published; SpecError if it is not this process's."""
+        """Return whether a run is finished and its output may be published; SpecError if it is another process's."""
         with self._file.reading() as db:
             return charges.run_of(db, run)[1]
 
@@ -377,7 +377,7 @@ class Budgets(Shown):
         run: str | None = None,
         drop: bool = False,
     ) -> dict[str, int]:
-        """How many of their rows persons can pay for, at one level; nothing is charged.
+        """Return the number of rows each person can afford at one level; nothing is charged.
 
         Parameters
         ----------
@@ -534,7 +534,7 @@ class Budgets(Shown):
             return bool(charges.charge(db, charges.open_ended(db, called), None, [person], names, cost, drawn)[0])
 
     def purse(self, person: str, *, unit: str, release: str) -> Purse:
-        """What one person pays from, draw by draw, as a stream of `dx.traces` does.
+        """Return the purse of one person, from which a stream of `dx.traces` pays draw by draw.
 
         Examples
         --------
@@ -591,7 +591,7 @@ class Budgets(Shown):
         return repr(self)
 
     def _accounts(self, persons: Sequence[str]) -> list[Account]:
-        """The account of each person `(k,)`."""
+        """Return the account of each person `(k,)`."""
         names = stored(persons, self._key)
         with self._file.reading() as db:
             known = {account.person: account for _, account in charges.find(db, list(dict.fromkeys(names)))}
@@ -599,7 +599,7 @@ class Budgets(Shown):
         return [known.get(name) or Account(name, *default, own=False) for name in names]
 
     def _know_key(self) -> None:
-        """SpecError unless the ledger was made with this key, or without one."""
+        """Raise SpecError unless the ledger was made with this key, or without one."""
         with self._file.reading() as db:
             kept = charges.setting(db, "key")
         if kept != mark(self._key):
@@ -621,6 +621,6 @@ class Budgets(Shown):
     def _cost(
         self, persons: Sequence[str], level: Amount | str, delta: Amount | str, unit: str
     ) -> tuple[Level, list[str]]:
-        """What each row costs, and who pays, as stored."""
+        """Return the cost of each row, and the names of persons as stored."""
         cost = Level(amount_of(level, "level"), amount_of(delta, "delta"), unit)
         return cost, stored(persons, self._key)

@@ -26,7 +26,7 @@ _AT_A_TIME = 500
 
 @dataclass(frozen=True)
 class Level:
-    """What a row costs: ε and δ, exactly, and their unit."""
+    """Cost of a row: ε and δ, exactly, and their unit."""
 
     epsilon: Fraction
     delta: Fraction
@@ -43,13 +43,13 @@ class Found:
     keyed: int = 0
 
     def after(self, level: Level) -> tuple[Fraction, Fraction]:
-        """What is spent of ε and δ once the rows are paid."""
+        """Return the totals of ε and δ that are spent once the rows are paid."""
         spent = self.account.spent + self.rows * level.epsilon
         return spent, self.account.spent_delta + self.rows * level.delta if level.delta else self.account.spent_delta
 
 
 def now() -> str:
-    """The time in UTC, as "2026-01-31T12:00:00Z"."""
+    """Return the time in UTC, as "2026-01-31T12:00:00Z"."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -154,14 +154,14 @@ def require_unit(kept: str | None, unit: str) -> None:
 
 
 def setting(db: sqlite3.Connection, name: str) -> str | None:
-    """A setting of the ledger, or None."""
+    """Return a setting of the ledger, or None."""
     row = db.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
     return None if row is None else row[0]
 
 
 @lru_cache(maxsize=1 << 16)
 def rational(text: str) -> Fraction:
-    """An amount from the text that is stored; many persons have the same."""
+    """Return an amount from the text that is stored; many persons have the same."""
     try:
         return Fraction(text)
     except (ValueError, TypeError):
@@ -194,32 +194,32 @@ def find(db: sqlite3.Connection, names: Sequence[str]) -> Iterator[tuple[int, Ac
 
 
 def _accounts(db: sqlite3.Connection, names: Sequence[str]) -> dict[str, Found]:
-    """The accounts of all persons by name; who is new gets one."""
+    """Return the accounts of all persons by name; who is new gets one."""
     different = list(dict.fromkeys(names))
     db.executemany("INSERT OR IGNORE INTO persons (person) VALUES (?)", ((name,) for name in different))
     return {account.person: Found(at, account) for at, account in find(db, different)}
 
 
 def _level(db: sqlite3.Connection, level: Level) -> int:
-    """The id of a level."""
+    """Return the id of a level."""
     texts = as_text(level.epsilon, "level"), as_text(level.delta, "delta")
     db.execute("INSERT OR IGNORE INTO levels (epsilon, delta) VALUES (?, ?)", texts)
     return db.execute("SELECT id FROM levels WHERE epsilon = ? AND delta = ?", texts).fetchone()[0]
 
 
 def _before(db: sqlite3.Connection, run: int, first: int, count: int) -> dict[int, tuple[int, int]]:
-    """The person and level of each of these rows that its run has paid for."""
+    """Return the person and level of each of these rows that its run has paid for."""
     asked = "SELECT row, person, level FROM rows WHERE run = ? AND row >= ? AND row < ?"
     return {row: (person, level) for row, person, level in db.execute(asked, (run, first, first + count))}
 
 
 def lacking(account: Account, count: int, level: Level) -> tuple[Fraction, Fraction]:
-    """The budgets of ε and δ that would pay for so many rows more."""
+    """Return the budgets of ε and δ that would pay for so many rows more."""
     return account.spent + count * level.epsilon, account.spent_delta + count * level.delta
 
 
 def largest(budgets: Iterable[tuple[Fraction, Fraction]]) -> tuple[Fraction, Fraction]:
-    """The ε and the δ that are enough for each of several persons."""
+    """Return the ε and the δ that are enough for each of several persons."""
     epsilons, deltas = zip(*budgets, strict=True)
     return max(epsilons), max(deltas)
 
@@ -234,7 +234,7 @@ def refusal(
     needed: tuple[Fraction, Fraction] | None = None,
     other: Fix = ("release nothing, or ",),
 ) -> BudgetExceeded:
-    """The error about a person who cannot pay for the rows.
+    """Return the error about a person who cannot pay for the rows.
 
     Parameters
     ----------
@@ -295,13 +295,13 @@ _KEYED = "SELECT person, level, sum(rows) FROM payments WHERE key <> ? GROUP BY 
 
 
 def accounts(db: sqlite3.Connection) -> list[Account]:
-    """All accounts, those with the least left first, and by name where that is equal."""
+    """Return all accounts, those with the least left first, and by name where that is equal."""
     found = [account for _, account in each_account(db)]
     return sorted(found, key=lambda account: (account.left, account.person))
 
 
 def history(db: sqlite3.Connection, name: str) -> list[Payment]:
-    """The payments of a person, stored under a name, in the order of time."""
+    """Return the payments of a person, stored under a name, in the order of time."""
     rows = db.execute(
         "SELECT runs.release, payments.first, payments.last, levels.epsilon, levels.delta, payments.rows, "
         "runs.finished IS NOT NULL OR runs.token IS NULL, payments.key "
@@ -317,7 +317,7 @@ def history(db: sqlite3.Connection, name: str) -> list[Payment]:
 
 
 def totals(db: sqlite3.Connection) -> Totals:
-    """The ledger in a few numbers."""
+    """Return the ledger in a few numbers."""
     spent = max((account.spent for _, account in each_account(db)), default=Fraction(0))
     persons = db.execute("SELECT count(*) FROM persons").fetchone()[0]
     rows = dict(db.execute("SELECT key, sum(rows) FROM payments GROUP BY key"))
@@ -328,7 +328,7 @@ def totals(db: sqlite3.Connection) -> Totals:
 
 
 def check(db: sqlite3.Connection, damaged: Callable[[], SpecError]) -> None:
-    """SpecError unless the database is whole, and accounts, payments, rows and tags agree, within the budgets."""
+    """Raise SpecError unless the database is whole and accounts, payments, rows, tags and budgets agree."""
     if [row[0] for row in db.execute("PRAGMA integrity_check")] != ["ok"]:
         raise damaged()
 
@@ -371,7 +371,7 @@ _OTHER = ("keep the first rows of each person that the budget pays for: ", Optio
 def affordable(
     accounts: Sequence[Account], needed: Mapping[str, int], paid: Mapping[str, int], level: Level, *, drop: bool
 ) -> dict[str, int]:
-    """How many of their rows persons can pay for.
+    """Return the number of rows each person can afford.
 
     Parameters
     ----------
@@ -401,7 +401,7 @@ def affordable(
 
 
 def _rows(account: Account, level: Level, most: int) -> int:
-    """How many rows, up to a number, an account pays for."""
+    """Return the number of rows, up to a limit, that an account can afford."""
     if account.budget is None:
         return 0
     pairs = ((account.left, level.epsilon), (account.left_delta, level.delta))
@@ -451,7 +451,7 @@ _UNFINISHED = "finished IS NULL AND token IS NOT NULL"
 
 
 def begin(db: sqlite3.Connection, name: str, release: str) -> str:
-    """A new token for the unfinished run of a name, or for a new run. Tokens that it had before are worth nothing."""
+    """Return a new token for the unfinished run of a name, or for a new run; earlier tokens become invalid."""
     token = secrets.token_hex(16)
     again = db.execute(f"UPDATE runs SET token = ? WHERE name = ? AND {_UNFINISHED}", (token, name))
     if not again.rowcount:
@@ -461,7 +461,7 @@ def begin(db: sqlite3.Connection, name: str, release: str) -> str:
 
 
 def open_ended(db: sqlite3.Connection, release: str) -> int:
-    """The run of all draws of a release one by one: without an end, and without a token, so no `begin` finds it."""
+    """Return the run of a release's single draws: without an end, and without a token, so no `begin` finds it."""
     found = db.execute("SELECT id FROM runs WHERE name = ? AND token IS NULL", (release,)).fetchone()
     if found:
         return found[0]
@@ -470,7 +470,7 @@ def open_ended(db: sqlite3.Connection, release: str) -> int:
 
 
 def run_of(db: sqlite3.Connection, token: str) -> tuple[int, bool]:
-    """The run of a token, and whether it is finished."""
+    """Return the run of a token, and whether it is finished."""
     found = db.execute("SELECT id, finished FROM runs WHERE token = ?", (token,)).fetchone()
     if found is None:
         wrong = "is another process's now, or was closed, or never begun"
@@ -485,7 +485,7 @@ def finish(db: sqlite3.Connection, run: int) -> None:
 
 
 def paid_in(db: sqlite3.Connection, name: str) -> dict[str, int]:
-    """How many rows the unfinished run of a name has paid for, by persons as stored."""
+    """Return the number of rows that the unfinished run of a name has paid for, by persons as stored."""
     asked = (
         "SELECT persons.person, sum(payments.rows) FROM payments JOIN persons ON persons.id = payments.person "
         f"WHERE payments.run IN (SELECT id FROM runs WHERE name = ? AND {_UNFINISHED}) GROUP BY payments.person"
