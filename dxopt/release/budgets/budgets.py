@@ -479,7 +479,8 @@ class Budgets(Shown):
         if isinstance(first, bool) or not isinstance(first, int | np.integer) or first < 0:
             raise SpecError("first", f"is {first!r}", "give the number of the first row, from 0")
         persons = list(persons) if not isinstance(persons, str) else persons
-        cost, names = self._cost(persons, level, delta, unit)
+        cost = Level(amount_of(level, "level"), amount_of(delta, "delta"), unit)
+        names = stored(persons, self._key)
         drawn = Tags.of(tags, key, len(names))
         with self._file.writing() as db:
             number, finished = charges.run_of(db, run)
@@ -527,7 +528,8 @@ class Budgets(Shown):
         ...     print(budgets.pay("ann", 0.5, unit="per km", release="Monday"), float(budgets.left(["ann"])[0]))
         True 0.0
         """
-        cost, names = self._cost([person], level, delta, unit)
+        cost = Level(amount_of(level, "level"), amount_of(delta, "delta"), unit)
+        names = stored([person], self._key)
         drawn = Tags.of(None if tag is None else [tag], key, 1)
         called = text(release, "release")
         with self._file.writing() as db:
@@ -617,10 +619,3 @@ class Budgets(Shown):
                 charges.keep_unit(db, unit)
             if budget is not None and charges.default_of(db)[0] is None:
                 charges.set_default(db, budget, Fraction(0))
-
-    def _cost(
-        self, persons: Sequence[str], level: Amount | str, delta: Amount | str, unit: str
-    ) -> tuple[Level, list[str]]:
-        """Return the cost of each row, and the names of persons as stored."""
-        cost = Level(amount_of(level, "level"), amount_of(delta, "delta"), unit)
-        return cost, stored(persons, self._key)

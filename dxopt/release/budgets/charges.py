@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import sqlite3
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -41,11 +41,6 @@ class Found:
     account: Account
     rows: int = 0
     keyed: int = 0
-
-    def after(self, level: Level) -> tuple[Fraction, Fraction]:
-        """Return the totals of ε and δ that are spent once the rows are paid."""
-        spent = self.account.spent + self.rows * level.epsilon
-        return spent, self.account.spent_delta + self.rows * level.delta if level.delta else self.account.spent_delta
 
 
 def now() -> str:
@@ -116,17 +111,13 @@ def charge(
         person.rows += 1
 
     payers = [payer for payer in found.values() if payer.rows]
-    after = [payer.after(level) for payer in payers]
-    broke = {
-        payer.account.person for payer, spent in zip(payers, after, strict=True) if not payer.account.allows(*spent)
-    }
-    if broke:
-        first_name = next(at for at, name in enumerate(names) if name in broke)
-        payer = found[names[first_name]]
-        short = [payer for payer in payers if payer.account.person in broke]
-        needed = largest(lacking(payer.account, payer.rows, level) for payer in short)
-        raise refusal(persons[first_name], payer.account, payer.rows, level, over=len(short), needed=needed)
-    _write(db, run, level_id, payers, after, NEW if tags is None else tags.key)
+    short = [payer for payer in payers if not payer.account.allows(*spent_after(payer.account, payer.rows, level))]
+    if short:
+        row_of = {name: at for at, name in reversed(list(enumerate(names)))}
+        short.sort(key=lambda payer: row_of[payer.account.person])
+        person = persons[row_of[short[0].account.person]]
+        raise refusal(person, [(payer.account, payer.rows) for payer in short], level)
+    _write(db, run, level_id, payers, level, NEW if tags is None else tags.key)
     if first is not None:
         new = ((run, first + at, found[names[at]].id, level_id) for at in np.flatnonzero(paid).tolist())
         db.executemany("INSERT INTO rows VALUES (?, ?, ?, ?)", new)
@@ -213,68 +204,51 @@ def _before(db: sqlite3.Connection, run: int, first: int, count: int) -> dict[in
     return {row: (person, level) for row, person, level in db.execute(asked, (run, first, first + count))}
 
 
-def lacking(account: Account, count: int, level: Level) -> tuple[Fraction, Fraction]:
-    """Return the budgets of ε and δ that would pay for so many rows more."""
-    return account.spent + count * level.epsilon, account.spent_delta + count * level.delta
-
-
-def largest(budgets: Iterable[tuple[Fraction, Fraction]]) -> tuple[Fraction, Fraction]:
-    """Return the ε and the δ that are enough for each of several persons."""
-    epsilons, deltas = zip(*budgets, strict=True)
-    return max(epsilons), max(deltas)
+def spent_after(account: Account, rows: int, level: Level) -> tuple[Fraction, Fraction]:
+    """Return the totals of ε and δ that are spent once some more rows are paid."""
+    return account.spent + rows * level.epsilon, account.spent_delta + rows * level.delta
 
 
 def refusal(
-    person: str,
-    account: Account,
-    count: int,
-    level: Level,
-    *,
-    over: int = 1,
-    needed: tuple[Fraction, Fraction] | None = None,
-    other: Fix = ("release nothing, or ",),
+    person: str, short: Sequence[tuple[Account, int]], level: Level, *, other: Fix = ("release nothing, or ",)
 ) -> BudgetExceeded:
-    """Return the error about a person who cannot pay for the rows.
+    """Return the error about persons who cannot pay for their rows.
 
     Parameters
     ----------
-    over : int
-        How many persons cannot.
-    needed : tuple of Fraction, optional
-        The ε and δ that would pay for each of them; for this one by default.
+    person : str
+        The name of the first of them.
+    short : sequence of (Account, int)
+        Their accounts and numbers of rows.
     other : Fix
-        What may be done instead of setting a larger budget.
+        Alternatives to a larger budget.
     """
+    account, count = short[0]
     asked, left, budget, kind = count * level.epsilon, account.left, account.budget, ""
-    who = f"{over:,} persons have too little left; the first, {person!r}," if over > 1 else f"person {person!r}"
+    who = (
+        f"{len(short):,} persons have too little left; the first, {person!r}," if short[1:] else f"person {person!r}"
+    )
     if budget is None:
         fix = "set one, or a default: dxopt budget LEDGER --set AMOUNT"
         return BudgetExceeded(person, asked, left, f"{who} has no budget", fix)
-    wanted = enough((needed or lacking(account, count, level))[0])
+    needed, needed_delta = (max(totals) for totals in zip(*(spent_after(*one, level) for one in short), strict=True))
     if asked <= left:
-        asked, left, kind = count * level.delta, account.left_delta, "delta "
+        asked, left, kind, needed = count * level.delta, account.left_delta, "delta ", needed_delta
         budget = account.budget_delta or Fraction(0)
-        wanted = enough((needed or lacking(account, count, level))[1])
     has, more = apart(left, asked)
     rows = f" for {count:,} rows" if count > 1 else ""
     unit = f" {level.unit}" if not kind else ""
     wrong = f"{who} has {kind}{has} left of {float(budget):.3g}{unit}, but {more} is asked{rows}"
-    whom = " for each of them" if over > 1 else ""
-    return BudgetExceeded(person, asked, left, wrong, *other, f"set {kind}{wanted} or more{whom}")
+    whom = " for each of them" if len(short) > 1 else ""
+    return BudgetExceeded(person, asked, left, wrong, *other, f"set {kind}{enough(needed)} or more{whom}")
 
 
-def _write(
-    db: sqlite3.Connection,
-    run: int,
-    level: int,
-    payers: Sequence[Found],
-    after: Sequence[tuple[Fraction, Fraction]],
-    key: str,
-) -> None:
+def _write(db: sqlite3.Connection, run: int, level_id: int, payers: Sequence[Found], level: Level, key: str) -> None:
     """Write what persons have spent afterwards, and their payments: for new draws, and for those with the key."""
     spent = (
         (as_text(epsilon, "spent"), as_text(delta, "spent"), payer.id)
-        for payer, (epsilon, delta) in zip(payers, after, strict=True)
+        for payer in payers
+        for epsilon, delta in [spent_after(payer.account, payer.rows, level)]
     )
     db.executemany("UPDATE persons SET spent_epsilon = ?, spent_delta = ? WHERE id = ?", spent)
     time = now()
@@ -282,7 +256,7 @@ def _write(
         "INSERT INTO payments VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (person, run, level, key) "
         "DO UPDATE SET rows = rows + excluded.rows, last = excluded.last",
         (
-            (payer.id, run, level, drawn, rows, time, time)
+            (payer.id, run, level_id, drawn, rows, time, time)
             for payer in payers
             for drawn, rows in ((NEW, payer.rows - payer.keyed), (key, payer.keyed))
             if rows
@@ -389,14 +363,13 @@ def affordable(
         Without `drop`, where there are.
     """
     found: dict[str, int] = {}
-    short: list[tuple[str, Account, int]] = []
+    short: dict[str, tuple[Account, int]] = {}
     for (person, rows), account in zip(needed.items(), accounts, strict=True):
         found[person] = min(rows, paid[person] + _rows(account, level, rows))
         if found[person] < rows:
-            short.append((person, account, rows - paid[person]))
+            short[person] = account, rows - paid[person]
     if short and not drop:
-        most = largest(lacking(account, rows, level) for _, account, rows in short)
-        raise refusal(*short[0], level, over=len(short), needed=most, other=_OTHER)
+        raise refusal(next(iter(short)), list(short.values()), level, other=_OTHER)
     return found
 
 
@@ -566,7 +539,7 @@ class Purse:
         cost = Level(exactly(level, "level"), Fraction(0), self.unit)
         account = self.budgets.account(self.person)
         if not account.allows(account.spent + cost.epsilon, account.spent_delta):
-            raise refusal(self.person, account, 1, cost)
+            raise refusal(self.person, [(account, 1)], cost)
 
     def pay(self, level: Amount) -> None:
         """Pay for one draw before it is made.

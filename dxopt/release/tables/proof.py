@@ -162,7 +162,7 @@ class _Tops:
         return cls(np.array(leading, dtype=np.uint64).reshape(counts.shape), np.array(shifts).reshape(counts.shape))
 
     def unsettled(self, x: int, others: NDArray[np.int64], factors: _Factors) -> NDArray[np.bool_]:
-        """Return a mask `(k, m)` of where N[x', z] ≥ G 2^{-62-q} N[x, z] is not seen from the leading bits, for k of the x'.
+        """Return a mask `(k, m)`, for k of the x': the leading bits do not show N[x', z] ≥ G 2^{-62-q} N[x, z].
 
         G (n + 1) < 2^64 (h + 4), h being the product of the upper halves and the upper halves of the mixed products.
         """
